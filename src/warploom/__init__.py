@@ -1,0 +1,1 @@
+"""Warploom: invents GPU data movement and proves it right."""

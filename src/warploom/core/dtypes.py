@@ -1,0 +1,82 @@
+"""Element types of arrays and registers, their 2- and 4-vectors included (the moving units of the paper's footnote 2)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+
+Kind = Literal["int", "uint", "float"]
+
+
+@dataclass(frozen=True, slots=True)
+class DType:
+    """A scalar type (`lanes` = 1) or a vector of 2 or 4 equal scalars moved as one unit."""
+
+    name: str
+    """As the user writes it: `f32`, `u8`, `int4`."""
+    kind: Kind
+    bits: int
+    """Of one component."""
+    lanes: int = 1
+    """Components: 1, 2 or 4."""
+
+    @property
+    def size_bytes(self) -> int:
+        return self.bits * self.lanes // 8
+
+    @property
+    def is_float(self) -> bool:
+        return self.kind == "float"
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+i8, i16, i32, i64 = (DType(f"i{b}", "int", b) for b in (8, 16, 32, 64))
+u8, u16, u32, u64 = (DType(f"u{b}", "uint", b) for b in (8, 16, 32, 64))
+f16 = DType("f16", "float", 16)
+bf16 = DType("bf16", "float", 16)
+f32 = DType("f32", "float", 32)
+f64 = DType("f64", "float", 64)
+
+SCALARS: tuple[DType, ...] = (i8, i16, i32, i64, u8, u16, u32, u64, f16, bf16, f32, f64)
+
+_CUDA_VECTOR_BASE = {
+    "char": i8, "short": i16, "int": i32, "longlong": i64,
+    "uchar": u8, "ushort": u16, "uint": u32, "ulonglong": u64,
+    "float": f32, "double": f64,
+}  # fmt: skip
+
+VECTORS: tuple[DType, ...] = tuple(
+    DType(f"{base}{lanes}", scalar.kind, scalar.bits, lanes)
+    for base, scalar in _CUDA_VECTOR_BASE.items()
+    for lanes in (2, 4)
+)
+
+BY_NAME: dict[str, DType] = {t.name: t for t in SCALARS + VECTORS}
+
+
+def vector_of(scalar: DType, lanes: int) -> DType:
+    """The vector type of `lanes` (2 or 4) components of `scalar`; KeyError if CUDA has none."""
+    for dtype in VECTORS:
+        if dtype.kind == scalar.kind and dtype.bits == scalar.bits and dtype.lanes == lanes:
+            return dtype
+    raise KeyError(f"no {lanes}-vector of {scalar.name}")
+
+
+def scalar_of(dtype: DType) -> DType:
+    """The component type of `dtype` (itself when it is a scalar)."""
+    if dtype.lanes == 1:
+        return dtype
+    return next(t for t in SCALARS if t.kind == dtype.kind and t.bits == dtype.bits and t is not bf16)
+
+
+def to_numpy(dtype: DType) -> np.dtype[Any]:
+    """The NumPy dtype of one component. bf16 has none in NumPy: its values are held in float32, rounded after each operation."""
+    if dtype.name == "bf16":
+        return np.dtype(np.float32)
+    letter = {"int": "i", "uint": "u", "float": "f"}[dtype.kind]
+    return np.dtype(f"{letter}{dtype.bits // 8}")

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 import numpy as np
 
-
 Kind = Literal["int", "uint", "float"]
 
 
@@ -51,9 +50,7 @@ _CUDA_VECTOR_BASE = {
 }  # fmt: skip
 
 VECTORS: tuple[DType, ...] = tuple(
-    DType(f"{base}{lanes}", scalar.kind, scalar.bits, lanes)
-    for base, scalar in _CUDA_VECTOR_BASE.items()
-    for lanes in (2, 4)
+    DType(f"{base}{lanes}", scalar.kind, scalar.bits, lanes) for base, scalar in _CUDA_VECTOR_BASE.items() for lanes in (2, 4)
 )
 
 BY_NAME: dict[str, DType] = {t.name: t for t in SCALARS + VECTORS}

@@ -209,17 +209,7 @@ class Accumulated:
 
 
 ValueExpr: TypeAlias = (
-    ValueConst
-    | Read
-    | ValueVar
-    | Arith
-    | ValueSelect
-    | Shuffle
-    | Cast
-    | FromIndex
-    | MakeVector
-    | Component
-    | Accumulated
+    ValueConst | Read | ValueVar | Arith | ValueSelect | Shuffle | Cast | FromIndex | MakeVector | Component | Accumulated
 )
 
 # ---------------------------------------------------------------- statements

@@ -46,6 +46,7 @@ from warploom.ir.kernel import (
     ValueVar,
 )
 from warploom.ir.rewrite import fill, instantiate, map_index
+from warploom.ir.text import index_text, kernel_text
 
 __all__ = [
     "Accumulate",
@@ -92,6 +93,8 @@ __all__ = [
     "ValueSelect",
     "ValueVar",
     "fill",
+    "index_text",
     "instantiate",
+    "kernel_text",
     "map_index",
 ]

@@ -1,0 +1,62 @@
+# Everything runs from a local virtual environment that needs only Python 3.11+ and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+RUN := $(BIN)/python -m warploom
+ARGS ?=
+CODE := $(wildcard src tests benchmarks examples)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-slow test-gpu check lint golden bench bench-kernels clean
+
+help: ## print this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed; name one: make PYTHON=python3.11 ..." >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# The stamps are as old as the last install: pip runs again only when the dependencies may have changed.
+$(VENV)/.run-installed: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[cuda]'
+	@touch $@
+
+$(VENV)/.dev-installed: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[cuda,dev]'
+	@touch $@ $(VENV)/.run-installed
+
+demo: $(VENV)/.run-installed ## complete, prove, compile and run the paper's 1-D convolution; writes demo/
+	$(RUN) demo $(ARGS)
+
+test: $(VENV)/.dev-installed ## install and run the default tests (no GPU, under two minutes)
+	$(BIN)/python -m pytest $(ARGS)
+
+test-slow: $(VENV)/.dev-installed ## the tests that take minutes
+	$(BIN)/python -m pytest -m slow $(ARGS)
+
+test-gpu: $(VENV)/.dev-installed ## the tests that need a CUDA device
+	$(BIN)/python -m pytest -m gpu -rs $(ARGS)
+
+check: $(VENV)/.dev-installed ## format, lint, types and import contracts; changes nothing
+	$(BIN)/ruff format --check $(CODE)
+	$(BIN)/ruff check $(CODE)
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+lint: $(VENV)/.dev-installed ## format the code and repair what ruff can
+	$(BIN)/ruff format $(CODE)
+	$(BIN)/ruff check --fix $(CODE)
+
+golden: $(VENV)/.dev-installed ## rewrite the golden files of the tests; read the diff before committing it
+	$(BIN)/python -m pytest --update-golden $(ARGS)
+
+bench: $(VENV)/.run-installed ## complete every benchmark case, each in a fresh process
+	$(RUN) bench synth $(ARGS)
+
+bench-kernels: $(VENV)/.run-installed ## every kernel beside its shared-memory baseline
+	$(RUN) bench kernels $(ARGS)
+
+clean: ## remove the virtual environment, caches and the demo's files
+	rm -rf $(VENV) build dist demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +

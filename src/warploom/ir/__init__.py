@@ -45,6 +45,7 @@ from warploom.ir.kernel import (
     ValueSelect,
     ValueVar,
 )
+from warploom.ir.parse import parse_kernel
 from warploom.ir.rewrite import fill, instantiate, map_index
 from warploom.ir.text import index_text, kernel_text
 
@@ -97,4 +98,5 @@ __all__ = [
     "instantiate",
     "kernel_text",
     "map_index",
+    "parse_kernel",
 ]

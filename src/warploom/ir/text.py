@@ -1,6 +1,6 @@
 """Text form of the kernel IR: valid Python syntax, so that every editor can show it. `parse.py` reads it back.
 
-    kernel    := ("@" hole_decl | "@" operator)* "@kernel(name=, block=(INT, INT, INT), grid=(index, index, index), warp_size=, file=)"
+    kernel    := ("@" hole_decl | "@" operator)* "@kernel(name=, block=, grid=(index, index, index), warp_size=, file=)"
                  "def" NAME "(" (param | size), ... "):" block
     hole_decl := "hole(" STRING ", kind=, args=(STRING, ...), n=, grammar=, coefficients=, constants=, modulus=)"
     operator  := "operator(" STRING ", identity=, body=value)"                              over __a and __b

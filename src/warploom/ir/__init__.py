@@ -1,5 +1,6 @@
 """Kernel IR: nodes, rewriting, text form, verifier, reference interpreter, grammars of holes."""
 
+from warploom.ir.intervals import Interval, Ranges, index_range
 from warploom.ir.kernel import (
     Accumulate,
     Accumulated,
@@ -47,6 +48,8 @@ from warploom.ir.kernel import (
 )
 from warploom.ir.parse import parse_kernel
 from warploom.ir.rewrite import fill, instantiate, map_index
+from warploom.ir.simplify import is_boolean, simplify
+from warploom.ir.tabulate import grid, leaves, tabulate
 from warploom.ir.text import index_text, kernel_text
 
 __all__ = [
@@ -74,11 +77,13 @@ __all__ = [
     "IndexOp",
     "IndexSelect",
     "IndexVar",
+    "Interval",
     "Kernel",
     "Logical",
     "MakeVector",
     "Operator",
     "Param",
+    "Ranges",
     "Read",
     "SetIndex",
     "SetValue",
@@ -94,9 +99,15 @@ __all__ = [
     "ValueSelect",
     "ValueVar",
     "fill",
+    "grid",
+    "index_range",
     "index_text",
     "instantiate",
+    "is_boolean",
     "kernel_text",
+    "leaves",
     "map_index",
     "parse_kernel",
+    "simplify",
+    "tabulate",
 ]

@@ -1,0 +1,184 @@
+"""CUDA C++ to PTX (NVRTC) to machine code (ptxas), with the numbers ptxas reports; the tools come from the extra `cuda`.
+
+The tools are looked up inside the installed wheels first (`nvidia/cu13/bin`), so that one CUDA line serves every step; PATH is
+only the fallback. Nothing here needs a GPU or a driver.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from warploom.core import Diagnostic, Span, UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+INSTALL = "run: pip install 'warploom[cuda]'"
+
+_ERROR_LINE = re.compile(
+    r"^(?P<file>[^\s(:]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<message>.*)$", re.M
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Machine code of one source text, and what ptxas says of its (last) kernel."""
+
+    arch: str
+    ptx: str
+    cubin: bytes
+    registers: int
+    """Per thread."""
+    local_bytes: int
+    """Stack frame per thread: what did not fit in, or could not be put into, registers."""
+    spill_bytes: int
+    """Spill stores plus spill loads, per thread."""
+    shared_bytes: int
+    """Static shared memory per block."""
+    log: str
+
+
+def _wheel_folders() -> Iterator[Path]:
+    spec = importlib.util.find_spec("nvidia")
+    for root in (spec.submodule_search_locations or []) if spec is not None else []:
+        yield from sorted(Path(root).glob("cu[0-9]*"), reverse=True)
+        yield from sorted(Path(root).glob("cuda_*"))
+
+
+@cache
+def find_tool(name: str) -> Path:
+    """Path of `ptxas`, `nvdisasm` or `cuobjdump`; UserError (TOOL_MISSING) with how to install it."""
+    for folder in _wheel_folders():
+        path = folder / "bin" / name
+        if path.is_file():
+            return path
+    on_path = shutil.which(name)
+    if on_path is not None:
+        return Path(on_path)
+    raise UserError(
+        Diagnostic("TOOL_MISSING", f"expected the CUDA tool {name}, found it neither in a wheel nor on PATH", fix=INSTALL)
+    )
+
+
+@cache
+def include_folders() -> tuple[Path, ...]:
+    """Folders of cuda_fp16.h, cuda_bf16.h and their like; empty when the wheel is not installed."""
+    return tuple(f / "include" for f in _wheel_folders() if (f / "include" / "cuda_fp16.h").is_file())
+
+
+def toolchain_available() -> bool:
+    """Whether `compile_cuda` can work here (NVRTC loads and ptxas is found)."""
+    try:
+        _nvrtc().nvrtcVersion()
+        find_tool("ptxas")
+    except (UserError, RuntimeError):
+        return False
+    return True
+
+
+def _nvrtc() -> Any:
+    try:
+        return importlib.import_module("cuda.bindings.nvrtc")
+    except ImportError as error:
+        raise UserError(
+            Diagnostic("TOOL_MISSING", f"expected the package cuda-bindings (NVRTC), got: {error}", fix=INSTALL)
+        ) from error
+    return nvrtc
+
+
+def _checked(nvrtc: Any, result: Any) -> Any:
+    code, *values = result
+    if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+        raise RuntimeError(nvrtc.nvrtcGetErrorString(code)[1].decode())
+    return values[0] if values else None
+
+
+def compile_to_ptx(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> str:
+    """PTX of the CUDA C++ text; UserError (CUDA_ERROR) with one diagnostic per compiler error, each with its CUDA line."""
+    nvrtc = _nvrtc()
+    flags = [
+        f"--gpu-architecture={arch.replace('sm_', 'compute_')}",
+        "--std=c++17",
+        *(f"-I{f}" for f in include_folders()),
+        *options,
+    ]
+    program = _checked(nvrtc, nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []))
+    try:
+        (code,) = nvrtc.nvrtcCompileProgram(program, len(flags), [f.encode() for f in flags])
+        if code != nvrtc.nvrtcResult.NVRTC_SUCCESS:
+            buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetProgramLogSize(program))
+            _checked(nvrtc, nvrtc.nvrtcGetProgramLog(program, buffer))
+            raise UserError(*_compile_errors(source, buffer.decode(errors="replace")))
+        buffer = b" " * _checked(nvrtc, nvrtc.nvrtcGetPTXSize(program))
+        _checked(nvrtc, nvrtc.nvrtcGetPTX(program, buffer))
+    finally:
+        nvrtc.nvrtcDestroyProgram(program)
+    return buffer.decode().rstrip("\0")
+
+
+def _compile_errors(source: str, log: str) -> list[Diagnostic]:
+    lines = source.splitlines()
+    found: list[Diagnostic] = []
+    for match in _ERROR_LINE.finditer(log):
+        number = int(match["line"])
+        text = lines[number - 1] if match["file"] == "kernel.cu" and 0 < number <= len(lines) else ""
+        span = Span(match["file"], number, 1, number, len(text) + 1, text)
+        found.append(Diagnostic("CUDA_ERROR", match["message"], span))
+    return found or [Diagnostic("CUDA_ERROR", f"NVRTC refused the source: {log.strip() or 'no log'}")]
+
+
+def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] = ()) -> Compiled:
+    """`source` compiled for `arch` by NVRTC and `ptxas -v`; `options` go to NVRTC.
+
+    UserError: TOOL_MISSING, CUDA_ERROR, PTXAS_ERROR.
+    """
+    ptx = compile_to_ptx(source, arch, options=options)
+    cubin, log = assemble(ptx, arch)
+    return Compiled(
+        arch=arch,
+        ptx=ptx,
+        cubin=cubin,
+        registers=_last(r"Used (\d+) registers", log),
+        local_bytes=_last(r"(\d+) bytes stack frame", log),
+        spill_bytes=_last(r"(\d+) bytes spill stores", log) + _last(r"(\d+) bytes spill loads", log),
+        shared_bytes=_last(r"(\d+) bytes smem", log),
+        log=log,
+    )
+
+
+def assemble(ptx: str, arch: str = "sm_90") -> tuple[bytes, str]:
+    """Cubin and `ptxas -v` log of a PTX text; UserError (PTXAS_ERROR) with the log."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, target = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
+        source.write_text(ptx)
+        command = [str(find_tool("ptxas")), "-v", f"--gpu-name={arch}", str(source), "-o", str(target)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        log = done.stdout + done.stderr
+        if done.returncode != 0:
+            raise UserError(Diagnostic("PTXAS_ERROR", f"expected ptxas to accept the PTX for {arch}, got: {log.strip()}"))
+        return target.read_bytes(), log
+
+
+def disassemble(compiled: Compiled) -> str:
+    """SASS text of the cubin (nvdisasm)."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "kernel.cubin"
+        path.write_bytes(compiled.cubin)
+        done = subprocess.run([str(find_tool("nvdisasm")), "-c", str(path)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise UserError(Diagnostic("NVDISASM_ERROR", f"expected nvdisasm to read the cubin, got: {done.stderr.strip()}"))
+        return done.stdout
+
+
+def _last(pattern: str, log: str) -> int:
+    found = re.findall(pattern, log)
+    return int(found[-1]) if found else 0

@@ -1,0 +1,188 @@
+"""Multiplication in GF(2^D), bit-sliced (see `polynomial`): schoolbook over blocks of 64 coefficients, then reduction.
+
+The 64 x 64 tile has the holes of `polynomial.mult64_reg` under the same names, so its completions fill this kernel too.
+The modulus is x^D + x^a + x^b + x^c + 1 with the smallest exponents (`binary_field.pentanomial`).
+Source: Swizzle Inventor, section 7.2; Ben-Sasson et al. 2016.
+"""
+
+# ruff: noqa: N806  (capitals: compile-time constants of a sketch)
+# pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
+
+import warploom.sketch as wl
+from warploom.core import u32
+from warploom.kernels.binary_field import pentanomial
+
+
+def field_spec(degree: int):
+    """c = a * b mod the modulus, for each of `pairs` pairs of 32 field elements in D words: Horner's rule in x."""
+    D = degree
+    E1, E2, E3 = pentanomial(degree)
+
+    def spec(a, b, c, pairs):
+        for p in range(pairs):
+            for j in range(D):
+                carry = c[D * p + D - 1]
+                for i in range(D - 1):
+                    c[D * p + D - 1 - i] = c[D * p + D - 2 - i]
+                c[D * p] = carry
+                c[D * p + E1] ^= carry
+                c[D * p + E2] ^= carry
+                c[D * p + E3] ^= carry
+                for i in range(D):
+                    c[D * p + i] ^= a[D * p + i] & b[D * p + D - 1 - j]
+
+    return spec
+
+
+def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
+    """One warp per pair of blocks of 32 field elements, everything in registers; D a multiple of 32."""
+    D, ROWS = degree, degree // 32
+    BLOCKS = (ROWS + 1) // 2
+    E1, E2, E3 = pentanomial(degree)
+    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1)) if restricted else (None, None)
+    pairs = wl.size("pairs")
+
+    @wl.device(shared_holes=True)
+    def mult64(ra, rb, x, y, out):
+        """Adds the product of 64-blocks x of a and y of b to rows 2(x+y) .. 2(x+y) + 3 of the product."""
+        lane = wl.lane_id()
+        q = 2 * (x + y)
+        for i in range(32):
+            sent_a0 = ra[2 * x + wl.part(2, lane, i, name="a0_row")]
+            sent_a1 = ra[2 * x + wl.part(2, lane, i, name="a1_row")]
+            sent_b0 = rb[2 * y + wl.part(2, lane, i, name="b0_row")]
+            sent_b1 = rb[2 * y + wl.part(2, lane, i, name="b1_row")]
+            a0 = wl.shfl(sent_a0, wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a0_lane"))
+            a1 = wl.shfl(sent_a1, wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="a1_lane"))
+            b0 = wl.shfl(sent_b0, wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b0_lane"))
+            b1 = wl.shfl(sent_b1, wl.xform(lane, 32, i, coefficients=COEFFICIENTS, constants=CONSTANTS, name="b1_lane"))
+            out[q].add(a0, b0, when=wl.cond(lane, i, name="c0_a0_b0"))
+            out[q].add(a0, b1, when=wl.cond(lane, i, name="c0_a0_b1"))
+            out[q].add(a1, b0, when=wl.cond(lane, i, name="c0_a1_b0"))
+            out[q].add(a1, b1, when=wl.cond(lane, i, name="c0_a1_b1"))
+            out[q + 1].add(a0, b0, when=wl.cond(lane, i, name="c1_a0_b0"))
+            out[q + 1].add(a0, b1, when=wl.cond(lane, i, name="c1_a0_b1"))
+            out[q + 1].add(a1, b0, when=wl.cond(lane, i, name="c1_a1_b0"))
+            out[q + 1].add(a1, b1, when=wl.cond(lane, i, name="c1_a1_b1"))
+            out[q + 2].add(a0, b0, when=wl.cond(lane, i, name="c2_a0_b0"))
+            out[q + 2].add(a0, b1, when=wl.cond(lane, i, name="c2_a0_b1"))
+            out[q + 2].add(a1, b0, when=wl.cond(lane, i, name="c2_a1_b0"))
+            out[q + 2].add(a1, b1, when=wl.cond(lane, i, name="c2_a1_b1"))
+            out[q + 3].add(a0, b0, when=wl.cond(lane, i, name="c3_a0_b0"))
+            out[q + 3].add(a0, b1, when=wl.cond(lane, i, name="c3_a0_b1"))
+            out[q + 3].add(a1, b0, when=wl.cond(lane, i, name="c3_a1_b0"))
+            out[q + 3].add(a1, b1, when=wl.cond(lane, i, name="c3_a1_b1"))
+
+    @wl.device
+    def fold(product, low, e):
+        """Adds x^e times the upper half of the product to `low`, which has one row more than a field element."""
+        lane = wl.lane_id()
+        for r in range(ROWS + 1):
+            same = product[ROWS + r] if r < ROWS else wl.literal(u32, 0)
+            below = product[ROWS + r - 1] if r > 0 else wl.literal(u32, 0)
+            # the sender decides: its value arrives e lanes up, from lane 32 - e on in the next row
+            sent = same if lane < 32 - e else below
+            low[r] = low[r] ^ wl.shfl(sent, (lane - e) % 32)
+
+    @wl.device
+    def fold_top(low, top, e):
+        """Adds x^e times the row that stood out; only its lanes below a <= 15 are not zero, so nothing wraps around."""
+        low[0] = low[0] ^ wl.shfl(top, (wl.lane_id() - e) % 32)
+
+    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name=f"ffm_{D}")
+    def kernel(a: wl.Global[u32, D * pairs], b: wl.Global[u32, D * pairs], c: wl.Global[u32, D * pairs]):
+        first = D * wl.block_id()
+        ra, rb = wl.register(u32, 2 * BLOCKS), wl.register(u32, 2 * BLOCKS)
+        wl.global_to_register(a, ra, offset=first, size=first + D)
+        wl.global_to_register(b, rb, offset=first, size=first + D)
+        out = wl.accumulator(u32, op="^", inner="&", shape=(4 * BLOCKS,))
+        for x in range(BLOCKS):
+            for y in range(BLOCKS):
+                mult64(ra, rb, x, y, out)
+        product, low = wl.register(u32, 2 * ROWS), wl.register(u32, ROWS + 1)
+        for r in range(2 * ROWS):
+            product[r] = out[r].value()
+        for r in range(ROWS):
+            low[r] = product[r]
+        low[ROWS] = wl.literal(u32, 0)
+        fold(product, low, 0)
+        fold(product, low, E3)
+        fold(product, low, E2)
+        fold(product, low, E1)
+        top = low[ROWS]
+        fold_top(low, top, 0)
+        fold_top(low, top, E3)
+        fold_top(low, top, E2)
+        fold_top(low, top, E1)
+        for r in range(ROWS):
+            c[first + 32 * r + wl.lane_id()] = low[r]
+
+    return kernel
+
+
+def ffm_shared(degree: int) -> wl.Sketch:
+    """The same through shared memory, complete: eight accumulates per 64 x 64 step, reduction from shared memory."""
+    D, ROWS = degree, degree // 32
+    BLOCKS = (ROWS + 1) // 2
+    E1, E2, E3 = pentanomial(degree)
+    pairs = wl.size("pairs")
+
+    @wl.device
+    def fold(product, sums, r, e):
+        at = 32 * r + wl.lane_id() - e
+        sums[r].add(product[D + at], when=at >= 0 and at < D)
+
+    @wl.device
+    def fold_top(top, result, e):
+        lane = wl.lane_id()
+        result.add(top[lane - e], when=lane >= e)
+
+    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name=f"ffm_{D}_shared")
+    def kernel(a: wl.Global[u32, D * pairs], b: wl.Global[u32, D * pairs], c: wl.Global[u32, D * pairs]):
+        lane = wl.lane_id()
+        first = D * wl.block_id()
+        sa, sb = wl.shared(u32, 64 * BLOCKS), wl.shared(u32, 64 * BLOCKS)
+        product, top = wl.shared(u32, 2 * D), wl.shared(u32, 32)
+        wl.global_to_shared(a, sa, offset=first, size=first + D)
+        wl.global_to_shared(b, sb, offset=first, size=first + D)
+        wl.sync()
+        out = wl.accumulator(u32, op="^", inner="&", shape=(4 * BLOCKS,))
+        for x in range(BLOCKS):
+            for y in range(BLOCKS):
+                q = 2 * (x + y)
+                for i in range(32):
+                    a0 = sa[64 * x + i]
+                    a1 = sa[64 * x + 32 + i]
+                    b0 = sb[64 * y + (lane - i) % 32]
+                    b1 = sb[64 * y + 32 + (lane - i) % 32]
+                    out[q].add(a0, b0, when=i <= lane)
+                    out[q + 1].add(a0, b1, when=i <= lane)
+                    out[q + 1].add(a1, b0, when=i <= lane)
+                    out[q + 1].add(a0, b0, when=i > lane)
+                    out[q + 2].add(a1, b1, when=i <= lane)
+                    out[q + 2].add(a0, b1, when=i > lane)
+                    out[q + 2].add(a1, b0, when=i > lane)
+                    out[q + 3].add(a1, b1, when=i > lane)
+        for r in range(2 * ROWS):
+            product[32 * r + lane] = out[r].value()
+        wl.sync()
+        sums = wl.accumulator(u32, op="^", inner="&", shape=(ROWS + 1,))
+        for r in range(ROWS + 1):
+            fold(product, sums, r, 0)
+            fold(product, sums, r, E3)
+            fold(product, sums, r, E2)
+            fold(product, sums, r, E1)
+        top[lane] = sums[ROWS].value()
+        wl.sync()
+        result = wl.accumulator(u32, op="^", inner="&")
+        result.add(sums[0].value())
+        result.add(product[lane])
+        fold_top(top, result, 0)
+        fold_top(top, result, E3)
+        fold_top(top, result, E2)
+        fold_top(top, result, E1)
+        c[first + lane] = result.value()
+        for r in range(1, ROWS):
+            c[first + 32 * r + lane] = product[32 * r + lane] ^ sums[r].value()
+
+    return kernel

@@ -1,0 +1,184 @@
+"""Finds an example by its name: `conv1d-9`, `aos-store-crc-6-direct`, `ffm-128`, ..."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from functools import cache
+
+from warploom.core import BY_NAME, Diagnostic, DType, UserError, i32
+from warploom.kernels import field, image, line, polynomial, reference, structs
+from warploom.kernels.binary_field import pentanomial
+from warploom.kernels.example import Example
+
+LINE_SIZES = ({"n": 128}, {"n": 1}, {"n": 300}, {"n": 1031})
+IMAGE_SIZES = ({"h": 8, "w": 16}, {"h": 1, "w": 1}, {"h": 19, "w": 37})
+PAIR_SIZES = ({"pairs": 1}, {"pairs": 3})
+TILE_SIZES = ({"tiles": 1}, {"tiles": 3})
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """All examples of one name pattern."""
+
+    pattern: str
+    """Matches the whole name; its groups are the factory's arguments."""
+    form: str
+    """The pattern for people."""
+    numbers: range
+    """What the first group may be; an empty range if there is none."""
+    build: Callable[..., Example]
+
+
+def stencil1d(name: str, k_size: int) -> Example:
+    return Example(
+        name=name,
+        sketch=line.stencil1d(k_size),
+        baseline=line.stencil1d_shared(k_size),
+        reference=reference.stencil1d(k_size),
+        sizes=LINE_SIZES,
+        notes="Moving average; registers and shuffles (paper sections 2, 7.1).",
+    )
+
+
+def conv1d(name: str, k_size: int) -> Example:
+    return Example(
+        name=name,
+        sketch=line.conv1d(k_size),
+        baseline=line.conv1d_shared(k_size),
+        reference=reference.conv1d,
+        sizes=LINE_SIZES,
+        notes="The paper's Listing 3.",
+    )
+
+
+def stencil2d(name: str, k_size: int) -> Example:
+    return Example(
+        name=name,
+        sketch=image.stencil2d(k_size),
+        baseline=image.stencil2d_shared(k_size),
+        reference=reference.stencil2d(k_size),
+        sizes=IMAGE_SIZES,
+        notes="Box mean; a warp of 8 x 4 lanes.",
+    )
+
+
+def conv2d(name: str, k_size: int, shape: str | None) -> Example:
+    return Example(
+        name=name,
+        sketch=image.conv2d_strip(k_size) if shape else image.conv2d(k_size),
+        baseline=image.conv2d_shared(k_size),
+        reference=reference.conv2d,
+        sizes=IMAGE_SIZES,
+        notes="A warp of 1 x 32 lanes, eight outputs below one another per lane." if shape else "A warp of 8 x 4 lanes.",
+    )
+
+
+def mult(name: str, coefficients: int, memory: str) -> Example:
+    sketches = {
+        (32, "reg"): polynomial.mult32_reg,
+        (32, "shared"): polynomial.mult32_shared,
+        (64, "reg"): polynomial.mult64_reg,
+        (64, "shared"): polynomial.mult64_shared,
+    }
+    return Example(
+        name=name,
+        sketch=sketches[coefficients, memory](),
+        baseline=(polynomial.mult32_baseline if coefficients == 32 else polynomial.mult64_baseline)(),
+        reference=reference.polynomial_product(coefficients),
+        sizes=PAIR_SIZES,
+        notes="Bit-sliced polynomial product over GF(2) (paper section 7.2); 64 coefficients: 6 accumulates suffice.",
+    )
+
+
+def ffm(name: str, degree: int) -> Example:
+    modulus = 1 << degree | 1 | sum(1 << e for e in pentanomial(degree))
+    return Example(
+        name=name,
+        sketch=field.ffm_reg(degree),
+        baseline=field.ffm_shared(degree),
+        reference=reference.field_product(degree, modulus),
+        sizes=({"pairs": 1}, {"pairs": 2}),
+        notes="Holes named as in mult64-reg: fill them with its completions.",
+    )
+
+
+def aos_sum(name: str, words: int, layout: str | None) -> Example:
+    units, dtype = _units(words, layout)
+    return Example(
+        name=name,
+        sketch=structs.sum_crc(units, dtype),
+        baseline=structs.sum_shared(units, dtype),
+        reference=reference.struct_sums(units),
+        sizes=TILE_SIZES,
+        notes=f"Sums structures of {words} words moved as {units} of {dtype}; column and row shuffle (paper section 7.3).",
+    )
+
+
+def aos_store(name: str, order: str, words: int, layout: str | None) -> Example:
+    units, dtype = _units(words, layout)
+    return Example(
+        name=name,
+        sketch=(structs.store_crc if order == "crc" else structs.store_rcr)(units, dtype),
+        baseline=structs.store_shared(units, dtype),
+        reference=reference.structs_to_arrays(units),
+        sizes=TILE_SIZES,
+        notes=f"Transposes structures of {words} words moved as {units} of {dtype} (paper section 7.3).",
+    )
+
+
+def _units(words: int, layout: str | None) -> tuple[int, DType]:
+    """6 words move as int2 unless `direct`; with `units` the widest vector that divides the structure."""
+    width = 1
+    if layout == "-units" or (words == 6 and layout is None):
+        width = 4 if words % 4 == 0 else 2 if words % 2 == 0 else 1
+    return words // width, i32 if width == 1 else BY_NAME[f"int{width}"]
+
+
+FAMILIES: tuple[Family, ...] = (
+    Family(r"stencil1d-(\d+)", "stencil1d-K", range(2, 65), stencil1d),
+    Family(r"conv1d-(\d+)", "conv1d-K", range(2, 65), conv1d),
+    Family(r"stencil2d-(\d+)", "stencil2d-K", range(2, 18), stencil2d),
+    Family(r"conv2d-(\d+)(-strip)?", "conv2d-K[-strip]", range(2, 18), conv2d),
+    Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
+    Family(r"ffm-(\d+)", "ffm-D", range(32, 1025, 32), ffm),
+    Family(r"aos-sum-crc-(\d+)(-direct|-units)?", "aos-sum-crc-S[-direct|-units]", range(1, 33), aos_sum),
+    Family(r"aos-store-(crc|rcr)-(\d+)(-direct|-units)?", "aos-store-crc|rcr-S[-direct|-units]", range(1, 33), aos_store),
+)
+
+NAMES: tuple[str, ...] = (
+    *("stencil1d-3", "conv1d-3", "conv1d-9", "conv1d-17"),
+    *(f"stencil2d-{k}" for k in (3, 5, 7)),
+    *(f"conv2d-{k}{shape}" for shape in ("", "-strip") for k in (3, 5, 7)),
+    *(f"mult{n}-{memory}" for n in (32, 64) for memory in ("reg", "shared")),
+    *(f"aos-{what}-{s}" for what in ("sum-crc", "store-crc", "store-rcr") for s in range(1, 9)),
+    *(f"aos-{what}-{s}" for what in ("sum-crc", "store-crc", "store-rcr") for s in ("4-units", "6-direct", "8-units")),
+    *(f"ffm-{degree}" for degree in range(32, 385, 32)),
+)
+"""The examples that `examples()` builds; `find` builds others of the same patterns."""
+
+
+@cache
+def find(name: str) -> Example:
+    """The example called `name`; UserError `UNKNOWN_EXAMPLE` with near matches if no pattern or range holds it."""
+    for family in FAMILIES:
+        match = re.fullmatch(family.pattern, name)
+        if match is None:
+            continue
+        arguments = [int(g) if g and g.isdigit() else g for g in match.groups()]
+        number = next(a for a in arguments if isinstance(a, int))
+        if number not in family.numbers or (name.endswith("-units") and number % 2):
+            break
+        return family.build(name, *arguments)
+    near = get_close_matches(name, NAMES, n=3, cutoff=0.5)
+    forms = ", ".join(f"{f.form} ({f.numbers.start} to {f.numbers[-1]})" for f in FAMILIES)
+    fix = f"Did you mean {' or '.join(near)}?" if near else "List the names with warploom.kernels.NAMES."
+    raise UserError(Diagnostic("UNKNOWN_EXAMPLE", f"expected the name of an example, one of {forms}, got {name!r}", fix=fix))
+
+
+@cache
+def examples() -> dict[str, Example]:
+    """Every example of `NAMES` by name. Callers must not change the dictionary."""
+    return {name: find(name) for name in NAMES}

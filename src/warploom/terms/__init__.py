@@ -1,1 +1,60 @@
-"""."""
+"""Symbolic elements, the algebras they may be compared under, canonical forms and their comparison."""
+
+from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
+from warploom.terms.arrays import SymbolicArray, as_terms, stored_mask, symbolic_array, zero_array
+from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
+from warploom.terms.normal import Canonical, Normaliser, equal, normal
+from warploom.terms.products import NotSumOfProductsError, ProductReader, sum_of_products
+from warploom.terms.term import (
+    Number,
+    Term,
+    TermError,
+    apply,
+    atom,
+    component,
+    constant,
+    iterate_post,
+    maximum,
+    minimum,
+    pack,
+    strict_comparisons,
+)
+from warploom.terms.text import element_text, term_text
+
+__all__ = [
+    "LARGEST_FORM",
+    "Algebra",
+    "AlgebraName",
+    "Canonical",
+    "FormTooLargeError",
+    "Monomial",
+    "NormalForm",
+    "Normaliser",
+    "NotSumOfProductsError",
+    "Number",
+    "ProductReader",
+    "Region",
+    "SymbolicArray",
+    "Term",
+    "TermError",
+    "algebra_for",
+    "apply",
+    "as_terms",
+    "atom",
+    "component",
+    "constant",
+    "element_text",
+    "equal",
+    "form_text",
+    "iterate_post",
+    "maximum",
+    "minimum",
+    "normal",
+    "pack",
+    "stored_mask",
+    "strict_comparisons",
+    "sum_of_products",
+    "symbolic_array",
+    "term_text",
+    "zero_array",
+]

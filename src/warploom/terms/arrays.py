@@ -1,0 +1,100 @@
+"""Arrays of terms that an ordinary Python spec can run on: NumPy object arrays with strict indices."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.terms.term import Term, atom, constant, to_operand
+
+
+class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
+    """An object array of terms. Negative or too large indices and data as an index raise IndexError instead of wrapping.
+
+    Numbers stored into it become constants; the plain integer 0 marks an element of an output that was never stored to.
+    """
+
+    label: str = "array"
+
+    def __array_finalize__(self, obj: object) -> None:
+        self.label = getattr(obj, "label", "array")
+
+    def __getitem__(self, key: Any) -> Any:
+        self._check(key)
+        return super().__getitem__(key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self._check(key)
+        super().__setitem__(key, _as_terms(value))
+
+    def _check(self, key: Any) -> None:
+        parts = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
+        if len(parts) > self.ndim:
+            raise IndexError(f"expected {self.ndim} indices of {self.label}, got {len(parts)}")
+        if any(p is Ellipsis or p is None for p in parts):
+            return
+        for axis, part in enumerate(parts):
+            if isinstance(part, Term):
+                raise IndexError(f"expected an index of {self.label} that does not depend on data, got {part}")
+            if isinstance(part, slice | np.ndarray | list | bool):
+                continue
+            position = int(part)
+            if not 0 <= position < self.shape[axis]:
+                raise IndexError(
+                    f"expected index {axis} of {self.label} in 0..{self.shape[axis] - 1}, got {position}"
+                    if self.shape[axis]
+                    else f"expected no access to {self.label}, whose extent {axis} is 0, got index {position}"
+                )
+
+
+def _as_terms(value: Any) -> Any:
+    if isinstance(value, Term):
+        return value
+    term = to_operand(value)
+    if term is not None:
+        return term
+    if isinstance(value, np.ndarray | list | tuple):
+        items: npt.NDArray[np.object_] = np.asarray(value, dtype=object)
+        flat = np.empty(items.size, dtype=object)
+        for k, item in enumerate(items.ravel().tolist()):
+            converted = to_operand(item)
+            if converted is None:
+                raise TypeError(f"expected numbers or terms, got {type(item).__name__}")
+            flat[k] = converted
+        return flat.reshape(items.shape)
+    raise TypeError(f"expected a number or a term, got {type(value).__name__}")
+
+
+def symbolic_array(name: str, shape: tuple[int, ...], lanes: int = 1) -> SymbolicArray:
+    """`name[i, ...]` as an atom for every index of `shape`."""
+    flat = np.empty(int(np.prod(shape, dtype=np.int64)), dtype=object)
+    for k, index in enumerate(np.ndindex(shape)):
+        flat[k] = atom(name, index, lanes)
+    return _labelled(flat.reshape(shape), name)
+
+
+def zero_array(name: str, shape: tuple[int, ...]) -> SymbolicArray:
+    """An output that starts at zero; `stored_mask` tells which elements were stored to since."""
+    return _labelled(np.zeros(shape, dtype=object), name)
+
+
+def stored_mask(array: SymbolicArray) -> npt.NDArray[np.bool_]:
+    """Which elements of a `zero_array` were stored to."""
+    flat = [isinstance(v, Term) for v in np.asarray(array).ravel().tolist()]
+    return np.array(flat, dtype=bool).reshape(array.shape)
+
+
+def as_terms(array: SymbolicArray) -> npt.NDArray[np.object_]:
+    """A plain object array of terms, untouched zeros as the constant 0."""
+    result = np.empty(array.shape, dtype=object)
+    for index, value in np.ndenumerate(np.asarray(array)):
+        result[index] = value if isinstance(value, Term) else constant(0)
+    return result
+
+
+def _labelled(array: npt.NDArray[np.object_], name: str) -> SymbolicArray:
+    result = array.view(SymbolicArray)
+    result.label = name
+    return result

@@ -1,0 +1,209 @@
+"""Canonical forms of one region and the arithmetic on them.
+
+    polynomial   monomial (sorted tuple of generators, repeats are powers) -> coefficient, an int modulo 2^n or a rational
+    bits         monomial (sorted tuple, no repeats) -> mask: xor of (mask & g & ...); with kind `or`: or of them, absorbed
+    lattice      min over clauses, each the max of a set of generators and perhaps a constant; an antichain
+    tropical     monomial (sorted tuple of summands) -> constant summand, the best one; min (or max) over all
+    multiset     generator -> count, for one operator
+
+A generator is a term that its region does not look into. Monomials are ordered by creation number, so equal regions have equal
+monomials.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+from warploom.core import WarploomError
+from warploom.terms.term import Number, Term
+from warploom.terms.text import number_text
+
+Monomial: TypeAlias = tuple[Term, ...]
+Polynomial: TypeAlias = dict[Monomial, int | Fraction]
+Bits: TypeAlias = dict[Monomial, int]
+Clauses: TypeAlias = dict[frozenset[Term], Number | None]
+"""Clause -> its constant operand of max; None without one."""
+Tropical: TypeAlias = dict[Monomial, Number]
+
+LARGEST_FORM = 500_000
+"""Monomials of one canonical form; products past it raise FormTooLargeError."""
+
+
+class FormTooLargeError(WarploomError):
+    """A canonical form would have more than LARGEST_FORM monomials: equality is not decided this way."""
+
+
+@dataclass(frozen=True, slots=True)
+class NormalForm:
+    """Hashable canonical form of a region that is more than one generator."""
+
+    kind: str
+    """polynomial, bits, or, lattice, `min +`, `max +`, or `multiset op`."""
+    items: frozenset[Any]
+
+    def __str__(self) -> str:
+        return form_text(self)
+
+
+def serial(term: Term) -> int:
+    return term.serial
+
+
+def check_size(size: int) -> None:
+    if size > LARGEST_FORM:
+        raise FormTooLargeError(f"canonical form of more than {LARGEST_FORM} monomials")
+
+
+def sorted_monomial(factors: Iterable[Term]) -> Monomial:
+    return tuple(sorted(factors, key=serial))
+
+
+def multiply_polynomials(a: Mapping[Monomial, Any], b: Mapping[Monomial, Any], modulus: int) -> Polynomial:
+    """Product, coefficients modulo `modulus` (0: exact)."""
+    check_size(len(a) * len(b))
+    result: Polynomial = {}
+    for left, p in a.items():
+        for right, q in b.items():
+            key = sorted_monomial(left + right) if left and right else left or right
+            total = result.get(key, 0) + p * q
+            result[key] = total % modulus if modulus else total
+    return {m: c for m, c in result.items() if c}
+
+
+def multiply_bits(a: Bits, b: Bits) -> Bits:
+    """Product in the Boolean ring, bitwise: coefficients are masks, sums are xor."""
+    check_size(len(a) * len(b))
+    result: Bits = {}
+    for left, p in a.items():
+        for right, q in b.items():
+            if p & q:
+                key = sorted_monomial({*left, *right}) if left and right else left or right
+                result[key] = result.get(key, 0) ^ (p & q)
+    return {m: c for m, c in result.items() if c}
+
+
+def absorb_or(a: Bits) -> Bits:
+    """Or of masked conjunctions without the bits that a conjunction of fewer generators covers already."""
+    result: Bits = {}
+    sets: list[tuple[frozenset[Term], int]] = []
+    for monomial in sorted(a, key=len):
+        mask = a[monomial]
+        if len(monomial) > 1 or () in a:
+            own = frozenset(monomial)
+            for smaller, covered in sets:
+                if smaller < own:
+                    mask &= ~covered
+        if mask:
+            result[monomial] = mask
+            sets.append((frozenset(monomial), mask))
+    return result
+
+
+def absorb_clauses(clauses: Clauses) -> Clauses:
+    """Antichain of clauses: min(a, max(a, b)) = a, constants compared."""
+    result: Clauses = {}
+    ordered = sorted(clauses, key=len)
+    longest = len(ordered[-1]) if ordered else 0
+    if longest <= 1 and not any(clauses[c] is not None for c in ordered):
+        return dict(clauses)
+    for clause in ordered:
+        const = clauses[clause]
+        if not any(
+            smaller <= clause and (low is None or (const is not None and low <= const)) for smaller, low in result.items()
+        ):
+            result = {c: k for c, k in result.items() if not (clause <= c and _at_most(const, k))}
+            result[clause] = const
+    return result
+
+
+def _at_most(low: Number | None, high: Number | None) -> bool:
+    return low is None or (high is not None and low <= high)
+
+
+def merge_clauses(a: Clauses, b: Clauses) -> Clauses:
+    """min of two lattice forms, not yet absorbed."""
+    result = dict(a)
+    for clause, const in b.items():
+        if clause not in result or _at_most(const, result[clause]):
+            result[clause] = const
+    return result
+
+
+def multiply_clauses(a: Clauses, b: Clauses) -> Clauses:
+    """max of two lattice forms: max distributes over min in a total order."""
+    check_size(len(a) * len(b))
+    result: Clauses = {}
+    for left, p in a.items():
+        for right, q in b.items():
+            const = q if p is None else p if q is None else max(p, q)
+            result = merge_clauses(result, {left | right: const}) if left | right in result else {**result, left | right: const}
+    return absorb_clauses(result)
+
+
+# ---------------------------------------------------------------- text
+
+
+def form_text(form: NormalForm, most_items: int = 12) -> str:
+    """`form` as an expression, monomials in reading order, cut after `most_items`."""
+    match form.kind:
+        case "polynomial":
+            parts = [_polynomial_part(m, c) for m, c in form.items]
+            return _joined(parts, " + ", most_items).replace("+ -", "- ")
+        case "bits" | "or":
+            full = max(c for _, c in form.items)
+            parts = [_product(m, " & ", None if c == full and m else hex(c)) for m, c in form.items]
+            return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items)
+        case "lattice":
+            parts = [_call("max", [*map(str, c), *([] if k is None else [number_text(k)])], most_items) for c, k in form.items]
+            return _call("min", parts, most_items)
+        case "min +" | "max +":
+            parts = [_product(m, " + ", None if c == 0 else number_text(c)) for m, c in form.items]
+            return _call(form.kind[:3], parts, most_items)
+        case _:
+            op = form.kind.removeprefix("multiset ")
+            parts = [_factor_text(term) for term, n in form.items for _ in range(min(n, most_items + 1))]
+            return _call(op, parts, most_items) if op[0].isalpha() else _joined(parts, f" {op} ", most_items)
+
+
+def _natural(text: str) -> list[tuple[int, int, str]]:
+    """Sort key that puts x[9] before x[10]."""
+    key: list[tuple[int, int, str]] = []
+    digits = ""
+    for char in text + "\0":
+        if char.isdigit():
+            digits += char
+            continue
+        if digits:
+            key.append((0, int(digits), ""))
+            digits = ""
+        key.append((1, 0, char))
+    return key
+
+
+def _polynomial_part(monomial: Monomial, coefficient: int | Fraction) -> str:
+    if not monomial:
+        return number_text(coefficient)
+    sign = "-" if coefficient < 0 else ""
+    size = abs(coefficient)
+    return sign + _product(monomial, "*", None if size == 1 else number_text(size))
+
+
+def _product(monomial: Monomial, op: str, factor: str | None) -> str:
+    texts = sorted((_factor_text(t) for t in monomial), key=_natural)
+    return op.join(([factor] if factor else []) + texts) or "0"
+
+
+def _factor_text(term: Term) -> str:
+    return f"({term})" if term.op == "form" else str(term)
+
+
+def _joined(parts: list[str], op: str, most_items: int) -> str:
+    cut = len(parts) - most_items
+    return op.join(sorted(parts, key=_natural)[:most_items]) + (f"{op}... ({cut} more)" if cut > 0 else "")
+
+
+def _call(name: str, parts: list[str], most_items: int) -> str:
+    return parts[0] if len(parts) == 1 else f"{name}({_joined(parts, ', ', most_items)})"

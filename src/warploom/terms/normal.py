@@ -1,0 +1,137 @@
+"""Canonical forms of terms under an algebra.
+
+`Normaliser` visits a term without Python recursion: a visit is a generator that yields the subterms whose canonical terms it
+needs. Sums are taken apart from the root by creation number, so a left-leaning sum of n products costs O(n log n) and shared
+subterms are met once.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from warploom.terms.algebra import Algebra
+from warploom.terms.forms import NormalForm
+from warploom.terms.orders import OrderVisits
+from warploom.terms.rings import RingVisits
+from warploom.terms.term import Term, apply, component, constant, iterate_post, wrap_form
+from warploom.terms.visits import BIT_OPS, Visit
+from warploom.terms.words import WordVisits
+
+Canonical: TypeAlias = Term | NormalForm
+_ELEMENTWISE = frozenset({"+", "-", "*", "/", "neg", "min", "max", "&", "|", "^", "<<", ">>", "~"})
+
+
+def normal(term: Term, algebra: Algebra) -> Canonical:
+    """Hashable canonical form: equal for two terms exactly when the algebra's laws make them equal, region by region.
+
+    A single generator or constant is its own form. Raises FormTooLargeError when distribution would explode.
+    """
+    return Normaliser(algebra).normal(term)
+
+
+def equal(a: Term, b: Term, algebra: Algebra) -> bool:
+    """Whether the algebra's laws make `a` and `b` equal."""
+    normaliser = Normaliser(algebra)
+    return normaliser.normal(a) == normaliser.normal(b)
+
+
+class Normaliser(RingVisits, WordVisits, OrderVisits):
+    """Canonical forms under one algebra, remembered between calls."""
+
+    def __init__(self, algebra: Algebra) -> None:
+        super().__init__(algebra)
+        self._memo: dict[Term, Term] = {}
+
+    def normal(self, term: Term) -> Canonical:
+        """Canonical form of `term`; see the function `normal`."""
+        canonical = self.canonical(term)
+        return canonical.data[0] if canonical.op == "form" else canonical
+
+    def canonical(self, term: Term) -> Term:
+        """Canonical form as a term."""
+        memo = self._memo
+        stack: list[tuple[Term, Visit]] = []
+        wanted = term
+        while True:
+            value = memo.get(wanted)
+            if value is None:
+                stack.append((wanted, self._visit(wanted)))
+            while stack:
+                current, visit = stack[-1]
+                try:
+                    wanted = next(visit) if value is None else visit.send(value)
+                    break
+                except StopIteration as stop:
+                    value = memo[current] = stop.value
+                    stack.pop()
+            else:
+                assert value is not None
+                return value
+
+    def _visit(self, term: Term) -> Visit:
+        op = term.op
+        if op in ("atom", "form"):
+            return term
+        if op == "constant":
+            return self._constant(term)
+        if op == "component":
+            return (yield from self._component(term))
+        if self._has_bits and (op in BIT_OPS or self._is_shifted_bits(term)):
+            if self._is_monotone(term):
+                return self._freeze_bits((yield from self._or(term)), "or")
+            return self._freeze_bits((yield from self._bits(term)), "bits")
+        region = self._regions.get(op)
+        if region == "polynomial":
+            return self._freeze_polynomial((yield from self._polynomial(term)))
+        if region == "lattice":
+            return self._freeze_clauses((yield from self._lattice(term)))
+        if region == "tropical":
+            return self._freeze_tropical((yield from self._tropical(term)))
+        if region == "multiset":
+            return (yield from self._multiset(term))
+        return (yield from self._opaque(term))
+
+    def _component(self, term: Term) -> Visit:
+        """Components move inside element-wise operators, where they meet packs and atoms."""
+        vector, position = term.args[0], term.data[0]
+        if vector.op == "atom":
+            return term
+        if vector.op == "constant":
+            return self._constant(vector)
+        if vector.op not in _ELEMENTWISE:
+            return component((yield vector), position)
+        moved: dict[Term, Term] = {}
+        for t in iterate_post(vector):
+            if t.op in _ELEMENTWISE:
+                moved[t] = apply(t.op, *(moved[a] for a in t.args))
+            elif t.op == "pack":
+                moved[t] = t.args[position] if position < len(t.args) else t
+            else:
+                moved[t] = t if t.op == "constant" else component(t, position)
+        return (yield moved[vector])
+
+    def _constant(self, term: Term) -> Term:
+        if self.algebra.name == "syntactic":
+            return term
+        number = self._number(term.data[0])
+        return term if number is None else constant(number)
+
+    def _multiset(self, root: Term) -> Visit:
+        counts, _ = self._counted(root)
+        result: dict[Term, int] = {}
+        identity = self._identities.get(root.op)
+        kind = f"multiset {root.op}"
+        for operand, power in counts.items():
+            canonical = yield operand
+            if canonical.op == "constant" and identity is not None and canonical.data[0] == identity:
+                continue
+            inside = canonical.data[0].items if canonical.op == "form" and canonical.data[0].kind == kind else {(canonical, 1)}
+            for generator, n in inside:
+                result[generator] = result.get(generator, 0) + n * power
+        if not result:
+            return constant(identity)
+        if len(result) == 1:
+            ((generator, n),) = result.items()
+            if n == 1:
+                return generator
+        return wrap_form(NormalForm(kind, frozenset(result.items())))

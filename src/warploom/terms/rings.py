@@ -1,0 +1,114 @@
+"""Commutative rings: integers modulo 2^n, exact integers, reals as rational polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from fractions import Fraction
+
+from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, sorted_monomial
+from warploom.terms.term import Term, constant, wrap_form
+from warploom.terms.visits import Pending, Visits
+
+
+class RingVisits(Visits):
+    def _polynomial(self, root: Term) -> Generator[Term, Term, Polynomial]:
+        modulus = self._modulus
+        result: Polynomial = {}
+        pending = Pending(root, 1, lambda a, b: a + b)
+
+        def add(monomial: Monomial, coefficient: int | Fraction) -> None:
+            result[monomial] = result.get(monomial, 0) + coefficient
+
+        while item := pending.pop():
+            term, weight = item
+            if modulus:
+                weight %= modulus
+            if not weight:
+                continue
+            op = term.op
+            if op == "atom":
+                add((term,), weight)
+            elif op in ("+", "-"):
+                pending.push(term.args[0], weight)
+                pending.push(term.args[1], weight if op == "+" else -weight)
+            elif op == "neg":
+                pending.push(term.args[0], -weight)
+            elif op == "*":
+                factors, scale = self._factors(term)
+                if len(factors) == 1:
+                    pending.push(factors[0], weight * scale)
+                elif all(f.op == "atom" for f in factors):
+                    add(sorted_monomial(factors), weight * scale)
+                else:
+                    product: Polynomial = {(): weight * scale}
+                    for factor in factors:
+                        product = multiply_polynomials(product, self._thaw_polynomial((yield factor)), modulus)
+                    for monomial, coefficient in product.items():
+                        add(monomial, coefficient)
+            elif (scaled := self._scaled(term)) is not None:
+                pending.push(term.args[0], weight * scaled)
+            elif term.op in ("/", "<<") and self._regions.get(term.op) == "polynomial" and not self._is_shifted_bits(term):
+                opaque = yield from self._opaque(term)
+                add((opaque,), weight)
+            else:
+                for monomial, coefficient in self._thaw_polynomial((yield term)).items():
+                    add(monomial, coefficient * weight)
+            if len(result) > 1:
+                check_size(len(result))
+        if modulus:
+            return {m: w for m, c in result.items() if (w := self._wrap(int(c)))}
+        return {m: c for m, c in result.items() if c}
+
+    def _factors(self, root: Term) -> tuple[list[Term], int | Fraction]:
+        """Factors of a product that are no product themselves, repeats written out, and the product of the constants."""
+        factors: list[Term] = []
+        scale: int | Fraction = 1
+        pending = Pending(root, 1, lambda a, b: a + b)
+        while item := pending.pop():
+            term, power = item
+            check_size(power)
+            number = self._number(term.data[0]) if term.op == "constant" else None
+            if term.op == "*":
+                pending.push(term.args[0], power)
+                pending.push(term.args[1], power)
+            elif number is not None:
+                assert not isinstance(number, float)
+                scale *= number**power
+            elif term.op == "neg":
+                scale *= (-1) ** power
+                pending.push(term.args[0], power)
+            else:
+                factors += [term] * power
+        return factors or [constant(1)], scale
+
+    def _scaled(self, term: Term) -> int | Fraction | None:
+        """The factor when `term` is its first argument times a known number."""
+        if term.op not in ("/", "<<") or self._regions.get(term.op) != "polynomial" or term.args[1].op != "constant":
+            return None
+        number = self._number(term.args[1].data[0])
+        assert not isinstance(number, float)
+        if term.op == "/":
+            return Fraction(1, 1) / number if number else None
+        if number is None or not 0 <= number < self.algebra.dtype.bits or self._is_shifted_bits(term):
+            return None
+        return 1 << int(number)
+
+    def _thaw_polynomial(self, canonical: Term) -> Polynomial:
+        if canonical.op == "form" and canonical.data[0].kind == "polynomial":
+            return dict(canonical.data[0].items)
+        if canonical.op == "constant":
+            number = self._number(canonical.data[0])
+            if number is not None and not isinstance(number, float):
+                return {(): number} if number else {}
+        return {(canonical,): 1}
+
+    def _freeze_polynomial(self, result: Polynomial) -> Term:
+        if not result:
+            return constant(0)
+        if len(result) == 1:
+            ((monomial, coefficient),) = result.items()
+            if not monomial:
+                return constant(self._number(coefficient))
+            if coefficient == 1 and len(monomial) == 1:
+                return monomial[0]
+        return wrap_form(NormalForm("polynomial", frozenset((m, self._number(c)) for m, c in result.items())))

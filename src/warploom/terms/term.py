@@ -1,0 +1,286 @@
+"""Terms: what a kernel or a spec computes from symbolic array elements.
+
+    term := atom array[index, ...] | constant | op(term, ...)
+
+Terms are interned: equal construction gives the same object, so `is` and hashing by identity are structural equality, and a
+shared subterm is stored once. Construction never simplifies; canonical forms are `normal`'s work. Operators are CUDA's words
+(`+ - * / min max & | ^ << >> neg ~`), user-declared names, `cast.<dtype>`, `pack` and `component`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import count
+from typing import Any, NoReturn, TypeAlias, cast
+from weakref import WeakValueDictionary
+
+import numpy as np
+
+Number: TypeAlias = int | float | Fraction
+
+
+class TermError(TypeError):
+    """Symbolic data used where a known number or truth value is needed; the message says what to write instead."""
+
+
+_TABLE: WeakValueDictionary[tuple[object, ...], Term] = WeakValueDictionary()
+_SERIALS = count()
+_strict_depth = 0
+
+
+class Term:
+    """One interned node. Build with `atom`, `constant`, `apply`, `pack`, `component` or Python operators, never directly."""
+
+    __slots__ = ("__weakref__", "args", "data", "op", "serial")
+
+    op: str
+    """`atom`, `constant`, `component`, or the operator."""
+    args: tuple[Term, ...]
+    data: tuple[Any, ...]
+    """atom: (array, index, lanes); constant: (value,); component: (position,); else ()."""
+    serial: int
+    """Creation number: greater than every argument's, so it orders a term graph from the leaves up."""
+
+    # ------------------------------------------------------------ arithmetic
+
+    def __add__(self, other: object) -> Term:
+        return _binary("+", self, other)
+
+    def __radd__(self, other: object) -> Term:
+        return _binary("+", other, self)
+
+    def __sub__(self, other: object) -> Term:
+        return _binary("-", self, other)
+
+    def __rsub__(self, other: object) -> Term:
+        return _binary("-", other, self)
+
+    def __mul__(self, other: object) -> Term:
+        return _binary("*", self, other)
+
+    def __rmul__(self, other: object) -> Term:
+        return _binary("*", other, self)
+
+    def __truediv__(self, other: object) -> Term:
+        return _binary("/", self, other)
+
+    def __rtruediv__(self, other: object) -> Term:
+        return _binary("/", other, self)
+
+    def __and__(self, other: object) -> Term:
+        return _binary("&", self, other)
+
+    def __rand__(self, other: object) -> Term:
+        return _binary("&", other, self)
+
+    def __or__(self, other: object) -> Term:
+        return _binary("|", self, other)
+
+    def __ror__(self, other: object) -> Term:
+        return _binary("|", other, self)
+
+    def __xor__(self, other: object) -> Term:
+        return _binary("^", self, other)
+
+    def __rxor__(self, other: object) -> Term:
+        return _binary("^", other, self)
+
+    def __lshift__(self, other: object) -> Term:
+        return _binary("<<", self, other)
+
+    def __rlshift__(self, other: object) -> Term:
+        return _binary("<<", other, self)
+
+    def __rshift__(self, other: object) -> Term:
+        return _binary(">>", self, other)
+
+    def __rrshift__(self, other: object) -> Term:
+        return _binary(">>", other, self)
+
+    def __neg__(self) -> Term:
+        return apply("neg", self)
+
+    def __pos__(self) -> Term:
+        return self
+
+    def __invert__(self) -> Term:
+        return apply("~", self)
+
+    @property
+    def x(self) -> Term:
+        return component(self, 0)
+
+    @property
+    def y(self) -> Term:
+        return component(self, 1)
+
+    @property
+    def z(self) -> Term:
+        return component(self, 2)
+
+    @property
+    def w(self) -> Term:
+        return component(self, 3)
+
+    # ------------------------------------------------------------ what symbolic data cannot do
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Term) and not _strict_depth:
+            return self is other
+        if isinstance(other, Term | int | float | Fraction | np.generic):
+            self._refuse_comparison()
+        return NotImplemented
+
+    __hash__ = object.__hash__
+
+    def __lt__(self, other: object) -> NoReturn:
+        self._refuse_comparison()
+
+    __le__ = __gt__ = __ge__ = __lt__
+
+    def _refuse_comparison(self) -> NoReturn:
+        raise TermError(
+            f"expected a comparison of indices, got one of data ({self}): control must not depend on data; "
+            "write minimum(a, b) or maximum(a, b) for the smaller or larger value"
+        )
+
+    def __bool__(self) -> NoReturn:
+        raise TermError(f"expected a condition on indices, got data ({self}): control must not depend on data")
+
+    def __iter__(self) -> NoReturn:
+        raise TermError(f"expected an array, got one element ({self}): loop over range(len(array)) and index the array")
+
+    def __index__(self) -> NoReturn:
+        raise TermError(f"expected an index, got data ({self}): indices must not depend on data")
+
+    def __int__(self) -> NoReturn:
+        raise TermError(f"expected a known number, got data ({self}): write wl.cast(dtype, value) to convert data")
+
+    __float__ = __int__
+
+    def __floordiv__(self, other: object) -> NoReturn:
+        raise TermError("`//` and `%` of data have no CUDA counterpart: write `/`, or a shift or `&` by a power of two")
+
+    __rfloordiv__ = __mod__ = __rmod__ = __floordiv__
+
+    def __pow__(self, other: object) -> NoReturn:
+        raise TermError("`**` of data is not supported: write the product out, `x * x`")
+
+    def __repr__(self) -> str:
+        from warploom.terms.text import term_text  # text needs Term; a module-level import would be circular
+
+        return term_text(self)
+
+
+def _make(op: str, args: tuple[Term, ...], data: tuple[Any, ...], key: tuple[object, ...]) -> Term:
+    found = _TABLE.get(key)
+    if found is None:
+        found = Term()
+        found.op, found.args, found.data, found.serial = op, args, data, next(_SERIALS)
+        _TABLE[key] = found
+    return found
+
+
+def atom(array: str, index: tuple[Any, ...], lanes: int = 1) -> Term:
+    """The initial content of `array[index]`; `lanes` components (1, 2 or 4), moved as one unit.
+
+    Index parts are any hashables: ints for a bounded kernel, affine forms for the lift.
+    """
+    key = ("atom", array, index, lanes)
+    return _make("atom", (), (array, index, lanes), key)
+
+
+def constant(value: Any) -> Term:
+    """A number; 1, True, 1.0, 0.0 and -0.0 are five different constants. NumPy scalars become Python's."""
+    if isinstance(value, np.generic):
+        value = cast(Any, value).item()
+    if not isinstance(value, int | float | Fraction):
+        raise TermError(f"expected a number, got {type(value).__name__}")
+    shown = value.hex() if isinstance(value, float) else value
+    return _make("constant", (), (value,), ("constant", type(value), shown))
+
+
+def apply(op: str, *args: Term | Number) -> Term:
+    """`op` of its arguments, not simplified; numbers become constants."""
+    terms = tuple(a if isinstance(a, Term) else constant(a) for a in args)
+    return _make(op, terms, (), (op, terms))
+
+
+def pack(*items: Term | Number) -> Term:
+    """The vector of the given components; packing all components of one element in order gives that element back."""
+    terms = tuple(i if isinstance(i, Term) else constant(i) for i in items)
+    first = terms[0]
+    if first.op == "component":
+        whole = first.args[0]
+        if whole.op == "atom" and whole.data[2] == len(terms):
+            parts = tuple(component(whole, k) for k in range(len(terms)))
+            if all(a is b for a, b in zip(parts, terms, strict=True)):
+                return whole
+    return _make("pack", terms, (), ("pack", terms))
+
+
+def component(vector: Term, position: int) -> Term:
+    """Component 0..3 (x, y, z, w) of a vector; of a pack, the packed item."""
+    if vector.op == "pack":
+        return vector.args[position]
+    return _make("component", (vector,), (position,), ("component", vector, position))
+
+
+def wrap_form(form: object) -> Term:
+    """The term that stands for a canonical form inside a larger one (one per form)."""
+    return _make("form", (), (form,), ("form", form))
+
+
+def minimum(a: Term | Number, b: Term | Number) -> Term | Number:
+    """The smaller of two data values, symbolic or numbers."""
+    if isinstance(a, Term) or isinstance(b, Term):
+        return apply("min", a, b)
+    return a if a <= b else b
+
+
+def maximum(a: Term | Number, b: Term | Number) -> Term | Number:
+    """The larger of two data values, symbolic or numbers."""
+    if isinstance(a, Term) or isinstance(b, Term):
+        return apply("max", a, b)
+    return a if a >= b else b
+
+
+def to_operand(value: Any) -> Term | None:
+    """`value` as a term: a term itself or a number; None for anything else."""
+    if isinstance(value, Term):
+        return value
+    if isinstance(value, int | float | Fraction | np.generic):
+        return constant(value)
+    return None
+
+
+def _binary(op: str, lhs: object, rhs: object) -> Term:
+    a, b = to_operand(lhs), to_operand(rhs)
+    if a is None or b is None:
+        return cast(Term, NotImplemented)
+    return apply(op, a, b)
+
+
+@contextmanager
+def strict_comparisons() -> Generator[None]:
+    """While active, `==` of two terms raises TermError: for running users' code, where it would be a branch on data."""
+    global _strict_depth
+    _strict_depth += 1
+    try:
+        yield
+    finally:
+        _strict_depth -= 1
+
+
+def iterate_post(root: Term) -> Generator[Term]:
+    """Every distinct subterm once, arguments before the terms that use them; not recursive."""
+    seen: set[Term] = set()
+    stack = [root]
+    while stack:
+        term = stack.pop()
+        if term not in seen:
+            seen.add(term)
+            stack.extend(term.args)
+    yield from sorted(seen, key=lambda t: t.serial)

@@ -1,5 +1,8 @@
 """Kernel IR: nodes, rewriting, text form, verifier, reference interpreter, grammars of holes."""
 
+from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
+from warploom.ir.counts import Counts
+from warploom.ir.interp import RunResult, run
 from warploom.ir.intervals import Interval, Ranges, index_range
 from warploom.ir.kernel import (
     Accumulate,
@@ -51,19 +54,23 @@ from warploom.ir.rewrite import fill, instantiate, map_index
 from warploom.ir.simplify import is_boolean, simplify
 from warploom.ir.tabulate import grid, leaves, tabulate
 from warploom.ir.text import index_text, kernel_text
+from warploom.ir.verify import stored_arrays, verify
 
 __all__ = [
     "Accumulate",
     "Accumulated",
     "Accumulator",
     "Arith",
+    "Arithmetic",
     "Builtin",
     "BuiltinName",
     "Cast",
     "Compare",
     "CompareOp",
     "Component",
+    "Counts",
     "Declare",
+    "FieldArithmetic",
     "For",
     "FromIndex",
     "Hole",
@@ -80,11 +87,14 @@ __all__ = [
     "Interval",
     "Kernel",
     "Logical",
+    "MachineArithmetic",
     "MakeVector",
     "Operator",
     "Param",
     "Ranges",
     "Read",
+    "RedrawError",
+    "RunResult",
     "SetIndex",
     "SetValue",
     "Shuffle",
@@ -108,6 +118,9 @@ __all__ = [
     "leaves",
     "map_index",
     "parse_kernel",
+    "run",
     "simplify",
+    "stored_arrays",
     "tabulate",
+    "verify",
 ]

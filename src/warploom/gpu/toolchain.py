@@ -92,7 +92,6 @@ def _nvrtc() -> Any:
         raise UserError(
             Diagnostic("TOOL_MISSING", f"expected the package cuda-bindings (NVRTC), got: {error}", fix=INSTALL)
         ) from error
-    return nvrtc
 
 
 def _checked(nvrtc: Any, result: Any) -> Any:

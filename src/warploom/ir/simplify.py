@@ -1,8 +1,8 @@
 """Index expressions made short, every step proved.
 
 A rewrite is a row of `RULES`: a name, the law it uses, the function. The laws hold over the unbounded integers with floor
-division (tests prove each row exhaustively over small ranges). Where the variables have at most `EXHAUSTIVE_POINTS` values together, the
-result as a whole is compared with the original on all of them as well.
+division (tests prove each row exhaustively over small ranges). Where the variables have at most `EXHAUSTIVE_POINTS` values
+together, the result as a whole is compared with the original on all of them as well.
 """
 
 from __future__ import annotations
@@ -183,8 +183,8 @@ def _remainder(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     if inside.is_finite and inside.low // n == inside.high // n:
         return from_linear(form.plus(Linear((), 1), -int(inside.low // n) * n))
     if n & (n - 1) and inside.low < 0:  # C's % wants a non-negative left side; & does not care
-        if inside.low > -math.inf:
-            form = form.plus(Linear((), 1), -int(inside.low // n) * n)
+        if inside.low >= -n:
+            form = form.plus(Linear((), 1), n)
         else:
             form = Linear(tuple((a, c % n) for a, c in form.terms), form.constant % n)
     return IndexBinary("%", _written(form), IndexConst(n))

@@ -1,0 +1,264 @@
+"""CUDA C++ from a completed kernel: text a person would accept in review, registers indexed by constants only."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import assert_never
+
+from warploom.core import DType
+from warploom.gpu.ctext import Names, Text, binary
+from warploom.gpu.facts import holes_of, parts
+from warploom.gpu.helpers import Helpers
+from warploom.gpu.host import launch_helper
+from warploom.gpu.index_code import IndexCode
+from warploom.gpu.lower import Lowered, lower
+from warploom.gpu.scopes import Scopes, find_scopes
+from warploom.gpu.types import c_type, is_narrow, is_signed_word
+from warploom.gpu.value_code import ValueCode
+from warploom.ir import (
+    Accumulate,
+    Accumulator,
+    Builtin,
+    Declare,
+    For,
+    Hole,
+    HoleArg,
+    HoleUse,
+    If,
+    IndexConst,
+    IndexExpr,
+    Interval,
+    Kernel,
+    Param,
+    SetIndex,
+    SetValue,
+    Shuffle,
+    Stmt,
+    Store,
+    Sync,
+    index_range,
+    index_text,
+    simplify,
+)
+
+_INDENT = "  "
+_BUILTINS = {"thread_id": ("thread", "threadIdx"), "block_id": ("block", "blockIdx"),
+             "block_dim": ("block_dim", "blockDim"), "grid_dim": ("grid_dim", "gridDim")}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class CudaSource:
+    """One printed kernel with its launch helper."""
+
+    text: str
+    name: str
+    """The kernel's C name (`extern "C"`, so also its symbol)."""
+    launch_name: str
+    """The host helper `launch_NAME(arrays..., sizes..., stream)`; not seen by NVRTC."""
+    block: tuple[int, int, int]
+    params: tuple[str, ...]
+    """Names of arrays, then sizes, in the order of the C parameters."""
+
+
+def cuda_source(kernel: Kernel, completions: Mapping[str, IndexExpr] | None = None) -> CudaSource:
+    """CUDA C++ of `kernel` with its holes completed; comments say what each completed hole does.
+
+    Parameters: arrays in order (inputs `const T *__restrict__`; so are arrays of constant space: their loads go through the
+    read-only cache), then run-time sizes as int, so every extent and element number must stay below 2^31.
+    UserError: HOLE_UNFILLED, SHUFFLE_DIVERGENT, SHUFFLE_WIDTH, SHUFFLE_OPERAND, INDEX_OVERFLOW.
+    """
+    return _Printer(kernel, completions or {}).source()
+
+
+@dataclass(slots=True)
+class _Printer:
+    kernel: Kernel
+    completions: Mapping[str, IndexExpr]
+    lowered: Lowered = field(init=False)
+    names: Names = field(init=False, default_factory=Names)
+    helpers: Helpers = field(init=False, default_factory=Helpers)
+    index: IndexCode = field(init=False)
+    values: ValueCode = field(init=False)
+    scopes: Scopes = field(init=False)
+    _builtins: dict[Builtin, str] = field(init=False, default_factory=dict[Builtin, str])
+    _holes: dict[str, Hole] = field(init=False)
+    _said: set[str] = field(init=False, default_factory=set[str])
+    _declared: set[str] = field(init=False, default_factory=set[str])
+
+    def __post_init__(self) -> None:
+        kernel = self.kernel
+        self.lowered = lower(kernel, self.completions)
+        for name in (kernel.name, *(p.name for p in kernel.params), *kernel.sizes):
+            self.names(name)
+        self.index = IndexCode(self.names, self.lowered.facts.ranges, self.helpers, self._builtin)
+        operators = {o.name: o for o in kernel.operators}
+        self.values = ValueCode(kernel, self.lowered.facts, self.names, self.index, self.helpers, self._mask()[0], operators)
+        self.scopes = find_scopes(self.lowered.kernel.body)
+        self._holes = {h.name: h for h in kernel.holes}
+
+    def source(self) -> CudaSource:
+        kernel, name = self.kernel, self.names(self.kernel.name)
+        body = self._block(self.lowered.kernel.body)
+        pieces = [self._title(), self._includes()]
+        sizes = [f"int {self.names(n)}" for n in kernel.sizes]
+        declared = [self._param(p) for p in kernel.params]
+        head = [
+            f'extern "C" __global__ void __launch_bounds__({kernel.threads})',
+            f"{name}({', '.join([*declared, *sizes])}) {{",
+        ]
+        launch_name = self.names.fresh(f"launch_{name}")
+        launch = launch_helper(kernel, launch_name, name, declared, self.names)
+        lines = [*head, *(_INDENT + line for line in [*self._head(), *body]), "}"]
+        pieces += [self.helpers.text, "\n".join(lines), launch]
+        params = tuple(p.name for p in kernel.params) + kernel.sizes
+        return CudaSource("\n\n".join(p for p in pieces if p) + "\n", name, launch_name, kernel.block, params)
+
+    # ------------------------------------------------------------ around the body
+
+    def _title(self) -> str:
+        origin = f" of {PurePath(self.kernel.file).name}" if self.kernel.file else ""
+        return f"// {self.kernel.name}{origin}, completed by Warploom."
+
+    def _includes(self) -> str:
+        used = {
+            p.dtype.name for p in parts((self.kernel.body, self.kernel.params)) if isinstance(getattr(p, "dtype", None), DType)
+        }
+        headers = [h for n, h in (("f16", "cuda_fp16.h"), ("bf16", "cuda_bf16.h")) if n in used]
+        return "\n".join(f"#include <{h}>" for h in headers)
+
+    def _param(self, param: Param) -> str:
+        const = "" if param.is_output else "const "
+        return f"{const}{c_type(param.dtype)} *__restrict__ {self.names(param.name)}"
+
+    def _builtin(self, builtin: Builtin) -> str:
+        if builtin not in self._builtins:
+            wish, _ = _BUILTINS[builtin.name]
+            only_x = builtin.axis == 0 and self.kernel.block[1:] == (1, 1) and self.kernel.grid[1:] == (IndexConst(1),) * 2
+            self._builtins[builtin] = self.names.fresh(wish if only_x else f"{wish}_{'xyz'[builtin.axis]}")
+        return self._builtins[builtin]
+
+    def _mask(self) -> tuple[str, str]:
+        """The shuffle mask's text, and the statement that computes it where warps differ."""
+        threads = self.kernel.threads
+        if threads % 32 == 0:
+            return "0xffffffff", ""
+        if threads < 32:
+            return f"0x{(1 << threads) - 1:x}", ""
+        x, y, _ = self.kernel.block
+        flat = f"threadIdx.x + {x} * (threadIdx.y + {y} * threadIdx.z)" if (x, y) != (threads, 1) else "threadIdx.x"
+        last = f"0x{(1 << threads % 32) - 1:x}u"
+        return "warp_mask", f"const unsigned warp_mask = {flat} < {threads // 32 * 32} ? 0xffffffffu : {last};"
+
+    def _head(self) -> list[str]:
+        lines = [
+            f"const int {text} = {_BUILTINS[b.name][1]}.{'xyz'[b.axis]};"
+            for b, text in sorted(self._builtins.items(), key=lambda item: (-len(item[0].name), item[0].name, item[0].axis))
+        ]
+        statement = self._mask()[1]
+        if statement and any(isinstance(p, Shuffle) for p in parts(self.lowered.kernel.body)):
+            lines.append(statement)
+        for name in self.scopes.hoisted:
+            lines.append(f"{self._variable_type(name)} {self.names(name)};")
+        return lines
+
+    def _variable_type(self, name: str) -> str:
+        facts = self.lowered.facts
+        if name in facts.values:
+            return c_type(facts.values[name])
+        return "bool" if facts.truths.get(name) else "int"
+
+    # ------------------------------------------------------------ statements
+
+    def _block(self, body: tuple[Stmt, ...]) -> list[str]:
+        return [line for stmt in body for line in (*self._comments(stmt), *self._stmt(stmt))]
+
+    def _inner(self, body: tuple[Stmt, ...]) -> list[str]:
+        return [_INDENT + line for line in self._block(body)]
+
+    def _comments(self, stmt: Stmt) -> list[str]:
+        lines: list[str] = []
+        original = self.lowered.originals.get(stmt.span.line) if not stmt.span.file else None
+        for name in holes_of(original) if original is not None else ():
+            if name in self._said:
+                continue
+            self._said.add(name)
+            lines.append(f"// hole '{name}': {self._meaning(original, name)}")
+        if isinstance(stmt, For) and stmt.note:
+            lines.append(f"// {' '.join(stmt.note.split())}")
+        return lines
+
+    def _meaning(self, stmt: Stmt | None, name: str) -> str:
+        """The hole's simplified completion in the sketch's words, else in the arguments of its use."""
+        hole = self._holes[name]
+        use = next(p for p in parts(stmt) if isinstance(p, HoleUse) and p.hole == name)
+        ranges: dict[IndexExpr, Interval] = {
+            HoleArg(i): index_range(e, self.lowered.facts.ranges) for i, e in enumerate(use.args)
+        }
+        words = hole.arg_names if len(hole.arg_names) == len(use.args) else tuple(index_text(e) for e in use.args)
+        return " ".join(index_text(simplify(self.completions[name], ranges, bitwise=False), words).split())
+
+    def _stmt(self, stmt: Stmt) -> list[str]:
+        match stmt:
+            case Declare(name, space, dtype, shape):
+                extents = "".join(f"[{n}]" for n in shape)
+                return [f"{'__shared__ ' if space == 'shared' else ''}{c_type(dtype)} {self.names(name)}{extents};"]
+            case SetIndex(name, expr):
+                return [f"{self._target(name)} = {self.index.text(expr).text};"]
+            case SetValue(name, _, value):
+                return [f"{self._target(name)} = {self.values.text(value).text};"]
+            case Store(array, index, value):
+                return [f"{self.values.element(array, index)} = {self.values.text(value).text};"]
+            case Accumulator():
+                return self._accumulator(stmt)
+            case Accumulate():
+                return self._accumulate(stmt)
+            case For():
+                return self._for(stmt)
+            case If(cond, then, other):
+                lines = [f"if ({self.index.text(cond).text}) {{", *self._inner(then)]
+                if other:
+                    lines += ["} else {", *self._inner(other)]
+                return [*lines, "}"]
+            case Sync():
+                return ["__syncthreads();"]
+            case _:
+                assert_never(stmt)
+
+    def _target(self, name: str) -> str:
+        if name in self.scopes.here and name not in self._declared:
+            self._declared.add(name)
+            const = "const " if name in self.scopes.constant else ""
+            return f"{const}{self._variable_type(name)} {self.names(name)}"
+        return self.names(name)
+
+    def _accumulator(self, stmt: Accumulator) -> list[str]:
+        init = self.values.constant(stmt.dtype, stmt.init).text
+        extents = "".join(f"[{n}]" for n in stmt.shape)
+        for extent in reversed(stmt.shape):
+            init = "{" + ", ".join([init] * extent) + "}"
+        return [f"{c_type(stmt.dtype)} {self.names(stmt.name)}{extents} = {init};"]
+
+    def _accumulate(self, stmt: Accumulate) -> list[str]:
+        accumulator = self.lowered.facts.accumulators[stmt.accumulator]
+        target, dtype, op = self.values.register(stmt.accumulator, stmt.index), accumulator.dtype, accumulator.op
+        value = self.values.text(stmt.value)
+        wraps = is_signed_word(dtype) or is_narrow(dtype)
+        if dtype.lanes == 1 and (op in ("&", "|", "^") or (op in ("+", "*") and not wraps)):
+            line = f"{target} {op}= {value.text};"
+        else:
+            line = f"{target} = {self.values.apply(op, dtype, Text(target), value).text};"
+        if isinstance(stmt.guard, IndexConst):
+            return [line]
+        return [f"if ({self.index.text(stmt.guard).text}) {{", _INDENT + line, "}"]
+
+    def _for(self, stmt: For) -> list[str]:
+        var = Text(self.names(stmt.var))
+        start, stop = self.index.text(stmt.start), self.index.text(stmt.stop)
+        step = {1: f"++{var.text}", -1: f"--{var.text}"}.get(
+            stmt.step, f"{var.text} {'+' if stmt.step > 0 else '-'}= {abs(stmt.step)}"
+        )
+        test = binary("<" if stmt.step > 0 else ">", var, stop).text
+        pragma = ["#pragma unroll"] if stmt.var in self.lowered.unrolled else []
+        return [*pragma, f"for (int {var.text} = {start.text}; {test}; {step}) {{", *self._inner(stmt.body), "}"]

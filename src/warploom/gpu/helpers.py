@@ -1,0 +1,86 @@
+"""Small device functions that a printed kernel may need: floor arithmetic, wrapping arithmetic, vectors, wide and narrow shuffles.
+
+Each is plain C inside, so that the read-back can run it like the kernel itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from warploom.core import DType, scalar_of
+from warploom.gpu.types import c_type
+
+_FLOOR = {
+    "floor_div": "  const int q = a / b;\n  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;",
+    "floor_mod": "  const int r = a % b;\n  return r != 0 && (r < 0) != (b < 0) ? r + b : r;",
+}
+_WORDS = {"+": "add", "-": "sub", "*": "mul", "<<": "shl", "/": "div", "&": "and", "|": "or", "^": "xor", ">>": "shr"}
+
+
+class Helpers:
+    """Collects the functions asked for, in an order in which each comes after those it calls."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(self._texts.values())
+
+    def _define(self, name: str, result: str, params: str, body: str, *, host: bool = False) -> str:
+        where = "__host__ __device__" if host else "__device__"
+        self._texts.setdefault(name, f"static {where} __forceinline__ {result} {name}({params}) {{\n{body}\n}}")
+        return name
+
+    def floor(self, name: str) -> str:
+        """`floor_div` or `floor_mod`: Python's // and % on int."""
+        return self._define(name, "int", "int a, int b", _FLOOR[name], host=True)
+
+    def wrapping(self, op: str, dtype: DType) -> str:
+        """`op` on int or long long modulo 2^bits (C leaves signed overflow undefined)."""
+        t, u = c_type(dtype), "unsigned" if dtype.bits == 32 else "unsigned long long"
+        right = "b" if op == "<<" else f"({u})b"
+        return self._define(f"{_WORDS[op]}_{dtype.name}", t, f"{t} a, {t} b", f"  return ({t})(({u})a {op} {right});")
+
+    def componentwise(self, name: str, dtype: DType, arity: int, result: DType, scalar: Callable[..., str]) -> str:
+        """A function on vectors that applies `scalar` (texts of operands to text) to each component."""
+        letters = "abc"[:arity]
+        items = ", ".join(scalar(*(f"{v}.{c}" for v in letters)) for c in "xyzw"[: dtype.lanes])
+        params = ", ".join(f"{c_type(dtype)} {v}" for v in letters)
+        name = f"{_WORDS.get(name, name)}_{dtype.name}"
+        return self._define(name, c_type(result), params, f"  return {make(result)}({items});")
+
+    def user_operator(self, name: str, dtype: DType, body: str) -> str:
+        t = c_type(dtype)
+        return self.user_function(f"{name}_{dtype.name}", t, f"{t} a, {t} b", body)
+
+    def user_function(self, name: str, result: str, params: str, value: str) -> str:
+        return self._define(name, result, params, f"  return {value};")
+
+    def vector_shuffle(self, intrinsic: str, dtype: DType) -> str:
+        """The shuffle of a vector: one 32-bit word at a time, narrow components packed into words first."""
+        scalar = scalar_of(dtype)
+        name = f"{intrinsic.strip('_').removesuffix('_sync')}_{dtype.name}"
+        params = f"unsigned mask, {c_type(dtype)} v, int lane, int width"
+        send = "{0}(mask, {1}, lane, width)"
+        components = "xyzw"[: dtype.lanes]
+        if scalar.bits >= 32:
+            lines = [f"  v.{c} = {send.format(intrinsic, f'v.{c}')};" for c in components]
+            return self._define(name, c_type(dtype), params, "\n".join([*lines, "  return v;"]))
+        per_word, low = 32 // scalar.bits, (1 << scalar.bits) - 1
+        lines: list[str] = []
+        for word in range(0, dtype.lanes, per_word):
+            packed = components[word : word + per_word]
+            pieces = [f"((unsigned)v.{c} & 0x{low:x}u)" + (f" << {p * scalar.bits}" if p else "") for p, c in enumerate(packed)]
+            text = " | ".join(f"({p})" if "<<" in p else p for p in pieces)
+            lines.append(f"  const unsigned w{word} = {send.format(intrinsic, text)};")
+            lines += [
+                f"  v.{c} = ({c_type(scalar)})(w{word}" + (f" >> {p * scalar.bits}" if p else "") + ");"
+                for p, c in enumerate(packed)
+            ]
+        return self._define(name, c_type(dtype), params, "\n".join([*lines, "  return v;"]))
+
+
+def make(dtype: DType) -> str:
+    """CUDA's constructor of a vector type: `make_float4`."""
+    return f"make_{dtype.name}"

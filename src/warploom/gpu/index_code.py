@@ -1,0 +1,92 @@
+"""Index expressions as C expressions on int, Python's floor semantics kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import assert_never
+
+from warploom.core import Diagnostic, UserError
+from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, conditional, unary
+from warploom.gpu.helpers import Helpers
+from warploom.ir import (
+    Builtin,
+    Compare,
+    HoleArg,
+    HoleUse,
+    IndexBinary,
+    IndexConst,
+    IndexExpr,
+    IndexSelect,
+    IndexVar,
+    Interval,
+    Logical,
+    SizeVar,
+    index_range,
+)
+
+INT_MAX = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class IndexCode:
+    """Prints index expressions of one kernel; values that a 32-bit int cannot hold are an error (INDEX_OVERFLOW)."""
+
+    names: Names
+    ranges: dict[IndexExpr, Interval]
+    helpers: Helpers
+    builtin: Callable[[Builtin], str]
+    """How a thread, block or grid number is written."""
+    on_host: bool = False
+
+    def text(self, expr: IndexExpr) -> Text:
+        known = index_range(expr, self.ranges)
+        if known.is_finite and (known.low < -INT_MAX - 1 or known.high > INT_MAX):
+            message = f"expected an index of 32 bits, got one from {known.low} to {known.high}"
+            raise UserError(Diagnostic("INDEX_OVERFLOW", message, fix="use smaller extents"))
+        match expr:
+            case IndexConst(value):
+                if isinstance(value, bool):
+                    return Text("true" if value else "false")
+                return Text(str(value), PRIMARY if value >= 0 else UNARY)
+            case IndexVar(name) | SizeVar(name):
+                return Text(self.names(name))
+            case Builtin():
+                return Text(self.builtin(expr))
+            case IndexBinary(op, lhs, rhs):
+                return self._binary(op, lhs, rhs)
+            case Compare(op, lhs, rhs):
+                return binary(op, self.text(lhs), self.text(rhs))
+            case Logical("not", operands):
+                return unary("!", self.text(operands[0]))
+            case Logical(op, operands):
+                result = self.text(operands[0])
+                for operand in operands[1:]:
+                    result = binary("&&" if op == "and" else "||", result, self.text(operand))
+                return result
+            case IndexSelect(cond, then, other):
+                return conditional(self.text(cond), self.text(then), self.text(other))
+            case HoleUse() | HoleArg():
+                raise UserError(Diagnostic("HOLE_UNFILLED", f"expected a filled kernel, got {expr}"))
+            case _:
+                assert_never(expr)
+
+    def _binary(self, op: str, lhs: IndexExpr, rhs: IndexExpr) -> Text:
+        left, right = self.text(lhs), self.text(rhs)
+        match op:
+            case "-" if lhs == IndexConst(0):
+                return unary("-", right)
+            case "min" | "max":
+                if self.on_host:
+                    return conditional(binary("<" if op == "min" else ">", left, right), left, right)
+                return call(op, left, right)
+            case "//" | "%":
+                a, b = index_range(lhs, self.ranges), index_range(rhs, self.ranges)
+                c_op = "/" if op == "//" else "%"
+                if a.low >= 0 and b.low > 0:
+                    return binary(c_op, left, right)
+                if op == "%" and b.low > 0 and isinstance(rhs, IndexConst):
+                    return binary("%", binary("+", binary("%", left, right), right), right)
+                return call(self.helpers.floor("floor_div" if op == "//" else "floor_mod"), left, right)
+            case _:
+                return binary(op, left, right)

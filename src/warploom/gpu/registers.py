@@ -1,0 +1,360 @@
+"""Register arrays indexed by constants only: dynamic indices become conditions, rotations become barrel rotations.
+
+A GPU has no indexed registers: an array that a dynamic index touches goes to local memory (Source: Swizzle Inventor, section 6.3).
+After this pass every index into a register array or accumulator array is over loop variables, and those loops are to be unrolled.
+Non-goal: indices that depend on run-time sizes without bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import assert_never
+
+from warploom.core import NOWHERE, DType
+from warploom.gpu.facts import Facts, parts
+from warploom.gpu.rotation import Rotation, find_rotation, has_bit, rotated_position
+from warploom.ir import (
+    Accumulate,
+    Accumulated,
+    Accumulator,
+    Arith,
+    Builtin,
+    Cast,
+    Compare,
+    Component,
+    Declare,
+    For,
+    FromIndex,
+    If,
+    IndexConst,
+    IndexExpr,
+    IndexSelect,
+    IndexVar,
+    Logical,
+    MakeVector,
+    Read,
+    SetIndex,
+    SetValue,
+    Shuffle,
+    Stmt,
+    Store,
+    Sync,
+    ValueConst,
+    ValueExpr,
+    ValueSelect,
+    ValueVar,
+    index_range,
+    leaves,
+    map_index,
+    simplify,
+)
+
+Index = tuple[IndexExpr, ...]
+
+
+@dataclass(slots=True)
+class RegisterPass:
+    """Rewrites one kernel body; `unrolled` collects the loop variables that register indices need constant."""
+
+    facts: Facts
+    fresh: Callable[[str], str]
+    unrolled: set[str] = field(default_factory=set[str])
+    _loops: list[str] = field(default_factory=list[str])
+    _definitions: dict[str, IndexExpr] = field(default_factory=dict[str, IndexExpr])
+    _rotated: dict[tuple[str, IndexExpr], Read] = field(default_factory=dict[tuple[str, IndexExpr], Read])
+    _before: list[Stmt] = field(default_factory=list[Stmt])
+
+    def block(self, body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+        """The rewritten statements of one block."""
+        outside = dict(self._definitions)
+        result: list[Stmt] = []
+        for stmt in body:
+            kept, self._before = self._before, []
+            after = self._stmt(stmt)
+            result += (*self._before, *after)
+            self._before = kept
+        self._definitions = outside
+        return tuple(result)
+
+    def _stmt(self, stmt: Stmt) -> tuple[Stmt, ...]:
+        match stmt:
+            case Declare() | Accumulator() | Sync():
+                return (stmt,)
+            case SetIndex(name, expr):
+                if self.facts.bindings[name] == 1:
+                    self._definitions[name] = expr
+                return (stmt,)
+            case SetValue():
+                return (replace(stmt, value=self._value(stmt.value)),)
+            case Store():
+                return self._store(stmt)
+            case Accumulate():
+                return self._accumulate(stmt)
+            case For():
+                return self._loop(stmt)
+            case If():
+                return (replace(stmt, then=self.block(stmt.then), other=self.block(stmt.other)),)
+            case _:
+                assert_never(stmt)
+
+    def _loop(self, stmt: For) -> tuple[Stmt, ...]:
+        rotated = dict(self._rotated)
+        before = self._rotations(stmt)
+        self._loops.append(stmt.var)
+        body = self.block(stmt.body)
+        self._loops.pop()
+        self._rotated = rotated
+        if stmt.var in self.unrolled:
+            for bound in (stmt.start, stmt.stop):
+                self.unrolled.update(e.name for e in leaves(bound) if isinstance(e, IndexVar))
+        return (*before, replace(stmt, body=body))
+
+    # ------------------------------------------------------------ static and dynamic indices
+
+    def _expanded(self, expr: IndexExpr) -> IndexExpr:
+        """`expr` with index variables that are set once, in scope, replaced by their definitions."""
+
+        def change(e: IndexExpr) -> IndexExpr | None:
+            definition = self._definitions.get(e.name) if isinstance(e, IndexVar) else None
+            return None if definition is None else self._expanded(definition)
+
+        return map_index(expr, change)
+
+    def _static(self, expr: IndexExpr) -> bool:
+        """Whether `expr` is a constant once the loops around are unrolled; if so, they will be."""
+        names = [e.name if isinstance(e, IndexVar) else "" for e in leaves(self._expanded(expr))]
+        if not all(name in self._loops for name in names):
+            return False
+        self.unrolled.update(names)
+        return True
+
+    def _cases(self, index: Index, shape: tuple[int, ...], leaf: Callable[[Index], ValueExpr]) -> ValueExpr:
+        return self._case((), index, shape, leaf)
+
+    def _case(self, done: Index, left: Index, shape: tuple[int, ...], leaf: Callable[[Index], ValueExpr]) -> ValueExpr:
+        if not left:
+            return leaf(done)
+        first, rest = left[0], left[1:]
+        if self._static(first):
+            return self._case((*done, first), rest, shape, leaf)
+        if isinstance(first, IndexSelect):
+            then = self._case(done, (first.then, *rest), shape, leaf)
+            return ValueSelect(first.cond, then, self._case(done, (first.other, *rest), shape, leaf))
+        low, high = self._candidates(first, shape[len(done)])
+        if high - low > 1:
+            first = self._named(first)
+        result = self._case((*done, IndexConst(high)), rest, shape, leaf)
+        for value in range(high - 1, low - 1, -1):
+            here = self._case((*done, IndexConst(value)), rest, shape, leaf)
+            result = ValueSelect(Compare("==", first, IndexConst(value)), here, result)
+        return result
+
+    def _candidates(self, index: IndexExpr, extent: int) -> tuple[int, int]:
+        known = index_range(index, self.facts.ranges)
+        low, high = int(max(known.low, 0)), int(min(known.high, extent - 1))
+        return (low, high) if low <= high else (0, extent - 1)
+
+    def _named(self, index: IndexExpr) -> IndexExpr:
+        """`index`, computed once into a variable unless it is one."""
+        if isinstance(index, (IndexVar, Builtin)):
+            return index
+        name = self.fresh("at")
+        self._before.append(SetIndex(name, index))
+        self._bind(name, index)
+        return IndexVar(name)
+
+    def _bind(self, name: str, expr: IndexExpr) -> None:
+        self.facts.bindings[name] = 1
+        self.facts.truths[name] = False
+        self.facts.ranges[IndexVar(name)] = index_range(expr, self.facts.ranges)
+
+    # ------------------------------------------------------------ statements and values
+
+    def _value(self, expr: ValueExpr) -> ValueExpr:
+        match expr:
+            case ValueConst() | ValueVar() | FromIndex():
+                return expr
+            case Read(array, index):
+                declared = self.facts.arrays.get(array)
+                if declared is None or declared.space != "register":
+                    return expr
+                if len(index) == 1 and (array, index[0]) in self._rotated:
+                    expr = self._rotated[(array, index[0])]
+                    array, index = expr.array, expr.index
+                return self._cases(index, declared.shape, lambda at: Read(array, at))
+            case Accumulated(name, index):
+                shape = self.facts.accumulators[name].shape
+                return self._cases(index, shape, lambda at: Accumulated(name, at))
+            case Arith(op, operands):
+                return Arith(op, tuple(self._value(e) for e in operands))
+            case ValueSelect(cond, then, other):
+                return ValueSelect(cond, self._value(then), self._value(other))
+            case Shuffle():
+                return replace(expr, value=self._value(expr.value))
+            case Cast(dtype, value):
+                return Cast(dtype, self._value(value))
+            case MakeVector(dtype, items):
+                return MakeVector(dtype, tuple(self._value(e) for e in items))
+            case Component(value, position):
+                return Component(self._value(value), position)
+            case _:
+                assert_never(expr)
+
+    def _store(self, stmt: Store) -> tuple[Stmt, ...]:
+        value = self._value(stmt.value)
+        declared = self.facts.arrays.get(stmt.array)
+        if declared is None or declared.space != "register" or all([self._static(e) for e in stmt.index]):
+            return (replace(stmt, value=value),)
+        name = self.fresh("stored")
+        self.facts.values[name], self.facts.bindings[name] = declared.dtype, 1
+        stores = self._placed(stmt.index, declared.shape, lambda at: replace(stmt, index=at, value=ValueVar(name)))
+        return (SetValue(name, declared.dtype, value), *stores)
+
+    def _accumulate(self, stmt: Accumulate) -> tuple[Stmt, ...]:
+        value = self._value(stmt.value)
+        shape = self.facts.accumulators[stmt.accumulator].shape
+        if all([self._static(e) for e in stmt.index]):
+            return (replace(stmt, value=value),)
+        name, dtype = self.fresh("added"), self.facts.accumulators[stmt.accumulator].dtype
+        self.facts.values[name], self.facts.bindings[name] = dtype, 1
+        return (
+            SetValue(name, dtype, value),
+            *self._placed(stmt.index, shape, lambda at: replace(stmt, index=at, value=ValueVar(name))),
+        )
+
+    def _placed(self, index: Index, shape: tuple[int, ...], leaf: Callable[[Index], Stmt]) -> tuple[Stmt, ...]:
+        """`leaf` at the one place of a register array that `index` names: a loop over all places per dynamic dimension."""
+        position = next((d for d, e in enumerate(index) if not self._static(e)), None)
+        if position is None:
+            return (leaf(index),)
+        dynamic = index[position]
+        if isinstance(dynamic, IndexSelect):
+            then, other = ((*index[:position], e, *index[position + 1 :]) for e in (dynamic.then, dynamic.other))
+            return (If(dynamic.cond, self._placed(then, shape, leaf), self._placed(other, shape, leaf)),)
+        dynamic = self._named(dynamic)
+        low, high = self._candidates(dynamic, shape[position])
+        var = self.fresh("place")
+        self.facts.bindings[var] = 1
+        self.facts.ranges[IndexVar(var)] = index_range(IndexConst(low), {}).union(index_range(IndexConst(high), {}))
+        self._loops.append(var)
+        inner = self._placed((*index[:position], IndexVar(var), *index[position + 1 :]), shape, leaf)
+        self._loops.pop()
+        chosen = If(Compare("==", dynamic, IndexVar(var)), inner)
+        return (For(var, IndexConst(low), IndexConst(high + 1), 1, (chosen,)),)
+
+    # ------------------------------------------------------------ rotations
+
+    def _rotations(self, loop: For) -> tuple[Stmt, ...]:
+        """Barrel rotations to run before `loop`, for the reads directly in it that they make static."""
+        outside = dict(self._definitions)
+        stored = {p.array for p in parts(loop.body) if isinstance(p, Store)}
+        bound_inside = {p.name for p in parts(loop.body) if isinstance(p, SetIndex)}
+        result: list[Stmt] = []
+        done: dict[tuple[str, Rotation], str] = {}
+        for stmt in loop.body:
+            if isinstance(stmt, (For, If)):
+                continue
+            for read in (p for p in parts(stmt) if isinstance(p, Read) and len(p.index) == 1):
+                declared = self.facts.arrays.get(read.array)
+                if declared is None or declared.space != "register" or read.array in stored:
+                    continue
+                registers = declared.shape[0]
+                expanded = self._expanded_inside(read.index[0], bound_inside)
+                var = IndexVar(loop.var)
+                if registers < 3 or expanded is None or var not in leaves(expanded) or self._only_loops(expanded, loop.var):
+                    continue
+                found = find_rotation(expanded, var, registers, self.facts.ranges)
+                if found is None or not self._pays(found, loop, registers):
+                    continue
+                name = done.get((read.array, found))
+                if name is None:
+                    name, steps = self._barrel(read.array, declared.dtype, registers, found)
+                    done[(read.array, found)] = name
+                    result += steps
+                self._rotated[(read.array, read.index[0])] = Read(name, (found.static,))
+            if isinstance(stmt, SetIndex) and self.facts.bindings[stmt.name] == 1:
+                self._definitions[stmt.name] = stmt.expr
+        self._definitions = outside
+        return tuple(result)
+
+    def _expanded_inside(self, index: IndexExpr, bound_inside: set[str]) -> IndexExpr | None:
+        """`index` over variables that have their value before the loop, and loop variables; None if it is not so."""
+
+        def change(e: IndexExpr) -> IndexExpr | None:
+            if isinstance(e, IndexVar) and e.name in bound_inside and e.name in self._definitions:
+                return map_index(self._definitions[e.name], change)
+            return None
+
+        result = map_index(index, change)
+        return None if any(isinstance(e, IndexVar) and e.name in bound_inside for e in leaves(result)) else result
+
+    def _only_loops(self, expr: IndexExpr, var: str) -> bool:
+        names = [e.name if isinstance(e, IndexVar) else "" for e in leaves(self._expanded(expr))]
+        return all(name in self._loops or name == var for name in names)
+
+    def _pays(self, rotation: Rotation, loop: For, registers: int) -> bool:
+        """Selects of the barrel against selects of one condition chain per trip."""
+        trips = index_range(IndexVar(loop.var), self.facts.ranges)
+        return len(rotation.steps) * registers <= (trips.high - trips.low + 1) * (registers - 1)
+
+    def _barrel(self, array: str, dtype: DType, registers: int, rotation: Rotation) -> tuple[str, tuple[Stmt, ...]]:
+        steps = rotation.steps
+        what = f"group of {rotation.group} of {array}" if rotation.group < registers else array
+        amount = self.fresh(f"{array}_turn")
+        result: list[Stmt] = [SetIndex(amount, rotation.amount)]
+        self._bind(amount, rotation.amount)
+        by = f"{amount} * {rotation.stride}" if rotation.stride > 1 else amount
+        source = array
+        for bit, distance in enumerate(steps):
+            target = self.fresh(f"{array}_turned")
+            self.facts.arrays[target] = Declare(target, "register", dtype, (registers,))
+            var = self.fresh("r")
+            place = IndexVar(var)
+            self.facts.bindings[var] = 1
+            self.facts.ranges[place] = index_range(IndexConst(0), {}).union(index_range(IndexConst(registers - 1), {}))
+            self.unrolled.add(var)
+            moved = simplify(rotated_position(place, distance, rotation.group, registers), self.facts.ranges)
+            chosen = ValueSelect(has_bit(IndexVar(amount), bit), Read(source, (moved,)), Read(source, (place,)))
+            note = f"every {what} rotated by {by}: step {bit + 1} of {len(steps)}, by {distance} where bit {bit} is set"
+            note = note if rotation.group < registers else note.removeprefix("every ")
+            result.append(self.facts.arrays[target])
+            body = (Store(target, (place,), chosen),)
+            result.append(For(var, IndexConst(0), IndexConst(registers), 1, body, note=note, span=NOWHERE))
+            source = target
+        return source, tuple(result)
+
+
+def uses_of(body: tuple[Stmt, ...]) -> set[str]:
+    """Names of the index variables that some expression reads."""
+    return {p.name for p in parts(body) if isinstance(p, IndexVar)}
+
+
+def without_dead_indices(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
+    """`body` without `SetIndex` statements that nothing reads, and without blocks that this empties."""
+    while True:
+        used = uses_of(body)
+        after = _sweep(body, used)
+        if after == body:
+            return body
+        body = after
+
+
+def _sweep(body: tuple[Stmt, ...], used: set[str]) -> tuple[Stmt, ...]:
+    result: list[Stmt] = []
+    for stmt in body:
+        match stmt:
+            case SetIndex(name) if name not in used:
+                pass
+            case For():
+                inner = _sweep(stmt.body, used)
+                result += [replace(stmt, body=inner)] if inner else []
+            case If():
+                then, other = _sweep(stmt.then, used), _sweep(stmt.other, used)
+                if then:
+                    result.append(replace(stmt, then=then, other=other))
+                elif other:
+                    result.append(replace(stmt, cond=Logical("not", (stmt.cond,)), then=other, other=()))
+            case _:
+                result.append(stmt)
+    return tuple(result)

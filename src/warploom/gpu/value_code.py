@@ -1,0 +1,181 @@
+"""Value expressions (data) as CUDA C++ expressions, each in its own type: integers wrap, floats round as CUDA does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from warploom.core import DType, scalar_of, vector_of
+from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, cast_to, conditional, unary
+from warploom.gpu.facts import Facts
+from warploom.gpu.helpers import Helpers, make
+from warploom.gpu.index_code import IndexCode
+from warploom.gpu.types import c_type, is_narrow, is_signed_word, literal
+from warploom.ir import (
+    Accumulated,
+    Arith,
+    Cast,
+    Component,
+    FromIndex,
+    IndexBinary,
+    IndexConst,
+    IndexExpr,
+    Kernel,
+    MakeVector,
+    Operator,
+    Read,
+    Shuffle,
+    ValueConst,
+    ValueExpr,
+    ValueSelect,
+    ValueVar,
+    simplify,
+)
+
+_INTRINSICS = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
+_FLOAT_EXTREMA = {"f32": "f{}f", "f64": "f{}", "f16": "__h{}", "bf16": "__h{}"}
+
+
+@dataclass(frozen=True, slots=True)
+class ValueCode:
+    """Prints the data expressions of one kernel."""
+
+    kernel: Kernel
+    facts: Facts
+    names: Names
+    index: IndexCode
+    helpers: Helpers
+    mask: str
+    """The shuffle mask's C text."""
+    operators: Mapping[str, Operator] = field(default_factory=dict[str, Operator])
+
+    def text(self, expr: ValueExpr, state: Mapping[str, Text] | None = None, state_type: DType | None = None) -> Text:
+        """`state` gives the texts of `$state`, `$a`, `$b` inside finalize and operator bodies, `state_type` their type."""
+
+        def inner(e: ValueExpr) -> Text:
+            return self.text(e, state, state_type)
+
+        match expr:
+            case ValueConst(value, dtype):
+                return self.constant(dtype, value)
+            case Read(array, index):
+                return Text(self.element(array, index))
+            case ValueVar(name):
+                return state[name] if state is not None and name in state else Text(self.names(name))
+            case Arith(op, operands):
+                dtype = self.facts.dtype(operands[0], state_type)
+                texts = [inner(e) for e in operands]
+                if len(texts) == 1:
+                    return self._unary(op, dtype, texts[0])
+                result = texts[0]
+                for operand in texts[1:]:
+                    result = self.apply(op, dtype, result, operand)
+                return result
+            case ValueSelect(cond, then, other):
+                return conditional(self.index.text(cond), inner(then), inner(other))
+            case Shuffle():
+                return self._shuffle(expr, inner(expr.value), self.facts.dtype(expr, state_type))
+            case Cast(dtype, value):
+                return self._cast(dtype, self.facts.dtype(value, state_type), inner(value))
+            case FromIndex(index, dtype):
+                return self._cast(dtype, None, self.index.text(index))
+            case MakeVector(dtype, items):
+                return call(make(dtype), *(inner(e) for e in items))
+            case Component(value, position):
+                return Text(f"{inner(value).at(PRIMARY)}.{'xyzw'[position]}")
+            case Accumulated(name, index):
+                accumulator = self.facts.accumulators[name]
+                at = Text(self.register(name, index))
+                return self.text(accumulator.finalize, {"$state": at}, accumulator.dtype)
+            case _:
+                assert_never(expr)
+
+    def constant(self, dtype: DType, value: int | float) -> Text:
+        """`value` in every component."""
+        if dtype.lanes > 1:
+            return call(make(dtype), *([literal(scalar_of(dtype), value)] * dtype.lanes))
+        text = literal(dtype, value)
+        return Text(text, UNARY if text.startswith("-") else PRIMARY)
+
+    def element(self, array: str, index: tuple[IndexExpr, ...]) -> str:
+        """An element as an lvalue: parameters are flat, row-major."""
+        if array not in self.facts.params:
+            return self.register(array, index)
+        shape = self.facts.params[array].shape
+        flat: IndexExpr = IndexConst(0)
+        for position, extent in zip(index, shape, strict=True):
+            flat = IndexBinary("+", IndexBinary("*", flat, extent), position)
+        return f"{self.names(array)}[{self.index.text(simplify(flat, self.facts.ranges)).text}]"
+
+    def register(self, name: str, index: tuple[IndexExpr, ...]) -> str:
+        return self.names(name) + "".join(f"[{self.index.text(e).text}]" for e in index)
+
+    def apply(self, op: str, dtype: DType, a: Text, b: Text) -> Text:
+        """`a op b` in the arithmetic of `dtype`."""
+        if op in self.operators:
+            body = self.text(self.operators[op].body, {"$a": Text("a"), "$b": Text("b")}, dtype)
+            return call(self.helpers.user_operator(self.names(op), dtype, body.text), a, b)
+        if dtype.lanes > 1:
+            scalar = scalar_of(dtype)
+
+            def component(x: str, y: str) -> str:
+                return self.apply(op, scalar, Text(x), Text(y)).text
+
+            return call(self.helpers.componentwise(op, dtype, 2, dtype, component), a, b)
+        if op in ("min", "max"):
+            name = _FLOAT_EXTREMA[dtype.name].format(op) if dtype.is_float else op
+            return cast_to(c_type(dtype), call(name, a, b)) if is_narrow(dtype) else call(name, a, b)
+        if is_signed_word(dtype) and op in ("+", "-", "*", "<<"):
+            return call(self.helpers.wrapping(op, dtype), a, b)
+        if is_narrow(dtype):
+            if op == "*":
+                a, b = cast_to("unsigned", a), cast_to("unsigned", b)
+            return cast_to(c_type(dtype), binary(op, a, b))
+        return binary(op, a, b)
+
+    def _unary(self, op: str, dtype: DType, a: Text) -> Text:
+        if dtype.lanes > 1:
+            scalar, word = scalar_of(dtype), {"neg": "neg", "~": "not"}.get(op, op)
+
+            def component(x: str) -> str:
+                return self._unary(op, scalar, Text(x)).text
+
+            return call(self.helpers.componentwise(word, dtype, 1, dtype, component), a)
+        match op:
+            case "neg" if dtype.is_float:
+                return unary("-", a)
+            case "neg":
+                return self.apply("-", dtype, self.constant(dtype, 0), a)
+            case "~":
+                return cast_to(c_type(dtype), unary("~", a)) if is_narrow(dtype) else unary("~", a)
+            case _:  # a fold of one operand is that operand
+                return a
+
+    def _cast(self, to: DType, source: DType | None, value: Text) -> Text:
+        if source is not None and source == to:
+            return value
+        if to.lanes == 1:
+            return cast_to(c_type(to), value)
+        scalar = scalar_of(to)
+        if source is None or source.lanes == 1:
+            name = f"splat_{to.name}"
+            items = ", ".join([f"({c_type(scalar)})a"] * to.lanes)
+            source_type = "int" if source is None else c_type(source)
+            return call(self.helpers.user_function(name, c_type(to), f"{source_type} a", f"{make(to)}({items})"), value)
+
+        def component(x: str) -> str:
+            return f"({c_type(scalar)}){x}"
+
+        from_type = vector_of(scalar_of(source), to.lanes)
+        return call(self.helpers.componentwise(f"{to.name}_from", from_type, 1, to, component), value)
+
+    def _shuffle(self, shuffle: Shuffle, value: Text, dtype: DType) -> Text:
+        intrinsic, lane = _INTRINSICS[shuffle.kind], self.index.text(shuffle.operand)
+        width = min(shuffle.width, self.kernel.warp_size)
+        if dtype.lanes > 1:
+            return call(self.helpers.vector_shuffle(intrinsic, dtype), self.mask, value, lane, str(width))
+        rest = [lane] if width == 32 else [lane, Text(str(width))]
+        if is_narrow(dtype):
+            return cast_to(c_type(dtype), call(intrinsic, self.mask, cast_to("int", value), *rest))
+        return call(intrinsic, self.mask, value, *rest)

@@ -1,1 +1,48 @@
-"""."""
+"""The embedded language of docs/language.md: Python source to kernel IR with holes."""
+
+from warploom.sketch.loader import load
+from warploom.sketch.operators import UserOperator, operator
+from warploom.sketch.parser import parse_spec
+from warploom.sketch.sketches import Sketch, device, sketch
+from warploom.sketch.types import ArrayType, Constant, Global, Size, ceil_div, size
+from warploom.sketch.words import (
+    accumulator,
+    block_dim,
+    block_id,
+    cast,
+    choose,
+    cond,
+    const,
+    global_id,
+    global_to_register,
+    global_to_shared,
+    grid_dim,
+    lane_grid,
+    lane_id,
+    literal,
+    pack,
+    part,
+    register,
+    register_to_global,
+    register_to_shared,
+    shared,
+    shared_to_global,
+    shared_to_register,
+    shfl,
+    shfl_down,
+    shfl_up,
+    shfl_xor,
+    sync,
+    thread_id,
+    warp_id,
+    warp_size,
+    xform,
+)
+
+__all__ = [
+    "ArrayType", "Constant", "Global", "Size", "Sketch", "UserOperator", "accumulator", "block_dim", "block_id", "cast",
+    "ceil_div", "choose", "cond", "const", "device", "global_id", "global_to_register", "global_to_shared", "grid_dim",
+    "lane_grid", "lane_id", "literal", "load", "operator", "pack", "parse_spec", "part", "register", "register_to_global",
+    "register_to_shared", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor",
+    "size", "sketch", "sync", "thread_id", "warp_id", "warp_size", "xform",
+]  # fmt: skip

@@ -1,0 +1,7 @@
+"""Readers of sketches and specs: Python syntax in, kernel IR out."""
+
+from warploom.sketch.parser import accumulators, calls, functions, holes, transfers  # register their words
+from warploom.sketch.parser.kernels import SketchOptions, read_kernel
+from warploom.sketch.parser.specs import parse_spec
+
+__all__ = ["SketchOptions", "accumulators", "calls", "functions", "holes", "parse_spec", "read_kernel", "transfers"]

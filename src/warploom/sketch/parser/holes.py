@@ -1,0 +1,159 @@
+"""Holes: `cond`, `part`, `xform`, `const`, `choose`, each with an identity that maps back to its place in the user's text."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+from typing import cast
+
+from warploom.ir import Compare, Hole, HoleUse, IndexConst, IndexExpr, ValueSelect
+from warploom.sketch import words
+from warploom.sketch.operands import Data, Index, Operand, describe
+from warploom.sketch.parser.arguments import Arguments
+from warploom.sketch.parser.calls import handles
+from warploom.sketch.parser.expressions import evaluate, index, static_int, static_value, without_statements
+from warploom.sketch.parser.numbers import adapt
+from warploom.sketch.parser.state import State
+
+
+def _texts(nodes: tuple[ast.expr, ...]) -> tuple[str, ...]:
+    return tuple(ast.unparse(n) for n in nodes)
+
+
+def _declare(state: State, args: Arguments, hole: Hole) -> str:
+    """Enter the hole of this call under its full name; the same place on the same call path is the same hole."""
+    frame = state.frame
+    call = args.call
+    base = _given_name(state, args) or frame.source.place(call)
+    name = "@".join((base, *frame.path))
+    site = (frame.source.file, call.lineno, call.col_offset, frame.path)
+    known = state.hole_sites.get(site)
+    if known is None and name in state.holes:
+        raise state.problem(
+            "DUPLICATE_HOLE",
+            f"expected a new name for this hole, got {base!r} again",
+            call,
+            "Name it differently or leave out name=.",
+        )
+    state.hole_sites[site] = name
+    state.holes.setdefault(name, replace(hole, name=name, span=state.span(call)))
+    if not state.dead:
+        state.reached.add(name)
+    return name
+
+
+def _given_name(state: State, args: Arguments) -> str | None:
+    node = args.optional("name")
+    if node is None:
+        return None
+    value = static_value(state, node)
+    if not isinstance(value, str) or not value or "@" in value:
+        raise state.problem(
+            "ARGUMENTS", f"expected a hole's name as a string without '@', got {value!r}", node, 'Write for example name="row".'
+        )
+    return value
+
+
+def _integers(state: State, args: Arguments, name: str) -> tuple[int, ...] | None:
+    node = args.optional(name)
+    if node is None:
+        return None
+    value = static_value(state, node)
+    items = cast("tuple[object, ...] | list[object] | range", value) if isinstance(value, tuple | list | range) else (value,)
+    if not all(isinstance(v, int) and not isinstance(v, bool) for v in items):
+        raise state.problem(
+            "ARGUMENTS", f"expected integer constants for {name}, got {ast.unparse(node)}", node, f"Write {name}=(0, 1)."
+        )
+    return tuple(cast("tuple[int, ...]", tuple(items)))
+
+
+def _grammar(state: State, args: Arguments, allowed: tuple[str, ...]) -> str:
+    node = args.optional("grammar")
+    value = static_value(state, node) if node is not None else "full"
+    if value not in allowed:
+        fix = f'Write grammar="{allowed[0]}".'
+        raise state.problem("ARGUMENTS", f"expected a grammar among {', '.join(allowed)}, got {value!r}", args.call, fix)
+    return str(value)
+
+
+def _count(state: State, args: Arguments, what: str) -> int:
+    n = static_int(state, args.node("n"), what)
+    if n < 1:
+        raise state.problem("ARGUMENTS", f"expected {what} to be positive, got {n}", args.node("n"), "Use 1 or more.")
+    return n
+
+
+@handles(words.cond)
+def _cond(state: State, args: Arguments) -> Operand:
+    nodes = args.rest("values")
+    values = tuple(index(state, n, "an index as operand of a hole") for n in nodes)
+    grammar = _grammar(state, args, ("full", "constant-free", "modular"))
+    modulus = static_int(state, args.node("modulus"), "the modulus") if args.has("modulus") else 0
+    if (grammar == "modular") != (modulus > 0):
+        raise state.problem(
+            "ARGUMENTS",
+            'expected a positive modulus exactly with grammar="modular"',
+            args.call,
+            'Write cond(..., grammar="modular", modulus=32).',
+        )
+    constants = _integers(state, args, "constants") or None
+    hole = Hole("", "cond", _texts(nodes), grammar=grammar, constants=constants, modulus=modulus)
+    return Index(HoleUse(_declare(state, args, hole), values), is_bool=True)
+
+
+@handles(words.part)
+def _part(state: State, args: Arguments) -> Operand:
+    nodes = args.rest("values")
+    values = tuple(index(state, n, "an index as operand of a hole") for n in nodes)
+    hole = Hole("", "part", _texts(nodes), n=_count(state, args, "the number of parts"))
+    return Index(HoleUse(_declare(state, args, hole), values))
+
+
+@handles(words.xform)
+def _xform(state: State, args: Arguments) -> Operand:
+    nodes = (args.node("i"), args.node("k"))
+    values = tuple(index(state, n, "an index as operand of a hole") for n in nodes)
+    hole = Hole(
+        "",
+        "xform",
+        _texts(nodes),
+        n=_count(state, args, "the number of indices"),
+        grammar=_grammar(state, args, ("full", "ungrouped", "rotation")),
+        coefficients=_integers(state, args, "coefficients"),
+        constants=_integers(state, args, "constants"),
+    )
+    return Index(HoleUse(_declare(state, args, hole), values))
+
+
+@handles(words.const)
+def _const(state: State, args: Arguments) -> Operand:
+    values = tuple(static_int(state, n, "an integer") for n in args.rest("values"))
+    if not values:
+        raise state.problem("ARGUMENTS", "expected one or more integers", args.call, "Write for example const(0, 1).")
+    return Index(HoleUse(_declare(state, args, Hole("", "const", (), constants=values)), ()))
+
+
+@handles(words.choose)
+def _choose(state: State, args: Arguments) -> Operand:
+    nodes = args.rest("alternatives")
+    if not nodes:
+        raise state.problem("ARGUMENTS", "expected one or more alternatives", args.call, "Write for example choose(a, b).")
+    operands = [without_statements(state, n, evaluate) for n in nodes]
+    hole = Hole("", "choose", _texts(nodes), n=len(nodes))
+    dtype = next((o.dtype for o in operands if isinstance(o, Data)), None)
+    if dtype is not None:
+        values = [adapt(state, o, dtype, n, "an alternative") for o, n in zip(operands, nodes, strict=True)]
+        numbers: tuple[IndexExpr, ...] = tuple(IndexConst(i) for i in range(len(nodes)))
+        use = HoleUse(_declare(state, args, hole), numbers)
+        chain = values[-1]
+        for position in reversed(range(len(values) - 1)):
+            chain = ValueSelect(Compare("==", use, IndexConst(position)), values[position], chain)
+        return Data(chain, dtype)
+    kinds = {o.is_bool for o in operands if isinstance(o, Index)}
+    indices = tuple(o.expr for o in operands if isinstance(o, Index))
+    if len(indices) != len(operands) or len(kinds) != 1:
+        got = " and ".join(dict.fromkeys(describe(o) for o in operands))
+        raise state.problem(
+            "MIXED_ALTERNATIVES", f"expected alternatives of one sort, got {got}", args.call, "Convert the odd one."
+        )
+    return Index(HoleUse(_declare(state, args, hole), indices), is_bool=kinds.pop())

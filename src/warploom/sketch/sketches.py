@@ -1,0 +1,103 @@
+"""The decorators `@wl.sketch(...)` and `@wl.device`, and what they make of a function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, ParamSpec, TypeVar, overload
+
+from warploom.core import Diagnostic, UserError
+from warploom.ir import Kernel
+from warploom.sketch.operands import Device
+from warploom.sketch.parser import SketchOptions, read_kernel
+from warploom.sketch.parser.functions import defaults_of
+from warploom.sketch.source import written
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Extents = Any
+"""An int, a size expression, or up to three of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sketch:
+    """A kernel with holes, and what it must compute."""
+
+    kernel: Kernel
+    spec: Callable[..., Any] | None = None
+    complete_at: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
+    """The run-time sizes of the bounded instance that is completed."""
+    algebra: str | None = None
+    """Name of the declared algebra; None: the element type's own."""
+
+    @property
+    def name(self) -> str:
+        return self.kernel.name
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises UserError: a sketch is completed, not called."""
+        raise UserError(
+            Diagnostic(
+                "SKETCH_CALLED",
+                f"sketch {self.name!r} was called like a function",
+                self.kernel.span,
+                "Complete it first, with wl.complete(...) or `warploom synth`, then run the completed kernel.",
+            )
+        )
+
+
+def sketch(
+    *,
+    block: Extents,
+    grid: Extents = 1,
+    spec: Callable[..., Any] | None = None,
+    warp_size: int = 32,
+    complete_at: Mapping[str, int] | None = None,
+    algebra: str | None = None,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Sketch]:
+    """Read the decorated function's source as a kernel sketch; the name becomes a `Sketch`.
+
+    `block` and `grid` are integers, or up to three (x, y, z); `grid` may use run-time sizes. `complete_at` gives the run-time
+    sizes of the bounded instance that is completed. Raises UserError with every problem of the source.
+    """
+    local_names = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+
+    def read(function: Callable[..., Any]) -> Sketch:
+        options = SketchOptions(block, grid, warp_size, complete_at, name)
+        return Sketch(read_kernel(function, options, local_names), spec, dict(complete_at or {}), algebra)
+
+    return read
+
+
+@overload
+def device(function: Callable[P, R], /) -> Callable[P, R]: ...
+@overload
+def device(*, shared_holes: bool = False) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+def device(function: Callable[..., Any] | None = None, /, *, shared_holes: bool = False) -> Any:
+    """Make a function callable from sketches; it is expanded at each call, with holes of its own for each call site.
+
+    With `shared_holes` all calls share one completion of each hole.
+    """
+
+    def read(plain: Callable[..., Any]) -> DeviceFunction:
+        text = written(plain)
+        return DeviceFunction(text, defaults_of(plain), shared_holes, text.source.span(text.node))
+
+    return read if function is None else read(function)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFunction(Device):
+    """What `@wl.device` makes of a function: callable in sketches only."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise UserError(
+            Diagnostic(
+                "OUTSIDE_SKETCH",
+                f"device function {self.name!r} was called outside of a sketch",
+                self.span,
+                "Call it in the body of a sketch.",
+            )
+        )

@@ -1,0 +1,137 @@
+"""The text a Python function was written as: its syntax tree with the line and column numbers of the user's file."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from warploom.core import Diagnostic, Span, UserError
+
+
+class Missing:
+    """What a resolver answers for a name that is bound nowhere."""
+
+
+MISSING = Missing()
+Resolver = Callable[[str], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """The text of one file."""
+
+    file: str
+    lines: tuple[str, ...]
+
+    def span(self, node: ast.AST) -> Span:
+        """Where `node` (of a tree of this file) stands; columns count characters, not bytes."""
+        line: int = getattr(node, "lineno", 1)
+        end_line: int = getattr(node, "end_lineno", None) or line
+        start: int = getattr(node, "col_offset", 0)
+        end: int = getattr(node, "end_col_offset", None) or start
+        text = self._line(line)
+        return Span(
+            self.file, line, _characters(text, start) + 1, end_line, _characters(self._line(end_line), end) + 1, text.rstrip("\n")
+        )
+
+    def place(self, node: ast.AST) -> str:
+        """`line:col` of `node`."""
+        span = self.span(node)
+        return f"{span.line}:{span.column}"
+
+    def _line(self, number: int) -> str:
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+
+def _characters(line: str, byte_offset: int) -> int:
+    return len(line.encode()[:byte_offset].decode(errors="ignore"))
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A function together with its text."""
+
+    source: Source
+    node: ast.FunctionDef | ast.Lambda
+    resolve: Resolver
+    """Value of a name that the function does not bind itself: closure, module, built-in."""
+    known: tuple[str, ...]
+    """Names of the closure and the module, for suggestions."""
+
+
+_trees: dict[str, tuple[tuple[str, ...], ast.Module]] = {}
+
+
+def written(function: Callable[..., object]) -> Written:
+    """The text of `function`, a `def` or a lambda. Raises UserError if its source cannot be read (typed into an interpreter)."""
+    plain = inspect.unwrap(function)
+    if not isinstance(plain, types.FunctionType):
+        raise UserError(
+            Diagnostic("NOT_A_FUNCTION", f"expected a Python function, got {function!r}", fix="Pass a `def` or a lambda.")
+        )
+    code = plain.__code__
+    try:
+        lines = tuple(inspect.findsource(plain)[0])
+        if _trees.get(code.co_filename, ((), None))[0] != lines:
+            _trees[code.co_filename] = (lines, ast.parse("".join(lines)))
+        tree = _trees[code.co_filename][1]
+    except (OSError, SyntaxError):
+        tree, lines = ast.Module([], []), ()
+    found = [node for node in _functions(tree, plain.__name__) if _first_line(node) == code.co_firstlineno]
+    if len(found) > 1:
+        found = [node for node in found if _holds(node, code)]
+    if not found:
+        where = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1)
+        raise UserError(
+            Diagnostic(
+                "SOURCE_UNAVAILABLE",
+                f"the source of {plain.__name__!r} cannot be read",
+                where,
+                "Put the function into a file; functions are read from their source, not run.",
+            )
+        )
+    closure = dict(zip(code.co_freevars, plain.__closure__ or (), strict=True))
+
+    def resolve(name: str) -> object:
+        if name in closure:
+            try:
+                return closure[name].cell_contents
+            except ValueError:
+                return MISSING
+        if name in plain.__globals__:
+            return plain.__globals__[name]
+        return getattr(builtins, name, MISSING)
+
+    return Written(Source(code.co_filename, lines), found[0], resolve, (*closure, *plain.__globals__))
+
+
+def _functions(tree: ast.Module, name: str) -> Iterator[ast.FunctionDef | ast.Lambda]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda) and name == "<lambda>":
+            yield node
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            yield node
+
+
+def _first_line(node: ast.FunctionDef | ast.Lambda) -> int:
+    if isinstance(node, ast.FunctionDef) and node.decorator_list:
+        return node.decorator_list[0].lineno
+    return node.lineno
+
+
+def _holds(node: ast.FunctionDef | ast.Lambda, code: types.CodeType) -> bool:
+    """Whether the instructions of `code` come from the body of `node`: tells lambdas on one line apart."""
+    if isinstance(node, ast.FunctionDef):
+        return True
+    start, end = (node.body.lineno, node.body.col_offset), (node.body.end_lineno or 0, node.body.end_col_offset or 0)
+    for line, end_line, column, end_column in code.co_positions():
+        # the entry instruction carries an empty range at column 0
+        if line is None or end_line is None or column is None or not end_column:
+            continue
+        if not (start <= (line, column) and (end_line, end_column) <= end):
+            return False
+    return True

@@ -8,8 +8,8 @@ Source: Swizzle Inventor, section 7.2; Ben-Sasson et al. 2016.
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
-import warploom.sketch as wl
 from warploom.core import u32
+from warploom.kernels import language as wl
 from warploom.kernels.binary_field import pentanomial
 
 
@@ -39,7 +39,7 @@ def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
     D, ROWS = degree, degree // 32
     BLOCKS = (ROWS + 1) // 2
     E1, E2, E3 = pentanomial(degree)
-    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1)) if restricted else (None, None)
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
     pairs = wl.size("pairs")
 
     @wl.device(shared_holes=True)
@@ -89,17 +89,19 @@ def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
         """Adds x^e times the row that stood out; only its lanes below a <= 15 are not zero, so nothing wraps around."""
         low[0] = low[0] ^ wl.shfl(top, (wl.lane_id() - e) % 32)
 
-    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name=f"ffm_{D}")
+    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name=f"ffm_{D}")
     def kernel(a: wl.Global[u32, D * pairs], b: wl.Global[u32, D * pairs], c: wl.Global[u32, D * pairs]):
         first = D * wl.block_id()
-        ra, rb = wl.register(u32, 2 * BLOCKS), wl.register(u32, 2 * BLOCKS)
+        ra = wl.register(u32, 2 * BLOCKS)
+        rb = wl.register(u32, 2 * BLOCKS)
         wl.global_to_register(a, ra, offset=first, size=first + D)
         wl.global_to_register(b, rb, offset=first, size=first + D)
         out = wl.accumulator(u32, op="^", inner="&", shape=(4 * BLOCKS,))
         for x in range(BLOCKS):
             for y in range(BLOCKS):
                 mult64(ra, rb, x, y, out)
-        product, low = wl.register(u32, 2 * ROWS), wl.register(u32, ROWS + 1)
+        product = wl.register(u32, 2 * ROWS)
+        low = wl.register(u32, ROWS + 1)
         for r in range(2 * ROWS):
             product[r] = out[r].value()
         for r in range(ROWS):
@@ -137,12 +139,14 @@ def ffm_shared(degree: int) -> wl.Sketch:
         lane = wl.lane_id()
         result.add(top[lane - e], when=lane >= e)
 
-    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name=f"ffm_{D}_shared")
+    @wl.sketch(spec=field_spec(D), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name=f"ffm_{D}_shared")
     def kernel(a: wl.Global[u32, D * pairs], b: wl.Global[u32, D * pairs], c: wl.Global[u32, D * pairs]):
         lane = wl.lane_id()
         first = D * wl.block_id()
-        sa, sb = wl.shared(u32, 64 * BLOCKS), wl.shared(u32, 64 * BLOCKS)
-        product, top = wl.shared(u32, 2 * D), wl.shared(u32, 32)
+        sa = wl.shared(u32, 64 * BLOCKS)
+        sb = wl.shared(u32, 64 * BLOCKS)
+        product = wl.shared(u32, 2 * D)
+        top = wl.shared(u32, 32)
         wl.global_to_shared(a, sa, offset=first, size=first + D)
         wl.global_to_shared(b, sb, offset=first, size=first + D)
         wl.sync()

@@ -6,8 +6,8 @@ Source: Swizzle Inventor, section 7.1; one partition and one transformation hole
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
-import warploom.sketch as wl
 from warploom.core import f32
+from warploom.kernels import language as wl
 
 WARP_ROWS, WARP_COLS = 8, 4
 
@@ -35,7 +35,7 @@ def stencil2d(k_size: int, warps: int = 4) -> wl.Sketch:
 
     @wl.sketch(
         spec=stencil2d_spec(K),
-        block=(32, WARPS),
+        block=32 * WARPS,
         grid=(wl.ceil_div(w, 4 * WARPS), wl.ceil_div(h, 8)),
         complete_at={"h": 8, "w": 4 * WARPS},
         name=f"stencil2d_{K}",
@@ -51,10 +51,46 @@ def stencil2d(k_size: int, warps: int = 4) -> wl.Sketch:
         for ky in range(K):
             for kx in range(K):
                 sent = tile[wl.part(TY, row, ky, name="tile_row"), wl.part(TX, col, kx, name="tile_col")]
-                lane = 4 * wl.xform(row, 8, ky, name="lane_row") + wl.xform(col, 4, kx, name="lane_col")
-                out.add(wl.shfl(sent, lane))
+                sender = 4 * wl.xform(row, 8, ky, name="lane_row") + wl.xform(col, 4, kx, name="lane_col")
+                out.add(wl.shfl(sent, sender))
         if top + row < h and left + col < w:
             y[top + row, left + col] = out.value()
+
+    return kernel
+
+
+def stencil2d_strip(k_size: int, outputs: int = 8) -> wl.Sketch:
+    """Box mean with holes; a warp is one row of 32 lanes and each lane computes `outputs` outputs below one another.
+
+    A shuffled input serves every output of its column: K * (outputs + K - 1) shuffles per lane instead of K * K * outputs.
+    """
+    K, OUT = k_size, outputs
+    COLS = 1 + -(-(K - 1) // 32)
+    h, w = wl.size("h"), wl.size("w")
+
+    @wl.sketch(
+        spec=stencil2d_spec(K),
+        block=128,
+        grid=(wl.ceil_div(w, 32), wl.ceil_div(h, 4 * OUT)),
+        complete_at={"h": 4 * OUT, "w": 32},
+        name=f"stencil2d_{K}_strip",
+    )
+    def kernel(x: wl.Global[f32, h + K - 1, w + K - 1], y: wl.Global[f32, h, w]):
+        lane = wl.lane_id()
+        top = OUT * (4 * wl.block_id("y") + wl.warp_id())
+        left = 32 * wl.block_id("x")
+        tile = wl.register(f32, OUT + K - 1, COLS)
+        needed = (h + K - 1, min(left + 32, w) + K - 1)
+        wl.global_to_register(x, tile, offset=(top, left), rounds=(OUT + K - 1, COLS), warp_shape=(1, 32), size=needed)
+        out = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K), shape=(OUT,))
+        for r in range(OUT + K - 1):
+            for kx in range(K):
+                got = wl.shfl(tile[r, wl.part(COLS, lane, kx, name="tile_col")], wl.xform(lane, 32, kx, name="lane"))
+                for ky in range(max(0, r - OUT + 1), min(K, r + 1)):
+                    out[r - ky].add(got)
+        for o in range(OUT):
+            if top + o < h and left + lane < w:
+                y[top + o, left + lane] = out[o].value()
 
     return kernel
 
@@ -109,7 +145,7 @@ def conv2d(k_size: int, warps: int = 4) -> wl.Sketch:
 
     @wl.sketch(
         spec=conv2d_spec(K),
-        block=(32, WARPS),
+        block=32 * WARPS,
         grid=(wl.ceil_div(w, 4 * WARPS), wl.ceil_div(h, 8)),
         complete_at={"h": 8, "w": 4 * WARPS},
         name=f"conv2d_{K}",
@@ -125,8 +161,8 @@ def conv2d(k_size: int, warps: int = 4) -> wl.Sketch:
         for ky in range(K):
             for kx in range(K):
                 sent = tile[wl.part(TY, row, ky, name="tile_row"), wl.part(TX, col, kx, name="tile_col")]
-                lane = 4 * wl.xform(row, 8, ky, name="lane_row") + wl.xform(col, 4, kx, name="lane_col")
-                out.add(f[ky, kx], wl.shfl(sent, lane))
+                sender = 4 * wl.xform(row, 8, ky, name="lane_row") + wl.xform(col, 4, kx, name="lane_col")
+                out.add(f[ky, kx], wl.shfl(sent, sender))
         if top + row < h and left + col < w:
             y[top + row, left + col] = out.value()
 
@@ -144,7 +180,7 @@ def conv2d_strip(k_size: int, outputs: int = 8) -> wl.Sketch:
 
     @wl.sketch(
         spec=conv2d_spec(K),
-        block=(32, 4),
+        block=128,
         grid=(wl.ceil_div(w, 32), wl.ceil_div(h, 4 * OUT)),
         complete_at={"h": 4 * OUT, "w": 32},
         name=f"conv2d_{K}_strip",

@@ -6,8 +6,8 @@ Source: Swizzle Inventor, section 2, Listing 3, section 7.1 (each lane computes 
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
-import warploom.sketch as wl
 from warploom.core import f32
+from warploom.kernels import language as wl
 
 LANES = 32
 

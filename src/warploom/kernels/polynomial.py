@@ -7,8 +7,8 @@ Source: Swizzle Inventor, section 7.2; restrictions of the holes as in the autho
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
-import warploom.sketch as wl
 from warploom.core import u32
+from warploom.kernels import language as wl
 
 LANES = 32
 
@@ -30,7 +30,7 @@ def mult_spec(coefficients: int):
 
 def mult32_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
     """32 x 32 coefficients from registers by shuffles; `restricted`: lanes are +-lane +-i + c, c in 0, 1, -1."""
-    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1)) if restricted else (None, None)
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
     pairs = wl.size("pairs")
 
     @wl.sketch(
@@ -38,13 +38,15 @@ def mult32_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
         block=LANES * warps,
         grid=wl.ceil_div(pairs, warps),
         complete_at={"pairs": warps},
-        algebra="boolean",
+        algebra="xor/and",
         name="mult32_reg",
     )
     def kernel(a: wl.Global[u32, 32 * pairs], b: wl.Global[u32, 32 * pairs], c: wl.Global[u32, 64 * pairs]):
         lane = wl.lane_id()
         pair = wl.global_id() // 32
-        ra, rb, rc = wl.register(u32, 1), wl.register(u32, 1), wl.register(u32, 2)
+        ra = wl.register(u32, 1)
+        rb = wl.register(u32, 1)
+        rc = wl.register(u32, 2)
         wl.global_to_register(a, ra, offset=32 * pair)
         wl.global_to_register(b, rb, offset=32 * pair)
         out = wl.accumulator(u32, op="^", inner="&", shape=(2,))
@@ -62,14 +64,16 @@ def mult32_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
 
 def mult32_shared(restricted: bool = True) -> wl.Sketch:
     """32 x 32 coefficients from shared memory, one warp per block; holes restricted as in `mult32_reg`."""
-    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1)) if restricted else (None, None)
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
     pairs = wl.size("pairs")
 
-    @wl.sketch(spec=mult_spec(32), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name="mult32_shared")
+    @wl.sketch(spec=mult_spec(32), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult32_shared")
     def kernel(a: wl.Global[u32, 32 * pairs], b: wl.Global[u32, 32 * pairs], c: wl.Global[u32, 64 * pairs]):
         lane = wl.lane_id()
         pair = wl.block_id()
-        sa, sb, rc = wl.shared(u32, 32), wl.shared(u32, 32), wl.register(u32, 2)
+        sa = wl.shared(u32, 32)
+        sb = wl.shared(u32, 32)
+        rc = wl.register(u32, 2)
         wl.global_to_shared(a, sa, offset=32 * pair)
         wl.global_to_shared(b, sb, offset=32 * pair)
         wl.sync()
@@ -90,11 +94,12 @@ def mult32_baseline() -> wl.Sketch:
     """32 x 32 coefficients from shared memory, complete: lane t reads a[i] and b[t-i] (Ben-Sasson et al.)."""
     pairs = wl.size("pairs")
 
-    @wl.sketch(spec=mult_spec(32), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name="mult32_baseline")
+    @wl.sketch(spec=mult_spec(32), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult32_baseline")
     def kernel(a: wl.Global[u32, 32 * pairs], b: wl.Global[u32, 32 * pairs], c: wl.Global[u32, 64 * pairs]):
         lane = wl.lane_id()
         pair = wl.block_id()
-        sa, sb = wl.shared(u32, 32), wl.shared(u32, 32)
+        sa = wl.shared(u32, 32)
+        sb = wl.shared(u32, 32)
         wl.global_to_shared(a, sa, offset=32 * pair)
         wl.global_to_shared(b, sb, offset=32 * pair)
         wl.sync()
@@ -113,7 +118,7 @@ def mult32_baseline() -> wl.Sketch:
 
 def mult64_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
     """64 x 64 coefficients from registers by shuffles: four operands per iteration, sixteen guarded accumulates."""
-    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1)) if restricted else (None, None)
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
     pairs = wl.size("pairs")
 
     @wl.sketch(
@@ -121,13 +126,15 @@ def mult64_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
         block=LANES * warps,
         grid=wl.ceil_div(pairs, warps),
         complete_at={"pairs": warps},
-        algebra="boolean",
+        algebra="xor/and",
         name="mult64_reg",
     )
     def kernel(a: wl.Global[u32, 64 * pairs], b: wl.Global[u32, 64 * pairs], c: wl.Global[u32, 128 * pairs]):
         lane = wl.lane_id()
         pair = wl.global_id() // 32
-        ra, rb, rc = wl.register(u32, 2), wl.register(u32, 2), wl.register(u32, 4)
+        ra = wl.register(u32, 2)
+        rb = wl.register(u32, 2)
+        rc = wl.register(u32, 4)
         wl.global_to_register(a, ra, offset=64 * pair)
         wl.global_to_register(b, rb, offset=64 * pair)
         out = wl.accumulator(u32, op="^", inner="&", shape=(4,))
@@ -165,14 +172,16 @@ def mult64_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
 
 def mult64_shared(restricted: bool = True) -> wl.Sketch:
     """64 x 64 coefficients from shared memory, one warp per block: four operands, sixteen guarded accumulates."""
-    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1, 32)) if restricted else (None, None)
+    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1, 32)) if restricted else (tuple(range(64)), tuple(range(64)))
     pairs = wl.size("pairs")
 
-    @wl.sketch(spec=mult_spec(64), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name="mult64_shared")
+    @wl.sketch(spec=mult_spec(64), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult64_shared")
     def kernel(a: wl.Global[u32, 64 * pairs], b: wl.Global[u32, 64 * pairs], c: wl.Global[u32, 128 * pairs]):
         lane = wl.lane_id()
         pair = wl.block_id()
-        sa, sb, rc = wl.shared(u32, 64), wl.shared(u32, 64), wl.register(u32, 4)
+        sa = wl.shared(u32, 64)
+        sb = wl.shared(u32, 64)
+        rc = wl.register(u32, 4)
         wl.global_to_shared(a, sa, offset=64 * pair)
         wl.global_to_shared(b, sb, offset=64 * pair)
         wl.sync()
@@ -209,11 +218,13 @@ def mult64_baseline() -> wl.Sketch:
     """64 x 64 coefficients from shared memory, complete, with eight accumulates (Ben-Sasson et al.)."""
     pairs = wl.size("pairs")
 
-    @wl.sketch(spec=mult_spec(64), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="boolean", name="mult64_baseline")
+    @wl.sketch(spec=mult_spec(64), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult64_baseline")
     def kernel(a: wl.Global[u32, 64 * pairs], b: wl.Global[u32, 64 * pairs], c: wl.Global[u32, 128 * pairs]):
         lane = wl.lane_id()
         pair = wl.block_id()
-        sa, sb, rc = wl.shared(u32, 64), wl.shared(u32, 64), wl.register(u32, 4)
+        sa = wl.shared(u32, 64)
+        sb = wl.shared(u32, 64)
+        rc = wl.register(u32, 4)
         wl.global_to_shared(a, sa, offset=64 * pair)
         wl.global_to_shared(b, sb, offset=64 * pair)
         wl.sync()

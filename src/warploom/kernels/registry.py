@@ -17,6 +17,14 @@ LINE_SIZES = ({"n": 128}, {"n": 1}, {"n": 300}, {"n": 1031})
 IMAGE_SIZES = ({"h": 8, "w": 16}, {"h": 1, "w": 1}, {"h": 19, "w": 37})
 PAIR_SIZES = ({"pairs": 1}, {"pairs": 3})
 TILE_SIZES = ({"tiles": 1}, {"tiles": 3})
+LINE_OUTPUTS = 4
+"""Per lane: a warp then reads as few sectors for its halo as a block of 128 threads with a shared tile does."""
+
+
+_IMAGE_NOTES = (
+    "A warp of 8 x 4 lanes, one output each (paper section 7.1).",
+    "A warp of 1 x 32 lanes, eight outputs below one another per lane: fewer shuffles and sectors per output.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +43,7 @@ class Family:
 def stencil1d(name: str, k_size: int) -> Example:
     return Example(
         name=name,
-        sketch=line.stencil1d(k_size),
+        sketch=line.stencil1d(k_size, LINE_OUTPUTS),
         baseline=line.stencil1d_shared(k_size),
         reference=reference.stencil1d(k_size),
         sizes=LINE_SIZES,
@@ -46,7 +54,7 @@ def stencil1d(name: str, k_size: int) -> Example:
 def conv1d(name: str, k_size: int) -> Example:
     return Example(
         name=name,
-        sketch=line.conv1d(k_size),
+        sketch=line.conv1d(k_size, LINE_OUTPUTS),
         baseline=line.conv1d_shared(k_size),
         reference=reference.conv1d,
         sizes=LINE_SIZES,
@@ -54,14 +62,14 @@ def conv1d(name: str, k_size: int) -> Example:
     )
 
 
-def stencil2d(name: str, k_size: int) -> Example:
+def stencil2d(name: str, k_size: int, shape: str | None) -> Example:
     return Example(
         name=name,
-        sketch=image.stencil2d(k_size),
+        sketch=image.stencil2d_strip(k_size) if shape else image.stencil2d(k_size),
         baseline=image.stencil2d_shared(k_size),
         reference=reference.stencil2d(k_size),
         sizes=IMAGE_SIZES,
-        notes="Box mean; a warp of 8 x 4 lanes.",
+        notes=_IMAGE_NOTES[bool(shape)],
     )
 
 
@@ -72,7 +80,7 @@ def conv2d(name: str, k_size: int, shape: str | None) -> Example:
         baseline=image.conv2d_shared(k_size),
         reference=reference.conv2d,
         sizes=IMAGE_SIZES,
-        notes="A warp of 1 x 32 lanes, eight outputs below one another per lane." if shape else "A warp of 8 x 4 lanes.",
+        notes=_IMAGE_NOTES[bool(shape)],
     )
 
 
@@ -140,7 +148,7 @@ def _units(words: int, layout: str | None) -> tuple[int, DType]:
 FAMILIES: tuple[Family, ...] = (
     Family(r"stencil1d-(\d+)", "stencil1d-K", range(2, 65), stencil1d),
     Family(r"conv1d-(\d+)", "conv1d-K", range(2, 65), conv1d),
-    Family(r"stencil2d-(\d+)", "stencil2d-K", range(2, 18), stencil2d),
+    Family(r"stencil2d-(\d+)(-strip)?", "stencil2d-K[-strip]", range(2, 18), stencil2d),
     Family(r"conv2d-(\d+)(-strip)?", "conv2d-K[-strip]", range(2, 18), conv2d),
     Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
     Family(r"ffm-(\d+)", "ffm-D", range(32, 1025, 32), ffm),
@@ -150,8 +158,7 @@ FAMILIES: tuple[Family, ...] = (
 
 NAMES: tuple[str, ...] = (
     *("stencil1d-3", "conv1d-3", "conv1d-9", "conv1d-17"),
-    *(f"stencil2d-{k}" for k in (3, 5, 7)),
-    *(f"conv2d-{k}{shape}" for shape in ("", "-strip") for k in (3, 5, 7)),
+    *(f"{what}-{k}{shape}" for what in ("stencil2d", "conv2d") for shape in ("", "-strip") for k in (3, 5, 7)),
     *(f"mult{n}-{memory}" for n in (32, 64) for memory in ("reg", "shared")),
     *(f"aos-{what}-{s}" for what in ("sum-crc", "store-crc", "store-rcr") for s in range(1, 9)),
     *(f"aos-{what}-{s}" for what in ("sum-crc", "store-crc", "store-rcr") for s in ("4-units", "6-direct", "8-units")),

@@ -9,8 +9,8 @@ Source: Swizzle Inventor, section 7.3, Listing 4, footnote 2.
 # ruff: noqa: N806  (capitals: compile-time constants of a sketch)
 # pyright: basic, reportInvalidTypeForm=false, reportIndexIssue=false
 
-import warploom.sketch as wl
 from warploom.core import DType, i32, scalar_of
+from warploom.kernels import language as wl
 
 LANES = 32
 
@@ -43,8 +43,10 @@ def store_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     def kernel(src: wl.Global[dtype, 32 * S * tiles], dst: wl.Global[dtype, 32 * S * tiles]):
         lane = wl.lane_id()
         first = 32 * S * (wl.global_id() // 32)
-        loaded, columns = wl.register(dtype, S), wl.register(dtype, S)
-        rows, out = wl.register(dtype, S), wl.register(dtype, S)
+        loaded = wl.register(dtype, S)
+        columns = wl.register(dtype, S)
+        rows = wl.register(dtype, S)
+        out = wl.register(dtype, S)
         wl.global_to_register(src, loaded, offset=first)
         for i in range(S):
             columns[i] = loaded[wl.xform(i, S, lane, name="column")]
@@ -72,7 +74,8 @@ def store_rcr(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     def kernel(src: wl.Global[dtype, 32 * S * tiles], dst: wl.Global[dtype, 32 * S * tiles]):
         lane = wl.lane_id()
         first = 32 * S * (wl.global_id() // 32)
-        loaded, out = wl.register(dtype, S), wl.register(dtype, S)
+        loaded = wl.register(dtype, S)
+        out = wl.register(dtype, S)
         wl.global_to_register(src, loaded, offset=first, shuffle=lambda lane, round: wl.xform(lane, 32, round, name="load"))
         for i in range(S):
             out[i] = loaded[wl.xform(i, S, lane, name="column")]
@@ -125,9 +128,28 @@ def sum_spec(words: int, components: int):
     return {1: scalars, 2: pairs, 4: quads}[components]
 
 
+@wl.device
+def scalar(unit):
+    return unit
+
+
+@wl.device
+def sum_of_two(unit):
+    return unit.x + unit.y
+
+
+@wl.device
+def sum_of_four(unit):
+    return unit.x + unit.y + unit.z + unit.w
+
+
+COMPONENT_SUMS = {1: scalar, 2: sum_of_two, 4: sum_of_four}
+
+
 def sum_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     """Sums each structure: load, permute registers, shuffle lanes; the order of a structure's words does not matter."""
-    S, COMPONENTS, SCALAR = words, dtype.lanes, scalar_of(dtype)
+    S, SCALAR = words, scalar_of(dtype)
+    components = COMPONENT_SUMS[dtype.lanes]
     tiles = wl.size("tiles")
 
     @wl.sketch(
@@ -140,19 +162,15 @@ def sum_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     def kernel(src: wl.Global[dtype, 32 * S * tiles], total: wl.Global[SCALAR, 32 * tiles]):
         lane = wl.lane_id()
         tile = wl.global_id() // 32
-        loaded, columns = wl.register(dtype, S), wl.register(dtype, S)
+        loaded = wl.register(dtype, S)
+        columns = wl.register(dtype, S)
         wl.global_to_register(src, loaded, offset=32 * S * tile)
         for i in range(S):
             columns[i] = loaded[wl.xform(i, S, lane, name="column")]
-        out = wl.accumulator(SCALAR, op="+", inner="+")
+        out = wl.accumulator(SCALAR, op="+")
         for i in range(S):
             got = wl.shfl(columns[i], wl.xform(lane, 32, i, name="row"))
-            if COMPONENTS == 4:
-                out.add(got.x, got.y, got.z, got.w)
-            elif COMPONENTS == 2:
-                out.add(got.x, got.y)
-            else:
-                out.add(got)
+            out.add(components(got))
         if tile < tiles:
             total[32 * tile + lane] = out.value()
 
@@ -161,7 +179,8 @@ def sum_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
 
 def sum_shared(words: int, dtype: DType = i32) -> wl.Sketch:
     """Sums each structure from a tile in shared memory."""
-    S, COMPONENTS, SCALAR = words, dtype.lanes, scalar_of(dtype)
+    S, SCALAR = words, scalar_of(dtype)
+    components = COMPONENT_SUMS[dtype.lanes]
     tiles = wl.size("tiles")
 
     @wl.sketch(spec=sum_spec(S, dtype.lanes), block=32, grid=tiles, complete_at={"tiles": 1}, name=f"aos_sum_shared_{S}_{dtype}")
@@ -170,15 +189,10 @@ def sum_shared(words: int, dtype: DType = i32) -> wl.Sketch:
         tile = wl.shared(dtype, 32 * S)
         wl.global_to_shared(src, tile, offset=32 * S * wl.block_id())
         wl.sync()
-        out = wl.accumulator(SCALAR, op="+", inner="+")
+        out = wl.accumulator(SCALAR, op="+")
         for j in range(S):
             word = tile[S * lane + j]
-            if COMPONENTS == 4:
-                out.add(word.x, word.y, word.z, word.w)
-            elif COMPONENTS == 2:
-                out.add(word.x, word.y)
-            else:
-                out.add(word)
+            out.add(components(word))
         total[32 * wl.block_id() + lane] = out.value()
 
     return kernel

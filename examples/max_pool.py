@@ -1,0 +1,27 @@
+"""1-D max-pooling over windows of 8: max is idempotent, so three shuffles suffice where a sum would need seven."""
+
+import warploom as wl
+from warploom import i32
+
+n = wl.size("n")
+
+
+def spec(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+        for k in range(1, 8):
+            y[i] = max(y[i], x[i + k])
+
+
+@wl.sketch(spec=spec, block=32, grid=wl.ceil_div(n, 24), complete_at={"n": 24})
+def max_pool(x: wl.Global[i32, n + 7], y: wl.Global[i32, n]):
+    lane = wl.lane_id()
+    first = 24 * wl.block_id()  # 32 inputs give 24 full windows
+    window = wl.register(i32, 1)
+    wl.global_to_register(x, window, offset=first)
+    best = window[0]
+    best = max(best, wl.shfl_down(best, wl.const(1, 2, 3, 4, name="step1")))
+    best = max(best, wl.shfl_down(best, wl.const(1, 2, 3, 4, name="step2")))
+    best = max(best, wl.shfl_down(best, wl.const(1, 2, 3, 4, name="step3")))
+    if lane < 24 and first + lane < n:
+        y[first + lane] = best

@@ -1,0 +1,38 @@
+"""The words of sketches under one name, as users have them from the package root: `from warploom.kernels import language as wl`.
+
+`import warploom.sketch as wl` would not do: the root's attribute `sketch` is the decorator.
+"""
+
+from warploom.sketch import (
+    Constant,
+    Global,
+    Sketch,
+    accumulator,
+    block_id,
+    ceil_div,
+    cond,
+    device,
+    global_id,
+    global_to_register,
+    global_to_shared,
+    lane_grid,
+    lane_id,
+    literal,
+    part,
+    register,
+    register_to_global,
+    shared,
+    shfl,
+    size,
+    sketch,
+    sync,
+    thread_id,
+    warp_id,
+    xform,
+)
+
+__all__ = [
+    "Constant", "Global", "Sketch", "accumulator", "block_id", "ceil_div", "cond", "device", "global_id", "global_to_register",
+    "global_to_shared", "lane_grid", "lane_id", "literal", "part", "register", "register_to_global", "shared", "shfl", "size",
+    "sketch", "sync", "thread_id", "warp_id", "xform",
+]  # fmt: skip

@@ -107,9 +107,8 @@ class _Verifier:
         """Each name has one meaning."""
         known = self.sorts.setdefault(name, sort)
         if known != sort:
-            self.wrong(
-                "NAME_REUSED", f"expected a new name for the {sort}, got {name}, which is a {known}", "rename one of the two"
-            )
+            message = f"expected a new name for the {sort}, got {name}, already in use ({known})"
+            self.wrong("NAME_REUSED", message, "rename one of the two")
 
     # ------------------------------------------------------------ kernel
 
@@ -135,8 +134,8 @@ class _Verifier:
     def param(self, param: Param) -> None:
         self.span = param.span
         if param.name in self.sorts:
-            self.wrong("NAME_REUSED", f"expected a new name for the array, got {param.name}, which is a {self.sorts[param.name]}")
-        self.name(param.name, "array")
+            self.wrong("NAME_REUSED", f"expected a new name for the array, got {param.name}, already in use")
+        self.sorts[param.name] = "array"
         for extent in param.shape:
             self.over_sizes(extent, f"the shape of {param.name}")
         if param.space == "constant" and param.is_output:

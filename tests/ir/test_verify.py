@@ -1,0 +1,117 @@
+"""Every rule of the verifier has a kernel that breaks it and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+import warploom.ir as ir
+from warploom.core import UserError
+
+GOOD = """\
+@hole('h', kind='xform', args=('lane', 'k'), n=32)
+@hole('c', kind='choose', args=('a', 'b'), n=2)
+@operator('plus7', identity=0, body=__a + __b & i32(7))
+@kernel(block=(64, 1, 1), grid=(n, 1, 1), warp_size=32)
+def k(x: Global[i32, n, 2], w: Constant[f32, 3], y: Global[i32, n] | out, n: size):
+    r = register(i32, 4)
+    s = shared(int2, 8)
+    base = block_id
+    v: i32 = x[hole('h', thread_id, 1), hole('c', base, 0)]
+    acc = accumulator(i32, 2, op='plus7', init=0, finalize=__state)
+    for k in range(3):
+        for j in range(k, 3 + k):
+            acc[0].add(plus7(shfl(v, j, 16), cast(i32, w[k])), when=thread_id < j)
+    if block_id == 0:
+        sync()
+    s[0] = pack(int2, v, acc[1].value())
+    y[base] = s[0].y if thread_id < 3 else from_index(i32, base)
+"""
+
+
+def test_the_kernel_itself_is_fine():
+    ir.verify(ir.parse_kernel(GOOD))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "message"),
+    [
+        ("x[hole", "q[hole", "NAME_UNKNOWN", "expected an array declared before, got q"),
+        ("y[base]", "q[base]", "NAME_UNKNOWN", "expected an array declared before, got q"),
+        ("base = block_id", "base = other", "NAME_UNKNOWN", "expected an index variable set before, got other"),
+        ("shfl(v,", "shfl(u,", "NAME_UNKNOWN", "expected a variable set before, got u"),
+        ("acc[1]", "bcc[1]", "NAME_UNKNOWN", "expected an accumulator declared before, got bcc"),
+        ("add(plus7(", "add(plus8(", "NAME_UNKNOWN", "expected an operator, got plus8"),
+        ("op='plus7'", "op='-'", "NAME_UNKNOWN", "expected an operator, got -"),
+        ("base = block_id", "base = size['m']", "NAME_UNKNOWN", "expected one of the kernel's sizes, got m"),
+        ("y[base]", "y[base, 0]", "RANK_MISMATCH", "expected 1 indices of y, got 2"),
+        ("acc[1]", "acc", "RANK_MISMATCH", "expected 1 indices of acc, got 0"),
+        ("cast(i32, w[k])", "w[k]", "DTYPE_MISMATCH", "expected operands of plus7 of type i32, got f32"),
+        ("cast(i32, w[k])", "cast(int2, w[k])", "DTYPE_MISMATCH", "expected a value with 2 components to cast, got f32"),
+        ("from_index(i32, base)", "from_index(i64, base)", "DTYPE_MISMATCH", "expected both branches of type i32, got i64"),
+        ("y[base] = s[0].y", "y[base] = w[0].y", "DTYPE_MISMATCH", "expected a vector with component y, got f32"),
+        ("pack(int2, v, ", "pack(int2, f32(0), ", "DTYPE_MISMATCH", "expected components of type i32, got f32"),
+        ("pack(int2, v, ", "pack(int4, v, ", "DTYPE_MISMATCH", "expected a vector type with 2 components, got int4"),
+        ("& i32(7)", "& i32(7)", "", ""),
+        ("v: i32 = x", "v: i64 = x", "DTYPE_MISMATCH", "expected variable v of type i64, got i32"),
+        ("cast(i32, w[k])", "cast(i32, w[k] & w[k])", "DTYPE_MISMATCH", "expected integers for &, got f32"),
+        ("cast(i32, w[k])", "fold('-', v)", "OPERANDS", "expected 2 operands of -, got 1"),
+        ("hole('h', thread_id, 1)", "hole('h', thread_id)", "HOLE_ARGUMENTS", "expected 2 arguments of hole h, got 1"),
+        ("hole('h', thread_id, 1)", "hole('g', thread_id)", "HOLE_UNKNOWN", "expected one of the kernel's holes, got g"),
+        ("hole('c', base, 0)", "arg(1)", "HOLE_ARGUMENT", "expected an index expression, got argument 1 of a hole's completion"),
+        ("args=('a', 'b'), n=2", "args=('a', 'b'), n=3", "HOLE_ARGUMENTS", "expected 3 alternatives of hole c, got 2"),
+        ("shfl(v, j, 16)", "shfl(v, j, 12)", "SHUFFLE_WIDTH", "expected a shuffle width that is a power of two up to 32, got 12"),
+        ("shfl(v, j, 16)", "shfl(v, j, 64)", "SHUFFLE_WIDTH", "expected a shuffle width that is a power of two up to 32, got 64"),
+        ("range(3)", "range(thread_id)", "BOUND_NOT_STATIC", "expected loop bounds over constants"),
+        ("range(3)", "range(n)", "BOUND_NOT_STATIC", "expected loop bounds over constants"),
+        ("range(k, 3 + k)", "range(k, base)", "BOUND_NOT_STATIC", "expected loop bounds over constants"),
+        ("range(k, 3 + k)", "range(k, 3 + k, 0)", "STEP_ZERO", "expected a loop step other than 0, got 0"),
+        ("if block_id == 0", "if thread_id == 0", "DIVERGENT_SYNC", "expected sync() where every thread of the block comes by"),
+        ("y[base] =", "x[base, 0] =", "STORE_TO_INPUT", "expected a store to an output array, got one to input x"),
+        ("Constant[f32, 3]", "Constant[f32, 3] | out", "STORE_TO_INPUT", "expected constant array w to be only read"),
+        ("base = block_id", "v = block_id\n    base = v", "NAME_REUSED", "expected a new name for the variable, got v, already"),
+        ("r = register(i32, 4)", "w = register(f32, 4)", "NAME_REUSED", "expected a new name for the array, got w"),
+        ("r = register(i32, 4)", "r = register(i32, 0)", "SHAPE_MISMATCH", "expected extents of 1 or more for r, got (0,)"),
+        ("grid=(n, 1, 1)", "grid=(thread_id, 1, 1)", "SHAPE_NOT_STATIC", "expected the grid over constants and sizes"),
+        ("warp_size=32", "warp_size=48", "WARP_SIZE", "expected a power of two as the warp size, got 48"),
+        ("block=(64, 1, 1)", "block=(64, 0, 1)", "BLOCK_SHAPE", "expected a block with extents of 1 or more, got (64, 0, 1)"),
+    ],
+)  # fmt: skip
+def test_rules(old, new, code, message):
+    assert old in GOOD
+    kernel = ir.parse_kernel(GOOD.replace(old, new, 1))
+    if not code:
+        ir.verify(kernel)
+        return
+    with pytest.raises(UserError) as caught:
+        ir.verify(kernel)
+    found = caught.value.diagnostics
+    assert {d.code for d in found} == {code}
+    assert any(d.message.startswith(message) for d in found)
+
+
+def test_a_condition_hidden_in_a_variable_still_diverges():
+    text = GOOD.replace("    if block_id == 0:", "    side = 0\n    if thread_id < 3:\n        side = 1\n    if side == 0:")
+    with pytest.raises(UserError, match="DIVERGENT_SYNC"):
+        ir.verify(ir.parse_kernel(text))
+
+
+def test_a_variable_set_later_in_a_loop_counts_from_its_start():
+    text = GOOD.replace(
+        "    if block_id == 0:\n        sync()",
+        "    t = 0\n    for q in range(2):\n        if t == 0:\n            sync()\n        t = thread_id",
+    )
+    with pytest.raises(UserError, match="DIVERGENT_SYNC"):
+        ir.verify(ir.parse_kernel(text))
+
+
+def test_a_spec_may_loop_over_sizes():
+    head = "@kernel(block=(1, 1, 1), grid=(1, 1, 1), warp_size=1)\ndef s(y: Global[f32, n] | out, n: size):\n"
+    text = head + "    for i in range(n):\n        y[i] = f32(1)\n"
+    ir.verify(ir.parse_kernel(text))
+
+
+def test_all_problems_come_at_once():
+    text = GOOD.replace("y[base]", "q[base]").replace("shfl(v, j, 16)", "shfl(v, j, 12)")
+    with pytest.raises(UserError) as caught:
+        ir.verify(ir.parse_kernel(text, "k.wl"))
+    assert [(d.code, d.span.line) for d in caught.value.diagnostics] == [("SHUFFLE_WIDTH", 13), ("NAME_UNKNOWN", 17)]

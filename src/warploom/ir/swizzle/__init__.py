@@ -1,0 +1,41 @@
+"""Grammars of holes as sets of functions on the points where a hole is used."""
+
+from __future__ import annotations
+
+from warploom.ir.kernel import Hole
+from warploom.ir.swizzle.conditions import ConditionSet, condition_set
+from warploom.ir.swizzle.functions import BoolArray, Functions, FunctionSet, IntArray, Tables
+from warploom.ir.swizzle.partitions import AlternativeSet, PartitionSet
+from warploom.ir.swizzle.xforms import XformGrammar, XformSet
+
+SPACES = (1, 2, 3)
+"""Paper section 5.4: 1 = no constants, no groups; 2 = conditions with constants; 3 = the whole template."""
+
+
+def function_set(hole: Hole, points: IntArray, space: int) -> FunctionSet:
+    """The functions that `hole` may become in a search space, on its points ([points, arguments], distinct rows)."""
+    match hole.kind:
+        case "cond" | "part":
+            grammar = "constant-free" if space == 1 and hole.grammar == "full" else hole.grammar
+            conditions = condition_set(points, grammar, hole.constants or (), hole.modulus)
+            return conditions if hole.kind == "cond" else PartitionSet(conditions, hole.n)
+        case "xform":
+            grammar_ = XformGrammar(
+                n=hole.n,
+                grouped=space == 3,
+                fans=hole.grammar != "rotation",
+                coefficients=hole.coefficients,
+                constants=hole.constants,
+                groups=hole.grammar == "full",
+            )
+            return XformSet(points, grammar_)
+        case "const":
+            return AlternativeSet(hole.constants or (0,), len(hole.constants or (0,)))
+        case "choose":
+            return AlternativeSet(None, hole.n)
+
+
+__all__ = [
+    "SPACES", "AlternativeSet", "BoolArray", "ConditionSet", "FunctionSet", "Functions", "IntArray", "PartitionSet", "Tables",
+    "XformGrammar", "XformSet", "condition_set", "function_set",
+]  # fmt: skip

@@ -1,0 +1,100 @@
+"""A hole's grammar as a set of functions on the points where the hole is used.
+
+A *point* is one tuple of argument values. Two expressions that agree on all points are one function: the engine chooses among
+functions, never among expressions (one cheapest expression is built for a function that is kept).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.ir.kernel import IndexExpr
+
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+Tables = NDArray[np.int16]
+"""[functions, points]: values of functions."""
+
+MAX_TABLE_CELLS = 1 << 26
+"""Function tables above this many entries are not built; the set stays implicit."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Functions:
+    """Distinct functions, cheapest first, with their values on the points."""
+
+    tables: Tables
+    costs: IntArray
+    """Of the cheapest expression of each, in `ir.cost` units before simplification."""
+    expression: Callable[[int], IndexExpr]
+    """Row -> the expression, over `HoleArg`."""
+    rows: IntArray
+    """Row numbers that `expression` understands (kept through `select`)."""
+
+    def __len__(self) -> int:
+        return len(self.tables)
+
+    def select(self, keep: BoolArray | IntArray) -> Functions:
+        """The functions at the given positions, in the same order."""
+        return Functions(self.tables[keep], self.costs[keep], self.expression, self.rows[keep])
+
+    def matching(self, allowed: BoolArray) -> Functions:
+        """Those whose every value is allowed; `allowed` is [points, values]."""
+        freedom = allowed.sum(axis=1)
+        left = np.arange(len(self.tables))
+        # The most constrained points first, few at a time while they still remove much.
+        order = np.argsort(freedom, kind="stable")
+        order = order[freedom[order] < allowed.shape[1]]
+        start, width = 0, 4
+        while start < len(order) and len(left):
+            points = order[start : start + width]
+            left = left[allowed[points, self.tables[left][:, points] if start else self.tables[:, points]].all(axis=1)]
+            start, width = start + width, width * 4
+        return self.select(left)
+
+    def supported(self, values: int) -> BoolArray:
+        """[points, values]: whether some function takes the value at the point."""
+        found = np.zeros((self.tables.shape[1], values), dtype=np.bool_)
+        points = np.arange(self.tables.shape[1])
+        for start in range(0, len(self.tables), 4096):
+            chunk = self.tables[start : start + 4096]
+            found[np.broadcast_to(points, chunk.shape), chunk] = True
+        return found
+
+    def expr(self, position: int) -> IndexExpr:
+        """The cheapest expression of the function at `position`."""
+        return self.expression(int(self.rows[position]))
+
+
+class FunctionSet(Protocol):
+    """All functions that a hole's grammar can express on its points."""
+
+    @property
+    def points(self) -> int: ...
+
+    @property
+    def values(self) -> int: ...
+
+    @property
+    def size_bound(self) -> int:
+        """At least as many as there are distinct functions."""
+        ...
+
+    def matching(self, allowed: BoolArray) -> Functions | None:
+        """The distinct functions with every value allowed ([points, values]); None when there are too many to tabulate."""
+        ...
+
+
+def distinct(tables: Tables, costs: IntArray) -> IntArray:
+    """Positions of one cheapest row per distinct table, cheapest first (stable: equal costs keep their order)."""
+    order = np.argsort(costs, kind="stable")
+    if len(tables) == 0:
+        return order.astype(np.int64)
+    packed = np.ascontiguousarray(tables[order]).view(np.dtype((np.void, tables.dtype.itemsize * tables.shape[1])))
+    _, first = np.unique(packed.ravel(), return_index=True)
+    return order[np.sort(first)].astype(np.int64)

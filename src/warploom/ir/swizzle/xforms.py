@@ -1,0 +1,284 @@
+"""Transformation swizzles: the paper's template of grouped fans and rotations as a factored set of functions.
+
+    xform(i, n, k) = group(gs, rotate . fan)(i)                                                    (eq. 5, 6)
+    fan(i)         = (i * cf + floor(i / df)) mod gs,   df | gs,   (gs / df) | cf                  (eq. 3)
+    rot(x)         = (x + k * cr + floor(k / dr) + c) mod gs, inside groups of gs / df if `wrap`   (eq. 2, 7)
+
+Source: Swizzle Inventor, sections 5.3, 5.4. A function is a pair (fan, rotation) where the fan depends on i alone and the
+rotation on k alone; a set of 10^6 functions is filtered as 10^2 fans times 10^4 rotations without ever being tabulated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from warploom.ir.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
+from warploom.ir.kernel import HoleArg, IndexBinary, IndexConst, IndexExpr
+from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct
+
+
+@dataclass(frozen=True, slots=True)
+class Fan:
+    """The part of the template that depends on i."""
+
+    group: int
+    scale: int
+    period: int
+    wrap: bool
+
+    @property
+    def modulus(self) -> int:
+        """Of the rotation that follows."""
+        return self.group // self.period if self.wrap else self.group
+
+
+@dataclass(frozen=True, slots=True)
+class XformGrammar:
+    """Which parameters of the template are open."""
+
+    n: int
+    grouped: bool
+    """gs any divisor of n, df any divisor of gs, wrap, dr (Space 3); else gs = df = n, no wrap, no dr."""
+    fans: bool = True
+    """cf open; else cf = 1."""
+    coefficients: tuple[int, ...] | None = None
+    """The only values (mod gs) of cf and cr."""
+    constants: tuple[int, ...] | None = None
+    """The only values (mod gs) of c."""
+    groups: bool = True
+    """gs and wrap open too, when `grouped`."""
+
+
+class XformSet:
+    """All functions of the grammar on points (i, k)."""
+
+    def __init__(self, points: IntArray, grammar: XformGrammar) -> None:
+        self.grammar = grammar
+        self.values = grammar.n
+        self.points = len(points)
+        self._i = points[:, 0]
+        if self._i.min() < 0 or self._i.max() >= grammar.n:
+            raise ValueError(f"primary index outside 0..{grammar.n - 1}")
+        self._k_values, self._k_of_point = np.unique(points[:, 1], return_inverse=True)
+        self._points_of_k = [np.flatnonzero(self._k_of_point == j) for j in range(len(self._k_values))]
+        self._fans = _fans(grammar)
+        self._rotations: dict[int, tuple[IntArray, IntArray]] = {}
+
+    @cached_property
+    def size_bound(self) -> int:
+        return sum(len(self._rotation_tables(f.modulus)[0]) for f in self._fans)
+
+    def matching(self, allowed: BoolArray) -> Functions | None:
+        # Most constrained parameter values first: they leave the fewest rotations.
+        freedom = np.array([int(allowed[p].sum()) / (len(p) * self.values) for p in self._points_of_k])
+        order = np.argsort(freedom, kind="stable")
+        kept: list[tuple[int, IntArray]] = []
+        total = 0
+        for number, fan in enumerate(self._fans):
+            tables, _ = self._rotation_tables(fan.modulus)
+            alive = np.arange(len(tables))
+            for j in order:
+                ok = self._rotations_allowed(fan, self._points_of_k[j], allowed)
+                alive = alive[ok[tables[alive, j]]]
+                if len(alive) == 0:
+                    break
+            if len(alive):
+                kept.append((number, alive))
+                total += len(alive)
+                if total * self.points > MAX_TABLE_CELLS:
+                    return None
+        return self._tabulate(kept)
+
+    def _rotations_allowed(self, fan: Fan, points: IntArray, allowed: BoolArray) -> BoolArray:
+        """[modulus]: which amounts of rotation give an allowed value at all of `points` (which share one k)."""
+        base, fanned = self._fanned(fan, points)
+        amounts = np.arange(fan.modulus)
+        values = base[:, None] + (fanned[:, None] + amounts) % fan.modulus
+        return allowed[points[:, None], values].all(axis=0)
+
+    def _fanned(self, fan: Fan, points: IntArray) -> tuple[IntArray, IntArray]:
+        """Per point: start of the rotated group, position in it before the rotation."""
+        i = self._i[points]
+        local = i % fan.group
+        moved = (local * fan.scale + local // fan.period) % fan.group
+        return i - local + moved - moved % fan.modulus, moved % fan.modulus
+
+    def _rotation_tables(self, modulus: int) -> tuple[IntArray, IntArray]:
+        """[rotations, distinct k] amounts mod `modulus`, deduplicated, cheapest kept; and their (cr, dr, c, cost)."""
+        if modulus not in self._rotations:
+            k = self._k_values
+            grammar = self.grammar
+            scales = np.arange(modulus) if grammar.coefficients is None else np.unique(np.mod(grammar.coefficients, modulus))
+            offsets = np.arange(modulus) if grammar.constants is None else np.unique(np.mod(grammar.constants, modulus))
+            extent = int(k.max()) + 1
+            periods = [0]
+            if grammar.grouped:
+                periods += [d for d in range(2, extent) if extent % d == 0 or grammar.n % d == 0]
+            grid = np.array(np.meshgrid(periods, scales, offsets, indexing="ij")).reshape(3, -1)
+            divided = np.where(grid[0][:, None] > 0, k[None, :] // np.maximum(grid[0], 1)[:, None], 0)
+            tables = (k[None, :] * grid[1][:, None] + divided + grid[2][:, None]) % modulus
+            costs = (
+                np.array([_scale_cost(int(s), modulus, first=False) for s in scales])[np.searchsorted(scales, grid[1])]
+                + np.array([0 if p == 0 else 2 if is_power_of_two(p) else 1 + DIVISION_COST for p in periods])[
+                    np.searchsorted(periods, grid[0])
+                ]
+                + (grid[2] != 0)
+            )
+            keep = distinct(tables.astype(np.int16), costs)
+            self._rotations[modulus] = tables[keep], np.stack([grid[1], grid[0], grid[2], costs], axis=1)[keep]
+        return self._rotations[modulus]
+
+    def _tabulate(self, kept: list[tuple[int, IntArray]]) -> Functions:
+        everything = np.arange(self.points)
+        blocks: list[Tables] = []
+        costs: list[IntArray] = []
+        params: list[IntArray] = []
+        for number, alive in kept:
+            fan = self._fans[number]
+            tables, settings = self._rotation_tables(fan.modulus)
+            base, fanned = self._fanned(fan, everything)
+            amounts = tables[alive][:, self._k_of_point]
+            blocks.append((base + (fanned + amounts) % fan.modulus).astype(np.int16))
+            costs.append(settings[alive, 3] + _fan_cost(fan, self.grammar.n))
+            params.append(np.column_stack([np.full(len(alive), number), settings[alive, :3]]))
+        if not blocks:
+            empty = np.zeros(0, np.int64)
+            return Functions(np.zeros((0, self.points), np.int16), empty, self._expression_of(np.zeros((0, 4), np.int64)), empty)
+        stacked, all_costs, all_params = np.concatenate(blocks), np.concatenate(costs), np.concatenate(params)
+        keep = distinct(stacked, all_costs)
+        return Functions(stacked[keep], all_costs[keep], self._expression_of(all_params), keep)
+
+    def _expression_of(self, params: IntArray) -> Callable[[int], IndexExpr]:
+        def build(row: int) -> IndexExpr:
+            number, scale, period, offset = (int(v) for v in params[row])
+            return _expression(self.grammar.n, self._fans[number], scale, period, offset)
+
+        return build
+
+
+def _divisors(n: int) -> list[int]:
+    return [d for d in range(1, n + 1) if n % d == 0]
+
+
+def _fans(grammar: XformGrammar) -> list[Fan]:
+    n = grammar.n
+    fans: list[Fan] = []
+    for group in _divisors(n) if grammar.grouped and grammar.groups else [n]:
+        if not grammar.fans:
+            scales = [1 % group]
+        elif grammar.coefficients is None:
+            scales = list(range(group))
+        else:
+            scales = sorted({c % group for c in grammar.coefficients})
+        for scale in scales:
+            for period in _divisors(group) if grammar.grouped else [group]:
+                repeats = group // period
+                if repeats > 1 and scale % repeats:
+                    continue
+                fans.append(Fan(group, scale, period, wrap=False))
+                if grammar.grouped and grammar.groups and 1 < repeats:
+                    fans.append(Fan(group, scale, period, wrap=True))
+    return fans
+
+
+def _scale_cost(scale: int, modulus: int, *, first: bool) -> int:
+    """Of `scale * variable` as a summand of a sum mod `modulus`."""
+    signed = scale if scale <= modulus // 2 else scale - modulus
+    if signed == 0:
+        return 0
+    joined = 0 if first and signed > 0 else 1
+    if abs(signed) == 1:
+        return joined
+    return joined + (1 if is_power_of_two(abs(signed)) else MULTIPLY_COST)
+
+
+def _modulo_cost(n: int) -> int:
+    return 1 if is_power_of_two(n) else DIVISION_COST
+
+
+def _fan_cost(fan: Fan, n: int) -> int:
+    cost = _scale_cost(fan.scale, fan.group, first=True) + _modulo_cost(fan.group)
+    if fan.period < fan.group:
+        cost += 1 + _modulo_cost(fan.period)
+    if fan.group < n:
+        cost += 2 * _modulo_cost(fan.group) + 1
+    if fan.wrap:
+        cost += 3 * _modulo_cost(fan.modulus) + 1
+    return cost
+
+
+def _expression(n: int, fan: Fan, scale: int, period: int, offset: int) -> IndexExpr:
+    i: IndexExpr = HoleArg(0)
+    k: IndexExpr = HoleArg(1)
+    local = i if fan.group == n else _op("%", i, fan.group)
+    total = _Sum(fan.group)
+    total.add(local, fan.scale)
+    if fan.period < fan.group:
+        total.add(_op("//", local, fan.period), 1)
+    rotation = _Sum(fan.modulus)
+    rotation.add(k, scale)
+    if period:
+        rotation.add(_op("//", k, period), 1)
+    rotation.constant(offset)
+    if fan.wrap:
+        fanned = _op("%", total.expr(), fan.group)
+        start = IndexBinary("-", fanned, _op("%", fanned, fan.modulus))
+        turned = _op("%", _join(fanned, rotation.expr()), fan.modulus)
+        moved: IndexExpr = IndexBinary("+", start, turned)
+    else:
+        total.add(k, scale)
+        if period:
+            total.add(_op("//", k, period), 1)
+        total.constant(offset)
+        moved = _op("%", total.expr(), fan.group)
+    if fan.group == n:
+        return moved
+    return IndexBinary("+", IndexBinary("-", i, local), moved)
+
+
+def _op(op: str, lhs: IndexExpr, rhs: int) -> IndexExpr:
+    return IndexBinary("%" if op == "%" else "//", lhs, IndexConst(rhs))
+
+
+def _join(lhs: IndexExpr, rhs: IndexExpr) -> IndexExpr:
+    return IndexBinary("+", lhs, rhs)
+
+
+class _Sum:
+    """Builds `a*x + b*y + c` with signed coefficients mod `modulus`, without the terms that vanish."""
+
+    def __init__(self, modulus: int) -> None:
+        self._modulus = modulus
+        self._plus: list[IndexExpr] = []
+        self._minus: list[IndexExpr] = []
+
+    def add(self, term: IndexExpr, coefficient: int) -> None:
+        signed = self._signed(coefficient)
+        if signed == 0:
+            return
+        scaled = term if abs(signed) == 1 else IndexBinary("*", term, IndexConst(abs(signed)))
+        (self._plus if signed > 0 else self._minus).append(scaled)
+
+    def constant(self, value: int) -> None:
+        signed = self._signed(value)
+        if signed:
+            (self._plus if signed > 0 else self._minus).append(IndexConst(abs(signed)))
+
+    def _signed(self, value: int) -> int:
+        value %= self._modulus
+        return value if value <= self._modulus // 2 else value - self._modulus
+
+    def expr(self) -> IndexExpr:
+        terms = self._plus or [IndexConst(0)]
+        result = terms[0]
+        for term in terms[1:]:
+            result = IndexBinary("+", result, term)
+        for term in self._minus:
+            result = IndexBinary("-", result, term)
+        return result
+
+

@@ -1,0 +1,196 @@
+"""Which accumulate statements must stay: lower bounds on the objective and the sets of statements worth trying.
+
+The objective counts accumulate statements whose guard is not false everywhere (paper section 4.3). Where every product of
+operands must be taken by exactly one accumulator, one loop iteration of one lane admits few *patterns* (sets of statements
+that fire together). A set of statements can work only if, in every lane, patterns inside it feed every accumulator that needs
+terms. The patterns are computed with every hole free, so the bound holds in every search space.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+import numpy as np
+
+from warploom.synth.folds import FoldConstraint
+from warploom.synth.network import Network
+from warploom.synth.propagation import Candidate, slot_options, unpack
+
+MAX_PATTERNS = 64
+MAX_UNIONS = 1 << 16
+MAX_STEPS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class EnabledSets:
+    """Candidate sets of open-guard statements, smallest first; bit n = statement n."""
+
+    sets: tuple[int, ...]
+
+
+def enabled_sets(network: Network, folds: FoldConstraint, root: Candidate) -> EnabledSets | None:
+    """None when the patterns say nothing (products that may go unused, or too many patterns to enumerate).
+
+    `root`: propagated with every hole free.
+    """
+    guarded = {n for n, s in enumerate(network.statements) if s.holes}
+    products = folds.products
+    if not guarded or not products.used_once.all():
+        return None
+    patterns = _Patterns(folds, root)
+    result: set[int] | None = None
+    seen: set[tuple[frozenset[int], frozenset[frozenset[int]]]] = set()
+    for component in np.unique(products.component):
+        found = patterns.of_component(int(component))
+        if found is None:
+            return None
+        kinds, feeds = found
+        key = (frozenset(kinds), frozenset(feeds))
+        if key in seen:
+            continue
+        seen.add(key)
+        covers = _covers(kinds, feeds, result)
+        if covers is None:
+            return None
+        result = covers
+    if result is None:
+        return None
+    always = {n for n, s in enumerate(network.statements) if not s.holes}
+    open_only = {u & ~sum(1 << n for n in always) for u in result}
+    return EnabledSets(tuple(sorted(open_only, key=lambda u: (u.bit_count(), u))))
+
+
+def _covers(kinds: set[int], feeds: set[frozenset[int]], within: set[int] | None) -> set[int] | None:
+    """Unions of patterns that feed every fold; with `within`, the sets of it that do."""
+
+    def feeds_all(union: int) -> bool:
+        usable = [p for p in kinds if p & ~union == 0]
+        return all(any(p >> s & 1 for p in usable for s in feeders) for feeders in feeds)
+
+    if within is not None:
+        return {u for u in within if feeds_all(u)}
+    unions = {0}
+    for kind in kinds:
+        unions |= {u | kind for u in unions}
+        if len(unions) > MAX_UNIONS:
+            return None
+    return {u for u in unions if feeds_all(u)}
+
+
+class _Patterns:
+    def __init__(self, folds: FoldConstraint, root: Candidate) -> None:
+        self.folds = folds
+        self.values = [np.flatnonzero(row) for row in unpack(root.domains, len(folds.required.universe))]
+        self.rows_of_product: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        for n, (entry, start) in enumerate(zip(folds.entries, folds.starts, strict=False)):
+            options = slot_options(root, entry.slots, (len(entry.fold),))
+            on = (options & entry.guard).reshape(len(entry.fold), -1).any(axis=1)
+            for row in np.flatnonzero(on).tolist():
+                self.rows_of_product[int(folds.products.of_row[int(start) + row])].append((n, row))
+        self.domains = root.domains
+        self.known: dict[object, frozenset[int] | None] = {}
+        self.partners: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
+
+    def of_component(self, component: int) -> tuple[set[int], set[frozenset[int]]] | None:
+        """(patterns, statements that feed each fold) of one connected set of folds."""
+        products = np.flatnonzero(self.folds.products.component == component)
+        feeders: dict[int, set[int]] = defaultdict(set)
+        kinds: set[int] = set()
+        for product in products.tolist():
+            for n, row in self.rows_of_product[product]:
+                entry = self.folds.entries[n]
+                feeders[int(entry.fold[row])].add(entry.statement)
+        for cluster in self._clusters(products.tolist()):
+            found = self._of_cluster(cluster)
+            if found is None:
+                return None
+            kinds |= found
+            if len(kinds) > MAX_PATTERNS:
+                return None
+        needed = [frozenset(s) for f, s in feeders.items() if self.folds.need[f]]
+        return kinds, set(needed)
+
+    def _clusters(self, products: list[int]) -> list[list[int]]:
+        """Products connected through shared operand cells, in an order where each shares a cell with an earlier one."""
+        by_cell: dict[int, list[int]] = defaultdict(list)
+        for product in products:
+            for cell in self.folds.products.cells[product].tolist():
+                by_cell[cell].append(product)
+        left = set(products)
+        clusters: list[list[int]] = []
+        for first in products:
+            if first not in left:
+                continue
+            left.discard(first)
+            cluster = [first]
+            for product in cluster:
+                for cell in self.folds.products.cells[product].tolist():
+                    for other in by_cell[cell]:
+                        if other in left:
+                            left.discard(other)
+                            cluster.append(other)
+            clusters.append(cluster)
+        return clusters
+
+    def _of_cluster(self, cluster: list[int]) -> frozenset[int] | None:
+        cells = self.folds.products.cells
+        names: dict[int, int] = {}
+        shape = tuple(
+            (
+                tuple(names.setdefault(c, len(names)) for c in cells[p].tolist()),
+                tuple((self.folds.entries[n].statement, int(self.folds.entries[n].fold[row])) for n, row in self.rows_of_product[p]),
+            )
+            for p in cluster
+        )
+        key = (shape, tuple(self.domains[c].tobytes() for c in names))
+        if key not in self.known:
+            self.known[key] = self._enumerate(cluster)
+        return self.known[key]
+
+    def _enumerate(self, cluster: list[int]) -> frozenset[int] | None:
+        held: dict[int, int] = {}
+        found: set[int] = set()
+        steps = 0
+        cells = self.folds.products.cells
+        possible = {c: set(self.values[c].tolist()) for p in cluster for c in cells[p].tolist()}
+
+        def visit(position: int, pattern: int) -> bool:
+            nonlocal steps
+            steps += 1
+            if steps > MAX_STEPS:
+                return False
+            if position == len(cluster):
+                found.add(pattern)
+                return True
+            product = cluster[position]
+            operands = cells[product].tolist()
+            for n, row in self.rows_of_product[product]:
+                entry = self.folds.entries[n]
+                for term in self._terms(int(entry.fold[row]), tuple(held.get(c, -1) for c in operands)):
+                    for order in self.folds.orders[n]:
+                        values = [term[p] for p in order]
+                        if not all(held.get(c, v) == v and v in possible[c] for c, v in zip(operands, values, strict=True)):
+                            continue
+                        if len(set(operands)) < len(operands) and len(set(zip(operands, values, strict=True))) > len(set(operands)):
+                            continue
+                        fresh = [c for c in operands if c not in held]
+                        held.update(zip(operands, values, strict=True))
+                        alive = visit(position + 1, pattern | 1 << entry.statement)
+                        for cell in fresh:
+                            held.pop(cell, None)
+                        if not alive:
+                            return False
+            return True
+
+        return frozenset(found) if visit(0, 0) else None
+
+    def _terms(self, fold: int, held: tuple[int, ...]) -> list[tuple[int, ...]]:
+        """Required terms of a fold that contain the first value already held (all of them if none is)."""
+        anchor = next((v for v in held if v >= 0), -1)
+        key = (fold, anchor, 0)
+        if key not in self.partners:
+            real = self.folds.required.terms[fold][self.folds.real[fold]]
+            chosen = real if anchor < 0 else real[(real == anchor).any(axis=1)]
+            self.partners[key] = [tuple(t) for t in chosen.tolist()]
+        return self.partners[key]

@@ -1,0 +1,146 @@
+"""Completes a lowered sketch space by space: the statements worth keeping first, then the holes.
+
+For each search space (paper section 5.4): every set of accumulate statements that the lower bound leaves, smallest first,
+is tried with all other statements switched off; inside, the driver decides the holes by branch and bound on (accumulates,
+index operations). A space without an answer was exhausted: that is a proof.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from warploom.ir import IndexExpr, Kernel
+from warploom.ir.swizzle import FunctionSet, function_set
+from warploom.solve import Budget, Cost, Statistics, search
+from warploom.synth.enabled import enabled_sets
+from warploom.synth.lower import lower
+from warploom.synth.model import Chosen, SketchModel, build_constraints, disable
+from warploom.synth.propagation import Candidate, Conflict, initial_candidate
+from warploom.synth.requirements import requirements
+from warploom.terms import Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceResult:
+    """What one search space holds."""
+
+    space: int
+    answers: tuple[tuple[Cost, Chosen], ...]
+    """The best, or all of them, cheapest first."""
+    complete: bool
+    """The space was covered (for all answers at most as expensive as the best)."""
+    reason: str
+    seconds: float
+    statistics: Statistics
+
+
+class Engine:
+    """All that does not depend on the search space, computed once."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        sizes: Mapping[str, int],
+        spec: Mapping[str, Any],
+        algebra: Algebra,
+        evaluate: Callable[[dict[str, IndexExpr]], bool],
+    ) -> None:
+        """`spec`: output -> required terms; `evaluate`: whether a completion meets it (for what propagation cannot judge)."""
+        started = time.process_time()
+        self.network = lower(kernel, sizes)
+        self.phases = {"lower": time.process_time() - started}
+        started = time.process_time()
+        self.required = requirements(self.network, spec, algebra)
+        self.constraints, self.folds = build_constraints(self.network, self.required)
+        self.evaluate = evaluate if self.required.is_loose else None
+        self.free = self._free_root()
+        self.closed = sum(not s.holes for s in self.network.statements)
+        self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
+        self.phases["analyse"] = time.process_time() - started
+
+    @property
+    def accumulates_bound(self) -> int | None:
+        """No completion, in any grammar, has fewer accumulates; None when no completion exists at all."""
+        if self.free is None:
+            return None
+        if self.enabled is None:
+            return self._model([_Unlimited(u.values) for u in self.network.holes], self.free).bound(self.free)[0]
+        if not self.enabled.sets:
+            return None
+        return self.closed + self.enabled.sets[0].bit_count()
+
+    def search_space(
+        self,
+        space: int,
+        *,
+        all_answers: bool = False,
+        below: Cost | None = None,
+        budget: Budget = Budget(),
+        progress: Callable[[Statistics], None] | None = None,
+    ) -> SpaceResult:
+        """The best completion in the space (cheaper than `below`), or all; complete = the space holds no better one."""
+        started = time.process_time()
+        statistics = Statistics()
+        if self.free is None:
+            return SpaceResult(space, (), True, "", 0.0, statistics)
+        sets: list[FunctionSet] = [function_set(u.hole, u.points, space) for u in self.network.holes]
+        answers: list[tuple[Cost, Chosen]] = []
+        complete, reason = True, ""
+        for enabled in (None,) if self.enabled is None else self.enabled.sets:
+            if enabled is not None and not all_answers:
+                best = answers[0][0] if answers else below
+                if best is not None and (self.closed + enabled.bit_count(), 0) >= best:
+                    break
+            model = self._model(sets, self.free)
+            if enabled is not None and not disable(model, enabled):
+                continue
+            outcome = search(
+                model,
+                goal="all" if all_answers else "best",
+                below=answers[0][0] if answers else below,
+                budget=_rest(budget, statistics, started),
+                statistics=statistics,
+                progress=progress,
+            )
+            answers = sorted([*answers, *outcome.answers] if all_answers else outcome.answers or answers, key=lambda a: a[0])
+            if not outcome.complete:
+                complete, reason = False, outcome.reason
+                break
+        seconds = time.process_time() - started
+        return SpaceResult(space, tuple(answers), complete, reason, seconds, statistics)
+
+    def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
+        return SketchModel(self.network, self.required, self.folds, self.constraints, sets, start, self.evaluate)
+
+    def _free_root(self) -> Candidate | None:
+        """Everything propagated while any hole may become any function at all."""
+        try:
+            candidate = initial_candidate(self.network, self.required)
+        except Conflict:
+            return None
+        unlimited: list[FunctionSet] = [_Unlimited(u.values) for u in self.network.holes]
+        model = self._model(unlimited, candidate)
+        if self.required.folds:
+            self.folds.restrict_orders(candidate)
+        return model.propagated(candidate, range(len(self.constraints)), set())
+
+
+@dataclass(frozen=True, slots=True)
+class _Unlimited:
+    """The set of all functions: never listed."""
+
+    values: int
+    points: int = 0
+    size_bound: int = 1 << 60
+
+    def matching(self, allowed: object) -> None:
+        return None
+
+
+def _rest(budget: Budget, used: Statistics, started: float) -> Budget:
+    if budget.cpu_s is None:
+        return budget
+    return replace(budget, cpu_s=max(0.0, budget.cpu_s - (time.process_time() - started)))

@@ -1,0 +1,275 @@
+"""The driver's view of a sketch: holes are choices among functions, constraints propagate, accumulates and operations cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from warploom.ir import IndexExpr
+from warploom.ir.swizzle import Functions, FunctionSet, Tables
+from warploom.solve import Alternative, Cost
+from warploom.synth.folds import FoldConstraint
+from warploom.synth.network import BoolArray, Elements, Folds, Network, Placements, Retained, Slots
+from warploom.synth.propagation import (
+    Candidate,
+    Changes,
+    Conflict,
+    Constraint,
+    ElementConstraint,
+    FunctionFilter,
+    PlacementConstraint,
+    narrow_slots,
+    slot_options,
+)
+from warploom.synth.requirements import Requirements
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Chosen:
+    """One function per hole."""
+
+    holes: dict[str, IndexExpr]
+    accumulates: int
+
+
+class SketchModel:
+    """A network with a function set per hole, as `solve.Model[Candidate, Chosen]`."""
+
+    def __init__(
+        self,
+        network: Network,
+        required: Requirements,
+        folds: FoldConstraint,
+        constraints: Sequence[Constraint],
+        sets: list[FunctionSet],
+        start: Candidate,
+        evaluate: Callable[[dict[str, IndexExpr]], bool] | None,
+    ) -> None:
+        """`start`: the candidate to search below; `evaluate` judges decided candidates that propagation cannot."""
+        self.network = network
+        self.required = required
+        self.folds = folds
+        self.sets = sets
+        self.start = start
+        self.start_changes: set[int] = set()
+        """Holes narrowed in `start` since it was last at a fixed point of the constraints."""
+        self.evaluate = evaluate
+        self.constraints = constraints
+        self.filter = FunctionFilter(sets)
+        self.of_group, self.of_hole = _watchers(constraints)
+        self.guards = guard_rows(network)
+
+    # ------------------------------------------------------------ solve.Model
+
+    def root(self) -> Candidate | None:
+        pending = {n for hole in self.start_changes for n in self.of_hole.get(hole, set())}
+        return self.propagated(self.start.copy(), pending, range(len(self.sets)))
+
+    def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
+        result: list[tuple[int, int]] = []
+        for hole, functions in enumerate(candidate.functions):
+            if functions is None:
+                result.append((hole, self.sets[hole].size_bound))
+            elif len(functions) > 1:
+                result.append((hole, len(functions)))
+        return result
+
+    def alternatives(self, candidate: Candidate, choice: int) -> Iterator[Alternative[Candidate]]:
+        functions = candidate.functions[choice]
+        if functions is None:
+            functions = self.sets[choice].matching(candidate.allowed[choice])
+        if functions is None:
+            yield from self._split_point(candidate, choice)
+            return
+        count, cost = self.bound(candidate)
+        guards = [s for s, statement in enumerate(self.network.statements) if statement.holes == (choice,)]
+        counted = sum(self._is_counted(candidate, s) for s in guards)
+        kept = candidate.functions[choice]
+        before = int(kept.costs[0]) if kept is not None else 0
+        bounds: list[Cost] = []
+        for j in range(len(functions)):
+            on = sum(self._fires(s, functions.tables[j]) for s in guards)
+            bounds.append((count - counted + max(on, counted), cost - before + int(functions.costs[j])))
+        for j in sorted(range(len(functions)), key=lambda j: bounds[j]):
+            yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j))
+
+    def bound(self, candidate: Candidate) -> Cost:
+        count = sum(self._is_counted(candidate, s) for s in range(len(self.network.statements)))
+        return count, sum(int(f.costs[0]) for f in candidate.functions if f is not None and len(f))
+
+    def answer(self, candidate: Candidate) -> tuple[Cost, Chosen] | None:
+        holes: dict[str, IndexExpr] = {}
+        for use, functions in zip(self.network.holes, candidate.functions, strict=True):
+            assert functions is not None
+            holes[use.hole.name] = functions.expr(0)
+        if self.evaluate is not None and not self.evaluate(holes):
+            return None
+        cost = self.bound(candidate)
+        return cost, Chosen(holes, cost[0])
+
+    # ------------------------------------------------------------ propagation
+
+    def propagated(self, candidate: Candidate, constraints: range | set[int], holes: range | set[int]) -> Candidate | None:
+        """`candidate` narrowed in place to a fixed point, or None."""
+        pending, pending_holes = set(constraints), set(holes)
+        try:
+            while pending or pending_holes:
+                while pending_holes:
+                    hole = pending_holes.pop()
+                    if self.filter.narrow(candidate, hole):
+                        pending |= self.of_hole.get(hole, set())
+                if not pending:
+                    break
+                number = min(pending)
+                pending.discard(number)
+                changes = Changes(set(), set())
+                constraint = self.constraints[number]
+                constraint.narrow(candidate, changes)
+                for group in changes.groups:
+                    pending |= self.of_group.get(group, set())
+                for hole in changes.holes:
+                    pending |= self.of_hole.get(hole, set())
+                    pending_holes.add(hole)
+                if not changes.holes and changes.groups <= constraint.settled:
+                    pending.discard(number)
+        except Conflict:
+            return None
+        return candidate
+
+    def _decided(self, candidate: Candidate, hole: int, functions: Functions, position: int) -> Candidate | None:
+        child = candidate.copy()
+        chosen = functions.select(np.array([position]))
+        child.functions[hole] = chosen
+        allowed = np.zeros_like(child.allowed[hole])
+        allowed[np.arange(len(allowed)), chosen.tables[0]] = True
+        child.allowed[hole] = allowed
+        return self.propagated(child, set(self.of_hole.get(hole, set())), set())
+
+    def _split_point(self, candidate: Candidate, hole: int) -> Iterator[Alternative[Candidate]]:
+        """Too many functions to list: decide the value at the most constrained open point instead."""
+        allowed = candidate.allowed[hole]
+        freedom = allowed.sum(axis=1)
+        point = int(np.where(freedom > 1, freedom, allowed.shape[1] + 1).argmin())
+        for value in np.flatnonzero(allowed[point]).tolist():
+            yield Alternative(self.bound(candidate), partial(self._pointed, candidate, hole, point, value))
+
+    def _pointed(self, candidate: Candidate, hole: int, point: int, value: int) -> Candidate | None:
+        child = candidate.copy()
+        child.allowed[hole][point] = False
+        child.allowed[hole][point, value] = True
+        return self.propagated(child, set(self.of_hole.get(hole, set())), {hole})
+
+    # ------------------------------------------------------------ objective
+
+    def _is_counted(self, candidate: Candidate, statement: int) -> bool:
+        """Whether the statement's guard is certainly not false everywhere."""
+        if not self.network.statements[statement].holes:
+            return True
+        return any(
+            not (slot_options(candidate, g.slots, (len(g.holds),)) & ~g.holds).reshape(len(g.holds), -1).any(axis=1).all()
+            for g in self.guards.get(statement, [])
+        )
+
+    def _fires(self, statement: int, table: Tables) -> bool:
+        """Whether the guard, which depends on one hole only, holds anywhere under the hole's function `table` ([points])."""
+        return any(
+            bool(g.holds[(np.arange(len(g.holds)), *(table[p] for p in g.slots.points))].any())
+            for g in self.guards.get(statement, [])
+        )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GuardRows:
+    """Open guards of one statement that share holes and shape."""
+
+    slots: Slots
+    holds: BoolArray
+    """[rows, slot values...]."""
+
+
+def guard_rows(network: Network) -> dict[int, list[GuardRows]]:
+    """statement -> the guards of all its contributions."""
+    groups: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[GuardRows]] = {}
+    for batch in network.batches:
+        if isinstance(batch, Folds):
+            for entry in batch.entries:
+                key = (entry.statement, entry.slots.holes, entry.guard.shape[1:])
+                groups.setdefault(key, []).append(GuardRows(entry.slots, entry.guard))
+    merged: dict[int, list[GuardRows]] = {}
+    for (statement, holes, _), members in groups.items():
+        points = tuple(np.concatenate([m.slots.points[s] for m in members]) for s in range(len(holes)))
+        merged.setdefault(statement, []).append(GuardRows(Slots(holes, points), np.concatenate([m.holds for m in members])))
+    return merged
+
+
+def disable(model: SketchModel, enabled: int) -> bool:
+    """Switch off every open-guard statement outside `enabled` (bits) in the model's start; False if one cannot be off."""
+    child = model.start.copy()
+    changes = Changes(set(), set())
+    try:
+        for statement, parts in model.guards.items():
+            if enabled >> statement & 1 or not model.network.statements[statement].holes:
+                continue
+            for guard in parts:
+                rows = len(guard.holds)
+                options = slot_options(child, guard.slots, (rows,)) & ~guard.holds
+                if not options.reshape(rows, -1).any(axis=1).all():
+                    return False
+                narrow_slots(child, changes, guard.slots, options)
+    except Conflict:
+        return False
+    model.start = child
+    model.start_changes |= changes.holes
+    return True
+
+
+def _watchers(constraints: Sequence[Constraint]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    of_group: dict[int, set[int]] = {}
+    of_hole: dict[int, set[int]] = {}
+    for number, constraint in enumerate(constraints):
+        for group in constraint.groups:
+            of_group.setdefault(group, set()).add(number)
+        for hole in constraint.holes:
+            of_hole.setdefault(hole, set()).add(number)
+    return of_group, of_hole
+
+
+def build_constraints(network: Network, required: Requirements) -> tuple[list[Constraint], FoldConstraint]:
+    """Batches of the same depth, holes and shape become one constraint; groups of cells are what one constraint writes."""
+    depth = np.zeros(network.cells, np.int64)
+    merged: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[Elements]] = {}
+    placements: list[tuple[Placements, Retained]] = []
+    retained: Retained | None = None
+    for batch in network.batches:
+        match batch:
+            case Elements():
+                level = int(depth[batch.source].max()) + 1
+                depth[batch.out] = level
+                merged.setdefault((level, batch.slots.holes, batch.source.shape[1:]), []).append(batch)
+            case Retained():
+                retained = batch
+                depth[batch.out] = depth[batch.old] + 1
+            case Placements():
+                assert retained is not None
+                placements.append((batch, retained))
+                depth[batch.target[batch.target != 0]] = int(depth[batch.source].max()) + 1
+            case _:
+                depth[batch.out] = int(depth.max()) + 1
+    group_of = np.zeros(network.cells, np.int64)
+    joined: list[Elements] = []
+    for (_, holes, _), parts in sorted(merged.items(), key=lambda item: item[0]):
+        points = tuple(np.concatenate([p.slots.points[s] for p in parts]) for s in range(len(holes)))
+        out = np.concatenate([p.out for p in parts])
+        joined.append(Elements(out, Slots(parts[0].slots.holes, points), np.concatenate([p.source for p in parts])))
+        group_of[out] = len(joined)
+    for number, (_, kept) in enumerate(placements):
+        group_of[kept.out] = len(joined) + 1 + number
+    constraints: list[Constraint] = [ElementConstraint(e, group_of) for e in joined]
+    constraints += [PlacementConstraint(p, r, group_of, network.cells) for p, r in placements]
+    folds = FoldConstraint(required, group_of)
+    if required.folds:
+        constraints.append(folds)
+    return constraints, folds

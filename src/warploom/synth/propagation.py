@@ -1,0 +1,311 @@
+"""What one decision forces on the others: arc consistency between cells, slots and folds, on bit sets.
+
+Every cell has a domain: the set of values it may hold (bits over the universe). A *needed* cell is one that a required output
+certainly reads. The constraints narrow domains and the allowed values of hole points to a fixed point or a conflict; each is
+sound (it never removes what some answer needs) because a cell that is not known to be needed restricts nothing.
+
+Source: the reductions of Swizzleflow, section 4, run in both directions and per element instead of per array pair.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.ir.swizzle import Functions
+from warploom.synth.network import UNDEFINED, BoolArray, Elements, IntArray, Network, Placements, Retained, Slots
+from warploom.synth.requirements import Requirements
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(eq=False, slots=True)
+class Candidate:
+    """A partial answer; copied before it is narrowed."""
+
+    allowed: list[BoolArray]
+    """Per hole: [points, values]."""
+    functions: list[Functions | None]
+    """Per hole: the functions left; None while they are too many to list."""
+    domains: Words
+    """[cells, words] bits over the universe."""
+    needed: BoolArray
+    """[cells]."""
+
+    def copy(self) -> Candidate:
+        return Candidate([a.copy() for a in self.allowed], list(self.functions), self.domains.copy(), self.needed.copy())
+
+
+class Conflict(Exception):
+    """The candidate has no answer."""
+
+
+@dataclass(slots=True)
+class Changes:
+    """What a constraint narrowed, as numbers of cell groups and holes."""
+
+    groups: set[int]
+    holes: set[int]
+
+
+class Constraint(Protocol):
+    holes: tuple[int, ...]
+    groups: frozenset[int]
+    """Groups of cells it reads or narrows."""
+    settled: frozenset[int]
+    """Groups it may narrow without having to run again."""
+
+    def narrow(self, candidate: Candidate, changes: Changes) -> None:
+        """Remove what cannot be; raises Conflict."""
+        ...
+
+
+def any_bits(words: Words) -> BoolArray:
+    """[..., words] -> [...]: whether a set is not empty."""
+    if words.shape[-1] > 8:
+        return words.any(axis=-1)
+    union = words[..., 0]
+    for word in range(1, words.shape[-1]):
+        union = union | words[..., word]
+    return union != 0
+
+
+def unpack(words: Words, size: int) -> BoolArray:
+    """[rows, words] -> [rows, size] truth values."""
+    return np.unpackbits(words.view(np.uint8), axis=1, count=size, bitorder="little").astype(np.bool_)
+
+
+def pack(bits: BoolArray, words: int) -> Words:
+    """[rows, size] truth values -> [rows, words]."""
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    full = np.zeros((len(bits), words * 8), np.uint8)
+    full[:, : packed.shape[1]] = packed
+    return full.view(np.uint64)
+
+
+def slot_options(candidate: Candidate, slots: Slots, shape: tuple[int, ...]) -> BoolArray:
+    """[rows, *shape]: which combinations of slot values are still allowed."""
+    rows = len(slots.points[0]) if slots.points else shape[0]
+    options = np.ones((rows,) + (1,) * len(slots.holes), np.bool_)
+    for axis, (hole, points) in enumerate(zip(slots.holes, slots.points, strict=True)):
+        mine = candidate.allowed[hole][points]
+        options = options & mine.reshape((rows,) + tuple(-1 if a == axis else 1 for a in range(len(slots.holes))))
+    return options
+
+
+def narrow_slots(candidate: Candidate, changes: Changes, slots: Slots, options: BoolArray, rows: IntArray | None = None) -> None:
+    """Keep the slot values that occur in `options` ([rows, *values])."""
+    for axis, (hole, points) in enumerate(zip(slots.holes, slots.points, strict=True)):
+        others = tuple(a + 1 for a in range(len(slots.holes)) if a != axis)
+        seen = options.any(axis=others) if others else options
+        where = points if rows is None else points[rows]
+        allowed = candidate.allowed[hole]
+        before = allowed[where]
+        if (before & ~seen).any():
+            np.logical_and.at(allowed, where, seen)
+            if not allowed[where].any(axis=1).all():
+                raise Conflict
+            changes.holes.add(hole)
+
+
+class ElementConstraint:
+    """out[row] equals source[row, v] for the chosen v."""
+
+    def __init__(self, batch: Elements, group_of: IntArray) -> None:
+        self.slots = batch.slots
+        self.holes = tuple(sorted(set(batch.slots.holes)))
+        self.out = batch.out
+        self.shape = batch.source.shape[1:]
+        self.source = batch.source.reshape(len(batch.out), -1)
+        self.out_group = int(group_of[batch.out[0]])
+        self.source_groups = frozenset(np.unique(group_of[self.source]).tolist())
+        self.groups = self.source_groups | {self.out_group}
+        self.settled = frozenset({self.out_group})
+        self.group_of = group_of
+
+    def narrow(self, candidate: Candidate, changes: Changes) -> None:
+        domains, needed = candidate.domains, candidate.needed
+        rows = len(self.out)
+        options = slot_options(candidate, self.slots, (rows,)).reshape(rows, -1)
+        held = domains[self.source]
+        mine = domains[self.out]
+        need = needed[self.out]
+        meets = options & any_bits(held & mine[:, None, :])
+        if (need & ~meets.any(axis=1)).any():
+            raise Conflict
+        usable = np.where(need[:, None], meets, options)
+        if need.any() and (options[need] & ~meets[need]).any():
+            which = np.flatnonzero(need)
+            narrow_slots(candidate, changes, self.slots, meets[need].reshape((-1, *self.shape)), which)
+        reachable = np.bitwise_or.reduce(np.where(usable[:, :, None], held, np.uint64(0)), axis=1)
+        narrowed = mine & reachable
+        if (narrowed != mine).any():
+            domains[self.out] = narrowed
+            changes.groups.add(self.out_group)
+        single = need & (usable.sum(axis=1) == 1)
+        if single.any():
+            picked = self.source[single, usable[single].argmax(axis=1)]
+            narrow_cells(candidate, changes, self.group_of, picked, narrowed[single])
+            need_cells(candidate, changes, self.group_of, picked)
+
+
+def narrow_cells(candidate: Candidate, changes: Changes, group_of: IntArray, cells: IntArray, keep: Words) -> None:
+    """domains[cells] &= keep, cells possibly repeated."""
+    before = candidate.domains[cells]
+    if not (before & ~keep).any():
+        return
+    np.bitwise_and.at(candidate.domains, cells, keep)
+    after = candidate.domains[cells]
+    if not (any_bits(after) | ~candidate.needed[cells]).all():
+        raise Conflict
+    changes.groups.update(np.unique(group_of[cells[(after != before).any(axis=1)]]).tolist())
+
+
+def need_cells(candidate: Candidate, changes: Changes, group_of: IntArray, cells: IntArray) -> None:
+    fresh = cells[~candidate.needed[cells]]
+    if len(fresh):
+        candidate.needed[fresh] = True
+        if not any_bits(candidate.domains[fresh]).all():
+            raise Conflict
+        changes.groups.update(np.unique(group_of[fresh]).tolist())
+
+
+class PlacementConstraint:
+    """source[row] goes to target[row, v] for the chosen v; a target keeps its old content where no row goes."""
+
+    def __init__(self, batch: Placements, retained: Retained, group_of: IntArray, cells: int) -> None:
+        self.slots = batch.slots
+        self.holes = tuple(sorted(set(batch.slots.holes)))
+        self.shape = batch.target.shape[1:]
+        self.source = batch.source
+        self.target = batch.target.reshape(len(batch.source), -1)
+        self.group_of = group_of
+        self.old = np.full(cells, UNDEFINED)
+        self.old[retained.out] = retained.old
+        self.cells = cells
+        groups = np.concatenate([self.target.ravel(), self.source, retained.out, retained.old])
+        self.groups = frozenset(np.unique(group_of[groups]).tolist())
+        self.settled: frozenset[int] = frozenset()
+
+    def narrow(self, candidate: Candidate, changes: Changes) -> None:
+        domains, needed = candidate.domains, candidate.needed
+        rows = len(self.source)
+        allowed = slot_options(candidate, self.slots, (rows,)).reshape(rows, -1)
+        goes = self.target != UNDEFINED
+        meets = any_bits(domains[self.target] & domains[self.source][:, None, :])
+        options = allowed & (meets | ~needed[self.target] | ~goes)
+        # A row that certainly goes somewhere needed keeps the others away from there.
+        fixed = (options.sum(axis=1) == 1) & (options & goes).any(axis=1)
+        places = self.target[np.flatnonzero(fixed), options[fixed].argmax(axis=1)]
+        if len(np.unique(places)) != len(places):
+            raise Conflict
+        taken = np.zeros(self.cells, np.bool_)
+        taken[places] = True
+        options &= ~(taken[self.target] & ~fixed[:, None])
+        if not options.any(axis=1).all():
+            raise Conflict
+        narrow_slots(candidate, changes, self.slots, options.reshape((rows, *self.shape)))
+        reaches = options & goes & meets
+        count = np.bincount(self.target[reaches], minlength=self.cells)
+        wanted = np.unique(self.target[goes])
+        wanted = wanted[needed[wanted]]
+        retains = any_bits(domains[self.old[wanted]] & domains[wanted]) & (self.old[wanted] != UNDEFINED)
+        if ((count[wanted] == 0) & ~retains).any():
+            raise Conflict
+        lone = np.zeros(self.cells, np.bool_)
+        lone[wanted[(count[wanted] == 1) & ~retains]] = True
+        row, option = np.nonzero(reaches & lone[self.target])
+        if len(row):
+            only = np.zeros((len(row), options.shape[1]), np.bool_)
+            only[np.arange(len(row)), option] = True
+            narrow_slots(candidate, changes, self.slots, only.reshape((-1, *self.shape)), row)
+            target, source = self.target[row, option], self.source[row]
+            narrow_cells(candidate, changes, self.group_of, source, domains[target])
+            narrow_cells(candidate, changes, self.group_of, target, domains[source])
+            need_cells(candidate, changes, self.group_of, source)
+        self._spread(candidate, changes, options & goes)
+
+    def _spread(self, candidate: Candidate, changes: Changes, reaches: BoolArray) -> None:
+        """A target holds what some row may bring or what it held before."""
+        targets = np.unique(self.target[self.target != UNDEFINED])
+        domains = candidate.domains
+        loose = targets[np.bitwise_count(domains[targets]).sum(axis=1) > 1]
+        if not len(loose):
+            return
+        held = np.zeros_like(domains)
+        row, option = np.nonzero(reaches)
+        np.bitwise_or.at(held, self.target[row, option], domains[self.source[row]])
+        held[loose] |= domains[self.old[loose]]
+        narrow_cells(candidate, changes, self.group_of, loose, held[loose])
+
+
+class FunctionFilter:
+    """Keeps a hole's functions and the allowed values of its points consistent with each other."""
+
+    LIST_AT_MOST = 50_000
+    """List the functions once the allowed values leave an estimated number of this size."""
+
+    def __init__(self, sets: list[FunctionSetLike]) -> None:
+        self.sets = sets
+
+    def narrow(self, candidate: Candidate, hole: int) -> bool:
+        """Whether the allowed values changed."""
+        allowed = candidate.allowed[hole]
+        functions = candidate.functions[hole]
+        if functions is None:
+            freedom = np.log2(np.maximum(allowed.sum(axis=1), 1) / allowed.shape[1]).sum()
+            if np.log2(self.sets[hole].size_bound) + freedom > np.log2(self.LIST_AT_MOST) and freedom > -16:
+                return False
+            functions = self.sets[hole].matching(allowed)
+            if functions is None:
+                return False
+        else:
+            functions = functions.matching(allowed)
+        if len(functions) == 0:
+            raise Conflict
+        candidate.functions[hole] = functions
+        supported = functions.supported(allowed.shape[1]) & allowed
+        if (supported != allowed).any():
+            candidate.allowed[hole] = supported
+            return True
+        return False
+
+
+class FunctionSetLike(Protocol):
+    @property
+    def size_bound(self) -> int: ...
+
+    def matching(self, allowed: BoolArray) -> Functions | None: ...
+
+
+def initial_candidate(network: Network, required: Requirements) -> Candidate:
+    """Everything open: known cells hold their term, outputs what the spec says."""
+    words = (len(required.universe) + 63) // 64
+    size = len(required.universe)
+    domains = pack(np.ones((1, size), np.bool_), words).repeat(network.cells, axis=0)
+    domains[UNDEFINED] = 0
+    for cell, term in network.known.items():
+        number = required.universe.number(term)
+        assert number is not None
+        domains[cell] = 0
+        domains[cell, number // 64] = np.uint64(1) << np.uint64(number % 64)
+    needed = np.zeros(network.cells, np.bool_)
+    single = np.zeros((len(required.output_cells), size), np.bool_)
+    single[np.arange(len(single)), required.output_values] = True
+    if (required.output_cells == UNDEFINED).any():
+        raise Conflict
+    np.bitwise_and.at(domains, required.output_cells, pack(single, words))
+    needed[required.output_cells] = True
+    if not any_bits(domains[required.output_cells]).all():
+        raise Conflict
+    return Candidate(
+        [np.ones((len(u.points), u.values), np.bool_) for u in network.holes],
+        [None] * len(network.holes),
+        domains,
+        needed,
+    )
+
+

@@ -155,6 +155,18 @@ class Machine:
         warp = self.kernel.warp_size
         return by_warps(address, warp, 0), by_warps(active, warp, False), self.blocks // rows
 
+    def _sectors(self, element: Element, where: Where, size_bytes: int) -> int:
+        """Of one access to global memory."""
+        if where is None and isinstance(element, int):
+            return self.blocks * -(-self.threads // self.kernel.warp_size)
+        address, active, repeat = self._requests(element, where, size_bytes)
+        return count_sectors(address, active) * repeat
+
+    def _wavefronts(self, element: Element, where: Where, size_bytes: int) -> int:
+        """Of one access to shared memory."""
+        address, active, repeat = self._requests(element, where, size_bytes)
+        return count_wavefronts(address, active, size_bytes) * repeat
+
     def _spread(self, element: Element, where: Where) -> tuple[NDArray[np.int64], Mask]:
         active = np.broadcast_to(True if where is None else where, self.shape)
         return np.broadcast_to(np.asarray(element, np.int64), self.shape), active
@@ -297,12 +309,10 @@ class Machine:
             if isinstance(array, GridArray):
                 data = array.read(element)
                 if not array.is_constant:
-                    address, active, repeat = self._requests(element, inside, array.dtype.size_bytes)
-                    self.counts.global_load_sectors += count_sectors(address, active) * repeat
+                    self.counts.global_load_sectors += self._sectors(element, inside, array.dtype.size_bytes)
             else:
                 data, unknown = array.read(element, inside)
-                address, active, repeat = self._requests(element, inside, array.dtype.size_bytes)
-                self.counts.shared_wavefronts += count_wavefronts(address, active, array.dtype.size_bytes) * repeat
+                self.counts.shared_wavefronts += self._wavefronts(element, inside, array.dtype.size_bytes)
             if inside is not where and inside is not None:
                 data = select(inside, data, np.zeros_like(data), array.dtype)
         if unknown is not None and unknown.any():
@@ -408,11 +418,13 @@ class Machine:
             array.store(element, data, inside)
             return
         self._stamp(name, node, element, inside)
-        address, active, repeat = self._requests(element, inside, dtype.size_bytes)
         if isinstance(array, GridArray):
-            self.counts.global_store_sectors += count_sectors(address, active) * repeat
+            self.counts.global_store_sectors += self._sectors(element, inside, dtype.size_bytes)
+            if inside is None and isinstance(element, int) and self.shape == (1, 1):
+                array.data[element] = data[0, 0]  # a spec: this line runs once per term of a sum
+                return
         else:
-            self.counts.shared_wavefronts += count_wavefronts(address, active, dtype.size_bytes) * repeat
+            self.counts.shared_wavefronts += self._wavefronts(element, inside, dtype.size_bytes)
         elements, mask = self._spread(element, inside)
         array.store(elements, spread(data, self.shape, dtype), mask)
 

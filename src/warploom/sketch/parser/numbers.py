@@ -39,7 +39,7 @@ def adapt(state: State, operand: Operand, dtype: DType, node: ast.AST, what: str
     if isinstance(operand, Index) and not operand.is_bool and state.mode == "spec":
         return FromIndex(operand.expr, dtype)
     if isinstance(operand, Index) and not operand.is_bool:
-        fix = f"Convert the index: wl.cast({dtype}, ...)."
+        fix = f"Convert the index: wl.cast({dtype}, ...); a scalar that holds data starts as wl.literal({dtype}, 0)."
         raise state.problem("DATA_EXPECTED", f"expected {what} of type {dtype}, got an index", node, fix)
     raise state.problem(
         "DATA_EXPECTED", f"expected {what} of type {dtype}, got {describe(operand)}", node, "Use an element or a scalar."

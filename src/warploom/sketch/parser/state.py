@@ -200,7 +200,11 @@ class State:
         frame = self.frame
         operand = self.started_as_data(name, operand)
         kind = kind_of(operand)
+        is_first = name not in frame.kinds
         first = frame.kinds.setdefault(name, (kind, node))
+        if not is_first and not isinstance(operand, Index | Data):
+            message = f"{name!r} is {describe(operand)} and is assigned more than once"
+            raise self.problem("REASSIGN_KIND", message, node, "Use another name.", ("first assigned here", first[1]))
         if first[0] != kind:
             fix = f"Use another name, or start {name} with wl.literal(dtype, value) if it is to hold data."
             message = f"{name!r} was {first[0]} and is now assigned {kind}"
@@ -217,11 +221,9 @@ class State:
                 self.emit(SetValue(variable, dtype, value, self.span(node)))
                 frame.scope[name] = Data(ValueVar(variable), dtype)
             case Group(items=items, kind=group_kind):
-                self._once(name, operand, node)
                 kept = tuple(self.kept(item, f"{name}_{position}", node) for position, item in enumerate(items))
                 frame.scope[name] = Group(kept, group_kind)
             case _:
-                self._once(name, operand, node)
                 frame.scope[name] = operand
 
     def started_as_data(self, name: str, operand: Operand) -> Operand:
@@ -230,12 +232,6 @@ class State:
         if dtype is not None and not isinstance(operand, Data):
             return as_constant(operand, dtype) or operand
         return operand
-
-    def _once(self, name: str, operand: Operand, node: ast.AST) -> None:
-        if self.frame.assigned.get(name, 0) > 1:
-            raise self.problem(
-                "REASSIGN_KIND", f"{name!r} is {describe(operand)} and is assigned more than once", node, "Use another name."
-            )
 
     def kept(self, operand: Operand, wish: str, node: ast.AST) -> Operand:
         """`operand` with its present value in a variable of its own, so that later assignments do not change it."""

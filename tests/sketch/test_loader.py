@@ -1,0 +1,101 @@
+"""Sketches of a file, and the decorator's own arguments."""
+
+import re
+
+import pytest
+
+import warploom as wl
+from warploom import f32
+from warploom.core import UserError
+from warploom.sketch import load
+
+FILE = """
+from __future__ import annotations
+import warploom as wl
+from neighbour import K
+
+
+def spec(x, y):
+    for i in range(32):
+        y[i] = x[i]
+
+
+def make(count):
+    size = wl.size("m")
+
+    @wl.sketch(block=32, name=f"made{count}")
+    def inner(y: wl.Global[wl.f32, size * count]):
+        y[count - 1] = wl.literal(wl.f32, K)
+
+    return inner
+
+
+@wl.sketch(spec=spec, block=32, algebra="max-plus")
+def zz(x: wl.Global[wl.f32, K], y: wl.Global[wl.f32, 32]):
+    y[wl.lane_id()] = x[wl.lane_id()]
+
+
+made = make(3)
+again = made
+"""
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "neighbour.py").write_text("K = 32\n")
+    file = tmp_path / "sketches.py"
+    file.write_text(FILE)
+    return file
+
+
+def test_all_sketches_in_order(path):
+    first, second = load(path)
+    assert (first.name, first.algebra, first.spec.__name__, first.complete_at) == ("zz", "max-plus", "spec", {})
+    assert (second.name, second.spec, second.kernel.sizes) == ("made3", None, ("m",))
+    assert first.kernel.span.source.startswith("def zz")
+    assert first.kernel.file == str(path)
+
+
+def test_one_sketch_by_its_name_or_variable(path):
+    assert [s.name for s in load(path, "zz")] == ["zz"]
+    assert load(path, "made")[0].name == load(path, "made3")[0].name == "made3"
+
+
+def fails(path, name=None):
+    with pytest.raises(UserError) as caught:
+        load(path, name)
+    (found,) = caught.value.diagnostics
+    return found
+
+
+def test_unknown_name_lists_the_names(path):
+    found = fails(path, "yy")
+    assert found.code == "UNKNOWN_SKETCH"
+    assert re.fullmatch(r".*sketches\.py has no sketch 'yy'; it has: zz, made3", found.message)
+
+
+def test_files_that_cannot_be_run(tmp_path):
+    file = tmp_path / "wrong.py"
+    assert fails(file).code == "FILE_NOT_FOUND"
+    file.write_text("x = 1\n")
+    assert fails(file).code == "NO_SKETCH"
+    file.write_text("x = 1\ny = (\n")
+    assert (fails(file).code, fails(file).span.line) == ("SYNTAX", 2)
+    file.write_text("x = 1\ny = x / 0\n")
+    found = fails(file)
+    assert (found.code, found.span.line, found.span.column) == ("IMPORT_FAILED", 2, 5)
+    assert found.message == "running the file raised ZeroDivisionError: division by zero"
+    file.write_text("import warploom as wl\n@wl.sketch(block=1)\ndef f(y: wl.Global[wl.f32, 1]):\n    y[q] = 1\n")
+    found = fails(file)
+    assert (found.code, found.span.line, found.span.column) == ("UNKNOWN_NAME", 4, 7)
+
+
+def test_the_decorator():
+    @wl.sketch(block=(8, 4), grid=2, complete_at={}, name="other")
+    def kernel(y: wl.Global[f32, 64]):
+        y[wl.global_id()] = wl.literal(f32, 0)
+
+    assert isinstance(kernel, wl.Sketch)
+    assert kernel.name == "other"
+    assert (kernel.kernel.block, kernel.kernel.threads) == ((8, 4, 1), 32)
+    assert hash(kernel) is not None

@@ -1,0 +1,158 @@
+"""Loads and stores of whole arrays."""
+
+from tests.sketch.helpers import body, read, text
+
+import warploom as wl
+from warploom import f32, i32
+
+n = wl.size("n")
+
+
+def test_masked_load_and_unmasked_store():
+    def kernel(x: wl.Global[f32, n + 2], y: wl.Global[f32, 64]):
+        lane = wl.lane_id()
+        r = wl.register(f32, 2)
+        wl.global_to_register(x, r, offset=lane // 32)
+        wl.register_to_global(r, y)
+
+    assert body(read(kernel).kernel) == text("""
+        lane = thread_id
+        r = register(f32, 2)
+        for round in range(2, note='wl.global_to_register(x, r, offset=lane // 32)'):
+            at = lane // 32 + (round * 32 + lane)
+            r[round] = x[at] if at < n + 2 else f32(0.0)
+        for round_2 in range(2, note='wl.register_to_global(r, y)'):
+            y[round_2 * 32 + lane] = r[round_2]
+    """)
+
+
+def test_slices_rounds_and_sizes():
+    def kernel(x: wl.Global[i32, 200], y: wl.Global[i32, 200]):
+        r = wl.register(i32, 6)
+        wl.global_to_register(x, r, slice=3, size=100)
+        wl.register_to_global(r, y, slice=3, rounds=1)
+
+    assert body(read(kernel).kernel) == text("""
+        r = register(i32, 6)
+        for round in range(2, note='wl.global_to_register(x, r, slice=3, size=100)'):
+            for item in range(3):
+                at = (round * 32 + thread_id) * 3 + item
+                r[round * 3 + item] = x[at] if at < 100 else i32(0)
+        for item_2 in range(3, note='wl.register_to_global(r, y, slice=3, rounds=1)'):
+            y[thread_id * 3 + item_2] = r[item_2]
+    """)
+
+
+def test_warps_of_a_block_with_their_own_offsets():
+    def kernel(x: wl.Global[i32, 128], y: wl.Global[i32, 128]):
+        first = wl.warp_id() * 32
+        r = wl.register(i32, 1)
+        wl.global_to_register(x, r, offset=first)
+        wl.register_to_global(r, y, offset=first, size=120)
+
+    assert body(read(kernel, block=128).kernel) == text("""
+        first = thread_id // 32 * 32
+        r = register(i32, 1)
+        for round in range(1, note='wl.global_to_register(x, r, offset=first)'):
+            r[0] = x[first + thread_id % 32]
+        for round_2 in range(1, note='wl.register_to_global(r, y, offset=first, size=120)'):
+            at = first + thread_id % 32
+            if at < 120:
+                y[at] = r[0]
+    """)
+
+
+def shuffled(lane, round):
+    return wl.xform(lane, 32, round, name="from")
+
+
+def test_shuffles_written_in_place_or_named():
+    def kernel(x: wl.Global[i32, 96], y: wl.Global[i32, 96]):
+        lane = wl.lane_id()
+        r = wl.register(i32, 3)
+        wl.global_to_register(x, r, shuffle=lambda t, k: wl.xform(t, 32, k, name="to"))
+        wl.register_to_global(r, y, shuffle=shuffled)
+        wl.register_to_global(r, y, shuffle=lambda t, k: (lane + k) % 32 if k > 1 else t)
+
+    sketch = read_lines(kernel)
+    call = kernel.__code__.co_firstlineno + 4
+    assert (
+        sketch[3:6]
+        == text(f"""
+        r[round] = x[round * 32 + hole('to', lane, round)]
+        for round_2 in range(3, note='wl.register_to_global(r, y, shuffle=shuffled)'):
+        y[round_2 * 32 + hole('from@{call}:45', lane, round_2)] = r[round_2]
+    """).splitlines()
+    )
+    assert sketch[7] == "y[round_3 * 32 + ((lane + round_3) % 32 if round_3 > 1 else lane)] = r[round_3]"
+
+
+def read_lines(kernel):
+    return [line.strip() for line in body(read(kernel).kernel).splitlines()]
+
+
+def test_two_dimensions():
+    h, w = wl.size("h"), wl.size("w")
+
+    def kernel(x: wl.Global[f32, h, 8], y: wl.Global[f32, h, w]):
+        top = wl.block_id("y") * 8
+        r = wl.register(f32, 2, 2)
+        wl.global_to_register(
+            x, r, offset=(top, 0), warp_shape=(8, 4), shuffle=(lambda row, k: (row + k) % 8, lambda col, k: 3 - col)
+        )
+        wl.register_to_global(r, y, rounds=(1, 2), warp_shape=(8, 4), size=(h - 1, w))
+
+    lines = body(read(kernel).kernel).splitlines()
+    assert lines[2].startswith("for round_y in range(2, note='wl.global_to_register(x, r, ")
+    assert text("\n".join(lines[3:6])) == text("""
+        for round_x in range(2):
+            at_y = top + (round_y * 8 + (thread_id // 4 + round_y) % 8)
+            r[round_y, round_x] = x[at_y, round_x * 4 + (3 - thread_id % 4)] if at_y < h else f32(0.0)
+    """)
+    assert text("\n".join(lines[7:])) == text("""
+            at_y_2 = thread_id // 4
+            at_x = round_x_2 * 4 + thread_id % 4
+            if at_y_2 < h - 1 and at_x < w:
+                y[at_y_2, at_x] = r[0, round_x_2]
+    """)
+
+
+def test_shared_memory_by_the_block_with_a_ragged_end():
+    def kernel(x: wl.Global[f32, 500], y: wl.Global[f32, 500]):
+        s = wl.shared(f32, 130)
+        r = wl.register(f32, 2)
+        wl.global_to_shared(x, s, offset=10)
+        wl.sync()
+        wl.shared_to_register(s, r, offset=wl.warp_id() * 32, rounds=2)
+        wl.register_to_shared(r, s, rounds=1)
+        wl.shared_to_global(s, y, rounds=1)
+
+    assert body(read(kernel, block=64).kernel) == text("""
+        s = shared(f32, 130)
+        r = register(f32, 2)
+        for round in range(3, note='wl.global_to_shared(x, s, offset=10)'):
+            if round * 64 + thread_id < 130:
+                s[round * 64 + thread_id] = x[10 + (round * 64 + thread_id)]
+        sync()
+        for round_2 in range(2, note='wl.shared_to_register(s, r, offset=wl.warp_id() * 32, rounds=2)'):
+            r[round_2] = s[thread_id // 32 * 32 + (round_2 * 32 + thread_id % 32)]
+        for round_3 in range(1, note='wl.register_to_shared(r, s, rounds=1)'):
+            s[thread_id % 32] = r[0]
+        for round_4 in range(1, note='wl.shared_to_global(s, y, rounds=1)'):
+            y[thread_id] = s[thread_id]
+    """)
+
+
+def test_shared_tiles_by_a_two_dimensional_block():
+    def kernel(x: wl.Global[f32, 32, 32], y: wl.Global[f32, 1]):
+        s = wl.shared(f32, 10, 10)
+        wl.global_to_shared(x, s, offset=(8, 16))
+
+    assert body(read(kernel, block=(8, 8)).kernel) == text("""
+        s = shared(f32, 10, 10)
+        for round_y in range(2, note='wl.global_to_shared(x, s, offset=(8, 16))'):
+            for round_x in range(2):
+                if round_y * 8 + thread_id("y") < 10 and round_x * 8 + thread_id < 10:
+                    s[round_y * 8 + thread_id("y"), round_x * 8 + thread_id] = \
+x[8 + (round_y * 8 + thread_id("y")), 16 + (round_x * 8 + thread_id)]
+    """)

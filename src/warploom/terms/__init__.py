@@ -2,6 +2,8 @@
 
 from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
 from warploom.terms.arrays import SymbolicArray, as_terms, stored_mask, symbolic_array, zero_array
+from warploom.terms.casts import convert, is_exact
+from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
 from warploom.terms.products import NotSumOfProductsError, ProductReader, sum_of_products
@@ -43,9 +45,12 @@ __all__ = [
     "atom",
     "component",
     "constant",
+    "convert",
     "element_text",
     "equal",
+    "evaluate",
     "form_text",
+    "is_exact",
     "iterate_post",
     "maximum",
     "minimum",

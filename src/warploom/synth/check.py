@@ -1,0 +1,226 @@
+"""The independent checker: a completed kernel on the reference interpreter against its spec run by Python, on concrete values.
+
+It shares no code with the symbolic execution, the canonical forms or the proof. Float kernels of + - * / are compared at random
+points of GF(2^61 - 1), where two different polynomials of degree d agree with probability at most d / 2^61; integer kernels on
+machine integers, exhaustively where the inputs are few bits; other float kernels on small whole numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from math import prod
+from typing import Any, Literal, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.core import Diagnostic, to_numpy
+from warploom.ir import Accumulator, Arith, Cast, FromIndex, Kernel, Param, run
+from warploom.ir.arithmetic import FieldArithmetic, RedrawError
+from warploom.sketch import parse_spec
+from warploom.synth.concrete import PRIME, StrictArray, field_array, field_values, strict
+from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
+
+Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
+Method = Literal["random field elements", "random machine numbers", "all words of one bit", "distinct elements"]
+
+_FIELD_OPS = frozenset({"+", "-", "*", "/", "neg"})
+_WORD_OPS = frozenset({"&", "|", "^", "~"})
+_RUNS = 3
+_MOST_EXHAUSTIVE_RUNS = 64
+_REDRAWS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """Outcome of running kernel and spec side by side."""
+
+    verdict: Literal["tested", "refuted"]
+    method: Method
+    cases: int
+    """Input assignments tried."""
+    counterexample: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+    """Faults of the kernel's run."""
+
+
+def check(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], seed: int = 0) -> CheckResult:
+    """Compare all outputs on inputs chosen by what the kernel computes with. Raises UserError when the spec fails."""
+    rng = np.random.default_rng(seed)
+    ops = _operators(kernel)
+    floats = any(p.dtype.is_float for p in kernel.params)
+    if floats and ops <= _FIELD_OPS and all(p.dtype.is_float for p in kernel.params if p.is_output):
+        return _check_field(kernel, spec, sizes, rng)
+    shapes = array_shapes(kernel, sizes)
+    draws: list[Arrays]
+    method: Method
+    assignments = 1
+    if not ops:
+        draws, method = [_distinct(kernel, shapes)], "distinct elements"
+    elif not floats and ops <= _WORD_OPS and (words := _all_bits(kernel, shapes)) is not None:
+        draws, method = words
+        assignments = min(p.dtype.bits for p in kernel.params)
+    else:
+        draws, method = [_random(kernel, shapes, rng) for _ in range(_RUNS)], "random machine numbers"
+    for number, arrays in enumerate(draws):
+        result = run(kernel, arrays, sizes)
+        if result.diagnostics:
+            return CheckResult("refuted", method, number + 1, result.diagnostics[0].message, result.diagnostics)
+        expected = _expected(kernel, spec, sizes, arrays)
+        if difference := _difference(kernel, result.arrays, expected):
+            return CheckResult("refuted", method, number + 1, difference)
+    return CheckResult("tested", method, len(draws) * assignments)
+
+
+def _check_field(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], rng: np.random.Generator) -> CheckResult:
+    method: Method = "random field elements"
+    shapes = array_shapes(kernel, sizes)
+    for _ in range(_REDRAWS):
+        arithmetic = FieldArithmetic(rng)
+        arrays = {
+            p.name: arithmetic.random(_full_shape(p, shape)) for p, shape in zip(kernel.params, shapes, strict=True) if p.is_input
+        }
+        try:
+            result = run(kernel, arrays, sizes, arithmetic)
+            if result.diagnostics:
+                return CheckResult("refuted", method, 1, result.diagnostics[0].message, result.diagnostics)
+            try:
+                expected = _native_field(kernel, spec, sizes, arrays, shapes)
+            except OutsideSketchError:
+                expected = run(
+                    parse_spec(spec, kernel), _with_outputs(kernel, arrays, shapes), sizes, FieldArithmetic(rng)
+                ).arrays
+        except RedrawError:
+            continue
+        difference = _difference(kernel, result.arrays, expected)
+        return CheckResult("refuted" if difference else "tested", method, 1, difference)
+    return CheckResult("refuted", method, _REDRAWS, "every random point of the field divided by zero")
+
+
+def _native_field(
+    kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], arrays: Arrays, shapes: list[tuple[int, ...]]
+) -> Arrays:
+    given: dict[str, StrictArray] = {}
+    for param, shape in zip(kernel.params, shapes, strict=True):
+        values = arrays.get(param.name)
+        full = np.zeros(_full_shape(param, shape), dtype=np.uint64) if values is None else values
+        given[param.name] = field_array(full, param.dtype.lanes)
+    call_spec(spec, kernel, given, sizes, {})
+    return {p.name: field_values(given[p.name]) for p in kernel.params if p.is_output}
+
+
+def _expected(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], arrays: Arrays) -> Arrays:
+    """The spec's outputs over machine numbers."""
+    shapes = array_shapes(kernel, sizes)
+    full = _with_outputs(kernel, arrays, shapes)
+    given = {p.name: strict(full[p.name].copy(), p.dtype.lanes) for p in kernel.params}
+    try:
+        with np.errstate(all="ignore"):
+            call_spec(spec, kernel, given, sizes, {})
+    except OutsideSketchError:
+        return run(parse_spec(spec, kernel), full, sizes).arrays
+    return {name: np.asarray(array) for name, array in given.items()}
+
+
+def _with_outputs(kernel: Kernel, arrays: Arrays, shapes: list[tuple[int, ...]]) -> Arrays:
+    """The arrays, with zeros for outputs that are no inputs."""
+    result = dict(arrays)
+    storage = next((a.dtype for a in arrays.values()), None) if len({a.dtype for a in arrays.values()}) == 1 else None
+    for param, shape in zip(kernel.params, shapes, strict=True):
+        if param.name not in result:
+            dtype = storage if storage == np.dtype(np.uint64) and param.dtype.is_float else to_numpy(param.dtype)
+            result[param.name] = np.zeros(_full_shape(param, shape), dtype=dtype)
+    return result
+
+
+def _full_shape(param: Param, shape: tuple[int, ...]) -> tuple[int, ...]:
+    return shape if param.dtype.lanes == 1 else (*shape, param.dtype.lanes)
+
+
+def _distinct(kernel: Kernel, shapes: list[tuple[int, ...]]) -> Arrays:
+    """Every input element another number, as far as the type has enough."""
+    arrays: Arrays = {}
+    start = 1
+    for param, shape in zip(kernel.params, shapes, strict=True):
+        if param.is_input:
+            full = _full_shape(param, shape)
+            arrays[param.name] = np.arange(start, start + prod(full)).reshape(full).astype(to_numpy(param.dtype))
+            start += prod(full)
+    return arrays
+
+
+def _random(kernel: Kernel, shapes: list[tuple[int, ...]], rng: np.random.Generator) -> Arrays:
+    arrays: Arrays = {}
+    for param, shape in zip(kernel.params, shapes, strict=True):
+        if not param.is_input:
+            continue
+        full, dtype = _full_shape(param, shape), to_numpy(param.dtype)
+        if param.dtype.is_float:
+            arrays[param.name] = rng.integers(-8, 9, full).astype(dtype)
+        else:
+            bounds = np.iinfo(dtype)
+            arrays[param.name] = rng.integers(bounds.min, bounds.max, full, dtype=dtype, endpoint=True)
+    return arrays
+
+
+def _all_bits(kernel: Kernel, shapes: list[tuple[int, ...]]) -> tuple[list[Arrays], Method] | None:
+    """All assignments of one bit per input element, as many per run as the words are wide; None if they are too many.
+
+    Bitwise kernels treat every bit alike, so one bit per element is the whole domain.
+    """
+    params = [(p, _full_shape(p, s)) for p, s in zip(kernel.params, shapes, strict=True) if p.is_input]
+    elements = sum(prod(full) for _, full in params)
+    width = min(p.dtype.bits for p in kernel.params)
+    runs = -(-(2 ** min(elements, 40)) // width)
+    if runs > _MOST_EXHAUSTIVE_RUNS:
+        return None
+    draws: list[Arrays] = []
+    for first in range(0, runs * width, width):
+        bits = (np.arange(first, first + width)[:, None] >> np.arange(elements)[None, :]) & 1
+        words = (bits.astype(np.uint64) << np.arange(width, dtype=np.uint64)[:, None]).sum(axis=0, dtype=np.uint64)
+        arrays: Arrays = {}
+        start = 0
+        for param, full in params:
+            arrays[param.name] = words[start : start + prod(full)].astype(to_numpy(param.dtype)).reshape(full)
+            start += prod(full)
+        draws.append(arrays)
+    return draws, "all words of one bit"
+
+
+def _difference(kernel: Kernel, got: Mapping[str, npt.NDArray[Any]], expected: Mapping[str, npt.NDArray[Any]]) -> str:
+    """The first differing output element, or an empty text."""
+    for param in kernel.params:
+        if not param.is_output:
+            continue
+        a, b = got[param.name], expected[param.name]
+        same = np.isclose(a, b, rtol=1e-3, atol=1e-3) if a.dtype.kind == "f" else a == b
+        if not same.all():
+            index = tuple(int(i) for i in np.argwhere(~same)[0])
+            place = ", ".join(map(str, index))
+            modulus = f" modulo {PRIME}" if a.dtype == np.uint64 and param.dtype.is_float else ""
+            return f"{param.name}[{place}]: expected {b[index]}, got {a[index]}{modulus}"
+    return ""
+
+
+def _operators(kernel: Kernel) -> set[str]:
+    """Data operators of the kernel's text; conversions and index values count as operators that no field has."""
+    return set(_found(kernel.body)) | {o.name for o in kernel.operators}
+
+
+def _found(node: Any) -> Iterator[str]:
+    if isinstance(node, tuple):
+        for item in cast("tuple[Any, ...]", node):
+            yield from _found(item)
+        return
+    if not is_dataclass(node):
+        return
+    match node:
+        case Arith(op, _) | Accumulator(op=op):
+            yield op
+        case Cast() | FromIndex():
+            yield "cast"
+        case _:
+            pass
+    for part in fields(node):
+        yield from _found(getattr(node, part.name))

@@ -1,0 +1,139 @@
+"""Runs a completed kernel, or its spec, on symbolic data.
+
+Blocks run one after the other; whatever a real machine could do differently is a diagnostic: races, divergent barriers, shuffles
+from inactive lanes, undefined or out-of-bounds elements. Source: Swizzle Inventor, section 4.1; the machine model is CUDA's
+(C++ Programming Guide).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.core import Diagnostic, UserError
+from warploom.ir import Kernel
+from warploom.sketch import parse_spec
+from warploom.synth.block import Block, Run
+from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
+from warploom.terms import (
+    SymbolicArray,
+    Term,
+    as_terms,
+    constant,
+    maximum,
+    minimum,
+    stored_mask,
+    strict_comparisons,
+    symbolic_array,
+    zero_array,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Execution:
+    """What a kernel leaves behind."""
+
+    outputs: dict[str, npt.NDArray[np.object_]]
+    """Terms per output element; None where an output that is no input was never written."""
+    diagnostics: tuple[Diagnostic, ...]
+    accumulates: int
+    """Accumulate statements whose guard holds for some thread at some time: per iteration of the loops that hold them."""
+    executed: int
+    """Accumulates executed, the most of any thread."""
+
+
+def execute(kernel: Kernel, sizes: Mapping[str, int], zeroed: Collection[str] = ()) -> Execution:
+    """Run all blocks of a hole-free kernel. `zeroed`: outputs that start at 0 instead of undefined or their old content.
+
+    Raises UserError for an open hole or a missing size; faults of the run itself are the execution's diagnostics.
+    """
+    missing = [s for s in kernel.sizes if s not in sizes]
+    if missing:
+        raise UserError(Diagnostic("SIZE_MISSING", f"expected a value for size {missing[0]}, got none", kernel.span, "Give it."))
+    run = Run(kernel, sizes, zeroed)
+    grid = run.extents(kernel.grid)
+    for z, y, x in product(range(grid[2]), range(grid[1]), range(grid[0])):
+        Block(run, (x, y, z), (grid[0], grid[1], grid[2])).run()
+    outputs: dict[str, npt.NDArray[np.object_]] = {}
+    for param in kernel.params:
+        if param.is_output:
+            array = np.empty(len(run.memory[param.name].cells), dtype=object)
+            array[:] = run.memory[param.name].cells
+            outputs[param.name] = array.reshape(run.memory[param.name].shape)
+    return Execution(outputs, tuple(run.findings.found.values()), len(run.taken), run.executed)
+
+
+@dataclass(frozen=True, slots=True)
+class SpecResult:
+    """What a spec computes."""
+
+    outputs: dict[str, npt.NDArray[np.object_]]
+    """Terms per output element; elements that the spec does not touch keep their start, 0 or the old content."""
+    stored: dict[str, npt.NDArray[np.bool_]]
+    """Which elements the spec stored to."""
+
+
+def spec_outputs(spec: Callable[..., Any], kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, npt.NDArray[np.object_]]:
+    """Output elements as terms after `spec` ran on symbolic arrays; see `run_spec`."""
+    return run_spec(spec, kernel, sizes).outputs
+
+
+def run_spec(spec: Callable[..., Any], kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
+    """Call the user's function natively on arrays of terms; outputs that the kernel only writes start at 0.
+
+    Builtin min and max of the spec's own text work on terms. A spec that uses words of the language (`wl.cast`, operators) cannot
+    be called; it is read from its source instead. Raises UserError, located in the spec, for anything it does wrong.
+    """
+    arrays: dict[str, SymbolicArray] = {}
+    for param, shape in zip(kernel.params, array_shapes(kernel, sizes), strict=True):
+        if param.is_input:
+            arrays[param.name] = symbolic_array(param.name, shape, param.dtype.lanes)
+        else:
+            arrays[param.name] = zero_array(param.name, shape)
+    try:
+        with strict_comparisons():
+            call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})
+    except OutsideSketchError:
+        return _read_spec(spec, kernel, sizes)
+    outputs: dict[str, npt.NDArray[np.object_]] = {}
+    stored: dict[str, npt.NDArray[np.bool_]] = {}
+    for param in kernel.params:
+        if param.is_output:
+            array = arrays[param.name]
+            outputs[param.name] = as_terms(array)
+            stored[param.name] = stored_mask(array)
+    return SpecResult(outputs, stored)
+
+
+def _read_spec(spec: Callable[..., Any], kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
+    """The spec as a sequential kernel, executed by one symbolic thread; every output element counts as stored."""
+    zeroed = [p.name for p in kernel.params if p.is_output and not p.is_input]
+    execution = execute(parse_spec(spec, kernel), sizes, zeroed)
+    if execution.diagnostics:
+        raise UserError(*execution.diagnostics)
+    stored = {name: np.ones(array.shape, dtype=bool) for name, array in execution.outputs.items()}
+    return SpecResult(execution.outputs, stored)
+
+
+def _least(*values: Any, **options: Any) -> Any:
+    return _extreme(min, minimum, values, options)
+
+
+def _greatest(*values: Any, **options: Any) -> Any:
+    return _extreme(max, maximum, values, options)
+
+
+def _extreme(builtin: Any, pairwise: Callable[[Any, Any], Any], values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Builtin min or max, folded with the symbolic operator when a term is among the values."""
+    items = list(values[0]) if len(values) == 1 else list(values)
+    if not any(isinstance(i, Term) for i in items):
+        return builtin(items, **options)
+    result = items[0]
+    for item in items[1:]:
+        result = pairwise(result, item)
+    return result if isinstance(result, Term) else constant(result)

@@ -50,6 +50,14 @@ def test_a_missing_barrier_is_reported_with_both_places_and_the_fix():
         ["s[thread_id] = x[g]", "v: i32 = s[thread_id]", "s[7 - thread_id] = v"],  # read, then another thread's write
         ["s[thread_id // 2] = x[g]"],  # two writers in one statement
         ["s[3] = x[g]"],
+        [
+            "if thread_id == 7:",
+            "    s[0] = x[g]",
+            "sync()",
+            "z[g] = s[0]",
+            "if thread_id == 7:",
+            "    s[0] = x[g]",
+        ],  # a reader writes
         ["s[thread_id] = x[g]", "if thread_id == 2:", "    s[3] = i32(0)"],
         [
             "for k in range(2):",
@@ -219,6 +227,7 @@ def test_arithmetic_errors_are_reported_for_active_threads_only():
     assert codes("z[g] = i32(5) / x[g]") == ["DIVISION_BY_ZERO"]
     assert codes("z[g] = i32(5) / x[g] if g > 0 else i32(0)") == []
     assert codes("i = 5 // thread_id") == ["INDEX_DIVISION_BY_ZERO"]
+    assert codes("i = 1 if thread_id == 0 else 5 // thread_id", "j = thread_id != 0 and 5 // thread_id") == []
     assert codes("i = 5 // thread_id if thread_id > 0 else 1", "j = thread_id == 0 or 4 % thread_id == 1") == []
 
 

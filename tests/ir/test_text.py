@@ -101,6 +101,20 @@ def test_no_parenthesis_can_be_left_out(expr):
             continue
 
 
+def test_every_pair_of_operators_nested_either_way():
+    a, b, c = (ir.IndexVar(name) for name in "abc")
+    makers = [lambda x, y, op=op: ir.IndexBinary(op, x, y) for op in ir.IndexOp.__args__]
+    makers += [lambda x, y, op=op: ir.Compare(op, x, y) for op in ("==", "<")]
+    makers += [lambda x, y, op=op: ir.Logical(op, (x, y)) for op in ("and", "or")]
+    makers += [lambda x, y: ir.IndexSelect(x, y, ir.Logical("not", (y,)))]
+    kernel = ir.parse_kernel(EXAMPLE)
+    for outer in makers:
+        for inner in makers:
+            for expr in (outer(inner(a, b), c), outer(a, inner(b, c))):
+                again = ir.parse_kernel(ir.kernel_text(replace(kernel, body=(ir.SetIndex("i", expr),))))
+                assert again.body == (ir.SetIndex("i", expr),)
+
+
 def test_arguments_are_wrapped_only_where_needed():
     expr = ir.IndexBinary("*", ir.HoleArg(0), ir.HoleArg(1))
     assert ir.index_text(expr, ("k + 1", "f(x)")) == "(k + 1) * f(x)"

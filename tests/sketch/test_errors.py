@@ -178,8 +178,8 @@ def test_a_name_keeps_its_kind():
             k = 2
         y = x[0]
 
-    one, two, three = problems(kernel)
-    expect(one, "REASSIGN_KIND", "'y' is a parameter and cannot be assigned", "def kernel")
+    two, three, one = problems(kernel)
+    expect(one, "REASSIGN_KIND", "'y' is a parameter and cannot be assigned", "y = x[0]")
     expect(two, "REASSIGN_KIND", "'v' was an index and is now assigned data of type f32", "v = x[k]")
     assert two.notes[0][0] == "first assigned here"
     expect(three, "REASSIGN_KIND", "'k' is a loop variable and cannot be assigned", "k = 2")

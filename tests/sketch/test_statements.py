@@ -2,6 +2,7 @@
 
 import math
 
+import numpy as np
 from tests.sketch.helpers import body, read, text
 
 import warploom as wl
@@ -261,9 +262,10 @@ def test_run_time_sizes_in_order_and_uses_of_parameters():
 
 
 def test_python_numbers():
-    weights = (0.25, 0.5)
+    weights = (0.25, np.float32(0.5))
+    first = np.int64(3)
 
     def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
-        y[0] = x[0] * (1 / 4) + weights[1] - math.pi * 2
+        y[first] = x[0] * (1 / 4) + weights[1] - math.pi * 2
 
-    assert body(read(kernel).kernel) == f"y[0] = x[0] * f32(0.25) + f32(0.5) - f32({math.pi * 2})"
+    assert body(read(kernel).kernel) == f"y[3] = x[0] * f32(0.25) + f32(0.5) - f32({math.pi * 2})"

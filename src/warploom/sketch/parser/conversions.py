@@ -45,6 +45,7 @@ def unsupported(state: State, node: ast.AST, what: str = "", fix: str = "") -> P
 
 
 _UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
+    ast.AnnAssign: ("a declaration without a value", "Assign a value, or remove it."),
     ast.While: ("`while`", "Write `for i in range(...)` with bounds known at compile time."),
     ast.Try: ("`try`", "Remove it: a kernel raises nothing."),
     ast.With: ("`with`", "Remove it."),

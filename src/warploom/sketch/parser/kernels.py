@@ -11,7 +11,7 @@ from typing import cast
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ir import Hole, IndexConst, IndexExpr, Kernel, Param
 from warploom.sketch.operands import Array
-from warploom.sketch.parser.state import Frame, Problem, State
+from warploom.sketch.parser.state import Frame, State
 from warploom.sketch.parser.statements import assignments, statement
 from warploom.sketch.ranges import Facts
 from warploom.sketch.source import Written, written
@@ -57,13 +57,10 @@ def read_kernel(function: Callable[..., object], options: SketchOptions, local_n
     for extent in grid:
         state.note_sizes(extent)
     state.taken |= set(state.sizes)
+    for argument in (*node.args.posonlyargs, *node.args.args):
+        frame.kinds[argument.arg] = ("a parameter", argument)
     for name in counts:
-        if name in names:
-            problem = Problem(
-                Diagnostic("REASSIGN_KIND", f"{name!r} is a parameter and cannot be assigned", source.span(node), "Rename it.")
-            )
-            state.problems.append(problem.diagnostic)
-        else:
+        if name not in names:
             state.ir_name(name)
     for stmt in node.body:
         statement(state, stmt)

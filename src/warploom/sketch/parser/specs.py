@@ -37,6 +37,7 @@ def parse_spec(spec: Callable[..., object], kernel: Kernel) -> Kernel:
         "spec", 1, Facts((1, 1, 1), (ONE, ONE, ONE), holes), frame, (1, 1, 1), names | set(kernel.sizes), holes, params=names
     )
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        frame.kinds[argument.arg] = ("a parameter", argument)
         if argument.arg in arrays:
             param = arrays[argument.arg]
             frame.scope[param.name] = Array(param.name, param.space, param.dtype, param.shape)

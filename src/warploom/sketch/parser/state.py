@@ -7,6 +7,7 @@ import difflib
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from numbers import Integral, Real
 from typing import Literal, TypeAlias
 
 from warploom.core import Diagnostic, DType, Span
@@ -180,12 +181,12 @@ class State:
         """A Python object as an operand."""
         if isinstance(value, bool):
             return Index(IndexConst(value), is_bool=True)
-        if isinstance(value, int):
-            return Index(IndexConst(value))
+        if isinstance(value, Integral):
+            return Index(IndexConst(int(value)))
         if isinstance(value, Size):
             map_index(value.expr, self._note_size)
             return Index(value.expr)
-        return Static(value)
+        return Static(float(value)) if isinstance(value, Real) else Static(value)
 
     def _note_size(self, expr: IndexExpr) -> None:
         if isinstance(expr, SizeVar) and expr.name not in self.sizes:
@@ -202,6 +203,9 @@ class State:
         kind = kind_of(operand)
         is_first = name not in frame.kinds
         first = frame.kinds.setdefault(name, (kind, node))
+        if first[0] == "a parameter":
+            message = f"{name!r} is a parameter and cannot be assigned"
+            raise self.problem("REASSIGN_KIND", message, node, "Use another name, or store to its elements.")
         if not is_first and not isinstance(operand, Index | Data):
             message = f"{name!r} is {describe(operand)} and is assigned more than once"
             raise self.problem("REASSIGN_KIND", message, node, "Use another name.", ("first assigned here", first[1]))

@@ -1,6 +1,6 @@
 """Kernels built by hand for the tests of printing."""
 
-from warploom.core import NOWHERE, DType, f32
+from warploom.core import DType, f32
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -29,7 +29,6 @@ from warploom.ir import (
     Stmt,
     Store,
     ValueConst,
-    ValueExpr,
     ValueSelect,
     ValueVar,
 )  # fmt: skip
@@ -143,10 +142,3 @@ def transpose(struct: int, dtype: DType = f32) -> tuple[Kernel, dict[str, IndexE
         (), (64, 1, 1), (c(2), c(1), c(1)), 32, body, holes,
     )  # fmt: skip
     return kernel, done
-
-
-def values(*items: ValueExpr) -> tuple[ValueExpr, ...]:
-    return items
-
-
-SPAN = NOWHERE

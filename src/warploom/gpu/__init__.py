@@ -2,12 +2,14 @@
 
 from warploom.gpu.cuda import CudaSource, cuda_source
 from warploom.gpu.lower import Lowered, lower
+from warploom.gpu.read_back import ReadBack, read_back
 from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_ptx, disassemble, find_tool, toolchain_available
 
 __all__ = [
     "Compiled",
     "CudaSource",
     "Lowered",
+    "ReadBack",
     "assemble",
     "compile_cuda",
     "compile_to_ptx",
@@ -15,5 +17,6 @@ __all__ = [
     "disassemble",
     "find_tool",
     "lower",
+    "read_back",
     "toolchain_available",
 ]

@@ -12,12 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
-from pycparser import c_ast  # pyright: ignore[reportMissingTypeStubs]
 
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import cvalues
 from warploom.gpu.cmemory import Mask, Memory, blank
-from warploom.gpu.cparse import Parsed, is_shared
+from warploom.gpu.cparse import Parsed, c_ast, is_shared
 from warploom.gpu.cvalues import NUMPY, Data, Value, component_type, convert, type_named
 
 MOST_TRIPS = 100_000
@@ -93,8 +92,10 @@ class CMachine:
 
     def number(self, expression: Any) -> int:
         """A host expression over the sizes."""
-        sizes = {n: Variable(Value("i32", np.full(1, v, np.int32)), np.ones(1, np.bool_)) for n, v in self.sizes.items()}
-        scopes, self._scopes = self._scopes, [dict(sizes)]
+        sizes: dict[str, Variable | Memory] = {
+            n: Variable(Value("i32", np.full(1, v, np.int32)), np.ones(1, np.bool_)) for n, v in self.sizes.items()
+        }
+        scopes, self._scopes = self._scopes, [sizes]
         result = int(self._expression(expression, np.ones(1, np.bool_)).data[0])
         self._scopes = scopes
         return result
@@ -124,7 +125,8 @@ class CMachine:
                 pass
             case c_ast.Compound():
                 self._scopes.append({})
-                for item in node.block_items or []:
+                items: list[Any] = node.block_items or []
+                for item in items:
                     self._statement(item, active)
                 self._scopes.pop()
             case c_ast.DeclList():
@@ -242,7 +244,7 @@ class CMachine:
                 self._assign(node.lvalue, value, active)
                 return value
             case c_ast.FuncCall():
-                arguments = [a for a in (node.args.exprs if node.args is not None else [])]
+                arguments: list[Any] = node.args.exprs if node.args is not None else []
                 return self._call(node.name.name, arguments, active)
             case _:
                 raise self._unsupported(node)
@@ -268,7 +270,9 @@ class CMachine:
 
     def _builtin(self, name: str, axis: int) -> Data:
         flat = np.arange(self.threads)
-        inside, extents = (flat % self.per_block, self.parsed.block) if name == "threadIdx" else (flat // self.per_block, self.grid)
+        inside, extents = (
+            (flat % self.per_block, self.parsed.block) if name == "threadIdx" else (flat // self.per_block, self.grid)
+        )
         if name in ("blockDim", "gridDim"):
             return np.full(self.threads, (self.parsed.block if name == "blockDim" else self.grid)[axis])
         for extent in extents[:axis]:
@@ -375,12 +379,13 @@ class CMachine:
 
     def _sync(self, active: Mask) -> None:
         reached = active.reshape(self.blocks, self.per_block)
-        divergent = reached.any(axis=1) & ~reached.all(axis=1)
+        some: Mask = np.asarray(reached.any(axis=1))
+        divergent: Mask = np.logical_and(some, ~np.asarray(reached.all(axis=1)))
         if divergent.any():
-            bad = (~reached & divergent[:, None]).reshape(-1)
+            bad = np.logical_and(~reached, divergent[:, None]).ravel()
             self._trouble("DIVERGENT_SYNC", "__syncthreads() is not reached by every thread", bad)
         self._epoch += 1
-        self.events.syncs += int(np.count_nonzero(reached.any(axis=1)))
+        self.events.syncs += int(np.count_nonzero(some))
 
     def _shuffle(self, name: str, values: list[Value], active: Mask) -> Value:
         mask, value, operand = values[0].data.astype(np.int64), values[1], values[2].data.astype(np.int64)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from dataclasses import dataclass
 from typing import Any
 
-from pycparser import CParser, c_ast  # pyright: ignore[reportMissingTypeStubs]
-from pycparser.c_parser import ParseError  # pyright: ignore[reportMissingTypeStubs, reportPrivateImportUsage]
-
 from warploom.core import Diagnostic, UserError
+
+c_ast: Any = importlib.import_module("pycparser.c_ast")
+"""The node classes of the C syntax tree (pycparser has no type stubs)."""
+_c_parser: Any = importlib.import_module("pycparser.c_parser")
 
 VECTOR = re.compile(r"u?(?:char|short|int|longlong)[24]|(?:float|double)[24]")
 _SHARED = "register"
@@ -53,7 +55,7 @@ def parse_cuda(source: str) -> Parsed:
     text = re.sub(r"\b(?:__global__|__device__|__host__|__forceinline__|__restrict__|static)\b", "", text)
     text = re.sub(r"\b__shared__\b", _SHARED, text)
     tree = _parse(text)
-    functions = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
+    functions: dict[str, Any] = {f.decl.name: f for f in tree.ext if isinstance(f, c_ast.FuncDef)}
     kernel = functions.pop(bound[2], None)
     dims = re.findall(r"const dim3 (\w+)\((.*)\);", host)
     launch = re.search(r"(\w+)<<<(\w+), (\w+), 0, \w+>>>\(([^;]*)\);", host)
@@ -67,7 +69,9 @@ def parse_cuda(source: str) -> Parsed:
     params = tuple(re.sub(r"=.*", "", p).replace("*", " ").split()[-1] for p in header[1].split(","))
     arguments = tuple(a.strip() for a in launch[4].split(","))
     grid = extents[launch[2]]
-    return Parsed(kernel, functions, int(bound[1]), (block[0], block[1], block[2]), (grid[0], grid[1], grid[2]), arguments, params)
+    return Parsed(
+        kernel, functions, int(bound[1]), (block[0], block[1], block[2]), (grid[0], grid[1], grid[2]), arguments, params
+    )
 
 
 def _expressions(args: str) -> list[Any]:
@@ -82,8 +86,8 @@ def _parse(text: str) -> Any:
     names = [*_TYPE_NAMES, *sorted({m[0] for m in VECTOR.finditer(text)})]
     prelude = "".join(f"typedef int {n};\n" for n in names)
     try:
-        return CParser().parse(prelude + text, filename="kernel.cu")
-    except ParseError as error:
+        return _c_parser.CParser().parse(prelude + text, filename="kernel.cu")
+    except _c_parser.ParseError as error:
         raise _unreadable(f"expected printed CUDA, got: {error}") from error
 
 

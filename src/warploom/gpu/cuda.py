@@ -9,7 +9,7 @@ from typing import assert_never
 
 from warploom.core import DType
 from warploom.gpu.ctext import Names, Text, binary
-from warploom.gpu.facts import holes_of, parts
+from warploom.gpu.facts import holes_of, parts, statements
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.host import launch_helper
 from warploom.gpu.index_code import IndexCode
@@ -27,6 +27,7 @@ from warploom.ir import (
     HoleArg,
     HoleUse,
     If,
+    IndexBinary,
     IndexConst,
     IndexExpr,
     Interval,
@@ -44,6 +45,9 @@ from warploom.ir import (
 )
 
 _INDENT = "  "
+_MOST_STATEMENTS = 1024
+"""Statements that a loop may become when the compiler unrolls it and the unrolled loops around it."""
+_SHORT_UNROLL = 4
 _BUILTINS = {"thread_id": ("thread", "threadIdx"), "block_id": ("block", "blockIdx"),
              "block_dim": ("block_dim", "blockDim"), "grid_dim": ("grid_dim", "gridDim")}  # fmt: skip
 
@@ -85,6 +89,8 @@ class _Printer:
     _builtins: dict[Builtin, str] = field(init=False, default_factory=dict[Builtin, str])
     _holes: dict[str, Hole] = field(init=False)
     _said: set[str] = field(init=False, default_factory=set[str])
+    _copies: float = field(init=False, default=1)
+    """Of the statement being printed, once the loops around that must be unrolled are."""
     _declared: set[str] = field(init=False, default_factory=set[str])
 
     def __post_init__(self) -> None:
@@ -159,9 +165,7 @@ class _Printer:
         statement = self._mask()[1]
         if statement and any(isinstance(p, Shuffle) for p in parts(self.lowered.kernel.body)):
             lines.append(statement)
-        for name in self.scopes.hoisted:
-            lines.append(f"{self._variable_type(name)} {self.names(name)};")
-        return lines
+        return [*lines, *(f"{self._variable_type(name)} {self.names(name)};" for name in self.scopes.hoisted)]
 
     def _variable_type(self, name: str) -> str:
         facts = self.lowered.facts
@@ -260,5 +264,20 @@ class _Printer:
             stmt.step, f"{var.text} {'+' if stmt.step > 0 else '-'}= {abs(stmt.step)}"
         )
         test = binary("<" if stmt.step > 0 else ">", var, stop).text
-        pragma = ["#pragma unroll"] if stmt.var in self.lowered.unrolled else []
-        return [*pragma, f"for (int {var.text} = {start.text}; {test}; {step}) {{", *self._inner(stmt.body), "}"]
+        pragma, outside = self._pragma(stmt), self._copies
+        if stmt.var in self.lowered.unrolled:
+            self._copies *= max(1, self._trips(stmt))
+        inner = self._inner(stmt.body)
+        self._copies = outside
+        return [*pragma, f"for (int {var.text} = {start.text}; {test}; {step}) {{", *inner, "}"]
+
+    def _trips(self, stmt: For) -> float:
+        difference = index_range(IndexBinary("-", stmt.stop, stmt.start), self.lowered.facts.ranges)
+        return (difference.high if stmt.step > 0 else -difference.low) / abs(stmt.step)
+
+    def _pragma(self, stmt: For) -> list[str]:
+        """Unrolled fully where register indices need it; kept short where the compiler would unroll into too much code."""
+        if stmt.var in self.lowered.unrolled:
+            return ["#pragma unroll"]
+        inner = sum(not isinstance(s, (For, If)) for s in statements(stmt.body))
+        return [f"#pragma unroll {_SHORT_UNROLL}"] if self._trips(stmt) * inner * self._copies > _MOST_STATEMENTS else []

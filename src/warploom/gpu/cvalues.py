@@ -169,8 +169,14 @@ def constant(kind: str, text: str, threads: int) -> Value:
         return Value(name, np.full(threads, float(text.rstrip("fF")), NUMPY[name]))
     digits = text.rstrip("uUlL")
     suffix, number = text[len(digits) :].lower(), int(digits, 0)
-    choices = ["u64"] if "u" in suffix and "l" in suffix else ["i64", "u64"] if "l" in suffix else ["u32", "u64"] if suffix else (
-        ["i32", "i64"] if digits.isdigit() else ["i32", "u32", "i64", "u64"]
+    choices = (
+        ["u64"]
+        if "u" in suffix and "l" in suffix
+        else ["i64", "u64"]
+        if "l" in suffix
+        else ["u32", "u64"]
+        if suffix
+        else (["i32", "i64"] if digits.isdigit() else ["i32", "u32", "i64", "u64"])
     )
     name = next(t for t in choices if number <= np.iinfo(NUMPY[t]).max)
     return Value(name, np.full(threads, number, NUMPY[name]))

@@ -1,4 +1,4 @@
-"""Small device functions that a printed kernel may need: floor arithmetic, wrapping arithmetic, vectors, wide and narrow shuffles.
+"""Small device functions that a printed kernel may need: floor and wrapping arithmetic, vectors, wide and narrow shuffles.
 
 Each is plain C inside, so that the read-back can run it like the kernel itself.
 """

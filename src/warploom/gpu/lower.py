@@ -9,7 +9,7 @@ import numpy as np
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 from warploom.gpu.facts import Facts, gather_facts, map_own_index, numbered, parts, statements
-from warploom.gpu.registers import RegisterPass, without_dead_indices
+from warploom.gpu.registers import RegisterPass, without_dead_variables
 from warploom.ir import (
     Accumulate,
     Arith,
@@ -71,7 +71,7 @@ def lower(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Lowered:
     body = _ShufflePass(filled, facts, originals, names).block(body, ())
     registers = RegisterPass(facts, names)
     body = map_own_index(registers.block(body), lambda e: simplify(e, facts.ranges))
-    body = without_dead_indices(_decided(body, facts))
+    body = without_dead_variables(_decided(body, facts), facts.params)
     lowered = replace(filled, body=body)
     return Lowered(lowered, gather_facts(lowered), frozenset(registers.unrolled), originals)
 

@@ -19,7 +19,8 @@ from warploom.gpu.cparse import Parsed, parse_cuda
 from warploom.ir import IndexExpr, Kernel, SizeVar, tabulate
 from warploom.ir.interp import RunResult, run
 
-MOST_THREADS = 1 << 15
+MOST_THREADS = 4096
+"""Of a default choice of sizes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +38,19 @@ class ReadBack:
 def read_back(
     source: str, kernel: Kernel, *, sizes: Sequence[Mapping[str, int]] | None = None, seed: int = 0, rounds: int = 2
 ) -> ReadBack:
-    """Compares the text that `cuda_source` printed with the filled `kernel`, on `rounds` random inputs per choice of `sizes`.
+    """Compares the text that `cuda_source` printed with the filled `kernel`, on random inputs for each choice of `sizes`.
 
     Compared: every output element, the 32-byte sectors that each warp loads and stores, the barriers passed, the launch (block,
     grid, order of arguments); C's undefined behaviour, races and out-of-bounds elements in the text count as differences.
-    The default sizes make a few blocks with a ragged end. UserError (READ_BACK_SYNTAX) for text of another form.
+    The first choice runs `rounds` times. The default sizes make a few blocks with a ragged end.
+    UserError (READ_BACK_SYNTAX) for text of another form.
     """
     parsed = parse_cuda(source)
     problems = list(_launch_problems(parsed, kernel))
     random = np.random.default_rng(seed)
     checked = 0
     for choice in _choices(kernel) if sizes is None else sizes:
-        for _ in range(rounds):
+        for _ in range(rounds if not checked else 1):
             inputs = _random_inputs(kernel, choice, random)
             expected = run(kernel, {n: a for n, a in inputs.items() if _is_input(kernel, n)}, dict(choice))
             if expected.diagnostics:
@@ -87,10 +89,10 @@ def _choices(kernel: Kernel) -> list[dict[str, int]]:
     """Sizes of a few blocks: a ragged end, one element, an exact fit; distinct for distinct sizes."""
     if not kernel.sizes:
         return [{}]
-    choices = [{n: base + 3 * i for i, n in enumerate(kernel.sizes)} for base in (2 * kernel.threads + 5, 1)]
-    choices.append({n: kernel.threads * (i + 1) for i, n in enumerate(kernel.sizes)})
-    small = [c for c in choices if _threads(kernel, c) <= MOST_THREADS]
-    return small or [{n: 37 + 2 * i for i, n in enumerate(kernel.sizes)}]
+    ragged = [{n: base + 3 * i for i, n in enumerate(kernel.sizes)} for base in (2 * kernel.threads + 5, 37, 5)]
+    first = next((c for c in ragged if _threads(kernel, c) <= MOST_THREADS), dict.fromkeys(kernel.sizes, 2))
+    even = {n: kernel.threads * (i + 1) for i, n in enumerate(kernel.sizes)}
+    return [first, dict.fromkeys(kernel.sizes, 1), *([even] if _threads(kernel, even) <= MOST_THREADS else [])]
 
 
 def _number(expr: IndexExpr, sizes: Mapping[str, int]) -> int:
@@ -145,9 +147,7 @@ def _compare(
     return problems, checked
 
 
-def _count_problems(
-    machine: CMachine, kernel: Kernel, declared: list[str], expected: RunResult, at: str
-) -> list[Diagnostic]:
+def _count_problems(machine: CMachine, kernel: Kernel, declared: list[str], expected: RunResult, at: str) -> list[Diagnostic]:
     counted = [c for c, p in zip(declared, kernel.params, strict=False) if p.space == "global"]
     events, counts = machine.events, expected.counts
     pairs = [("barriers", counts.syncs, events.syncs)]
@@ -165,5 +165,3 @@ def _count_problems(
 
 def _flat(array: NDArray[Any], dtype: DType) -> NDArray[Any]:
     return array.reshape(-1) if dtype.lanes == 1 else array.reshape(-1, dtype.lanes)
-
-

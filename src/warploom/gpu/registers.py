@@ -1,13 +1,13 @@
 """Register arrays indexed by constants only: dynamic indices become conditions, rotations become barrel rotations.
 
-A GPU has no indexed registers: an array that a dynamic index touches goes to local memory (Source: Swizzle Inventor, section 6.3).
-After this pass every index into a register array or accumulator array is over loop variables, and those loops are to be unrolled.
-Non-goal: indices that depend on run-time sizes without bound.
+A GPU has no indexed registers: an array that a dynamic index touches goes to local memory (Source: Swizzle Inventor, section
+6.3). After this pass every index into a register array or accumulator array is over loop variables, and those loops are to be
+unrolled. Non-goal: indices that depend on run-time sizes without bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
@@ -141,6 +141,9 @@ class RegisterPass:
         if isinstance(first, IndexSelect):
             then = self._case(done, (first.then, *rest), shape, leaf)
             return ValueSelect(first.cond, then, self._case(done, (first.other, *rest), shape, leaf))
+        lifted = self._lifted(first)
+        if lifted is not None:
+            return self._case(done, (lifted, *rest), shape, leaf)
         low, high = self._candidates(first, shape[len(done)])
         if high - low > 1:
             first = self._named(first)
@@ -149,6 +152,25 @@ class RegisterPass:
             here = self._case((*done, IndexConst(value)), rest, shape, leaf)
             result = ValueSelect(Compare("==", first, IndexConst(value)), here, result)
         return result
+
+    def _lifted(self, index: IndexExpr) -> IndexExpr | None:
+        """`2*y + (0 if c else 1)` as `2*y if c else 2*y + 1`, where that leaves static branches only; else None."""
+        inner = next((p for p in parts(index) if isinstance(p, IndexSelect)), None)
+        if inner is None:
+            return None
+        branches: list[IndexExpr] = []
+        for chosen in (inner.then, inner.other):
+            branch = map_index(index, lambda e, new=chosen: new if e == inner else None)
+            branch = simplify(branch, self.facts.ranges)
+            before = set(self.unrolled)
+            if not self._static(branch):
+                self.unrolled = before
+                lifted = self._lifted(branch)
+                if lifted is None:
+                    return None
+                branch = lifted
+            branches.append(branch)
+        return IndexSelect(inner.cond, branches[0], branches[1])
 
     def _candidates(self, index: IndexExpr, extent: int) -> tuple[int, int]:
         known = index_range(index, self.facts.ranges)
@@ -204,7 +226,7 @@ class RegisterPass:
     def _store(self, stmt: Store) -> tuple[Stmt, ...]:
         value = self._value(stmt.value)
         declared = self.facts.arrays.get(stmt.array)
-        if declared is None or declared.space != "register" or all([self._static(e) for e in stmt.index]):
+        if declared is None or declared.space != "register" or all(self._static(e) for e in stmt.index):
             return (replace(stmt, value=value),)
         name = self.fresh("stored")
         self.facts.values[name], self.facts.bindings[name] = declared.dtype, 1
@@ -214,7 +236,7 @@ class RegisterPass:
     def _accumulate(self, stmt: Accumulate) -> tuple[Stmt, ...]:
         value = self._value(stmt.value)
         shape = self.facts.accumulators[stmt.accumulator].shape
-        if all([self._static(e) for e in stmt.index]):
+        if all(self._static(e) for e in stmt.index):
             return (replace(stmt, value=value),)
         name, dtype = self.fresh("added"), self.facts.accumulators[stmt.accumulator].dtype
         self.facts.values[name], self.facts.bindings[name] = dtype, 1
@@ -264,6 +286,8 @@ class RegisterPass:
                 var = IndexVar(loop.var)
                 if registers < 3 or expanded is None or var not in leaves(expanded) or self._only_loops(expanded, loop.var):
                     continue
+                if self._lifted_inside(expanded, loop.var) is not None:
+                    continue
                 found = find_rotation(expanded, var, registers, self.facts.ranges)
                 if found is None or not self._pays(found, loop, registers):
                     continue
@@ -288,6 +312,12 @@ class RegisterPass:
 
         result = map_index(index, change)
         return None if any(isinstance(e, IndexVar) and e.name in bound_inside for e in leaves(result)) else result
+
+    def _lifted_inside(self, index: IndexExpr, var: str) -> IndexExpr | None:
+        self._loops.append(var)
+        lifted = self._lifted(index)
+        self._loops.pop()
+        return lifted
 
     def _only_loops(self, expr: IndexExpr, var: str) -> bool:
         names = [e.name if isinstance(e, IndexVar) else "" for e in leaves(self._expanded(expr))]
@@ -325,32 +355,32 @@ class RegisterPass:
         return source, tuple(result)
 
 
-def uses_of(body: tuple[Stmt, ...]) -> set[str]:
-    """Names of the index variables that some expression reads."""
-    return {p.name for p in parts(body) if isinstance(p, IndexVar)}
+def without_dead_variables(body: tuple[Stmt, ...], parameters: Collection[str]) -> tuple[Stmt, ...]:
+    """`body` without variables that nothing reads, and without blocks that this empties.
 
-
-def without_dead_indices(body: tuple[Stmt, ...]) -> tuple[Stmt, ...]:
-    """`body` without `SetIndex` statements that nothing reads, and without blocks that this empties."""
+    A variable loaded from one of `parameters` stays: the kernel's memory traffic is the user's.
+    """
     while True:
-        used = uses_of(body)
-        after = _sweep(body, used)
+        used = {p.name for p in parts(body) if isinstance(p, (IndexVar, ValueVar))}
+        after = _sweep(body, used, parameters)
         if after == body:
             return body
         body = after
 
 
-def _sweep(body: tuple[Stmt, ...], used: set[str]) -> tuple[Stmt, ...]:
+def _sweep(body: tuple[Stmt, ...], used: set[str], parameters: Collection[str]) -> tuple[Stmt, ...]:
     result: list[Stmt] = []
     for stmt in body:
         match stmt:
             case SetIndex(name) if name not in used:
                 pass
+            case SetValue(name) if name not in used and not _loads(stmt, parameters):
+                pass
             case For():
-                inner = _sweep(stmt.body, used)
+                inner = _sweep(stmt.body, used, parameters)
                 result += [replace(stmt, body=inner)] if inner else []
             case If():
-                then, other = _sweep(stmt.then, used), _sweep(stmt.other, used)
+                then, other = (_sweep(part, used, parameters) for part in (stmt.then, stmt.other))
                 if then:
                     result.append(replace(stmt, then=then, other=other))
                 elif other:
@@ -358,3 +388,7 @@ def _sweep(body: tuple[Stmt, ...], used: set[str]) -> tuple[Stmt, ...]:
             case _:
                 result.append(stmt)
     return tuple(result)
+
+
+def _loads(stmt: Stmt, parameters: Collection[str]) -> bool:
+    return any(isinstance(p, Read) and p.array in parameters for p in parts(stmt))

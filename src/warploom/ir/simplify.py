@@ -178,25 +178,27 @@ def _remainder(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     whole = linear_range(linear(lhs), ranges)
     if whole.is_finite and whole.low // n == whole.high // n:
         return from_linear(linear(lhs).plus(Linear((), 1), -int(whole.low // n) * n))
-    form = _reduced(_open_remainders(linear(lhs), n), n)
+    form = _reduced(_open_remainders(linear(lhs), n, ranges), n)
     inside = linear_range(form, ranges)
     if inside.is_finite and inside.low // n == inside.high // n:
         return from_linear(form.plus(Linear((), 1), -int(inside.low // n) * n))
     if n & (n - 1) and inside.low < 0:  # C's % wants a non-negative left side; & does not care
         if inside.low >= -n:
             form = form.plus(Linear((), 1), n)
-        else:
+        elif inside.low > -math.inf:  # a size without bound must not be multiplied: the product may not fit a machine word
             form = Linear(tuple((a, c % n) for a, c in form.terms), form.constant % n)
     return IndexBinary("%", _written(form), IndexConst(n))
 
 
-def _open_remainders(form: Linear, n: int) -> Linear:
-    """(c*(x % m) + y) % n = (c*x + y) % n where n divides c*m."""
+def _open_remainders(form: Linear, n: int, ranges: Ranges) -> Linear:
+    """(c*(x % m) + y) % n = (c*x + y) % n where n divides c*m; not where c*x may outgrow every machine word."""
     opened = Linear((), form.constant)
     for atom, coefficient in form.terms:
         match atom:
-            case IndexBinary("%", x, IndexConst(m)) if m > 0 and coefficient * m % n == 0:
-                opened = opened.plus(_open_remainders(linear(x), n), coefficient)
+            case IndexBinary("%", x, IndexConst(m)) if (
+                m > 0 and coefficient * m % n == 0 and (abs(coefficient) == 1 or index_range(x, ranges).is_finite)
+            ):
+                opened = opened.plus(_open_remainders(linear(x), n, ranges), coefficient)
             case _:
                 opened = opened.plus(Linear(((atom, coefficient),), 0))
     return opened

@@ -1,0 +1,236 @@
+"""Printing kernels as CUDA: the text, ptxas's numbers, and the read-back, for kernels built by hand."""
+
+from dataclasses import replace
+
+import pytest
+from tests.gpu.kernels import TID, TRUE, I, N, accumulator, array, b, c, cmp, conv1d, loop, transpose
+
+from warploom.core import BY_NAME, DType, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from warploom.gpu import Compiled, compile_cuda, cuda_source, read_back, toolchain_available
+from warploom.ir import (
+    Accumulate,
+    Accumulated,
+    Arith,
+    Cast,
+    Component,
+    Declare,
+    FromIndex,
+    If,
+    IndexExpr,
+    IndexSelect,
+    IndexVar,
+    Kernel,
+    MakeVector,
+    Operator,
+    Read,
+    SetIndex,
+    SetValue,
+    Shuffle,
+    Stmt,
+    Store,
+    Sync,
+    ValueConst,
+    ValueSelect,
+    ValueVar,
+    fill,
+)  # fmt: skip
+
+needs_tools = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+
+
+def small(*body: Stmt, dtype: DType = i32, block: int = 32, name: str = "small", out: DType | None = None, **more) -> Kernel:
+    """One block; x has 64 elements per thread number, y one element per thread."""
+    params = (array("x", dtype, 2 * block), array("y", out or dtype, block, out=True, inp=False))
+    return Kernel(name, params, (), (block, 1, 1), (c(1), c(1), c(1)), 32, body, **more)
+
+
+def check(kernel: Kernel, completions: dict[str, IndexExpr] | None = None) -> str:
+    """Prints, reads back, compiles; no local memory, no spills."""
+    source = cuda_source(kernel, completions)
+    result = read_back(source.text, fill(kernel, completions or {}))
+    assert result.ok, source.text + "\n".join(d.render() for d in result.diagnostics)
+    if toolchain_available():
+        compiled = compile_cuda(source.text)
+        assert (compiled.local_bytes, compiled.spill_bytes) == (0, 0), source.text
+    return source.text
+
+
+def test_convolution_reads_like_a_hand_written_kernel() -> None:
+    text = check(*conv1d())
+    body = text[text.index("  float out") : text.index("#ifndef")]
+    assert (
+        body
+        == """\
+  float out = 0.0f;
+  for (int k = 0; k < 3; ++k) {
+    // hole 'row': 0 if lane >= k else 1
+    const float sent = lane >= k ? inp[0] : inp[1];
+    // hole 'from': (lane + k) % 32
+    const float got = __shfl_sync(0xffffffff, sent, lane + k);
+    // hole 'tap': k
+    out += w[k] * got;
+  }
+  if (gid < n) {
+    y[gid] = out;
+  }
+}
+
+"""
+    )
+    assert "launch_conv1d(" in text
+    assert "const dim3 grid_size((n + 127) / 128, 1, 1);" in text
+
+
+@pytest.mark.parametrize("struct", [1, 3, 5, 7])
+def test_rotations_of_register_arrays_take_log_steps(struct: int) -> None:
+    text = check(*transpose(struct))
+    assert text.count("where bit") == (struct - 1).bit_length()
+
+
+@pytest.mark.parametrize("dtype", [i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64])
+def test_every_scalar_type(dtype: DType) -> None:
+    got = Shuffle("idx", Read("x", (TID,)), b("+", TID, 3), 32)
+    sums = Arith("+", (got, Arith("*", (Read("x", (TID,)), ValueConst(2, dtype))), Arith("max", (got, ValueConst(1, dtype)))))
+    check(small(SetValue("v", dtype, sums), Store("y", (TID,), Arith("neg", (ValueVar("v"),))), dtype=dtype))
+
+
+@pytest.mark.parametrize("name", ["int2", "uint4", "float4", "double2", "char4", "short4", "uchar2", "longlong2", "ushort2"])
+@pytest.mark.parametrize("kind", ["idx", "up", "down", "xor"])
+def test_vectors_are_shuffled_in_words(name: str, kind: str) -> None:
+    dtype = BY_NAME[name]
+    got = Shuffle(kind, Read("x", (TID,)), c(5) if kind != "idx" else b("+", TID, 5), 16)
+    check(small(Store("y", (TID,), Arith("+", (got, Read("x", (TID,))))), dtype=dtype))
+
+
+def test_vector_parts() -> None:
+    int2 = BY_NAME["int2"]
+    swapped = MakeVector(int2, (Component(ValueVar("v"), 1), Component(ValueVar("v"), 0)))
+    check(small(SetValue("v", int2, Read("x", (TID,))), Store("y", (TID,), swapped), dtype=int2))
+    half = small(Store("y", (TID,), Cast(BY_NAME["float2"], Read("x", (TID,)))), dtype=int2, out=BY_NAME["float2"])
+    check(half)
+
+
+@pytest.mark.parametrize("op", ["+", "-", "*", "/", "&", "|", "^", "min", "max"])
+@pytest.mark.parametrize("dtype", [i8, u16, i32, u32, i64])
+def test_integer_arithmetic_wraps(op: str, dtype: DType) -> None:
+    right = Arith("|", (Read("x", (b("+", TID, 32),)), ValueConst(1, dtype)))
+    check(small(Store("y", (TID,), Arith(op, (Read("x", (TID,)), right))), dtype=dtype))
+
+
+def test_floor_semantics_for_negative_operands() -> None:
+    k = IndexVar("k")
+    for op, right in (("%", 3), ("//", 3), ("%", 4), ("//", 4), ("%", -5), ("//", -5)):
+        value = FromIndex(b(op, b("-", b("*", k, 7), b("*", TID, 2)), right), i32)
+        body = (
+            accumulator("out", i32),
+            loop("k", 5, Accumulate("out", (), value, TRUE)),
+            Store("y", (TID,), Accumulated("out", ())),
+        )
+        check(small(*body))
+
+
+def test_python_sizes_keep_floor_semantics() -> None:
+    index = b("%", b("-", TID, N), 5)
+    body = (Store("y", (TID,), FromIndex(b("+", index, b("//", b("-", 3, N), 7)), i32)),)
+    kernel = replace(small(*body), sizes=("n",))
+    assert "(thread - n) % 5 + 5) % 5" in check(kernel)
+
+
+def test_dynamic_register_indices_become_conditions() -> None:
+    fill_a = loop("r", 4, Store("a", (IndexVar("r"),), Read("x", (b("+", TID, IndexVar("r")),))))
+    row = b("%", b("*", TID, TID), 4)
+    text = check(small(Declare("a", "register", i32, (4,)), fill_a, Store("y", (TID,), Read("a", (row,)))))
+    assert "? a[0] :" in text
+    partly = b("+", b("*", I, 2), IndexSelect(cmp("<", TID, 5), c(0), c(1)))
+    body = (
+        Declare("a", "register", i32, (4,)), fill_a, accumulator("s", i32),
+        loop("i", 2, Accumulate("s", (), Read("a", (partly,)), TRUE)), Store("y", (TID,), Accumulated("s", ())),
+    )  # fmt: skip
+    assert "thread < 5 ? a[i * 2] : a[i * 2 + 1]" in check(small(*body))
+
+
+def test_dynamic_register_stores() -> None:
+    body = (
+        Declare("a", "register", i32, (3, 2)),
+        loop("r", 3, loop("s", 2, Store("a", (IndexVar("r"), IndexVar("s")), ValueConst(0, i32)))),
+        Store("a", (b("%", TID, 3), IndexSelect(cmp("<", TID, 9), c(1), c(0))), Read("x", (TID,))),
+        accumulator("t", i32, shape=(2,)),
+        loop("r", 3, Accumulate("t", (b("%", b("+", TID, IndexVar("r")), 2),), Read("a", (IndexVar("r"), c(1))), TRUE)),
+        Store("y", (TID,), Arith("-", (Accumulated("t", (c(0),)), Accumulated("t", (c(1),))))),
+    )
+    check(small(*body))
+
+
+def test_shared_memory_and_barriers() -> None:
+    body = (
+        Declare("s", "shared", f32, (2, 33)),
+        Store("s", (b("//", TID, 32), b("%", TID, 32)), Read("x", (TID,))),
+        Sync(),
+        Store("y", (TID,), Read("s", (b("-", 1, b("//", TID, 32)), b("-", 31, b("%", TID, 32))))),
+    )
+    text = check(small(*body, dtype=f32, block=64))
+    assert "__shared__ float s[2][33];" in text
+    assert "__syncthreads();" in text
+
+
+def test_partial_warps_have_their_own_mask() -> None:
+    stores = Store("y", (TID,), Shuffle("xor", Read("x", (TID,)), c(1), 32))
+    assert "__shfl_xor_sync(0xff, x[thread], 1)" in check(small(stores, block=8))
+    assert "warp_mask, x[thread], 1" in check(small(stores, block=48))
+
+
+def test_a_shuffle_in_a_guarded_accumulate_runs_in_every_lane() -> None:
+    got = Shuffle("idx", Read("x", (TID,)), c(31), 32)
+    kernel = small(accumulator("o", i32), Accumulate("o", (), got, cmp("<", TID, 7)), Store("y", (TID,), Accumulated("o", ())))
+    text = cuda_source(kernel).text
+    assert text.index("__shfl_sync") < text.index("if (thread < 7)")
+
+
+def test_divergent_shuffles_are_refused() -> None:
+    value = ValueSelect(cmp("<", TID, 7), Shuffle("idx", Read("x", (TID,)), c(0), 32), ValueConst(0, i32))
+    with pytest.raises(UserError, match="SHUFFLE_DIVERGENT"):
+        cuda_source(small(Store("y", (TID,), value)))
+    uniform = If(cmp("<", b("//", TID, 32), 1), (Store("y", (TID,), Shuffle("idx", Read("x", (TID,)), c(0), 32)),))
+    check(small(uniform, block=64))
+
+
+def test_open_holes_are_refused() -> None:
+    with pytest.raises(UserError, match="HOLE_UNFILLED"):
+        cuda_source(conv1d()[0])
+
+
+def test_user_operators_and_reserved_names() -> None:
+    plus7 = Operator("plus7", 0, Arith("&", (Arith("+", (ValueVar("$a"), ValueVar("$b"))), ValueConst(7, u32))))
+    body = (
+        SetIndex("for", b("%", TID, 8)),
+        SetValue("float", u32, Read("x", (IndexVar("for"),))),
+        accumulator("out", u32, op="plus7"),
+        loop("i", 3, Accumulate("out", (), ValueVar("float"), TRUE)),
+        Store("y", (TID,), Accumulated("out", ())),
+    )
+    check(small(*body, dtype=u32, operators=(plus7,)))
+
+
+def test_variables_carried_around_a_loop_are_declared_outside() -> None:
+    last = SetValue("last", i32, Arith("+", (ValueVar("last"), Read("x", (b("+", TID, I),)))))
+    first = If(cmp("==", I, 0), (SetValue("last", i32, ValueConst(0, i32)),))
+    check(small(loop("i", 4, first, last), Store("y", (TID,), ValueVar("last"))))
+
+
+@needs_tools
+def test_compile_errors_name_the_cuda_line() -> None:
+    text = cuda_source(*conv1d()).text.replace("out += w[k] * got", "out += w[k] * lost")
+    with pytest.raises(UserError, match=r'kernel.cu:\d+:1: error\[CUDA_ERROR\]: identifier "lost" is undefined\n  *out \+= w'):
+        compile_cuda(text)
+
+
+@needs_tools
+def test_ptxas_numbers() -> None:
+    local = 'extern "C" __global__ void f(int *y, int n) { int a[64]; for (int i = 0; i < 64; i++) a[i] = y[i] * n;'
+    compiled = compile_cuda(local + " for (int i = 0; i < n; i++) a[y[i] & 63] += a[i & 63]; y[0] = a[n & 63]; }")
+    assert isinstance(compiled, Compiled)
+    assert compiled.local_bytes == 256
+    shared = (
+        'extern "C" __global__ void f(int *y) { __shared__ int s[96]; s[threadIdx.x] = y[0]; __syncthreads(); y[1] = s[y[2]]; }'
+    )
+    assert compile_cuda(shared, "sm_80").shared_bytes == 384

@@ -117,6 +117,21 @@ def test_two_dimensions():
     """)
 
 
+def test_slices_along_both_axes():
+    def kernel(x: wl.Global[f32, 16, 32], y: wl.Global[f32, 16, 16]):
+        r = wl.register(f32, 4, 2)
+        wl.global_to_register(x, r, slice=(2, 1), warp_shape=(4, 8))
+        wl.register_to_global(r, y, slice=2, rounds=(1, 1), warp_shape=(4, 8))
+
+    lines = body(read(kernel).kernel).splitlines()
+    assert text("\n".join(lines[2:5])) == text("""
+        for round_x in range(2):
+            for item_y in range(2):
+                r[round_y * 2 + item_y, round_x] = x[(round_y * 4 + thread_id // 8) * 2 + item_y, round_x * 8 + thread_id % 8]
+    """)
+    assert lines[-1].strip() == "y[thread_id // 8, thread_id % 8 * 2 + item_x_2] = r[0, item_x_2]"
+
+
 def test_shared_memory_by_the_block_with_a_ragged_end():
     def kernel(x: wl.Global[f32, 500], y: wl.Global[f32, 500]):
         s = wl.shared(f32, 130)

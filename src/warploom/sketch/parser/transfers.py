@@ -2,7 +2,7 @@
 
 In round r, lane t moves elements offset + (r * lanes + shuffle(t, r)) * slice + j, j < slice, between the array and slot
 r * slice + j of a register array, or slot (r * lanes + t) * slice + j of a shared array. In two dimensions each axis does so
-by itself, the lanes standing in a warp shape; `slice` applies to the last axis.
+by itself, the lanes standing in a warp shape; `slice` is a pair, or a number for the last axis.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from warploom.sketch.operands import Array, Group, Index, Local, Operand, Static
 from warploom.sketch.parser.arguments import Arguments
 from warploom.sketch.parser.calls import NOTHING, WORDS, effect, grid_position, lane_expr, linear_thread
 from warploom.sketch.parser.conversions import as_index, as_static_int
-from warploom.sketch.parser.expressions import evaluate, static_int, static_value
+from warploom.sketch.parser.expressions import evaluate, static_value
 from warploom.sketch.parser.functions import apply_function
 from warploom.sketch.parser.numbers import zero
 from warploom.sketch.parser.state import State
@@ -140,6 +140,19 @@ def _integers(state: State, args: Arguments, name: str, default: tuple[int, ...]
     return default if given is None else tuple(as_static_int(state, operand, node, name) for operand, node in given)
 
 
+def _slices(state: State, args: Arguments, rank: int) -> tuple[int, ...]:
+    """Consecutive elements per lane and round, for each axis; a single number is meant for the last one."""
+    node = args.optional("slice")
+    operand = evaluate(state, node) if node is not None else None
+    if node is not None and isinstance(operand, Index):
+        slices = (*(1 for _ in range(rank - 1)), as_static_int(state, operand, node, "slice"))
+    else:
+        slices = _integers(state, args, "slice", (1,) * rank)
+    if min(slices) < 1:
+        raise state.problem("ARGUMENTS", f"expected slice to be positive, got {min(slices)}", args.call, "Write slice=1.")
+    return slices
+
+
 def _scope(state: State, args: Arguments, slots: Array) -> Scope:
     if slots.space == "register":
         return "warp"
@@ -184,11 +197,7 @@ def _expand(state: State, args: Arguments, memory: Array, slots: Array, *, is_lo
     rank = len(memory.shape)
     scope = _scope(state, args, slots)
     movers, extents = _movers(state, args, scope, rank)
-    slice_node = args.optional("slice")
-    slice_elems = static_int(state, slice_node, "slice") if slice_node is not None else 1
-    if slice_elems < 1:
-        raise state.problem("ARGUMENTS", f"expected slice to be positive, got {slice_elems}", args.call, "Write slice=1.")
-    slices = (*(1 for _ in range(rank - 1)), slice_elems)
+    slices = _slices(state, args, rank)
     per_round = slices if slots.space == "register" else tuple(e * s for e, s in zip(extents, slices, strict=True))
     capacity = tuple(int(cast(IndexConst, e).value) for e in slots.shape)
     rounds = _integers(state, args, "rounds", tuple(-(-c // p) for c, p in zip(capacity, per_round, strict=True)))
@@ -199,7 +208,7 @@ def _expand(state: State, args: Arguments, memory: Array, slots: Array, *, is_lo
     suffixes = ("",) if rank == 1 else ("_y", "_x")
     axes: list[Axis] = []
     for axis in range(rank):
-        round_variable, slice_variable = state.fresh("round" + suffixes[axis]), state.fresh("item")
+        round_variable, slice_variable = state.fresh("round" + suffixes[axis]), state.fresh("item" + suffixes[axis])
         state.facts.loops[round_variable] = (0, rounds[axis] - 1)
         state.facts.loops[slice_variable] = (0, slices[axis] - 1)
         turn: IndexExpr = IndexVar(round_variable) if rounds[axis] > 1 else fold.ZERO

@@ -8,7 +8,7 @@ from warploom.ir import IndexExpr, Kernel, fill
 from warploom.kernels import NAMES, find
 
 QUICK = [
-    "conv1d-9", "stencil1d-3", "conv2d-3", "stencil2d-3-strip", "mult32-reg", "mult64-reg", "mult64-shared", "ffm-64",
+    "conv1d-9", "stencil1d-3", "conv2d-3", "mult32-reg", "mult64-reg", "mult64-shared", "ffm-64",
     *(f"aos-{family}-{s}" for family in ("sum-crc", "store-crc", "store-rcr") for s in (1, 3, 4, 6, 8)),
     "aos-store-crc-6-direct", "aos-store-rcr-8-units",
 ]  # fmt: skip

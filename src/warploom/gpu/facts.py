@@ -32,6 +32,8 @@ from warploom.ir import (
     Shuffle,
     SizeVar,
     Stmt,
+    Store,
+    Sync,
     ValueConst,
     ValueExpr,
     ValueSelect,
@@ -39,7 +41,6 @@ from warploom.ir import (
     index_range,
     is_boolean,
 )
-from warploom.ir.kernel import Store, Sync
 
 T = TypeVar("T")
 ANYTHING = Interval(float("-inf"), float("inf"))

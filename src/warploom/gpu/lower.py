@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
+from warploom.gpu.dead import without_dead_variables
 from warploom.gpu.facts import Facts, gather_facts, map_own_index, numbered, parts, statements
-from warploom.gpu.registers import RegisterPass, without_dead_variables
+from warploom.gpu.registers import RegisterPass
 from warploom.ir import (
     Accumulate,
     Arith,

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, DType, to_numpy
 from warploom.gpu.cmachine import CMachine
 from warploom.gpu.cparse import Parsed, parse_cuda
-from warploom.ir import IndexExpr, Kernel, SizeVar, tabulate
-from warploom.ir.interp import RunResult, run
+from warploom.ir import IndexExpr, Kernel, RunResult, SizeVar, run, tabulate
 
 MOST_THREADS = 4096
 """Of a default choice of sizes."""

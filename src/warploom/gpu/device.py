@@ -1,0 +1,216 @@
+"""Running compiled kernels on a CUDA device through the driver API (package cuda-bindings, extra `cuda`).
+
+Arrays are NumPy's (copied to the device and back) or anything with `__cuda_array_interface__` (CuPy, PyTorch: used in place, in
+the device's primary context, which those packages use too).
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cache
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError
+from warploom.gpu.toolchain import INSTALL, Compiled
+
+_LEGACY_STREAM = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Times of repeated launches, by device events; data stays in the caches between launches if it fits."""
+
+    median_ms: float
+    best_ms: float
+    runs: int
+
+
+def device_available() -> bool:
+    """Whether a CUDA driver and at least one device are there; never raises."""
+    try:
+        driver = importlib.import_module("cuda.bindings.driver")
+        (code,) = driver.cuInit(0)
+        if int(code) != 0:
+            return False
+        code, count = driver.cuDeviceGetCount()
+        return int(code) == 0 and int(count) > 0
+    except Exception:  # a missing package, library or driver fails in many ways, and all mean no
+        return False
+
+
+@cache
+def _driver() -> Any:
+    if not device_available():
+        fix = f"run this where a GPU is, with the driver of CUDA 13 ({INSTALL})"
+        raise UserError(Diagnostic("NO_DEVICE", "expected a CUDA device and its driver, got none", fix=fix))
+    return importlib.import_module("cuda.bindings.driver")
+
+
+def _checked(result: tuple[Any, ...]) -> Any:
+    code, *values = result
+    if int(code) != 0:
+        driver = _driver()
+        text = driver.cuGetErrorString(code)[1]
+        text = text.decode() if isinstance(text, bytes) else str(code)
+        raise UserError(Diagnostic("CUDA_DRIVER", f"expected the CUDA driver to succeed, got: {text}"))
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+@cache
+def _context(device: int) -> Any:
+    driver = _driver()
+    return _checked(driver.cuDevicePrimaryCtxRetain(_checked(driver.cuDeviceGet(device))))
+
+
+def device_arch(device: int = 0) -> str:
+    """`sm_90` and the like of a device; UserError (NO_DEVICE)."""
+    driver = _driver()
+    handle = _checked(driver.cuDeviceGet(device))
+    kinds = driver.CUdevice_attribute
+    major, minor = (
+        _checked(driver.cuDeviceGetAttribute(kind, handle))
+        for kind in (kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, kinds.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)
+    )
+    return f"sm_{major}{minor}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    function: Any
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arguments: Any
+    """Addresses of the arguments, for cuLaunchKernel."""
+    keep: tuple[Any, ...]
+    """What the addresses point to."""
+
+    def launch(self) -> None:
+        driver = _driver()
+        _checked(driver.cuLaunchKernel(self.function, *self.grid, *self.block, 0, _LEGACY_STREAM, self.arguments.ctypes.data, 0))
+
+
+def launch(
+    compiled: Compiled,
+    name: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    arrays: Sequence[Any],
+    sizes: Sequence[int] = (),
+    *,
+    device: int = 0,
+) -> None:
+    """Runs the kernel once and waits; `arrays` and `sizes` are its parameters in order, arrays are changed in place.
+
+    Elements must have the C types of the kernel (bf16 as 16-bit words). A grid with a zero does nothing.
+    UserError: NO_DEVICE, ARRAY_KIND, CUDA_DRIVER.
+    """
+    if 0 in grid:
+        return
+    with _prepared(compiled, name, grid, block, arrays, sizes, device) as kernel:
+        kernel.launch()
+        _checked(_driver().cuCtxSynchronize())
+
+
+def time_kernel(
+    compiled: Compiled,
+    name: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    arrays: Sequence[Any],
+    sizes: Sequence[int] = (),
+    *,
+    repeats: int = 20,
+    warm_up: int = 3,
+    device: int = 0,
+) -> Timing:
+    """Times `repeats` launches one by one after `warm_up` others; copies are not timed, arrays hold the last launch's results."""
+    driver = _driver()
+    with _prepared(compiled, name, grid, block, arrays, sizes, device) as kernel:
+        for _ in range(warm_up):
+            kernel.launch()
+        events = [_checked(driver.cuEventCreate(0)) for _ in range(2)]
+        try:
+            times: list[float] = []
+            for _ in range(repeats):
+                _checked(driver.cuEventRecord(events[0], _LEGACY_STREAM))
+                kernel.launch()
+                _checked(driver.cuEventRecord(events[1], _LEGACY_STREAM))
+                _checked(driver.cuEventSynchronize(events[1]))
+                times.append(float(_checked(driver.cuEventElapsedTime(events[0], events[1]))))
+        finally:
+            for event in events:
+                driver.cuEventDestroy(event)
+    return Timing(median(times), min(times), repeats)
+
+
+@contextmanager
+def _prepared(
+    compiled: Compiled,
+    name: str,
+    grid: tuple[int, int, int],
+    block: tuple[int, int, int],
+    arrays: Sequence[Any],
+    sizes: Sequence[int],
+    device: int,
+) -> Generator[_Prepared]:
+    """The module loaded and the arrays on the device; NumPy arrays are copied back at the end."""
+    driver = _driver()
+    problems = [p for p in map(_array_problem, arrays) if p is not None]
+    if problems:
+        raise UserError(*problems)
+    _checked(driver.cuCtxSetCurrent(_context(device)))
+    _checked(driver.cuCtxSynchronize())  # arrays in place may still be written by another stream
+    module = _checked(driver.cuModuleLoadData(compiled.cubin))
+    copies: list[tuple[Any, Any]] = []
+    try:
+        function = _checked(driver.cuModuleGetFunction(module, name.encode()))
+        values: list[Any] = []
+        for array in arrays:
+            pointer = _pointer(array)
+            if pointer is None:
+                memory = _checked(driver.cuMemAlloc(max(array.nbytes, 1)))
+                copies.append((array, memory))
+                if array.nbytes:
+                    _checked(driver.cuMemcpyHtoD(memory, array.ctypes.data, array.nbytes))
+                pointer = int(memory)
+            values.append(np.array([pointer], np.uint64))
+        values += [np.array([size], np.int32) for size in sizes]
+        addresses = np.array([v.ctypes.data for v in values], np.uint64)
+        yield _Prepared(function, grid, block, addresses, tuple(values))
+        _checked(driver.cuCtxSynchronize())
+        for array, memory in copies:
+            if array.flags.writeable and array.nbytes:
+                _checked(driver.cuMemcpyDtoH(array.ctypes.data, memory, array.nbytes))
+    finally:
+        for _, memory in copies:
+            driver.cuMemFree(memory)
+        driver.cuModuleUnload(module)
+
+
+def _pointer(array: Any) -> int | None:
+    """Device address of an array that is on the device."""
+    interface: Mapping[str, Any] | None = getattr(array, "__cuda_array_interface__", None)
+    return None if interface is None else int(interface["data"][0])
+
+
+def _array_problem(array: Any) -> Diagnostic | None:
+    interface: Mapping[str, Any] | None = getattr(array, "__cuda_array_interface__", None)
+    if interface is not None:
+        strides = interface.get("strides")
+        shape, item = tuple(interface["shape"]), int(interface["typestr"][2:])
+        dense = tuple(item * int(np.prod(shape[i + 1 :], dtype=np.int64)) for i in range(len(shape)))
+        if strides is None or tuple(strides) == dense:
+            return None
+        return Diagnostic("ARRAY_KIND", "expected a C-contiguous device array, got one with other strides", fix="make a copy")
+    if not isinstance(array, np.ndarray):
+        message = f"expected a NumPy array or one with __cuda_array_interface__, got {type(array).__name__}"
+        return Diagnostic("ARRAY_KIND", message)
+    if not array.flags.c_contiguous:
+        return Diagnostic("ARRAY_KIND", "expected a C-contiguous array, got another layout", fix="use np.ascontiguousarray")
+    return None

@@ -9,7 +9,7 @@ shared subterm is stored once. Construction never simplifies; canonical forms ar
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
@@ -123,6 +123,12 @@ class Term:
     @property
     def w(self) -> Term:
         return component(self, 3)
+
+    def rebuilt(self, args: Sequence[Term]) -> Term:
+        """The same operation on other arguments."""
+        if self.op == "component":
+            return component(args[0], self.data[0])
+        return pack(*args) if self.op == "pack" else apply(self.op, *args)
 
     # ------------------------------------------------------------ what symbolic data cannot do
 

@@ -1,0 +1,173 @@
+"""Index values of one generic thread block: affine in block numbers, sizes and loop symbols, one constant per thread.
+
+value := form | cases (guarded forms, from min, max and conditional expressions) | condition
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TypeAlias, assert_never
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.solve import Constraint, Formula, Linear, conjunction, disjunction, negation
+
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+
+class UnliftableError(Exception):
+    """The kernel or spec is outside of what the lift can follow; the message says where."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Form:
+    """`base[thread] + sum of coefficient * symbol`; terms sorted by symbol."""
+
+    base: Ints
+    terms: tuple[tuple[str, int], ...] = ()
+
+    def at(self, thread: int) -> Linear:
+        return Linear(self.terms, int(self.base[thread]))
+
+    @property
+    def linear(self) -> Linear | None:
+        """The form when it is the same for all threads."""
+        return Linear(self.terms, int(self.base[0])) if (self.base == self.base[0]).all() else None
+
+    def plus(self, other: Form, factor: int = 1) -> Form:
+        total = Linear(self.terms, 0).plus(Linear(other.terms, 0), factor)
+        return Form(self.base + factor * other.base, total.terms)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known:
+    """Decided for every thread."""
+
+    flags: Flags
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Test:
+    """`form <= 0` or `form == 0`."""
+
+    form: Form
+    is_equation: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Both:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Either:
+    parts: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Negated:
+    part: Condition
+
+
+Condition: TypeAlias = Known | Test | Both | Either | Negated
+Cases: TypeAlias = tuple[tuple[Condition, Form], ...]
+"""Exactly one condition holds."""
+
+
+def formula_at(condition: Condition, thread: int) -> Formula:
+    """The condition for one thread."""
+    match condition:
+        case Known(flags):
+            return conjunction(()) if flags[thread] else disjunction(())
+        case Test(form, is_equation):
+            return Constraint(form.at(thread), "==" if is_equation else "<=")
+        case Both(parts):
+            return conjunction(formula_at(p, thread) for p in parts)
+        case Either(parts):
+            return disjunction(formula_at(p, thread) for p in parts)
+        case Negated(part):
+            return negation(formula_at(part, thread))
+        case _:
+            assert_never(condition)
+
+
+def is_uniform(condition: Condition) -> bool:
+    """Whether the condition is textually the same for all threads."""
+    match condition:
+        case Known(flags):
+            return bool((flags == flags[0]).all())
+        case Test(form):
+            return form.linear is not None
+        case Both(parts) | Either(parts):
+            return all(is_uniform(p) for p in parts)
+        case Negated(part):
+            return is_uniform(part)
+        case _:
+            assert_never(condition)
+
+
+def test(form: Form, is_equation: bool = False) -> Condition:
+    """`form <= 0` or `form == 0`, decided when no symbol is left."""
+    if form.terms:
+        return Test(form, is_equation)
+    return Known(form.base == 0 if is_equation else form.base <= 0)
+
+
+def both(parts: Iterable[Condition]) -> Condition:
+    return _joined(parts, Both, lambda a, b: a & b, absorbing=False)
+
+
+def either(parts: Iterable[Condition]) -> Condition:
+    return _joined(parts, Either, lambda a, b: a | b, absorbing=True)
+
+
+def _joined(
+    parts: Iterable[Condition], kind: type[Both] | type[Either], join: Callable[[Flags, Flags], Flags], absorbing: bool
+) -> Condition:
+    known: Flags | None = None
+    rest: list[Condition] = []
+    for part in parts:
+        if isinstance(part, Known):
+            known = part.flags if known is None else join(known, part.flags)
+        else:
+            rest.append(part)
+    if known is not None and ((known == absorbing).all() or not rest):
+        return Known(known)
+    if known is not None and (known == absorbing).any():
+        rest.insert(0, Known(known))
+    return rest[0] if len(rest) == 1 else kind(tuple(rest))
+
+
+def negated(condition: Condition) -> Condition:
+    return Known(~condition.flags) if isinstance(condition, Known) else Negated(condition)
+
+
+def compare(op: str, a: Form | Cases, b: Form | Cases) -> Condition:
+    """`a op b`."""
+    if isinstance(a, tuple):
+        return either(both([c, compare(op, f, b)]) for c, f in a)
+    if isinstance(b, tuple):
+        return either(both([c, compare(op, a, f)]) for c, f in b)
+    one = Form(np.ones_like(a.base))
+    match op:
+        case "<=":
+            return test(a.plus(b, -1))
+        case "<":
+            return test(a.plus(b, -1).plus(one))
+        case ">=":
+            return test(b.plus(a, -1))
+        case ">":
+            return test(b.plus(a, -1).plus(one))
+        case "==":
+            return test(a.plus(b, -1), is_equation=True)
+        case _:
+            assert op == "!="
+            return negated(test(a.plus(b, -1), is_equation=True))
+
+
+def each(value: Form | Cases, change: Callable[[Form], Form]) -> Form | Cases:
+    """`change` applied in every case."""
+    return change(value) if isinstance(value, Form) else tuple((c, change(f)) for c, f in value)

@@ -1,0 +1,126 @@
+"""What conditions on block numbers and sizes imply, first by looking, then by linear integer arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from warploom.solve import (
+    FALSE,
+    TRUE,
+    All,
+    Answer,
+    Constraint,
+    Formula,
+    Linear,
+    Sat,
+    SmtSession,
+    Some,
+    Unsat,
+    conjunction,
+    negation,
+)
+from warploom.terms import Term, apply, iterate_post
+
+_DEEPEST_SPLIT = 80
+
+
+class Conditions:
+    """Implications under facts about the symbols; the answers are remembered."""
+
+    def __init__(self, facts: Iterable[Constraint], natural: Iterable[str]) -> None:
+        """`natural`: symbols that are never negative where they matter."""
+        self.facts = tuple(dict.fromkeys(facts))
+        self._natural = frozenset(natural)
+        self._session = SmtSession(self.facts)
+        self._implied: dict[tuple[Formula, Formula], bool] = {}
+        self.unknown = ""
+        """Why some query had no answer; empty if all had one."""
+
+    def check(self, formula: Formula) -> Answer:
+        """Whether `formula` can hold together with the facts."""
+        return Unsat() if formula == FALSE else self._session.check(formula)
+
+    def is_impossible(self, formula: Formula) -> bool:
+        """Whether `formula` cannot hold; False also when z3 gives up, which is noted in `unknown`."""
+        answer = self.check(formula)
+        if not isinstance(answer, Sat | Unsat):
+            self.unknown = f"z3 gave up: {answer.reason}"
+        return isinstance(answer, Unsat)
+
+    def implies(self, guard: Formula, goal: Formula) -> bool:
+        """Whether `goal` holds wherever `guard` does."""
+        key = (guard, goal)
+        found = self._implied.get(key)
+        if found is None:
+            found = self._implied[key] = self.is_seen(guard, goal) or self.is_impossible(conjunction([guard, negation(goal)]))
+        return found
+
+    def is_seen(self, guard: Formula, goal: Formula) -> bool:
+        """Whether one constraint of guard or facts gives each part of `goal`, without a solver."""
+        if goal == TRUE or guard == FALSE:
+            return True
+        match goal:
+            case All(parts):
+                return all(self.is_seen(guard, p) for p in parts)
+            case Some(parts):
+                return any(self.is_seen(guard, p) for p in parts)
+            case Constraint(linear, "<="):
+                return self._is_seen(guard, linear)
+            case _:
+                return False
+
+    def _is_seen(self, guard: Formula, goal: Linear) -> bool:
+        if self._is_negative(goal):
+            return True
+        given = guard.parts if isinstance(guard, All) else (guard,)
+        for known in (*given, *self.facts):
+            if not isinstance(known, Constraint) or known.op != "<=":
+                continue
+            for name, coefficient in known.linear.terms:
+                wanted = goal.coefficient(name)
+                if wanted and wanted % coefficient == 0 and wanted // coefficient > 0:
+                    if self._is_negative(goal.plus(known.linear, -(wanted // coefficient))):
+                        return True
+                    break
+        return False
+
+    def _is_negative(self, linear: Linear) -> bool:
+        """`linear <= 0` because no term can be positive."""
+        return linear.constant <= 0 and all(c < 0 and n in self._natural for n, c in linear.terms)
+
+
+def resolved(term: Term, guard: Formula, conditions: Conditions, split: dict[Formula, bool]) -> tuple[Term, Formula | None]:
+    """`term` with the selects that `guard` (and the decisions in `split`) decide taken; and a condition that is still open."""
+    done: dict[Term, Term] = {}
+    still_open: Formula | None = None
+    for t in iterate_post(term):
+        if t.op == "select":
+            condition: Formula = t.args[0].data[1][0]
+            then, other = done[t.args[1]], done[t.args[2]]
+            taken = split.get(condition)
+            if then is other or taken is True or (taken is None and conditions.implies(guard, condition)):
+                done[t] = then
+            elif taken is False or (taken is None and conditions.implies(guard, negation(condition))):
+                done[t] = other
+            else:
+                still_open = still_open or condition
+                done[t] = apply("select", t.args[0], then, other)
+        elif not t.args:
+            done[t] = t
+        else:
+            done[t] = t.rebuilt([done[a] for a in t.args])
+    return done[term], still_open
+
+
+def split_cases(
+    guard: Formula, condition: Formula, conditions: Conditions, split: dict[Formula, bool]
+) -> list[tuple[Formula, dict[Formula, bool]]]:
+    """The cases of an open condition that can occur under `guard`."""
+    if len(split) >= _DEEPEST_SPLIT:
+        return []
+    cases: list[tuple[Formula, dict[Formula, bool]]] = []
+    for value in (True, False):
+        narrowed = conjunction([guard, condition if value else negation(condition)])
+        if not conditions.is_impossible(narrowed):
+            cases.append((narrowed, {**split, condition: value}))
+    return cases

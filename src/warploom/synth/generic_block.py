@@ -1,0 +1,480 @@
+"""One generic thread block for all sizes: block numbers and sizes are symbols, thread numbers concrete, data are terms.
+
+The same machine runs a spec (one thread, loops over sizes taken at a symbolic iteration). Conditions on symbols guard what
+follows; values that depend on them are `select` terms. Whatever it cannot follow raises UnliftableError.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import prod
+from typing import assert_never
+
+import numpy as np
+
+from warploom.core import NOWHERE, DType, Span, scalar_of
+from warploom.ir import (
+    Accumulate,
+    Accumulated,
+    Accumulator,
+    Arith,
+    Cast,
+    Component,
+    Declare,
+    For,
+    FromIndex,
+    If,
+    IndexExpr,
+    Kernel,
+    MakeVector,
+    Read,
+    SetIndex,
+    SetValue,
+    Shuffle,
+    Stmt,
+    Store,
+    Sync,
+    ValueConst,
+    ValueExpr,
+    ValueSelect,
+    ValueVar,
+)
+from warploom.solve import Formula, Linear, conjunction, disjunction, negation
+from warploom.synth.accesses import Accesses
+from warploom.synth.affine import Condition, Form, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.generic_index import GenericIndex, Path
+from warploom.synth.lanes import Findings
+from warploom.terms import Term, apply, atom, component, constant, convert, pack
+
+Values = list[Term | None]
+Place = tuple[Linear, ...]
+"""Index of an array element, one form per dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One store of a kernel's thread to an output."""
+
+    array: str
+    thread: int
+    place: Place
+    value: Term
+    guard: Formula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Something that must hold whenever `guard` does: `faulty` may not."""
+
+    guard: Formula
+    faulty: Formula
+    text: str
+    span: Span
+
+
+@dataclass(slots=True)
+class Cell:
+    """What a spec stores to an output element in one iteration of its loops over sizes."""
+
+    value: Term
+    stored: Formula
+    """When it is stored at all, loop ranges included."""
+    iteration: tuple[str, ...]
+    """Loop symbols in scope."""
+
+
+@dataclass(slots=True)
+class _Cells:
+    """A register, accumulator or shared array: per thread, or one row for all."""
+
+    rows: list[list[Term | None]]
+    shape: tuple[int, ...]
+    dtype: DType
+    accesses: Accesses | None = None
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything a run of the generic block found."""
+
+    events: list[Event] = field(default_factory=list[Event])
+    demands: list[Demand] = field(default_factory=list[Demand])
+    cells: dict[str, dict[Place, Cell]] = field(default_factory=dict[str, dict[Place, Cell]])
+    initial_reads: list[tuple[str, Place, tuple[str, ...]]] = field(default_factory=list[tuple[str, Place, tuple[str, ...]]])
+
+
+def select(condition: Formula, then: Term, other: Term) -> Term:
+    """`then` where `condition` holds, else `other`."""
+    if condition == conjunction(()) or then is other:
+        return then
+    if condition == disjunction(()):
+        return other
+    return apply("select", atom("condition", (condition,)), then, other)
+
+
+class GenericBlock:
+    """Runs a kernel's body once, for a generic block."""
+
+    def __init__(self, kernel: Kernel, indices: GenericIndex, *, is_spec: bool) -> None:
+        self.kernel = kernel
+        self.indices = indices
+        self.is_spec = is_spec
+        self.threads = kernel.threads
+        self.trace = Trace()
+        self.params = {p.name: p for p in kernel.params}
+        self.shapes = {p.name: tuple(indices.size_form(e) for e in p.shape) for p in kernel.params}
+        self.private: dict[str, _Cells] = {}
+        self.shared: dict[str, _Cells] = {}
+        self.accumulators: dict[str, Accumulator] = {}
+        self.variables: dict[str, tuple[Values, DType]] = {}
+        self.findings = Findings()
+        self.iteration: tuple[str, ...] = ()
+        self.finished: set[str] = set()
+        self.span = NOWHERE
+
+    def run(self) -> Trace:
+        """Everything the block does."""
+        self._body(self.kernel.body, Path(np.ones(self.threads, dtype=bool)))
+        if self.findings.found:
+            first = next(iter(self.findings.found.values()))
+            raise UnliftableError(f"a possible race: {first.message}")
+        return self.trace
+
+    # ------------------------------------------------------------ statements
+
+    def _body(self, body: tuple[Stmt, ...], path: Path) -> None:
+        for statement in body:
+            self.span = statement.span
+            self._statement(statement, path)
+
+    def _statement(self, statement: Stmt, path: Path) -> None:
+        match statement:
+            case Declare(name, space, dtype, shape):
+                if space == "shared":
+                    if name not in self.shared:
+                        accesses = Accesses(name, shape, space, self.findings)
+                        self.shared[name] = _Cells([[None] * prod(shape)], shape, dtype, accesses)
+                else:
+                    self.private[name] = _Cells([[None] * prod(shape) for _ in range(self.threads)], shape, dtype)
+            case SetIndex(name, expr):
+                self.indices.assign(name, self.indices.evaluate(expr, path), path)
+            case SetValue(name, dtype, value):
+                self._set_value(name, dtype, value, path)
+            case Store(array, index, value):
+                self._store(array, index, value, path)
+            case Accumulator(name, dtype, shape):
+                rows: list[list[Term | None]] = [[constant(statement.init)] * prod(shape) for _ in range(self.threads)]
+                self.private[name] = _Cells(rows, shape, dtype)
+                self.accumulators[name] = statement
+            case Accumulate():
+                self._accumulate(statement, path)
+            case For():
+                self._loop(statement, path)
+            case If(cond, then, other):
+                condition = self.indices.condition(cond, path)
+                inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
+                if inside.lanes:
+                    self._body(then, inside)
+                if outside.lanes:
+                    self._body(other, outside)
+            case Sync():
+                if len(path.lanes) < self.threads or not all(is_uniform(c) for c in path.conditions):
+                    raise UnliftableError(f"{self.span}: a barrier under a condition")
+                for cells in self.shared.values():
+                    if cells.accesses is not None:
+                        cells.accesses.barrier()
+            case _:
+                assert_never(statement)
+
+    def _loop(self, loop: For, path: Path) -> None:
+        start, stop = self.indices.form(loop.start, path), self.indices.form(loop.stop, path)
+        first, last = start.linear, stop.linear
+        if first is None or last is None:
+            raise UnliftableError(f"{loop.span}: a loop bound that differs between threads")
+        if not first.terms and not last.terms:
+            for i in range(first.constant, last.constant, loop.step):
+                self.indices.assign(loop.var, Form(np.full(self.threads, i, dtype=np.int64)), path)
+                self._body(loop.body, path)
+            return
+        if not self.is_spec or loop.step != 1:
+            raise UnliftableError(f"{loop.span}: a loop over a size" + (" with a step" if self.is_spec else " in the kernel"))
+        symbol, inside = self.indices.iteration(loop.var, start, stop, path)
+        before = set(self.trace.cells)
+        outer, self.iteration = self.iteration, (*self.iteration, symbol)
+        self._body(loop.body, inside)
+        self.iteration = outer
+        if not outer:
+            self.finished |= set(self.trace.cells) - before
+
+    def _set_value(self, name: str, dtype: DType, value: ValueExpr, path: Path) -> None:
+        new = self._converted(value, dtype, path)
+        old: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
+        merged = list(old)
+        for lane in path.lanes:
+            merged[lane] = self._merged(path, lane, _given(new[lane]), old[lane], name)
+        self.variables[name] = (merged, dtype)
+
+    def _merged(self, path: Path, lane: int, new: Term, old: Term | None, name: str) -> Term:
+        if not path.conditions:
+            return new
+        return select(path.at(lane), new, old if old is not None else atom("undefined", (name, lane)))
+
+    def _store(self, array: str, index: tuple[IndexExpr, ...], value: ValueExpr, path: Path) -> None:
+        if array in self.private or array in self.shared:
+            cells = self.private.get(array) or self.shared[array]
+            values = self._converted(value, cells.dtype, path)
+            places = self._own_places(array, index, cells.shape, path)
+            for lane in path.lanes:
+                row = cells.rows[lane if array in self.private else 0]
+                row[places[lane]] = self._merged(path, lane, _given(values[lane]), row[places[lane]], array)
+                if cells.accesses is not None:
+                    cells.accesses.write(places[lane], lane, 0, self.span)
+            return
+        dtype = self.params[array].dtype
+        values = self._converted(value, dtype, path)
+        places = self._global_places(array, index, path)
+        for lane in path.lanes:
+            guard = path.at(lane)
+            if guard == disjunction(()):
+                continue
+            term = _given(values[lane])
+            if self.is_spec:
+                self._demand_cell(array, places[lane], term, guard)
+            else:
+                self.trace.events.append(Event(array, lane, places[lane], term, guard, self.span))
+
+    def _demand_cell(self, array: str, place: Place, term: Term, guard: Formula) -> None:
+        if array in self.finished:
+            raise UnliftableError(f"{self.span}: the spec stores to {array} in two loops over sizes")
+        cells = self.trace.cells.setdefault(array, {})
+        old = cells.get(place)
+        if old is None:
+            cells[place] = Cell(select(guard, term, self._initial(array, place)), guard, self.iteration)
+        elif old.iteration != self.iteration:
+            raise UnliftableError(f"{self.span}: the spec stores to {array} inside and outside of a loop over a size")
+        else:
+            old.value = select(guard, term, old.value)
+            old.stored = disjunction([old.stored, guard])
+
+    def _initial(self, array: str, place: Place) -> Term:
+        param = self.params[array]
+        return atom(array, place, param.dtype.lanes) if param.is_input else constant(0)
+
+    def _accumulate(self, statement: Accumulate, path: Path) -> None:
+        path = path.narrowed(self.indices.condition(statement.guard, path))
+        if not path.lanes:
+            return
+        cells = self.private[statement.accumulator]
+        op = self.accumulators[statement.accumulator].op
+        values = self._converted(statement.value, cells.dtype, path)
+        places = self._own_places(statement.accumulator, statement.index, cells.shape, path)
+        for lane in path.lanes:
+            row, place = cells.rows[lane], places[lane]
+            old = _given(row[place])
+            row[place] = self._merged(path, lane, apply(op, old, _given(values[lane])), old, statement.accumulator)
+
+    # ------------------------------------------------------------ places
+
+    def _own_places(self, array: str, index: tuple[IndexExpr, ...], shape: tuple[int, ...], path: Path) -> list[int]:
+        flat = np.zeros(self.threads, dtype=np.int64)
+        inside = np.ones(self.threads, dtype=bool)
+        for expr, extent in zip(index, shape, strict=True):
+            form = self.indices.form(expr, path)
+            if form.terms:
+                raise UnliftableError(f"{self.span}: an index of {array} that depends on a block number or a size")
+            inside &= (form.base >= 0) & (form.base < extent)
+            flat = flat * extent + form.base
+        if (path.flags & ~inside).any():
+            raise UnliftableError(f"{self.span}: an index outside of {array}")
+        return np.where(inside, flat, 0).tolist()
+
+    def _global_places(self, array: str, index: tuple[IndexExpr, ...], path: Path) -> list[Place]:
+        """Element per thread; that it lies inside the array is demanded."""
+        forms = [self.indices.form(e, path) for e in index]
+        shape = self.shapes[array]
+        places: list[Place] = []
+        for lane in range(self.threads):
+            place = tuple(f.at(lane) for f in forms)
+            places.append(place)
+            if path.flags[lane]:
+                outside: list[Formula] = []
+                for position, extent in zip(place, shape, strict=True):
+                    outside.append(self.indices.at_most(position, Linear((), -1)))
+                    outside.append(self.indices.at_most(extent, position))
+                if disjunction(outside) == disjunction(()):
+                    continue
+                text = f"{array}[{', '.join(map(str, place))}] inside the array in thread {lane}"
+                self.trace.demands.append(Demand(path.at(lane), disjunction(outside), text, self.span))
+        return places
+
+    # ------------------------------------------------------------ values
+
+    def _converted(self, value: ValueExpr, dtype: DType, path: Path) -> Values:
+        source = self._type_of(value)
+        values = self._value(value, path)
+        if source == dtype or dtype.lanes > 1:
+            return values
+        return [None if v is None else convert(v, source, dtype) for v in values]
+
+    def _value(self, expr: ValueExpr, path: Path) -> Values:
+        match expr:
+            case ValueConst(value):
+                number = constant(value)
+                return self._each(path, lambda _: number)
+            case Read(array, index):
+                return self._read(array, index, path)
+            case ValueVar(name):
+                values: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
+                return self._each(path, lambda lane: self._or_undefined(values[lane], name, lane))
+            case Arith(op, operands):
+                return self._arith(op, [self._value(o, path) for o in operands], path)
+            case ValueSelect(cond, then, other):
+                return self._select(self.indices.condition(cond, path), then, other, path)
+            case Shuffle():
+                return self._shuffle(expr, path)
+            case Cast(dtype, value):
+                return self._converted(value, dtype, path)
+            case FromIndex(index):
+                form = self.indices.form(index, path)
+                if form.terms:
+                    raise UnliftableError(f"{self.span}: a block number or size used as data")
+                return self._each(path, lambda lane: constant(int(form.base[lane])))
+            case MakeVector(_, items):
+                parts = [self._value(i, path) for i in items]
+                return self._each(path, lambda lane: pack(*(_given(p[lane]) for p in parts)))
+            case Component(value, position):
+                vectors = self._value(value, path)
+                return self._each(path, lambda lane: component(_given(vectors[lane]), position))
+            case Accumulated(name, index):
+                return self._accumulated(name, index, path)
+            case _:
+                assert_never(expr)
+
+    def _each(self, path: Path, value: Callable[[int], Term]) -> Values:
+        result: Values = [None] * self.threads
+        for lane in path.lanes:
+            result[lane] = value(lane)
+        return result
+
+    def _or_undefined(self, value: Term | None, name: str, lane: int) -> Term:
+        return atom("undefined", (name, lane)) if value is None else value
+
+    def _select(self, condition: Condition, then: ValueExpr, other: ValueExpr, path: Path) -> Values:
+        inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
+        none: Values = [None] * self.threads
+        first = self._value(then, inside) if inside.lanes else none
+        second = self._value(other, outside) if outside.lanes else none
+
+        def chosen(lane: int) -> Term:
+            a, b = first[lane], second[lane]
+            if a is None or b is None:
+                return _given(b if a is None else a)
+            return select(formula_at(condition, lane), a, b)
+
+        return self._each(path, chosen)
+
+    def _read(self, array: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
+        if array in self.private or array in self.shared:
+            cells = self.private.get(array) or self.shared[array]
+            own = self._own_places(array, index, cells.shape, path)
+
+            def held(lane: int) -> Term:
+                if cells.accesses is not None:
+                    cells.accesses.read(own[lane], lane, 0, self.span)
+                return self._or_undefined(cells.rows[lane if array in self.private else 0][own[lane]], array, lane)
+
+            return self._each(path, held)
+        param = self.params[array]
+        places = self._global_places(array, index, path)
+        if not param.is_output:
+            return self._each(path, lambda lane: atom(array, places[lane], param.dtype.lanes))
+        if not self.is_spec:
+            raise UnliftableError(f"{self.span}: the kernel reads its output {array}")
+        if array in self.finished:
+            raise UnliftableError(f"{self.span}: the spec reads {array} after the loop that stores to it")
+        cell = self.trace.cells.get(array, {}).get(places[0])
+        if cell is not None and cell.iteration == self.iteration:
+            return [cell.value]
+        self.trace.initial_reads.append((array, places[0], self.iteration))
+        return [self._initial(array, places[0])]
+
+    def _arith(self, op: str, operands: list[Values], path: Path) -> Values:
+        def folded(lane: int) -> Term:
+            first = _given(operands[0][lane])
+            if len(operands) == 1:
+                return apply(op, first) if op in ("neg", "~") else first
+            for operand in operands[1:]:
+                first = apply(op, first, _given(operand[lane]))
+            return first
+
+        return self._each(path, folded)
+
+    def _shuffle(self, expr: Shuffle, path: Path) -> Values:
+        sent = self._value(expr.value, path)
+        operand = self.indices.form(expr.operand, path)
+        if operand.terms:
+            raise UnliftableError(f"{expr.span}: a shuffle lane that depends on a block number or a size")
+        warp, width = self.kernel.warp_size, expr.width
+        divergent = not all(is_uniform(c) for c in path.conditions)
+
+        def received(thread: int) -> Term:
+            lane, number = thread % warp % width, int(operand.base[thread])
+            match expr.kind:
+                case "idx":
+                    source = number % width
+                case "up":
+                    source = lane - number
+                case "down":
+                    source = lane + number
+                case "xor":
+                    source = lane ^ number
+            other = thread - lane + (source if 0 <= source < width else lane)
+            value = sent[other] if other < self.threads else None
+            if value is None:
+                raise UnliftableError(f"{expr.span}: thread {thread} reads from an inactive lane")
+            if divergent:
+                text = f"the lane that thread {thread} reads from is active"
+                self.trace.demands.append(Demand(path.at(thread), negation(path.at(other)), text, expr.span))
+            return value
+
+        return self._each(path, received)
+
+    def _accumulated(self, name: str, index: tuple[IndexExpr, ...], path: Path) -> Values:
+        cells = self.private[name]
+        places = self._own_places(name, index, cells.shape, path)
+        saved = self.variables.get("$state")
+        self.variables["$state"] = (self._each(path, lambda lane: _given(cells.rows[lane][places[lane]])), cells.dtype)
+        result = self._value(self.accumulators[name].finalize, path)
+        if saved is not None:
+            self.variables["$state"] = saved
+        return result
+
+    def _type_of(self, expr: ValueExpr) -> DType:
+        match expr:
+            case ValueConst(_, dtype) | Cast(dtype) | FromIndex(_, dtype) | MakeVector(dtype):
+                return dtype
+            case Read(array):
+                cells = self.private.get(array) or self.shared.get(array)
+                return cells.dtype if cells is not None else self.params[array].dtype
+            case ValueVar(name):
+                return self.variables[name][1]
+            case Arith(_, operands):
+                return self._type_of(operands[0])
+            case ValueSelect(_, then, _):
+                return self._type_of(then)
+            case Shuffle(_, value):
+                return self._type_of(value)
+            case Component(value):
+                return scalar_of(self._type_of(value))
+            case Accumulated(name):
+                finalize = self.accumulators[name].finalize
+                return finalize.dtype if isinstance(finalize, Cast) else self.accumulators[name].dtype
+            case _:
+                assert_never(expr)
+
+
+def _given(value: Term | None) -> Term:
+    assert value is not None, "an active thread has a value"
+    return value

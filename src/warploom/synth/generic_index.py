@@ -1,0 +1,324 @@
+"""Index expressions of a generic block, and the conditions under which its threads run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias, assert_never
+
+import numpy as np
+
+from warploom.ir import (
+    Builtin,
+    Compare,
+    HoleArg,
+    HoleUse,
+    IndexBinary,
+    IndexConst,
+    IndexExpr,
+    IndexSelect,
+    IndexVar,
+    Kernel,
+    Logical,
+    SizeVar,
+)
+from warploom.solve import Constraint, Formula, Linear, conjunction, variable
+from warploom.synth.affine import (
+    Both,
+    Cases,
+    Condition,
+    Flags,
+    Form,
+    Known,
+    UnliftableError,
+    both,
+    compare,
+    either,
+    formula_at,
+    negated,
+)
+
+IndexValue: TypeAlias = Form | Cases | Condition
+
+
+class Path:
+    """The threads that run, and what must hold of the symbols for them to."""
+
+    def __init__(self, flags: Flags, conditions: tuple[Condition, ...] = ()) -> None:
+        self.flags = flags
+        self.conditions = conditions
+        self._formulas: dict[int, Formula] = {}
+
+    @cached_property
+    def lanes(self) -> list[int]:
+        return np.flatnonzero(self.flags).tolist()
+
+    def narrowed(self, condition: Condition) -> Path:
+        """The path where `condition` holds too; its decided parts remove threads."""
+        if isinstance(condition, Known):
+            return Path(self.flags & condition.flags, self.conditions)
+        if isinstance(condition, Both) and isinstance(decided := condition.parts[0], Known):
+            return Path(self.flags & decided.flags, (*self.conditions, condition))
+        return Path(self.flags, (*self.conditions, condition))
+
+    def at(self, lane: int) -> Formula:
+        """The conditions for one thread."""
+        found = self._formulas.get(lane)
+        if found is None:
+            found = self._formulas[lane] = conjunction(formula_at(c, lane) for c in self.conditions)
+        return found
+
+
+@dataclass(slots=True)
+class GenericIndex:
+    """Values of index expressions for all threads of a generic block."""
+
+    kernel: Kernel
+    symbols_of_grid: tuple[Linear, Linear, Linear]
+    """Block numbers: a symbol each, or the constant 0."""
+    facts: list[Constraint] = field(default_factory=list[Constraint])
+    """What is known of the symbols: quotients of sizes."""
+    _variables: dict[str, tuple[IndexValue, tuple[Condition, ...]]] = field(
+        default_factory=dict[str, tuple[IndexValue, tuple[Condition, ...]]]
+    )
+    _threads: dict[int, Form] = field(default_factory=dict[int, Form])
+    _quotients: dict[tuple[Linear, int], Linear] = field(default_factory=dict[tuple[Linear, int], Linear])
+    _loops: int = 0
+
+    def __post_init__(self) -> None:
+        numbers = np.arange(self.kernel.threads, dtype=np.int64)
+        x, y, _ = self.kernel.block
+        for axis, values in enumerate((numbers % x, numbers // x % y, numbers // (x * y))):
+            self._threads[axis] = Form(values)
+
+    # ------------------------------------------------------------ variables
+
+    def assign(self, name: str, value: IndexValue, path: Path) -> None:
+        """Set a variable; under conditions it holds only there."""
+        self._variables[name] = (value, path.conditions)
+
+    def iteration(self, name: str, start: Form, stop: Form, path: Path) -> tuple[str, Path]:
+        """A fresh symbol for a loop over a size, and the path on which it is in range."""
+        symbol = f"{name}@{self._loops}"
+        self._loops += 1
+        here = self._constant_form(0).plus(Form(np.zeros(self.kernel.threads, dtype=np.int64), ((symbol, 1),)))
+        self._variables[name] = (here, path.conditions)
+        return symbol, path.narrowed(compare(">=", here, start)).narrowed(compare("<", here, stop))
+
+    # ------------------------------------------------------------ expressions
+
+    def size_form(self, expr: IndexExpr) -> Linear:
+        """An extent over sizes."""
+        form = self.form(expr, Path(np.ones(self.kernel.threads, dtype=bool))).linear
+        assert form is not None, "extents are the same for all threads"
+        return form
+
+    def form(self, expr: IndexExpr, path: Path) -> Form:
+        value = self.evaluate(expr, path)
+        if isinstance(value, Form):
+            return value
+        if isinstance(value, tuple):
+            raise UnliftableError("an index that is a minimum, maximum or choice depending on a block number or a size")
+        if isinstance(value, Known):
+            return Form(value.flags.astype(np.int64))
+        raise UnliftableError("a condition on a block number or a size used as a number")
+
+    def condition(self, expr: IndexExpr, path: Path) -> Condition:
+        value = self.evaluate(expr, path)
+        match value:
+            case Form():
+                return negated(compare("==", value, self._constant_form(0)))
+            case tuple():
+                return either(both([c, negated(compare("==", f, self._constant_form(0)))]) for c, f in value)
+            case _:
+                return value
+
+    def at_most(self, a: Linear, b: Linear) -> Formula:
+        """`a <= b`."""
+        return conjunction([Constraint(a.plus(b, -1))])
+
+    def evaluate(self, expr: IndexExpr, path: Path) -> IndexValue:
+        """The value of `expr` for the threads of `path`; others may hold anything."""
+        match expr:
+            case IndexConst(value):
+                return Known(np.full(self.kernel.threads, value)) if isinstance(value, bool) else self._constant_form(value)
+            case IndexVar(name):
+                return self._variable(name, path)
+            case Builtin(name, axis):
+                return self._builtin(name, axis, path)
+            case SizeVar(name):
+                return self._spread(variable(name))
+            case IndexBinary(op, lhs, rhs):
+                return self._binary(op, self._numbers(lhs, path), self._numbers(rhs, path), path)
+            case Compare(op, lhs, rhs):
+                return compare(op, self._numbers(lhs, path), self._numbers(rhs, path))
+            case Logical("not", operands):
+                return negated(self.condition(operands[0], path))
+            case Logical(op, operands):
+                return self._logical(op, operands, path)
+            case IndexSelect(cond, then, other):
+                return self._choice(self.condition(cond, path), then, other, path)
+            case HoleUse() | HoleArg():
+                raise UnliftableError("a hole that is still open")
+            case _:
+                assert_never(expr)
+
+    def _builtin(self, name: str, axis: int, path: Path) -> IndexValue:
+        match name:
+            case "thread_id":
+                return self._threads[axis]
+            case "block_id":
+                return self._spread(self.symbols_of_grid[axis])
+            case "block_dim":
+                return self._constant_form(self.kernel.block[axis])
+            case _:
+                return self.evaluate(self.kernel.grid[axis], path)
+
+    def _constant_form(self, value: int) -> Form:
+        return Form(np.full(self.kernel.threads, value, dtype=np.int64))
+
+    def _spread(self, linear: Linear) -> Form:
+        return Form(np.full(self.kernel.threads, linear.constant, dtype=np.int64), linear.terms)
+
+    def _variable(self, name: str, path: Path) -> IndexValue:
+        value, conditions = self._variables[name]
+        if not _is_prefix(conditions, path.conditions):
+            raise UnliftableError(f"index variable {name} is used outside of the condition it was set under")
+        return value
+
+    def _numbers(self, expr: IndexExpr, path: Path) -> Form | Cases:
+        value = self.evaluate(expr, path)
+        if isinstance(value, Form | tuple):
+            return value
+        if isinstance(value, Known):
+            return Form(value.flags.astype(np.int64))
+        return ((value, self._constant_form(1)), (negated(value), self._constant_form(0)))
+
+    def _logical(self, op: str, operands: tuple[IndexExpr, ...], path: Path) -> Condition:
+        """Operands after a decided one are evaluated only where they matter, as Python does."""
+        parts: list[Condition] = []
+        for operand in operands:
+            if not path.lanes:
+                break
+            part = self.condition(operand, path)
+            parts.append(part)
+            if isinstance(part, Known):
+                path = path.narrowed(part if op == "and" else negated(part))
+        return both(parts) if op == "and" else either(parts)
+
+    def _choice(self, condition: Condition, then: IndexExpr, other: IndexExpr, path: Path) -> IndexValue:
+        inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
+        if not inside.lanes:
+            return self._numbers(other, outside)
+        if not outside.lanes:
+            return self._numbers(then, inside)
+        a, b = self._numbers(then, inside), self._numbers(other, outside)
+        return self._joined([(condition, a), (negated(condition), b)])
+
+    def _joined(self, choices: list[tuple[Condition, Form | Cases]]) -> Form | Cases:
+        """Guarded values as one form where the guards are decided and the symbols agree, else as cases."""
+        flat: list[tuple[Condition, Form]] = []
+        for guard, value in choices:
+            flat += [(guard, value)] if isinstance(value, Form) else [(both([guard, c]), f) for c, f in value]
+        if all(isinstance(g, Known) for g, _ in flat) and len({f.terms for _, f in flat}) == 1:
+            base = flat[-1][1].base
+            for guard, form in flat[:-1]:
+                assert isinstance(guard, Known)
+                base = np.where(guard.flags, form.base, base)
+            return Form(base, flat[0][1].terms)
+        return tuple(flat)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def _binary(self, op: str, a: Form | Cases, b: Form | Cases, path: Path) -> Form | Cases:
+        if isinstance(a, tuple):
+            return self._joined([(c, self._binary(op, f, b, path)) for c, f in a])
+        if isinstance(b, tuple):
+            return self._joined([(c, self._binary(op, a, f, path)) for c, f in b])
+        match op:
+            case "+":
+                return a.plus(b)
+            case "-":
+                return a.plus(b, -1)
+            case "*":
+                return self._product(a, b)
+            case "min":
+                return self._joined([(compare("<=", a, b), a), (compare(">", a, b), b)])
+            case "max":
+                return self._joined([(compare(">=", a, b), a), (compare("<", a, b), b)])
+            case "//" | "%":
+                return self._divided(op, a, b, path)
+            case "<<" if not b.terms and (b.base == b.base[0]).all() and 0 <= b.base[0] < 62:
+                return self._product(a, self._constant_form(1 << int(b.base[0])))
+            case ">>" if not b.terms and (b.base == b.base[0]).all() and 0 <= b.base[0] < 62:
+                return self._divided("//", a, self._constant_form(1 << int(b.base[0])), path)
+            case "&" if a.terms and not b.terms and _is_mask(b):
+                return self._divided("%", a, self._constant_form(int(b.base[0]) + 1), path)
+            case _:
+                if a.terms or b.terms:
+                    raise UnliftableError(f"`{op}` of a block number or a size")
+                return Form(_bitwise(op, a, b))
+
+    def _product(self, a: Form, b: Form) -> Form:
+        if b.terms:
+            a, b = b, a
+        if not a.terms:
+            return Form(a.base * b.base)
+        if b.terms or not (b.base == b.base[0]).all():
+            raise UnliftableError("a product of block numbers and sizes, or of one with a thread's number")
+        factor = int(b.base[0])
+        return Form(a.base * factor, tuple((s, c * factor) for s, c in a.terms) if factor else ())
+
+    def _divided(self, op: str, a: Form, b: Form, path: Path) -> Form:
+        if b.terms:
+            raise UnliftableError(f"`{op}` by a block number or a size")
+        if (path.flags & (b.base == 0)).any():
+            raise UnliftableError(f"`{op}` by zero")
+        divisor = np.where(b.base == 0, 1, b.base)
+        if not a.terms:
+            return Form(a.base // divisor if op == "//" else a.base % divisor)
+        if not (divisor == divisor[0]).all():
+            raise UnliftableError(f"`{op}` of a block number or a size by a number that differs between threads")
+        d = int(divisor[0])
+        if all(c % d == 0 for _, c in a.terms):
+            if op == "%":
+                return Form(a.base % d)
+            return Form(a.base // d, tuple((s, c // d) for s, c in a.terms))
+        linear = a.linear
+        if linear is None or d < 0:
+            raise UnliftableError(f"`{op} {d}` of {a.at(0)}, which is not a multiple of it plus a thread's number")
+        quotient = self._spread(self._quotient(linear, d))
+        return quotient if op == "//" else a.plus(self._product(quotient, self._constant_form(d)), -1)
+
+    def _quotient(self, linear: Linear, d: int) -> Linear:
+        """A symbol for `linear // d`, d > 0, with what defines it."""
+        found = self._quotients.get((linear, d))
+        if found is None:
+            found = self._quotients[linear, d] = variable(f"({linear})//{d}")
+            self.facts.append(Constraint(found.scaled(d).plus(linear, -1)))
+            self.facts.append(Constraint(linear.plus(found, -d).shifted(1 - d)))
+        return found
+
+
+def _is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:
+    return len(first) <= len(second) and all(a is b for a, b in zip(first, second, strict=False))
+
+
+def _is_mask(form: Form) -> bool:
+    value = int(form.base[0])
+    return bool((form.base == value).all()) and value >= 0 and value & (value + 1) == 0
+
+
+def _bitwise(op: str, a: Form, b: Form) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    match op:
+        case "&":
+            return a.base & b.base
+        case "|":
+            return a.base | b.base
+        case "^":
+            return a.base ^ b.base
+        case "<<":
+            return a.base << b.base
+        case _:
+            assert op == ">>"
+            return a.base >> b.base

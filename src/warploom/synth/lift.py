@@ -1,0 +1,339 @@
+"""The lift: a completed kernel with run-time sizes meets its spec for every size, not only the one it was completed at.
+
+Proved, with block numbers and sizes symbolic and thread numbers concrete: every access lies inside its array, every element that
+the spec stores is stored by exactly one thread of the grid, no other element is, and the values are equal. What is outside of the
+supported form is `unchecked` with the reason; a fault is `refuted` only when the kernel also fails at a concrete witness size.
+Source: Swizzle Inventor, section 2, Listing 3 (the kernel around the bounded part), which is not proved there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any, Literal
+
+from warploom.core import Diagnostic
+from warploom.ir import Kernel, Param
+from warploom.sketch import Sketch, parse_spec
+from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjunction, negation, substitute, variable
+from warploom.synth.affine import UnliftableError
+from warploom.synth.conditions import Conditions, resolved, split_cases
+from warploom.synth.coverage import Residues, match, quotient
+from warploom.synth.generic_block import Demand, Event, GenericBlock, Trace
+from warploom.synth.generic_index import GenericIndex
+from warploom.synth.prove import Proof, prove
+from warploom.synth.specs import array_shapes
+from warploom.terms import (
+    Algebra,
+    FormTooLargeError,
+    Normaliser,
+    Term,
+    algebra_for,
+    atom,
+    component,
+    constant,
+    element_text,
+    iterate_post,
+)
+
+_ZERO = Linear((), 0)
+_LARGEST_WITNESS = 20_000
+"""Array elements of a size at which a fault is confirmed by running the kernel symbolically."""
+
+
+@dataclass(frozen=True, slots=True)
+class LiftResult:
+    """What is known about a kernel at all sizes."""
+
+    verdict: Literal["proved", "refuted", "unchecked"]
+    domain: str
+    """With `proved`: over which sizes and elements."""
+    reason: str = ""
+    """With `refuted` the fault, with `unchecked` why nothing is known."""
+    witness: tuple[tuple[str, int], ...] = ()
+    """With `refuted`: sizes at which the kernel fails."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+
+class _FaultError(Exception):
+    """Something that the kernel does wrong, when `formula` can hold."""
+
+    def __init__(self, text: str, formula: Formula) -> None:
+        super().__init__(text)
+        self.text = text
+        self.formula = formula
+
+
+def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
+    """Proof that `kernel`, the completed sketch, computes the spec for all sizes >= 0 whose indices stay below 2^31."""
+    spec = sketch.spec
+    if spec is None:
+        return LiftResult("unchecked", "", "the sketch has no spec")
+    attempt = _Lift(sketch, kernel, spec)
+    if not kernel.sizes:
+        proof = attempt.prove_at({})
+        reason = proof.reason or "no run-time size: the bounded proof is the whole proof"
+        return LiftResult(proof.verdict, proof.domain, reason, (), proof.diagnostics)
+    try:
+        domains = attempt.run()
+    except (UnliftableError, FormTooLargeError) as error:
+        return attempt.refuted_nearby() or LiftResult("unchecked", "", str(error))
+    except _FaultError as fault:
+        return attempt.confirmed(fault)
+    if attempt.unknown:
+        return attempt.refuted_nearby() or LiftResult("unchecked", "", attempt.unknown)
+    sizes = ", ".join(f"{s} >= 0" for s in kernel.sizes)
+    return LiftResult("proved", f"{', '.join(domains)}; every {sizes} with indices below 2^31")
+
+
+class _Lift:
+    """One kernel and its spec."""
+
+    def __init__(self, sketch: Sketch, kernel: Kernel, spec: Callable[..., Any]) -> None:
+        self.sketch = sketch
+        self.kernel = kernel
+        self.spec = spec
+        self.unknown = ""
+        self._facts: list[Constraint] = []
+        self._conditions: Conditions | None = None
+
+    def algebra(self, param: Param) -> Algebra:
+        operators = {o.name: o.identity for o in self.kernel.operators}
+        return algebra_for(param.dtype, self.sketch.algebra, operators)
+
+    # ------------------------------------------------------------ the proof
+
+    def run(self) -> list[str]:
+        """Domains of the proof, one per kind of output. Raises UnliftableError or _FaultError."""
+        indices, blocks = self._grid()
+        launched = list(indices.facts)
+        trace = GenericBlock(self.kernel, indices, is_spec=False).run()
+        source = parse_spec(self.spec, self.kernel)
+        spec_indices = GenericIndex(source, (_ZERO, _ZERO, _ZERO))
+        wanted = GenericBlock(source, spec_indices, is_spec=True).run()
+        _check_initial_reads(wanted)
+        self._facts = [*launched, *indices.facts, *spec_indices.facts]
+        self._facts += [Constraint(variable(s).scaled(-1)) for s in self.kernel.sizes]
+        natural = [*self.kernel.sizes, *blocks]
+        natural += [s for cells in wanted.cells.values() for c in cells.values() for s in c.iteration]
+        natural += [quotient(p.name, d) for p in self.kernel.params for d in range(len(p.shape))]
+        conditions = self._conditions = Conditions(self._facts, natural)
+        in_grid = conjunction(part for name, extent in blocks.items() for part in _in_range(extent, name))
+        self._check_demands(wanted.demands, conjunction(()), conditions, "the spec accesses ")
+        self._check_demands(trace.demands, in_grid, conditions, "")
+        domains: dict[str, None] = {}
+        for param in self.kernel.params:
+            if param.is_output:
+                events = [
+                    Event(e.array, e.thread, e.place, e.value, conjunction([in_grid, e.guard]), e.span)
+                    for e in trace.events
+                    if e.array == param.name
+                ]
+                residues = match(param.name, events, wanted.cells.get(param.name, {}), list(blocks))
+                self._check_free_blocks(events, blocks, conditions)
+                used = self._check_array(param, residues, conditions)
+                domains[self.algebra(param).domain_of(used)] = None
+        self.unknown = conditions.unknown
+        return list(domains)
+
+    def _grid(self) -> tuple[GenericIndex, dict[str, Linear]]:
+        """Indices of the generic block, and the extent of the grid per block symbol."""
+        indices = GenericIndex(self.kernel, (_ZERO, _ZERO, _ZERO))
+        symbols: list[Linear] = []
+        blocks: dict[str, Linear] = {}
+        for axis, extent in zip("xyz", self.kernel.grid, strict=True):
+            form = indices.size_form(extent)
+            name = f"block.{axis}"
+            if form == Linear((), 1):
+                symbols.append(_ZERO)
+            else:
+                symbols.append(variable(name))
+                blocks[name] = form
+        indices.symbols_of_grid = (symbols[0], symbols[1], symbols[2])
+        return indices, blocks
+
+    def _check_demands(self, demands: list[Demand], common: Formula, conditions: Conditions, who: str) -> None:
+        open_demands: list[tuple[Demand, Formula]] = []
+        for demand in demands:
+            guard = conjunction([common, demand.guard])
+            if not conditions.is_seen(guard, negation(demand.faulty)):
+                open_demands.append((demand, conjunction([guard, demand.faulty])))
+        if open_demands and not conditions.is_impossible(disjunction(f for _, f in open_demands)):
+            for demand, formula in open_demands:
+                if not conditions.is_impossible(formula):
+                    raise _FaultError(f"{who}{demand.text}: not always", formula)
+
+    def _check_free_blocks(self, events: list[Event], blocks: Mapping[str, Linear], conditions: Conditions) -> None:
+        """Blocks that differ in a number no store depends on would all store the same elements."""
+        for event in events:
+            used = {name for form in event.place for name, _ in form.terms}
+            for name, extent in blocks.items():
+                several = conjunction([event.guard, Constraint(extent.scaled(-1).shifted(2))])
+                if name not in used and not conditions.is_impossible(several):
+                    raise _FaultError(f"{element_text(event.array, event.place)} is stored by several blocks", several)
+
+    def _check_array(self, param: Param, residues: dict[tuple[int, ...], Residues], conditions: Conditions) -> set[str]:
+        """Coverage, uniqueness and values of one output; the operators met."""
+        faults: list[tuple[str, Formula]] = []
+        for residue, found in residues.items():
+            place = ", ".join(f"{quotient('', d).removeprefix('.')}:{r}" for d, r in enumerate(residue))
+            faults += [(text, f) for text, f in _coverage_faults(param.name, place, found, conditions)]
+        if faults and not conditions.is_impossible(disjunction(f for _, f in faults)):
+            for text, formula in faults:
+                if not conditions.is_impossible(formula):
+                    raise _FaultError(text, formula)
+        return _Values(param, self.algebra(param), conditions).check(residues)
+
+    # ------------------------------------------------------------ refutation
+
+    def prove_at(self, sizes: Mapping[str, int]) -> Proof:
+        output = next(p for p in self.kernel.params if p.is_output)
+        return prove(self.kernel, self.spec, sizes, self.algebra(output))
+
+    def confirmed(self, fault: _FaultError) -> LiftResult:
+        """The fault at a size where the kernel is seen to fail; `unchecked` when none was found."""
+        assert self._conditions is not None
+        for bound in (0, 1, 2, 8, 64, 1024, 1 << 20):
+            small = [Constraint(variable(s).shifted(-bound)) for s in self.kernel.sizes]
+            answer = self._conditions.check(conjunction([fault.formula, *small]))
+            if isinstance(answer, Sat):
+                sizes = {s: answer.model.get(s, 0) for s in self.kernel.sizes}
+                return self._refuted_at(sizes) or LiftResult(
+                    "unchecked", "", f"{fault.text}, yet no fault was seen at {_sizes_text(sizes)}"
+                )
+        return self.refuted_nearby() or LiftResult("unchecked", "", fault.text)
+
+    def refuted_nearby(self) -> LiftResult | None:
+        """A refutation at the smallest sizes or around the one of the bounded proof, if the kernel fails there."""
+        at = {s: self.sketch.complete_at.get(s, 1) for s in self.kernel.sizes}
+        for sizes in (
+            dict.fromkeys(at, 0),
+            dict.fromkeys(at, 1),
+            {s: v - 1 for s, v in at.items()},
+            {s: v + 1 for s, v in at.items()},
+        ):
+            if result := self._refuted_at(sizes):
+                return result
+        return None
+
+    def _refuted_at(self, sizes: Mapping[str, int]) -> LiftResult | None:
+        if min(sizes.values()) < 0 or sum(prod(s) for s in array_shapes(self.kernel, sizes)) > _LARGEST_WITNESS:
+            return None
+        proof = self.prove_at(sizes)
+        if proof.verdict != "refuted":
+            return None
+        reason = f"at {_sizes_text(sizes)}: {proof.reason}"
+        return LiftResult("refuted", proof.domain, reason, tuple(sizes.items()), proof.diagnostics)
+
+
+def _in_range(extent: Linear, name: str) -> Iterator[Constraint]:
+    yield Constraint(variable(name).scaled(-1))
+    yield Constraint(variable(name).plus(extent, -1).shifted(1))
+
+
+def _sizes_text(sizes: Mapping[str, int]) -> str:
+    return ", ".join(f"{s} = {v}" for s, v in sizes.items())
+
+
+def _check_initial_reads(trace: Trace) -> None:
+    """What a spec reads of its outputs before storing must be its own iteration's to store, or nobody's."""
+    for array, place, iteration in trace.initial_reads:
+        cells = trace.cells.get(array, {})
+        cell = cells.get(place)
+        if cells and (cell is None or cell.iteration != iteration):
+            raise UnliftableError(f"the spec reads {element_text(array, place)}, which another iteration may store")
+
+
+def _coverage_faults(array: str, place: str, found: Residues, conditions: Conditions) -> Iterator[tuple[str, Formula]]:
+    """Formulas that hold when an element of this residue is stored wrongly often; those seen to be impossible left out."""
+    element = f"an element of {array} (residue {place})"
+    for k, first in enumerate(found.cells):
+        for second in found.cells[:k]:
+            if not conditions.is_impossible(conjunction([first.present, second.present])):
+                raise UnliftableError(f"{element} is stored by two iterations of the spec")
+    for cell in found.cells:
+        missing = conjunction([cell.present, negation(disjunction(e.present for e in found.events))])
+        if not any(conditions.is_seen(cell.present, e.present) for e in found.events):
+            yield f"{element} is not stored", missing
+    for k, event in enumerate(found.events):
+        for other in found.events[:k]:
+            yield f"{element} is stored twice", conjunction([event.present, other.present])
+
+
+class _Values:
+    """Compares the values that kernel and spec store to one output."""
+
+    def __init__(self, param: Param, algebra: Algebra, conditions: Conditions) -> None:
+        self.param = param
+        self.conditions = conditions
+        self.normaliser = Normaliser(algebra)
+        self.used: set[str] = set()
+        self._renamed: dict[tuple[tuple[str, Linear], ...], dict[Term, Term]] = {}
+
+    def check(self, residues: dict[tuple[int, ...], Residues]) -> set[str]:
+        """Raises _FaultError for a difference."""
+        for found in residues.values():
+            for event in found.events:
+                got = self._rename(event.source.value, event.values)
+                covered: list[Formula] = []
+                for cell in found.cells:
+                    want = self._rename(cell.source.value, cell.values)
+                    self._compare(got, want, conjunction([event.present, cell.present]), {}, event.source)
+                    covered.append(cell.present)
+                if not any(self.conditions.is_seen(event.present, c) for c in covered):
+                    rest = conjunction([event.present, negation(disjunction(covered))])
+                    if not self.conditions.is_impossible(rest):
+                        self._compare(got, self._initial(event.source, event.values), rest, {}, event.source)
+        return self.used
+
+    def _initial(self, event: Event, values: Mapping[str, Linear]) -> Term:
+        if not self.param.is_input:
+            return constant(0)
+        return atom(self.param.name, tuple(f.substituted(values) for f in event.place), self.param.dtype.lanes)
+
+    def _compare(self, got: Term, want: Term, guard: Formula, split: dict[Formula, bool], event: Event) -> None:
+        a, first = resolved(got, guard, self.conditions, split)
+        b, second = resolved(want, guard, self.conditions, split)
+        if self._are_equal(a, b):
+            return
+        still_open = first or second
+        if still_open is not None:
+            cases = split_cases(guard, still_open, self.conditions, split)
+            if cases:
+                for narrowed, decided in cases:
+                    self._compare(got, want, narrowed, decided, event)
+                return
+        if not self.conditions.is_impossible(guard):
+            shown = element_text(self.param.name, event.place)
+            raise _FaultError(f"{shown}: expected {self.normaliser.canonical(b)}, got {self.normaliser.canonical(a)}", guard)
+
+    def _are_equal(self, a: Term, b: Term) -> bool:
+        self.used |= {t.op for t in iterate_post(a)} - {"atom", "constant", "component", "pack", "select"}
+        lanes = self.param.dtype.lanes
+        pairs = [(component(a, k), component(b, k)) for k in range(lanes)] if lanes > 1 and a is not b else [(a, b)]
+        return all(p is q or self.normaliser.canonical(p) is self.normaliser.canonical(q) for p, q in pairs)
+
+    def _rename(self, term: Term, values: Mapping[str, Linear]) -> Term:
+        """`term` with the symbols of its elements and conditions replaced."""
+        done = self._renamed.setdefault(tuple(values.items()), {})
+        for t in iterate_post(term):
+            if t in done:
+                continue
+            if t.op == "atom":
+                array, index, lanes = t.data
+                done[t] = atom(array, tuple(_replaced(i, values) for i in index), lanes)
+            elif t.args:
+                done[t] = t.rebuilt([done[a] for a in t.args])
+            else:
+                done[t] = t
+        return done[term]
+
+
+def _replaced(part: Any, values: Mapping[str, Linear]) -> Any:
+    if isinstance(part, Linear):
+        return part.substituted(values)
+    if isinstance(part, int | str):
+        return part
+    formula: Formula = part
+    return substitute(formula, values)

@@ -1,6 +1,6 @@
 """Holes and their identity, device functions."""
 
-from tests.sketch.helpers import body, read, text
+from tests.sketch.helpers import body, problems, read, text
 
 import warploom as wl
 from warploom import f32, i32
@@ -37,6 +37,27 @@ def test_every_hole_with_its_options():
     assert (d.kind, d.n, d.arg_names) == ("choose", 2, ("lane", "k + 1"))
     assert (e.grammar, e.modulus, e.constants) == ("modular", 32, None)
     assert (f.grammar, f.constants) == ("full", (2,))
+
+
+def test_no_restriction_by_a_name_for_none():
+    anything = None
+
+    def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        lane = wl.lane_id()
+        y[lane] = x[wl.xform(lane, 32, 0, coefficients=anything, constants=None, name="a")]
+
+    [hole] = read(kernel).kernel.holes
+    assert (hole.coefficients, hole.constants) == (None, None)
+
+
+def test_a_restriction_known_only_at_run_time():
+    def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        lane = wl.lane_id()
+        y[lane] = x[wl.xform(lane, 32, 0, coefficients=lane)]
+
+    [problem] = problems(kernel)
+    assert problem.code == "ARGUMENTS"
+    assert "integer constants" in problem.message
 
 
 def test_holes_are_named_after_their_place():

@@ -8,7 +8,7 @@ from typing import cast
 
 from warploom.ir import Compare, Hole, HoleUse, IndexConst, IndexExpr, ValueSelect
 from warploom.sketch import words
-from warploom.sketch.operands import Data, Index, Operand, describe
+from warploom.sketch.operands import Data, Index, Operand, Static, describe
 from warploom.sketch.parser.arguments import Arguments
 from warploom.sketch.parser.calls import handles
 from warploom.sketch.parser.expressions import evaluate, index, static_int, static_value, without_statements
@@ -55,8 +55,10 @@ def _given_name(state: State, args: Arguments) -> str | None:
 
 
 def _integers(state: State, args: Arguments, name: str) -> tuple[int, ...] | None:
+    """What keyword `name` lists; None if it was not given or is None."""
     node = args.optional(name)
-    if node is None:
+    operand = evaluate(state, node) if node is not None else Static(None)
+    if node is None or (isinstance(operand, Static) and operand.value is None):
         return None
     value = static_value(state, node)
     items = cast("tuple[object, ...] | list[object] | range", value) if isinstance(value, tuple | list | range) else (value,)

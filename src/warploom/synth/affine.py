@@ -73,8 +73,29 @@ class Negated:
 
 
 Condition: TypeAlias = Known | Test | Both | Either | Negated
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Extreme:
+    """The least or the greatest of some forms."""
+
+    forms: tuple[Form, ...]
+    is_max: bool
+
+    def cases(self) -> Cases:
+        """The forms, each under the condition that it is the extreme one, the first of equal ones."""
+        op, before = (">=", ">") if self.is_max else ("<=", "<")
+        chosen: list[tuple[Condition, Form]] = []
+        for k, form in enumerate(self.forms):
+            wins = [compare(before, form, f) for f in self.forms[:k]] + [compare(op, form, f) for f in self.forms[k + 1 :]]
+            chosen.append((both(wins), form))
+        return tuple(chosen)
+
+
 Cases: TypeAlias = tuple[tuple[Condition, Form], ...]
 """Exactly one condition holds."""
+Number: TypeAlias = Form | Extreme | Cases
+_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def formula_at(condition: Condition, thread: int) -> Formula:
@@ -145,12 +166,17 @@ def negated(condition: Condition) -> Condition:
     return Known(~condition.flags) if isinstance(condition, Known) else Negated(condition)
 
 
-def compare(op: str, a: Form | Cases, b: Form | Cases) -> Condition:
+def compare(op: str, a: Number, b: Number) -> Condition:
     """`a op b`."""
+    if isinstance(a, Extreme) and op in ("==", "!="):
+        a = a.cases()
+    if isinstance(a, Extreme):
+        parts = [compare(op, f, b) for f in a.forms]
+        return both(parts) if a.is_max == (op in ("<", "<=")) else either(parts)
     if isinstance(a, tuple):
         return either(both([c, compare(op, f, b)]) for c, f in a)
-    if isinstance(b, tuple):
-        return either(both([c, compare(op, a, f)]) for c, f in b)
+    if not isinstance(b, Form):
+        return compare(_MIRRORED[op], b, a)
     one = Form(np.ones_like(a.base))
     match op:
         case "<=":
@@ -166,8 +192,3 @@ def compare(op: str, a: Form | Cases, b: Form | Cases) -> Condition:
         case _:
             assert op == "!="
             return negated(test(a.plus(b, -1), is_equation=True))
-
-
-def each(value: Form | Cases, change: Callable[[Form], Form]) -> Form | Cases:
-    """`change` applied in every case."""
-    return change(value) if isinstance(value, Form) else tuple((c, change(f)) for c, f in value)

@@ -25,11 +25,12 @@ from warploom.ir import (
 from warploom.solve import Constraint, Formula, Linear, conjunction, variable
 from warploom.synth.affine import (
     Both,
-    Cases,
     Condition,
+    Extreme,
     Flags,
     Form,
     Known,
+    Number,
     UnliftableError,
     both,
     compare,
@@ -38,7 +39,7 @@ from warploom.synth.affine import (
     negated,
 )
 
-IndexValue: TypeAlias = Form | Cases | Condition
+IndexValue: TypeAlias = Number | Condition
 
 
 class Path:
@@ -78,6 +79,8 @@ class GenericIndex:
     """Block numbers: a symbol each, or the constant 0."""
     facts: list[Constraint] = field(default_factory=list[Constraint])
     """What is known of the symbols: quotients of sizes."""
+    natural: list[str] = field(default_factory=list[str])
+    """Loop symbols that start at 0 or later."""
     _variables: dict[str, tuple[IndexValue, tuple[Condition, ...]]] = field(
         default_factory=dict[str, tuple[IndexValue, tuple[Condition, ...]]]
     )
@@ -103,6 +106,8 @@ class GenericIndex:
         self._loops += 1
         here = self._constant_form(0).plus(Form(np.zeros(self.kernel.threads, dtype=np.int64), ((symbol, 1),)))
         self._variables[name] = (here, path.conditions)
+        if (start.base >= 0).all() and all(c > 0 and n in (*self.kernel.sizes, *self.natural) for n, c in start.terms):
+            self.natural.append(symbol)
         return symbol, path.narrowed(compare(">=", here, start)).narrowed(compare("<", here, stop))
 
     # ------------------------------------------------------------ expressions
@@ -117,7 +122,7 @@ class GenericIndex:
         value = self.evaluate(expr, path)
         if isinstance(value, Form):
             return value
-        if isinstance(value, tuple):
+        if isinstance(value, tuple | Extreme):
             raise UnliftableError("an index that is a minimum, maximum or choice depending on a block number or a size")
         if isinstance(value, Known):
             return Form(value.flags.astype(np.int64))
@@ -128,8 +133,9 @@ class GenericIndex:
         match value:
             case Form():
                 return negated(compare("==", value, self._constant_form(0)))
-            case tuple():
-                return either(both([c, negated(compare("==", f, self._constant_form(0)))]) for c, f in value)
+            case tuple() | Extreme():
+                cases = value.cases() if isinstance(value, Extreme) else value
+                return either(both([c, negated(compare("==", f, self._constant_form(0)))]) for c, f in cases)
             case _:
                 return value
 
@@ -186,9 +192,9 @@ class GenericIndex:
             raise UnliftableError(f"index variable {name} is used outside of the condition it was set under")
         return value
 
-    def _numbers(self, expr: IndexExpr, path: Path) -> Form | Cases:
+    def _numbers(self, expr: IndexExpr, path: Path) -> Number:
         value = self.evaluate(expr, path)
-        if isinstance(value, Form | tuple):
+        if isinstance(value, Form | Extreme | tuple):
             return value
         if isinstance(value, Known):
             return Form(value.flags.astype(np.int64))
@@ -215,11 +221,12 @@ class GenericIndex:
         a, b = self._numbers(then, inside), self._numbers(other, outside)
         return self._joined([(condition, a), (negated(condition), b)])
 
-    def _joined(self, choices: list[tuple[Condition, Form | Cases]]) -> Form | Cases:
+    def _joined(self, choices: list[tuple[Condition, Number]]) -> Number:
         """Guarded values as one form where the guards are decided and the symbols agree, else as cases."""
         flat: list[tuple[Condition, Form]] = []
         for guard, value in choices:
-            flat += [(guard, value)] if isinstance(value, Form) else [(both([guard, c]), f) for c, f in value]
+            cases = value.cases() if isinstance(value, Extreme) else value
+            flat += [(guard, cases)] if isinstance(cases, Form) else [(both([guard, c]), f) for c, f in cases]
         if all(isinstance(g, Known) for g, _ in flat) and len({f.terms for _, f in flat}) == 1:
             base = flat[-1][1].base
             for guard, form in flat[:-1]:
@@ -230,11 +237,19 @@ class GenericIndex:
 
     # ------------------------------------------------------------ arithmetic
 
-    def _binary(self, op: str, a: Form | Cases, b: Form | Cases, path: Path) -> Form | Cases:
-        if isinstance(a, tuple):
-            return self._joined([(c, self._binary(op, f, b, path)) for c, f in a])
-        if isinstance(b, tuple):
-            return self._joined([(c, self._binary(op, a, f, path)) for c, f in b])
+    def _binary(self, op: str, a: Number, b: Number, path: Path) -> Number:
+        if op in ("min", "max"):
+            return self._extreme(op == "max", a, b)
+        if isinstance(a, Extreme) and isinstance(b, Form) and op in ("+", "-"):
+            return Extreme(tuple(f.plus(b, 1 if op == "+" else -1) for f in a.forms), a.is_max)
+        if isinstance(b, Extreme) and isinstance(a, Form) and op in ("+", "-"):
+            return Extreme(tuple(a.plus(f, 1 if op == "+" else -1) for f in b.forms), b.is_max == (op == "+"))
+        if not isinstance(a, Form):
+            cases = a.cases() if isinstance(a, Extreme) else a
+            return self._joined([(c, self._binary(op, f, b, path)) for c, f in cases])
+        if not isinstance(b, Form):
+            cases = b.cases() if isinstance(b, Extreme) else b
+            return self._joined([(c, self._binary(op, a, f, path)) for c, f in cases])
         match op:
             case "+":
                 return a.plus(b)
@@ -242,10 +257,6 @@ class GenericIndex:
                 return a.plus(b, -1)
             case "*":
                 return self._product(a, b)
-            case "min":
-                return self._joined([(compare("<=", a, b), a), (compare(">", a, b), b)])
-            case "max":
-                return self._joined([(compare(">=", a, b), a), (compare("<", a, b), b)])
             case "//" | "%":
                 return self._divided(op, a, b, path)
             case "<<" if not b.terms and (b.base == b.base[0]).all() and 0 <= b.base[0] < 62:
@@ -258,6 +269,19 @@ class GenericIndex:
                 if a.terms or b.terms:
                     raise UnliftableError(f"`{op}` of a block number or a size")
                 return Form(_bitwise(op, a, b))
+
+    def _extreme(self, is_max: bool, a: Number, b: Number) -> Number:
+        forms: list[Form] = []
+        for value in (a, b):
+            if isinstance(value, Form):
+                forms.append(value)
+            elif isinstance(value, Extreme) and value.is_max == is_max:
+                forms += value.forms
+            else:
+                op = ">=" if is_max else "<="
+                first = compare(op, a, b)
+                return self._joined([(first, a), (negated(first), b)])
+        return _tightest(forms, is_max)
 
     def _product(self, a: Form, b: Form) -> Form:
         if b.terms:
@@ -298,6 +322,18 @@ class GenericIndex:
             self.facts.append(Constraint(found.scaled(d).plus(linear, -1)))
             self.facts.append(Constraint(linear.plus(found, -d).shifted(1 - d)))
         return found
+
+
+def _tightest(forms: list[Form], is_max: bool) -> Form | Extreme:
+    """Forms that differ by constants only are one form."""
+    by_symbols: dict[tuple[tuple[str, int], ...], Form] = {}
+    for form in forms:
+        old = by_symbols.get(form.terms)
+        if old is not None:
+            form = Form((np.maximum if is_max else np.minimum)(old.base, form.base), form.terms)
+        by_symbols[form.terms] = form
+    kept = tuple(by_symbols.values())
+    return kept[0] if len(kept) == 1 else Extreme(kept, is_max)
 
 
 def _is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:

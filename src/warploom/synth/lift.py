@@ -115,8 +115,7 @@ class _Lift:
         _check_initial_reads(wanted)
         self._facts = [*launched, *indices.facts, *spec_indices.facts]
         self._facts += [Constraint(variable(s).scaled(-1)) for s in self.kernel.sizes]
-        natural = [*self.kernel.sizes, *blocks]
-        natural += [s for cells in wanted.cells.values() for c in cells.values() for s in c.iteration]
+        natural = [*self.kernel.sizes, *blocks, *spec_indices.natural]
         natural += [quotient(p.name, d) for p in self.kernel.params for d in range(len(p.shape))]
         conditions = self._conditions = Conditions(self._facts, natural)
         in_grid = conjunction(part for name, extent in blocks.items() for part in _in_range(extent, name))

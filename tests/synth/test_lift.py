@@ -1,0 +1,164 @@
+"""The lift to every size: proofs, refutations with witness sizes, honest refusals."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from warploom.solve import Constraint, Sat, SmtSession, Unsat, conjunction, negation, variable
+from warploom.synth.lift import lift
+
+from .kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of
+
+
+def lifted(text: str, spec, *changes: tuple[str, str], at: int = 64):
+    kernel = parse(text, *changes)
+    return lift(sketch_of(kernel, spec, dict.fromkeys(kernel.sizes, at)), kernel)
+
+
+def test_convolution_for_every_n():
+    result = lifted(CONV3, conv3)
+    assert (result.verdict, result.reason) == ("proved", "")
+    assert result.domain == "real sums reordered; every n >= 0 with indices below 2^31"
+
+
+@pytest.mark.parametrize(
+    ("change", "at", "witness", "pattern"),
+    [
+        (("first + lane < n:", "first + lane <= n:"), 64, None, r"inside y"),
+        (("if first + lane < n:", "if first + lane < n + 64:"), 64, None, r"inside y"),
+        (("(n + 63) // 64", "n // 64"), 64, None, r"never written"),
+        (("(n + 63) // 64", "(n + 64) // 64"), 64, "proved", ""),
+        (("(n + 63) // 64", "1"), 64, None, r"never written"),
+        (("n + 2) else", "n + 1) else"), 64, None, r"expected w\[0\]"),
+        (("n + 2) else", "n + 3) else"), 64, None, r"inside x"),
+        (("first + 34", "first + 33"), 64, None, r"expected w"),
+        (("first + lane < n:", "first + lane < n and lane != 7:"), 64, None, r"never written"),
+        (("first + lane < n:\n        y[first + lane]", "first + lane < n:\n        y[0]"), 64, None, r""),
+    ],
+)
+def test_wrong_tails_are_refuted_with_a_size(change: tuple[str, str], at: int, witness: str | None, pattern: str):
+    result = lifted(CONV3, conv3, change, at=at)
+    if witness == "proved":
+        assert result.verdict == "proved", result
+        return
+    assert result.verdict == "refuted", result
+    sizes = dict(result.witness)
+    assert list(sizes) == ["n"] and result.reason.startswith(f"at n = {sizes['n']}: ")
+    assert re.search(pattern, result.reason)
+
+
+def test_faults_that_the_bounded_instance_does_not_show():
+    result = lifted(CONV3, conv3, ("(n + 63) // 64", "n // 64"), at=64)
+    assert result.verdict == "refuted" and dict(result.witness)["n"] % 64 != 0
+    result = lifted(CONV3, conv3, ("(n + 63) // 64", "min((n + 63) // 64, 3)"), at=64)
+    assert result.verdict == "unchecked" or dict(result.witness)["n"] > 192
+
+
+PADDED = """
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def padded(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    i = block_id * 32 + thread_id
+    out = accumulator(f32, op='+', init=0.0, finalize=__state)
+    for k in range(3):
+        out.add(x[i + k - 1] if i + k - 1 >= 0 and i + k - 1 < n else f32(0.0))
+    if i < n:
+        y[i] = out.value()
+"""
+
+
+def padded(x, y, n):
+    for i in range(n):
+        for k in range(3):
+            if i + k >= 1 and i + k - 1 < n:
+                y[i] += x[i + k - 1]
+
+
+def test_boundaries_by_cases():
+    assert lifted(PADDED, padded, at=32).verdict == "proved"
+    wrong = lifted(PADDED, padded, ("i + k - 1 >= 0", "i + k - 1 >= 1"), at=32)
+    assert wrong.verdict == "refuted" and wrong.reason.startswith("at n = 2: y[0]: expected x[0] + x[1], got x[1]")
+
+
+IMAGE = """
+@kernel(block=(8, 4, 1), grid=((w + 7) // 8, (h + 3) // 4, 1), warp_size=32)
+def turn(x: Global[f32, w, h], y: Global[f32, h, w] | out, h: size, w: size):
+    row = block_id("y") * 4 + thread_id("y")
+    col = block_id * 8 + thread_id
+    if row < h and col < w:
+        y[row, col] = x[col, row]
+"""
+
+
+def turn(x, y, h, w):
+    for i in range(h):
+        for j in range(w):
+            y[i, j] = x[j, i]
+
+
+def test_two_dimensions_and_two_sizes():
+    result = lifted(IMAGE, turn, at=8)
+    assert (result.verdict, result.domain) == (
+        "proved", "elements moved unchanged; every h >= 0, w >= 0 with indices below 2^31",
+    )  # fmt: skip
+    assert lifted(IMAGE, turn, ("row < h and", "row < w and"), at=8).verdict == "refuted"
+    assert lifted(IMAGE, turn, ("x[col, row]", "x[row, col]"), at=8).verdict == "refuted"
+
+
+STRUCTS = """
+@kernel(block=(4, 1, 1), grid=(tiles, 1, 1), warp_size=4)
+def sums(x: Global[i32, 8 * tiles], y: Global[i32, 4 * tiles] | out, tiles: size):
+    a: i32 = x[8 * block_id + thread_id]
+    b: i32 = x[8 * block_id + 4 + thread_id]
+    low: i32 = shfl(a, 2 * thread_id, 4) if False else shfl(a, (2 * thread_id) % 4, 4)
+    other: i32 = shfl(b, (2 * thread_id) % 4, 4)
+    one: i32 = shfl(a, (2 * thread_id + 1) % 4, 4)
+    two: i32 = shfl(b, (2 * thread_id + 1) % 4, 4)
+    y[4 * block_id + thread_id] = (low + one) if thread_id < 2 else (other + two)
+"""
+
+
+def sums(x, y, tiles):
+    for t in range(4 * tiles):
+        y[t] = x[2 * t] + x[2 * t + 1]
+
+
+def test_structures_in_tiles():
+    text = STRUCTS.replace("shfl(a, 2 * thread_id, 4) if False else ", "")
+    assert lifted(text, sums, at=1).verdict == "proved"
+    assert lifted(text, sums, ("thread_id < 2 else", "thread_id < 3 else"), at=1).verdict == "refuted"
+
+
+def test_refusals_say_why():
+    def total(x, w, y, n):
+        for i in range(n):
+            y[0] += x[i]
+
+    result = lifted(CONV3, total)
+    assert result.verdict in ("refuted", "unchecked")
+
+    def prefix(x, w, y, n):
+        for i in range(1, n):
+            y[i] = y[i - 1] + x[i]
+
+    result = lifted(CONV3, prefix, at=64)
+    assert result.verdict in ("refuted", "unchecked")
+    text = CONV3.replace("first + lane < n:", "(first + lane) % 3 < n:")
+    result = lifted(text, conv3)
+    assert result.verdict == "unchecked" or result.witness
+
+
+def test_without_sizes_the_bounded_proof_is_the_answer():
+    result = lifted(REVERSE, reverse)
+    assert result.verdict == "proved" and "no run-time size" in result.reason
+
+
+def test_smt_answers():
+    x, y = variable("x"), variable("y")
+    session = SmtSession([Constraint(x.scaled(-1)), Constraint(y.plus(x, -2), "==")])
+    answer = session.check(Constraint(y.scaled(-1).shifted(5)))
+    assert isinstance(answer, Sat) and answer.model["y"] == 2 * answer.model["x"] >= 5
+    assert isinstance(session.check(Constraint(y.shifted(-7), "==")), Unsat)
+    both = conjunction([Constraint(x.shifted(-3)), Constraint(x.scaled(-1).shifted(3))])
+    assert isinstance(session.check(conjunction([both, negation(both)])), Unsat)

@@ -1,0 +1,84 @@
+"""Proof at given sizes: verdicts, domains, counterexamples."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from warploom.core import f32, i32, u32
+from warploom.synth.prove import prove
+from warploom.terms import algebra_for, atom
+
+from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
+
+REAL, INT, XOR = algebra_for(f32), algebra_for(i32), algebra_for(u32)
+
+
+@pytest.mark.parametrize("n", [0, 1, 31, 64, 100])
+def test_convolution(n: int):
+    proof = prove(parse(CONV3), conv3, {"n": n}, REAL)
+    assert (proof.verdict, proof.counterexample, proof.diagnostics) == ("proved", "", ())
+    if n:
+        assert (proof.domain, proof.accumulates, proof.executed) == ("real sums reordered", 1, 3)
+
+
+def test_wrong_lane_gives_the_first_differing_element():
+    proof = prove(parse(CONV3, ("0 if lane >= k else 1", "0 if lane > k else 1")), conv3, {"n": 64}, REAL)
+    assert proof.verdict == "refuted"
+    assert proof.counterexample.startswith("y[0]: expected w[0]*x[0] + w[1]*x[1] + w[2]*x[2], got w[0]*x[32] + ")
+    assert proof.differing > 1
+
+
+def test_same_operations_in_another_order_need_an_algebra():
+    def backwards(x, w, y, n):
+        for i in range(n):
+            for k in (2, 1, 0):
+                y[i] += w[k] * x[i + k]
+
+    kernel = parse(CONV3)
+    assert prove(kernel, backwards, {"n": 64}, REAL).verdict == "proved"
+    assert prove(kernel, backwards, {"n": 64}, algebra_for(f32, "commutative")).verdict == "proved"
+    assert prove(kernel, backwards, {"n": 64}, algebra_for(f32, "syntactic")).verdict == "refuted"
+
+
+def test_moved_elements_and_xor():
+    proof = prove(parse(REVERSE), reverse, {}, INT)
+    assert (proof.verdict, proof.domain) == ("proved", "elements moved unchanged")
+    proof = prove(parse(CARRYLESS), carryless, {}, XOR)
+    assert (proof.verdict, proof.domain) == ("proved", "xor/and ring")
+
+
+def test_faults_of_the_run_refute():
+    proof = prove(parse(REVERSE, ("    sync()\n", "")), reverse, {}, INT)
+    assert proof.verdict == "refuted" and [d.code for d in proof.diagnostics] == ["RACE"]
+
+
+def test_never_written_element():
+    kernel = parse(REVERSE, ("    y[thread_id] =", "    if thread_id < 7:\n        y[thread_id] ="))
+    assert prove(kernel, reverse, {}, INT).counterexample == "y[7]: expected x[0], got an element that is never written"
+
+    def first_seven(x, y):
+        for i in range(7):
+            y[i] = x[7 - i]
+
+    assert prove(kernel, first_seven, {}, INT).verdict == "proved"
+
+
+def test_post_condition_as_terms():
+    wanted = np.array([atom("x", (7 - i,)) for i in range(8)], dtype=object)
+    assert prove(parse(REVERSE), {"y": wanted}, {}, INT).verdict == "proved"
+    wanted[3] = None
+    assert prove(parse(REVERSE), {"y": wanted}, {}, INT).verdict == "proved"
+    wanted[3] = atom("x", (0,))
+    assert prove(parse(REVERSE), {"y": wanted}, {}, INT).counterexample == "y[3]: expected x[0], got x[4]"
+
+
+def test_equal_by_no_law_and_not_told_apart_is_unchecked():
+    text = "@kernel(block=(1, 1, 1), grid=(1, 1, 1), warp_size=1)\ndef k(x: Global[i32, 2], y: Global[i32, 1] | out):\n"
+    kernel = parse(text + "    y[0] = (x[0] ^ x[1]) + i32(2) * (x[0] & x[1])\n")
+
+    def add(x, y):
+        y[0] = x[0] + x[1]
+
+    proof = prove(kernel, add, {}, INT)
+    assert proof.verdict == "unchecked" and proof.reason.startswith("no law of the algebra (int32 wrap, xor/and ring)")

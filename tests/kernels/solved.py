@@ -13,11 +13,10 @@ COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==",
 AXIS = {"row": "0 if a0 >= a1 else 1", "lane": "(a0 + a1) % 32", "weight": "a0"}
 IMAGE = {
     "tile_row": "0 if a0 >= a1 else 1",
-    "tile_col": "0 if a0 >= a1 else 1 if a0 >= a1 - 4 else 2",
-    "lane_row": "(a0 + a1) % 8",
-    "lane_col": "(a0 + a1) % 4",
+    "tile_col": "0 if a0 >= a1 else 1",
+    "lane_row": "(a0 + a1) % 4",
+    "lane_col": "(a0 + a1) % 8",
 }
-STRIP = {"tile_col": "0 if a0 >= a1 else 1", "lane": "(a0 + a1) % 32", "weight": "a0"}
 SIX_ACCUMULATES = {f"c{q}_a{x}_b{y}": "False" for q in range(4) for x in range(2) for y in range(2)} | {
     "c0_a0_b0": "a1 <= a0",
     "c1_a0_b1": "True",
@@ -39,17 +38,13 @@ MULT64_SHARED = SIX_ACCUMULATES | {
 def completions(name: str, units: int = 1) -> dict[str, IndexExpr]:
     """Hand-made completions of the example `name`; `units` per structure for arrays of structures."""
     texts: dict[str, str]
-    match re.sub(r"-?\d+$", "", name.removesuffix("-direct").removesuffix("-units").removesuffix("-strip")):
+    match re.sub(r"-?\d+$", "", name.removesuffix("-direct").removesuffix("-units")):
         case "conv1d":
             texts = AXIS
         case "stencil1d":
             texts = {"row": AXIS["row"], "lane": AXIS["lane"], "use": "True"}
         case "conv2d" | "stencil2d":
-            texts = (
-                IMAGE
-                if not name.endswith("strip")
-                else {h: STRIP[h] for h in STRIP if h != "weight" or name.startswith("conv2d")}
-            )
+            texts = IMAGE
         case "mult32-reg":
             texts = {"a_lane": "a1", "b_lane": "(a0 - a1) % 32", "low": "a1 <= a0", "high": "a1 > a0"}
         case "mult32-shared":

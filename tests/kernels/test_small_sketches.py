@@ -28,6 +28,11 @@ CASES: dict[str, Case] = {
         {},
         lambda a: a["x"].T,
     ),
+    "conv1d": (
+        {"swizzle1": "0 if a0 >= a1 else 1", "swizzle2": "(a0 + a1) % 32", "swizzle3": "a0"},
+        {"n": 300},
+        lambda a: np.correlate(a["x"], a["w"], mode="valid"),
+    ),
     "matvec": (
         {"lane": "(a0 + a1) % 32", "column": "(a1 + a0) % 32"},
         {"n": 3},

@@ -3,7 +3,7 @@
 from warploom.kernels.binary_field import is_irreducible, pentanomial
 from warploom.kernels.example import Example, random_arrays
 from warploom.kernels.field import ffm_reg, ffm_shared
-from warploom.kernels.image import conv2d, conv2d_shared, conv2d_strip, stencil2d, stencil2d_shared, stencil2d_strip
+from warploom.kernels.image import conv2d, conv2d_shared, stencil2d, stencil2d_shared
 from warploom.kernels.line import conv1d, conv1d_shared, stencil1d, stencil1d_shared
 from warploom.kernels.polynomial import (
     mult32_baseline,
@@ -17,8 +17,8 @@ from warploom.kernels.registry import NAMES, examples, find
 from warploom.kernels.structs import store_crc, store_rcr, store_shared, sum_crc, sum_shared
 
 __all__ = [
-    "NAMES", "Example", "conv1d", "conv1d_shared", "conv2d", "conv2d_shared", "conv2d_strip", "examples", "ffm_reg",
+    "NAMES", "Example", "conv1d", "conv1d_shared", "conv2d", "conv2d_shared", "examples", "ffm_reg",
     "ffm_shared", "find", "is_irreducible", "mult32_baseline", "mult32_reg", "mult32_shared", "mult64_baseline",
     "mult64_reg", "mult64_shared", "pentanomial", "random_arrays", "stencil1d", "stencil1d_shared", "stencil2d",
-    "stencil2d_shared", "stencil2d_strip", "store_crc", "store_rcr", "store_shared", "sum_crc", "sum_shared",
+    "stencil2d_shared", "store_crc", "store_rcr", "store_shared", "sum_crc", "sum_shared",
 ]  # fmt: skip

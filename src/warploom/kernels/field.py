@@ -39,7 +39,7 @@ def ffm_reg(degree: int, restricted: bool = True) -> wl.Sketch:
     D, ROWS = degree, degree // 32
     BLOCKS = (ROWS + 1) // 2
     E1, E2, E3 = pentanomial(degree)
-    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
     pairs = wl.size("pairs")
 
     @wl.device(shared_holes=True)

@@ -1,5 +1,8 @@
 """2-D stencil and convolution of K x K: a warp of 8 x 4 lanes keeps a tile with its halo in registers.
 
+A row of 8 floats is one 32-byte sector. Lane (row, col) holds `outputs[0]` input rows below one another from row
+`outputs[0] * row` of the tile, in every eighth column from `col`, and computes the outputs at the same places; what a shuffle
+brings serves every output of its column.
 Source: Swizzle Inventor, section 7.1; one partition and one transformation hole per axis.
 """
 
@@ -9,7 +12,13 @@ Source: Swizzle Inventor, section 7.1; one partition and one transformation hole
 from warploom.core import f32
 from warploom.kernels import language as wl
 
-WARP_ROWS, WARP_COLS = 8, 4
+WARP_SHAPE = (4, 8)
+"""Rows and columns of lanes; their product must be 32."""
+
+
+def default_outputs(k_size: int) -> tuple[int, int]:
+    """Rows and columns of outputs per lane: few, but enough for the halo to cost fewer sectors than the baseline's."""
+    return (4, 4) if k_size < 5 else (4, 2)
 
 
 def stencil2d_spec(k_size: int):
@@ -27,70 +36,45 @@ def stencil2d_spec(k_size: int):
     return spec
 
 
-def stencil2d(k_size: int, warps: int = 4) -> wl.Sketch:
-    """Box mean with holes; a warp computes 8 x 4 outputs, a block `warps` such tiles side by side."""
+def stencil2d(
+    k_size: int, outputs: tuple[int, int] | None = None, warp_shape: tuple[int, int] = WARP_SHAPE, warps: int = 1
+) -> wl.Sketch:
+    """Box mean with holes; the `warps` of a block work on tiles side by side."""
     K, WARPS = k_size, warps
-    TY, TX = 1 + -(-(K - 1) // WARP_ROWS), 1 + -(-(K - 1) // WARP_COLS)
+    (OY, OX), (ROWS, COLS) = outputs or default_outputs(K), warp_shape
+    HEIGHT, WIDTH = ROWS * OY, COLS * OX
+    DOWN, ACROSS = 1 + -(-(K - 1) // HEIGHT), 1 + -(-(K - 1) // COLS)
     h, w = wl.size("h"), wl.size("w")
 
     @wl.sketch(
         spec=stencil2d_spec(K),
         block=32 * WARPS,
-        grid=(wl.ceil_div(w, 4 * WARPS), wl.ceil_div(h, 8)),
-        complete_at={"h": 8, "w": 4 * WARPS},
+        grid=(wl.ceil_div(w, WIDTH * WARPS), wl.ceil_div(h, HEIGHT)),
+        complete_at={"h": HEIGHT, "w": WIDTH * WARPS},
         name=f"stencil2d_{K}",
     )
     def kernel(x: wl.Global[f32, h + K - 1, w + K - 1], y: wl.Global[f32, h, w]):
-        row, col = wl.lane_grid(8, 4)
-        top = 8 * wl.block_id("y")
-        left = 4 * (WARPS * wl.block_id("x") + wl.warp_id())
-        tile = wl.register(f32, TY, TX)
-        needed = (min(top + 8, h) + K - 1, min(left + 4, w) + K - 1)
-        wl.global_to_register(x, tile, offset=(top, left), rounds=(TY, TX), warp_shape=(8, 4), size=needed)
-        out = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K))
-        for ky in range(K):
+        row, col = wl.lane_grid(ROWS, COLS)
+        top = HEIGHT * wl.block_id("y")
+        left = WIDTH * (WARPS * wl.block_id("x") + wl.warp_id())
+        tile = wl.register(f32, DOWN * OY, OX + ACROSS - 1)
+        needed = (min(top + HEIGHT, h) + K - 1, min(left + WIDTH, w) + K - 1)
+        wl.global_to_register(x, tile, offset=(top, left), slice=(OY, 1), warp_shape=(ROWS, COLS), size=needed)
+        out = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K), shape=(OY, OX))
+        for r in range(OY + K - 1):  # rows below the lane's first; OY of them are in one lane
             for kx in range(K):
-                sent = tile[wl.part(TY, row, ky, name="tile_row"), wl.part(TX, col, kx, name="tile_col")]
-                sender = 4 * wl.xform(row, 8, ky, name="lane_row") + wl.xform(col, 4, kx, name="lane_col")
-                out.add(wl.shfl(sent, sender))
-        if top + row < h and left + col < w:
-            y[top + row, left + col] = out.value()
-
-    return kernel
-
-
-def stencil2d_strip(k_size: int, outputs: int = 8) -> wl.Sketch:
-    """Box mean with holes; a warp is one row of 32 lanes and each lane computes `outputs` outputs below one another.
-
-    A shuffled input serves every output of its column: K * (outputs + K - 1) shuffles per lane instead of K * K * outputs.
-    """
-    K, OUT = k_size, outputs
-    COLS = 1 + -(-(K - 1) // 32)
-    h, w = wl.size("h"), wl.size("w")
-
-    @wl.sketch(
-        spec=stencil2d_spec(K),
-        block=128,
-        grid=(wl.ceil_div(w, 32), wl.ceil_div(h, 4 * OUT)),
-        complete_at={"h": 4 * OUT, "w": 32},
-        name=f"stencil2d_{K}_strip",
-    )
-    def kernel(x: wl.Global[f32, h + K - 1, w + K - 1], y: wl.Global[f32, h, w]):
-        lane = wl.lane_id()
-        top = OUT * (4 * wl.block_id("y") + wl.warp_id())
-        left = 32 * wl.block_id("x")
-        tile = wl.register(f32, OUT + K - 1, COLS)
-        needed = (h + K - 1, min(left + 32, w) + K - 1)
-        wl.global_to_register(x, tile, offset=(top, left), rounds=(OUT + K - 1, COLS), warp_shape=(1, 32), size=needed)
-        out = wl.accumulator(f32, op="+", finalize=lambda total: total / (K * K), shape=(OUT,))
-        for r in range(OUT + K - 1):
-            for kx in range(K):
-                got = wl.shfl(tile[r, wl.part(COLS, lane, kx, name="tile_col")], wl.xform(lane, 32, kx, name="lane"))
-                for ky in range(max(0, r - OUT + 1), min(K, r + 1)):
-                    out[r - ky].add(got)
-        for o in range(OUT):
-            if top + o < h and left + lane < w:
-                y[top + o, left + lane] = out[o].value()
+                sender = COLS * wl.xform(row, ROWS, r // OY, name="lane_row") + wl.xform(col, COLS, kx, name="lane_col")
+                for o in range(OX):
+                    sent = tile[
+                        OY * wl.part(DOWN, row, r // OY, name="tile_row") + r % OY, o + wl.part(ACROSS, col, kx, name="tile_col")
+                    ]
+                    got = wl.shfl(sent, sender)
+                    for ky in range(max(0, r - OY + 1), min(K, r + 1)):
+                        out[r - ky, o].add(got)
+        for r in range(OY):
+            for o in range(OX):
+                if top + OY * row + r < h and left + COLS * o + col < w:
+                    y[top + OY * row + r, left + COLS * o + col] = out[r, o].value()
 
     return kernel
 
@@ -137,70 +121,45 @@ def conv2d_spec(k_size: int):
     return spec
 
 
-def conv2d(k_size: int, warps: int = 4) -> wl.Sketch:
-    """Convolution with holes; a warp computes 8 x 4 outputs, a block `warps` such tiles side by side."""
+def conv2d(
+    k_size: int, outputs: tuple[int, int] | None = None, warp_shape: tuple[int, int] = WARP_SHAPE, warps: int = 1
+) -> wl.Sketch:
+    """Convolution with holes; the `warps` of a block work on tiles side by side."""
     K, WARPS = k_size, warps
-    TY, TX = 1 + -(-(K - 1) // WARP_ROWS), 1 + -(-(K - 1) // WARP_COLS)
+    (OY, OX), (ROWS, COLS) = outputs or default_outputs(K), warp_shape
+    HEIGHT, WIDTH = ROWS * OY, COLS * OX
+    DOWN, ACROSS = 1 + -(-(K - 1) // HEIGHT), 1 + -(-(K - 1) // COLS)
     h, w = wl.size("h"), wl.size("w")
 
     @wl.sketch(
         spec=conv2d_spec(K),
         block=32 * WARPS,
-        grid=(wl.ceil_div(w, 4 * WARPS), wl.ceil_div(h, 8)),
-        complete_at={"h": 8, "w": 4 * WARPS},
+        grid=(wl.ceil_div(w, WIDTH * WARPS), wl.ceil_div(h, HEIGHT)),
+        complete_at={"h": HEIGHT, "w": WIDTH * WARPS},
         name=f"conv2d_{K}",
     )
     def kernel(x: wl.Global[f32, h + K - 1, w + K - 1], f: wl.Constant[f32, K, K], y: wl.Global[f32, h, w]):
-        row, col = wl.lane_grid(8, 4)
-        top = 8 * wl.block_id("y")
-        left = 4 * (WARPS * wl.block_id("x") + wl.warp_id())
-        tile = wl.register(f32, TY, TX)
-        needed = (min(top + 8, h) + K - 1, min(left + 4, w) + K - 1)
-        wl.global_to_register(x, tile, offset=(top, left), rounds=(TY, TX), warp_shape=(8, 4), size=needed)
-        out = wl.accumulator(f32, op="+", inner="*")
-        for ky in range(K):
+        row, col = wl.lane_grid(ROWS, COLS)
+        top = HEIGHT * wl.block_id("y")
+        left = WIDTH * (WARPS * wl.block_id("x") + wl.warp_id())
+        tile = wl.register(f32, DOWN * OY, OX + ACROSS - 1)
+        needed = (min(top + HEIGHT, h) + K - 1, min(left + WIDTH, w) + K - 1)
+        wl.global_to_register(x, tile, offset=(top, left), slice=(OY, 1), warp_shape=(ROWS, COLS), size=needed)
+        out = wl.accumulator(f32, op="+", inner="*", shape=(OY, OX))
+        for r in range(OY + K - 1):  # rows below the lane's first; OY of them are in one lane
             for kx in range(K):
-                sent = tile[wl.part(TY, row, ky, name="tile_row"), wl.part(TX, col, kx, name="tile_col")]
-                sender = 4 * wl.xform(row, 8, ky, name="lane_row") + wl.xform(col, 4, kx, name="lane_col")
-                out.add(f[ky, kx], wl.shfl(sent, sender))
-        if top + row < h and left + col < w:
-            y[top + row, left + col] = out.value()
-
-    return kernel
-
-
-def conv2d_strip(k_size: int, outputs: int = 8) -> wl.Sketch:
-    """Convolution with holes; a warp is one row of 32 lanes and each lane computes `outputs` outputs below one another.
-
-    A shuffled input serves every output of its column: K * (outputs + K - 1) shuffles per lane instead of K * K * outputs.
-    """
-    K, OUT = k_size, outputs
-    COLS = 1 + -(-(K - 1) // 32)
-    h, w = wl.size("h"), wl.size("w")
-
-    @wl.sketch(
-        spec=conv2d_spec(K),
-        block=128,
-        grid=(wl.ceil_div(w, 32), wl.ceil_div(h, 4 * OUT)),
-        complete_at={"h": 4 * OUT, "w": 32},
-        name=f"conv2d_{K}_strip",
-    )
-    def kernel(x: wl.Global[f32, h + K - 1, w + K - 1], f: wl.Constant[f32, K, K], y: wl.Global[f32, h, w]):
-        lane = wl.lane_id()
-        top = OUT * (4 * wl.block_id("y") + wl.warp_id())
-        left = 32 * wl.block_id("x")
-        tile = wl.register(f32, OUT + K - 1, COLS)
-        needed = (h + K - 1, min(left + 32, w) + K - 1)
-        wl.global_to_register(x, tile, offset=(top, left), rounds=(OUT + K - 1, COLS), warp_shape=(1, 32), size=needed)
-        out = wl.accumulator(f32, op="+", inner="*", shape=(OUT,))
-        for r in range(OUT + K - 1):
-            for kx in range(K):
-                got = wl.shfl(tile[r, wl.part(COLS, lane, kx, name="tile_col")], wl.xform(lane, 32, kx, name="lane"))
-                for ky in range(max(0, r - OUT + 1), min(K, r + 1)):
-                    out[r - ky].add(f[ky, wl.xform(kx, K, lane, name="weight")], got)
-        for o in range(OUT):
-            if top + o < h and left + lane < w:
-                y[top + o, left + lane] = out[o].value()
+                sender = COLS * wl.xform(row, ROWS, r // OY, name="lane_row") + wl.xform(col, COLS, kx, name="lane_col")
+                for o in range(OX):
+                    sent = tile[
+                        OY * wl.part(DOWN, row, r // OY, name="tile_row") + r % OY, o + wl.part(ACROSS, col, kx, name="tile_col")
+                    ]
+                    got = wl.shfl(sent, sender)
+                    for ky in range(max(0, r - OY + 1), min(K, r + 1)):
+                        out[r - ky, o].add(f[ky, kx], got)
+        for r in range(OY):
+            for o in range(OX):
+                if top + OY * row + r < h and left + COLS * o + col < w:
+                    y[top + OY * row + r, left + COLS * o + col] = out[r, o].value()
 
     return kernel
 

@@ -30,7 +30,7 @@ def mult_spec(coefficients: int):
 
 def mult32_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
     """32 x 32 coefficients from registers by shuffles; `restricted`: lanes are +-lane +-i + c, c in 0, 1, -1."""
-    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
     pairs = wl.size("pairs")
 
     @wl.sketch(
@@ -64,7 +64,7 @@ def mult32_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
 
 def mult32_shared(restricted: bool = True) -> wl.Sketch:
     """32 x 32 coefficients from shared memory, one warp per block; holes restricted as in `mult32_reg`."""
-    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
     pairs = wl.size("pairs")
 
     @wl.sketch(spec=mult_spec(32), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult32_shared")
@@ -118,7 +118,7 @@ def mult32_baseline() -> wl.Sketch:
 
 def mult64_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
     """64 x 64 coefficients from registers by shuffles: four operands per iteration, sixteen guarded accumulates."""
-    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else tuple(range(32))
+    COEFFICIENTS = CONSTANTS = (0, 1, -1) if restricted else None
     pairs = wl.size("pairs")
 
     @wl.sketch(
@@ -172,7 +172,7 @@ def mult64_reg(restricted: bool = True, warps: int = 1) -> wl.Sketch:
 
 def mult64_shared(restricted: bool = True) -> wl.Sketch:
     """64 x 64 coefficients from shared memory, one warp per block: four operands, sixteen guarded accumulates."""
-    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1, 32)) if restricted else (tuple(range(64)), tuple(range(64)))
+    COEFFICIENTS, CONSTANTS = ((0, 1, -1), (0, 1, -1, 32)) if restricted else (None, None)
     pairs = wl.size("pairs")
 
     @wl.sketch(spec=mult_spec(64), block=32, grid=pairs, complete_at={"pairs": 1}, algebra="xor/and", name="mult64_shared")

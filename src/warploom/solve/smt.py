@@ -45,17 +45,20 @@ class Linear:
 
     def substituted(self, values: Mapping[str, Linear]) -> Linear:
         """Variables replaced by linear forms."""
-        result = Linear((), self.constant)
-        kept: dict[str, int] = {}
+        total: dict[str, int] = {}
+        constant = self.constant
         for name, coefficient in self.terms:
-            if name in values:
-                result = result.plus(values[name], coefficient)
-            else:
-                kept[name] = coefficient
-        return result.plus(Linear(_tidy(kept), 0))
+            value = values.get(name)
+            if value is None:
+                total[name] = total.get(name, 0) + coefficient
+                continue
+            constant += coefficient * value.constant
+            for inner, factor in value.terms:
+                total[inner] = total.get(inner, 0) + coefficient * factor
+        return Linear(_tidy(total), constant)
 
     def coefficient(self, name: str) -> int:
-        return dict(self.terms).get(name, 0)
+        return next((c for n, c in self.terms if n == name), 0)
 
 
 def _tidy(terms: Mapping[str, int]) -> tuple[tuple[str, int], ...]:

@@ -16,8 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.core import Diagnostic, to_numpy
-from warploom.ir import Accumulator, Arith, Cast, FromIndex, Kernel, Param, run
-from warploom.ir.arithmetic import FieldArithmetic, RedrawError
+from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Kernel, Param, RedrawError, run
 from warploom.sketch import parse_spec
 from warploom.synth.concrete import PRIME, StrictArray, field_array, field_values, strict
 from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec

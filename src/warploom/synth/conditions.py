@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from warploom.solve import (
     FALSE,
@@ -32,7 +32,8 @@ class Conditions:
         self.facts = tuple(dict.fromkeys(facts))
         self._natural = frozenset(natural)
         self._session = SmtSession(self.facts)
-        self._implied: dict[tuple[Formula, Formula], bool] = {}
+        self._implied: dict[Formula, dict[Formula, bool]] = {}
+        self._has_select: dict[Term, bool] = {}
         self.unknown = ""
         """Why some query had no answer; empty if all had one."""
 
@@ -47,13 +48,24 @@ class Conditions:
             self.unknown = f"z3 gave up: {answer.reason}"
         return isinstance(answer, Unsat)
 
-    def implies(self, guard: Formula, goal: Formula) -> bool:
-        """Whether `goal` holds wherever `guard` does."""
-        key = (guard, goal)
-        found = self._implied.get(key)
-        if found is None:
-            found = self._implied[key] = self.is_seen(guard, goal) or self.is_impossible(conjunction([guard, negation(goal)]))
-        return found
+    def has_select(self, term: Term) -> bool:
+        """Whether the value of `term` depends on a condition."""
+        for t in iterate_post(term, self._has_select):
+            self._has_select[t] = t.op == "select" or any(self._has_select[a] for a in t.args)
+        return self._has_select[term]
+
+    def under(self, guard: Formula) -> Callable[[Formula], bool]:
+        """Tells of a goal whether it holds wherever `guard` does."""
+        answers = self._implied.setdefault(guard, {})
+
+        def implies(goal: Formula) -> bool:
+            found = answers.get(goal)
+            if found is None:
+                found = self.is_seen(guard, goal) or self.is_impossible(conjunction([guard, negation(goal)]))
+                answers[goal] = found
+            return found
+
+        return implies
 
     def is_seen(self, guard: Formula, goal: Formula) -> bool:
         """Whether one constraint of guard or facts gives each part of `goal`, without a solver."""
@@ -65,24 +77,34 @@ class Conditions:
             case Some(parts):
                 return any(self.is_seen(guard, p) for p in parts)
             case Constraint(linear, "<="):
-                return self._is_seen(guard, linear)
+                return self._is_seen(guard, linear) or any(self._is_seen(guard, g) for g in self._rounded(linear))
             case _:
                 return False
 
     def _is_seen(self, guard: Formula, goal: Linear) -> bool:
         if self._is_negative(goal):
             return True
+        wanted = dict(goal.terms)
         given = guard.parts if isinstance(guard, All) else (guard,)
         for known in (*given, *self.facts):
             if not isinstance(known, Constraint) or known.op != "<=":
                 continue
             for name, coefficient in known.linear.terms:
-                wanted = goal.coefficient(name)
-                if wanted and wanted % coefficient == 0 and wanted // coefficient > 0:
-                    if self._is_negative(goal.plus(known.linear, -(wanted // coefficient))):
+                factor = wanted.get(name, 0) // coefficient
+                if factor > 0 and factor * coefficient == wanted[name]:
+                    if self._is_negative(goal.plus(known.linear, -factor)):
                         return True
                     break
         return False
+
+    def _rounded(self, goal: Linear) -> Iterator[Linear]:
+        """Other goals that give this one by a fact about a quotient: `m * goal < m` is enough for integers."""
+        wanted = dict(goal.terms)
+        for fact in self.facts:
+            for name, coefficient in fact.linear.terms:
+                m = abs(coefficient)
+                if m > 1 and wanted.get(name, 0) * m == coefficient and fact.op == "<=":
+                    yield goal.scaled(m).shifted(1 - m).plus(fact.linear, -1)
 
     def _is_negative(self, linear: Linear) -> bool:
         """`linear <= 0` because no term can be positive."""
@@ -91,6 +113,9 @@ class Conditions:
 
 def resolved(term: Term, guard: Formula, conditions: Conditions, split: dict[Formula, bool]) -> tuple[Term, Formula | None]:
     """`term` with the selects that `guard` (and the decisions in `split`) decide taken; and a condition that is still open."""
+    if not conditions.has_select(term):
+        return term, None
+    implies = conditions.under(guard)
     done: dict[Term, Term] = {}
     still_open: Formula | None = None
     for t in iterate_post(term):
@@ -98,9 +123,9 @@ def resolved(term: Term, guard: Formula, conditions: Conditions, split: dict[For
             condition: Formula = t.args[0].data[1][0]
             then, other = done[t.args[1]], done[t.args[2]]
             taken = split.get(condition)
-            if then is other or taken is True or (taken is None and conditions.implies(guard, condition)):
+            if then is other or taken is True or (taken is None and implies(condition)):
                 done[t] = then
-            elif taken is False or (taken is None and conditions.implies(guard, negation(condition))):
+            elif taken is False or (taken is None and implies(negation(condition))):
                 done[t] = other
             else:
                 still_open = still_open or condition

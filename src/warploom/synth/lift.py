@@ -268,6 +268,7 @@ class _Values:
         self.conditions = conditions
         self.normaliser = Normaliser(algebra)
         self.used: set[str] = set()
+        self._seen: set[Term] = set()
         self._renamed: dict[tuple[tuple[str, Linear], ...], dict[Term, Term]] = {}
 
     def check(self, residues: dict[tuple[int, ...], Residues]) -> set[str]:
@@ -308,7 +309,10 @@ class _Values:
             raise _FaultError(f"{shown}: expected {self.normaliser.canonical(b)}, got {self.normaliser.canonical(a)}", guard)
 
     def _are_equal(self, a: Term, b: Term) -> bool:
-        self.used |= {t.op for t in iterate_post(a)} - {"atom", "constant", "component", "pack", "select"}
+        for t in iterate_post(a, self._seen):
+            self._seen.add(t)
+            if t.op not in ("atom", "constant", "component", "pack", "select"):
+                self.used.add(t.op)
         lanes = self.param.dtype.lanes
         pairs = [(component(a, k), component(b, k)) for k in range(lanes)] if lanes > 1 and a is not b else [(a, b)]
         return all(p is q or self.normaliser.canonical(p) is self.normaliser.canonical(q) for p, q in pairs)
@@ -316,9 +320,7 @@ class _Values:
     def _rename(self, term: Term, values: Mapping[str, Linear]) -> Term:
         """`term` with the symbols of its elements and conditions replaced."""
         done = self._renamed.setdefault(tuple(values.items()), {})
-        for t in iterate_post(term):
-            if t in done:
-                continue
+        for t in iterate_post(term, done):
             if t.op == "atom":
                 array, index, lanes = t.data
                 done[t] = atom(array, tuple(_replaced(i, values) for i in index), lanes)

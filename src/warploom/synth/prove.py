@@ -115,11 +115,10 @@ def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra:
 
 
 def _operators(root: Term, seen: set[Term]) -> set[str]:
-    if root in seen:
-        return set()
-    found = {t.op for t in iterate_post(root) if t not in seen} - _LEAVES
-    seen.add(root)
-    return found
+    """Operators below `root` that were not met before."""
+    fresh = list(iterate_post(root, seen))
+    seen.update(fresh)
+    return {t.op for t in fresh} - _LEAVES
 
 
 def _same(got: Term, want: Term, dtype: DType, normaliser: Normaliser) -> bool | None:

@@ -9,7 +9,7 @@ shared subterm is stored once. Construction never simplifies; canonical forms ar
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Container, Generator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
@@ -280,13 +280,16 @@ def strict_comparisons() -> Generator[None]:
         _strict_depth -= 1
 
 
-def iterate_post(root: Term) -> Generator[Term]:
-    """Every distinct subterm once, arguments before the terms that use them; not recursive."""
+def iterate_post(root: Term, known: Container[Term] = ()) -> Generator[Term]:
+    """Every distinct subterm once, arguments before the terms that use them; not recursive.
+
+    Terms in `known`, and what only they use, are left out.
+    """
     seen: set[Term] = set()
     stack = [root]
     while stack:
         term = stack.pop()
-        if term not in seen:
+        if term not in seen and term not in known:
             seen.add(term)
             stack.extend(term.args)
     yield from sorted(seen, key=lambda t: t.serial)

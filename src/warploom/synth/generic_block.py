@@ -40,7 +40,7 @@ from warploom.ir import (
     ValueSelect,
     ValueVar,
 )
-from warploom.solve import Formula, Linear, conjunction, disjunction, negation
+from warploom.solve import All, Formula, Linear, conjunction, disjunction, negation
 from warploom.synth.accesses import Accesses
 from warploom.synth.affine import Condition, Form, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.generic_index import GenericIndex, Path
@@ -80,7 +80,7 @@ class Cell:
 
     value: Term
     stored: Formula
-    """When it is stored at all, loop ranges included."""
+    """When it is stored at all, loop ranges included; `value` counts only then."""
     iteration: tuple[str, ...]
     """Loop symbols in scope."""
 
@@ -112,6 +112,12 @@ def select(condition: Formula, then: Term, other: Term) -> Term:
     if condition == disjunction(()):
         return other
     return apply("select", atom("condition", (condition,)), then, other)
+
+
+def _is_narrower(condition: Formula, other: Formula) -> bool:
+    """Whether `condition` textually holds all parts of `other`."""
+    parts = set(condition.parts) if isinstance(condition, All) else {condition}
+    return parts >= (set(other.parts) if isinstance(other, All) else {other})
 
 
 class GenericBlock:
@@ -251,11 +257,13 @@ class GenericBlock:
         cells = self.trace.cells.setdefault(array, {})
         old = cells.get(place)
         if old is None:
-            cells[place] = Cell(select(guard, term, self._initial(array, place)), guard, self.iteration)
+            cells[place] = Cell(term, guard, self.iteration)
         elif old.iteration != self.iteration:
             raise UnliftableError(f"{self.span}: the spec stores to {array} inside and outside of a loop over a size")
+        elif _is_narrower(old.stored, guard):
+            old.value, old.stored = term, guard
         else:
-            old.value = select(guard, term, old.value)
+            old.value = select(guard, term, select(old.stored, old.value, self._initial(array, place)))
             old.stored = disjunction([old.stored, guard])
 
     def _initial(self, array: str, place: Place) -> Term:
@@ -396,7 +404,9 @@ class GenericBlock:
             raise UnliftableError(f"{self.span}: the spec reads {array} after the loop that stores to it")
         cell = self.trace.cells.get(array, {}).get(places[0])
         if cell is not None and cell.iteration == self.iteration:
-            return [cell.value]
+            if _is_narrower(path.at(0), cell.stored):
+                return [cell.value]
+            return [select(cell.stored, cell.value, self._initial(array, places[0]))]
         self.trace.initial_reads.append((array, places[0], self.iteration))
         return [self._initial(array, places[0])]
 

@@ -1,6 +1,7 @@
 """Kernel IR: nodes, rewriting, text form, verifier, reference interpreter, grammars of holes."""
 
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
+from warploom.ir.cost import index_cost
 from warploom.ir.counts import Counts
 from warploom.ir.interp import RunResult, run
 from warploom.ir.intervals import Interval, Ranges, index_range
@@ -110,6 +111,7 @@ __all__ = [
     "ValueVar",
     "fill",
     "grid",
+    "index_cost",
     "index_range",
     "index_text",
     "instantiate",

@@ -75,6 +75,9 @@ class Budget:
     cpu_s: float | None = None
 
 
+UNLIMITED = Budget()
+
+
 @dataclass(slots=True)
 class Statistics:
     nodes: int = 0
@@ -100,7 +103,7 @@ class Outcome(Generic[A]):
     statistics: Statistics = field(default_factory=Statistics)
 
 
-class _Stop(Exception):
+class _StopSearchError(Exception):
     pass
 
 
@@ -110,7 +113,7 @@ def search(
     goal: Goal = "best",
     below: Cost | None = None,
     strategy: Strategy = smallest_domain,
-    budget: Budget = Budget(),
+    budget: Budget = UNLIMITED,
     statistics: Statistics | None = None,
     progress: Callable[[Statistics], None] | None = None,
 ) -> Outcome[A]:
@@ -127,10 +130,10 @@ def search(
         nonlocal best
         stats.nodes += 1
         if budget.nodes is not None and stats.nodes > budget.nodes:
-            raise _Stop("budget: nodes")
+            raise _StopSearchError("budget: nodes")
         if stats.nodes % 16 == 0:
             if budget.cpu_s is not None and time.process_time() - started > budget.cpu_s:
-                raise _Stop("budget: CPU seconds")
+                raise _StopSearchError("budget: CPU seconds")
             if progress is not None:
                 progress(stats)
         if goal != "all" and best is not None and model.bound(candidate) >= best:
@@ -148,7 +151,7 @@ def search(
                     answers.clear()
                 answers.append(answer)
                 if goal == "first":
-                    raise _Stop("")
+                    raise _StopSearchError("")
             return
         for alternative in model.alternatives(candidate, strategy(choices)):
             if goal != "all" and best is not None and alternative.bound >= best:
@@ -168,7 +171,7 @@ def search(
             visit(root)
         else:
             stats.refuted += 1
-    except _Stop as stop:
+    except _StopSearchError as stop:
         reason, complete = str(stop), False
     except KeyboardInterrupt:
         reason, complete = "interrupted", False

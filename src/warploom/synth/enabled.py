@@ -134,12 +134,12 @@ class _Patterns:
         return clusters
 
     def _of_cluster(self, cluster: list[int]) -> frozenset[int] | None:
-        cells = self.folds.products.cells
+        cells, entries = self.folds.products.cells, self.folds.entries
         names: dict[int, int] = {}
         shape = tuple(
             (
                 tuple(names.setdefault(c, len(names)) for c in cells[p].tolist()),
-                tuple((self.folds.entries[n].statement, int(self.folds.entries[n].fold[row])) for n, row in self.rows_of_product[p]),
+                tuple((entries[n].statement, int(entries[n].fold[row])) for n, row in self.rows_of_product[p]),
             )
             for p in cluster
         )
@@ -172,8 +172,8 @@ class _Patterns:
                         values = [term[p] for p in order]
                         if not all(held.get(c, v) == v and v in possible[c] for c, v in zip(operands, values, strict=True)):
                             continue
-                        if len(set(operands)) < len(operands) and len(set(zip(operands, values, strict=True))) > len(set(operands)):
-                            continue
+                        if len(set(zip(operands, values, strict=True))) > len(set(operands)):
+                            continue  # one cell cannot hold two values
                         fresh = [c for c in operands if c not in held]
                         held.update(zip(operands, values, strict=True))
                         alive = visit(position + 1, pattern | 1 << entry.statement)

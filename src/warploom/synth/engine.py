@@ -14,11 +14,11 @@ from typing import Any
 
 from warploom.ir import IndexExpr, Kernel
 from warploom.ir.swizzle import FunctionSet, function_set
-from warploom.solve import Budget, Cost, Statistics, search
+from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.enabled import enabled_sets
 from warploom.synth.lower import lower
 from warploom.synth.model import Chosen, SketchModel, build_constraints, disable
-from warploom.synth.propagation import Candidate, Conflict, initial_candidate
+from warploom.synth.propagation import Candidate, ConflictError, initial_candidate
 from warploom.synth.requirements import requirements
 from warploom.terms import Algebra
 
@@ -45,15 +45,16 @@ class Engine:
         kernel: Kernel,
         sizes: Mapping[str, int],
         spec: Mapping[str, Any],
+        stored: Mapping[str, Any],
         algebra: Algebra,
         evaluate: Callable[[dict[str, IndexExpr]], bool],
     ) -> None:
-        """`spec`: output -> required terms; `evaluate`: whether a completion meets it (for what propagation cannot judge)."""
+        """`spec`: output -> required terms; `stored`: which elements are required; `evaluate`: whether a completion meets it (for what propagation cannot judge)."""
         started = time.process_time()
         self.network = lower(kernel, sizes)
         self.phases = {"lower": time.process_time() - started}
         started = time.process_time()
-        self.required = requirements(self.network, spec, algebra)
+        self.required = requirements(self.network, spec, stored, algebra)
         self.constraints, self.folds = build_constraints(self.network, self.required)
         self.evaluate = evaluate if self.required.is_loose else None
         self.free = self._free_root()
@@ -72,16 +73,25 @@ class Engine:
             return None
         return self.closed + self.enabled.sets[0].bit_count()
 
+    @property
+    def has_enabled_sets(self) -> bool:
+        """Whether the sets of accumulate statements worth keeping are known up front."""
+        return self.enabled is not None
+
     def search_space(
         self,
         space: int,
         *,
         all_answers: bool = False,
         below: Cost | None = None,
-        budget: Budget = Budget(),
+        most_accumulates: int | None = None,
+        budget: Budget = UNLIMITED,
         progress: Callable[[Statistics], None] | None = None,
     ) -> SpaceResult:
-        """The best completion in the space (cheaper than `below`), or all; complete = the space holds no better one."""
+        """The best completion in the space (cheaper than `below`, of at most `most_accumulates`), or all of them.
+
+        complete = the space holds no better one that meets these limits.
+        """
         started = time.process_time()
         statistics = Statistics()
         if self.free is None:
@@ -90,6 +100,8 @@ class Engine:
         answers: list[tuple[Cost, Chosen]] = []
         complete, reason = True, ""
         for enabled in (None,) if self.enabled is None else self.enabled.sets:
+            if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
+                break
             if enabled is not None and not all_answers:
                 best = answers[0][0] if answers else below
                 if best is not None and (self.closed + enabled.bit_count(), 0) >= best:
@@ -119,7 +131,7 @@ class Engine:
         """Everything propagated while any hole may become any function at all."""
         try:
             candidate = initial_candidate(self.network, self.required)
-        except Conflict:
+        except ConflictError:
             return None
         unlimited: list[FunctionSet] = [_Unlimited(u.values) for u in self.network.holes]
         model = self._model(unlimited, candidate)

@@ -19,7 +19,7 @@ from warploom.synth.network import BoolArray, IntArray
 from warploom.synth.propagation import (
     Candidate,
     Changes,
-    Conflict,
+    ConflictError,
     narrow_cells,
     narrow_slots,
     need_cells,
@@ -156,30 +156,30 @@ class _State:
         c = self.c
         can = self.on & self.supply.any(axis=1)
         if (self.sure & ~can & ~self.zero).any():
-            raise Conflict
+            raise ConflictError
         self.sure &= ~self.zero
         may = self._per_fold(can)
         if (may < c.need).any():
-            raise Conflict
+            raise ConflictError
         self.sure |= can & (may == c.need)[self.fold]
         self._use_products_once(can)
         supply = self._per_term(can)
         if (supply < c.required.multiplicity).any():
-            raise Conflict
+            raise ConflictError
         self._give_lone_suppliers(supply == c.required.multiplicity)
         sure = self._per_fold(self.sure)
         if (sure > c.need).any():
-            raise Conflict
+            raise ConflictError
         full = (sure == c.need)[self.fold] & ~self.sure
         self.supply[full] = False
         decided = self.sure & (self.supply.sum(axis=1) == 1)
         taken = self._per_term(decided)
         if (taken > c.required.multiplicity).any():
-            raise Conflict
+            raise ConflictError
         exhausted = (taken == c.required.multiplicity)[self.fold]
         self.supply &= ~(exhausted & ~decided[:, None])
         if (self.sure & ~self.supply.any(axis=1)).any():
-            raise Conflict
+            raise ConflictError
 
     def _use_products_once(self, can: BoolArray) -> None:
         products = self.c.products
@@ -188,12 +188,12 @@ class _State:
         once = products.used_once[self.of_row]
         count = np.bincount(self.of_row[can & once], minlength=len(products.used_once))
         if ((count == 0) & products.used_once).any():
-            raise Conflict
+            raise ConflictError
         self.sure |= can & once & (count == 1)[self.of_row]
         made = np.zeros(len(products.used_once), np.int64)
         np.add.at(made, self.of_row[self.sure], 1)
         if ((made > 1) & products.used_once).any():
-            raise Conflict
+            raise ConflictError
         spare = once & (made == 1)[self.of_row] & ~self.sure
         self.supply[spare] = False
         can &= ~spare
@@ -203,21 +203,21 @@ class _State:
         bound = self.supply & lone[self.fold] & self.on[:, None]
         rows = bound.any(axis=1)
         if (bound.sum(axis=1) > 1).any():
-            raise Conflict
+            raise ConflictError
         self.supply[rows] = bound[rows]
         self.sure |= rows
 
     def cover(self) -> None:
         c = self.c
         if (self.sure & ~self.supply.any(axis=1) & ~self.zero).any():
-            raise Conflict
+            raise ConflictError
         self.sure &= ~self.zero
         supply = self._per_term(self.on)
         if ((supply == 0) & c.real).any():
-            raise Conflict
+            raise ConflictError
         lone = self.supply & (supply == 1)[self.fold] & self.on[:, None]
         if c.real.shape[1] and (lone.sum(axis=1) > 1).any():
-            raise Conflict
+            raise ConflictError
         rows = lone.any(axis=1)
         self.supply[rows] = lone[rows]
         self.sure |= rows
@@ -231,7 +231,7 @@ class _State:
             sure, never = self.sure[span], self.on[span] & ~useful[span] & ~self.zero[span]
             forced = (sure & self.off[span]) | (never & self.off[span])
             if (never & ~self.off[span]).any():
-                raise Conflict
+                raise ConflictError
             if forced.any():
                 rows = np.flatnonzero(forced)
                 wanted = np.where(sure.reshape((-1,) + (1,) * (entry.guard.ndim - 1)), entry.guard, ~entry.guard)

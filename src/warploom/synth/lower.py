@@ -159,9 +159,7 @@ class _Lowering:
             o.name: (a := atom("$a", ()), b := atom("$b", ()), self._operator_body(o.body, {"$a": a, "$b": b}))
             for o in self.kernel.operators
         }
-        return Network(
-            tuple(uses), self.cells, self.known, tuple(self.batches), outputs, tuple(self.statement_rows), operators
-        )
+        return Network(tuple(uses), self.cells, self.known, tuple(self.batches), outputs, tuple(self.statement_rows), operators)
 
     def _operator_body(self, body: ValueExpr, names: Mapping[str, Term]) -> Term:
         match body:
@@ -437,7 +435,7 @@ class _Lowering:
             raise UnsupportedError(
                 Diagnostic(
                     "OPEN_EXPRESSION",
-                    f"expected an index with at most {MAX_OPTIONS} open values, got {prod(shapes)} from the holes {names} together",
+                    f"expected an index with at most {MAX_OPTIONS} open values, got {prod(shapes)} from the holes {names}",
                     first.span,
                     "use the holes in separate accesses (one per array dimension), or give one of them fewer values",
                 )

@@ -12,11 +12,12 @@ from warploom.ir import IndexExpr
 from warploom.ir.swizzle import Functions, FunctionSet, Tables
 from warploom.solve import Alternative, Cost
 from warploom.synth.folds import FoldConstraint
+from warploom.synth.lookahead import WORTH_IT, Lookahead
 from warploom.synth.network import BoolArray, Elements, Folds, Network, Placements, Retained, Slots
 from warploom.synth.propagation import (
     Candidate,
     Changes,
-    Conflict,
+    ConflictError,
     Constraint,
     ElementConstraint,
     FunctionFilter,
@@ -84,6 +85,9 @@ class SketchModel:
         if functions is None:
             yield from self._split_point(candidate, choice)
             return
+        if len(functions) >= WORTH_IT:
+            ahead = Lookahead(candidate, self.constraints, choice, len(self.required.universe))
+            functions = functions.select(ahead.surviving(functions))
         count, cost = self.bound(candidate)
         guards = [s for s, statement in enumerate(self.network.statements) if statement.holes == (choice,)]
         counted = sum(self._is_counted(candidate, s) for s in guards)
@@ -135,7 +139,7 @@ class SketchModel:
                     pending_holes.add(hole)
                 if not changes.holes and changes.groups <= constraint.settled:
                     pending.discard(number)
-        except Conflict:
+        except ConflictError:
             return None
         return candidate
 
@@ -219,7 +223,7 @@ def disable(model: SketchModel, enabled: int) -> bool:
                 if not options.reshape(rows, -1).any(axis=1).all():
                     return False
                 narrow_slots(child, changes, guard.slots, options)
-    except Conflict:
+    except ConflictError:
         return False
     model.start = child
     model.start_changes |= changes.holes

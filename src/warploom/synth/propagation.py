@@ -39,7 +39,7 @@ class Candidate:
         return Candidate([a.copy() for a in self.allowed], list(self.functions), self.domains.copy(), self.needed.copy())
 
 
-class Conflict(Exception):
+class ConflictError(Exception):
     """The candidate has no answer."""
 
 
@@ -59,7 +59,7 @@ class Constraint(Protocol):
     """Groups it may narrow without having to run again."""
 
     def narrow(self, candidate: Candidate, changes: Changes) -> None:
-        """Remove what cannot be; raises Conflict."""
+        """Remove what cannot be; raises ConflictError."""
         ...
 
 
@@ -92,7 +92,7 @@ def slot_options(candidate: Candidate, slots: Slots, shape: tuple[int, ...]) -> 
     options = np.ones((rows,) + (1,) * len(slots.holes), np.bool_)
     for axis, (hole, points) in enumerate(zip(slots.holes, slots.points, strict=True)):
         mine = candidate.allowed[hole][points]
-        options = options & mine.reshape((rows,) + tuple(-1 if a == axis else 1 for a in range(len(slots.holes))))
+        options = options & mine.reshape((rows, *(-1 if a == axis else 1 for a in range(len(slots.holes)))))
     return options
 
 
@@ -107,7 +107,7 @@ def narrow_slots(candidate: Candidate, changes: Changes, slots: Slots, options: 
         if (before & ~seen).any():
             np.logical_and.at(allowed, where, seen)
             if not allowed[where].any(axis=1).all():
-                raise Conflict
+                raise ConflictError
             changes.holes.add(hole)
 
 
@@ -135,7 +135,7 @@ class ElementConstraint:
         need = needed[self.out]
         meets = options & any_bits(held & mine[:, None, :])
         if (need & ~meets.any(axis=1)).any():
-            raise Conflict
+            raise ConflictError
         usable = np.where(need[:, None], meets, options)
         if need.any() and (options[need] & ~meets[need]).any():
             which = np.flatnonzero(need)
@@ -160,7 +160,7 @@ def narrow_cells(candidate: Candidate, changes: Changes, group_of: IntArray, cel
     np.bitwise_and.at(candidate.domains, cells, keep)
     after = candidate.domains[cells]
     if not (any_bits(after) | ~candidate.needed[cells]).all():
-        raise Conflict
+        raise ConflictError
     changes.groups.update(np.unique(group_of[cells[(after != before).any(axis=1)]]).tolist())
 
 
@@ -169,7 +169,7 @@ def need_cells(candidate: Candidate, changes: Changes, group_of: IntArray, cells
     if len(fresh):
         candidate.needed[fresh] = True
         if not any_bits(candidate.domains[fresh]).all():
-            raise Conflict
+            raise ConflictError
         changes.groups.update(np.unique(group_of[fresh]).tolist())
 
 
@@ -201,12 +201,12 @@ class PlacementConstraint:
         fixed = (options.sum(axis=1) == 1) & (options & goes).any(axis=1)
         places = self.target[np.flatnonzero(fixed), options[fixed].argmax(axis=1)]
         if len(np.unique(places)) != len(places):
-            raise Conflict
+            raise ConflictError
         taken = np.zeros(self.cells, np.bool_)
         taken[places] = True
         options &= ~(taken[self.target] & ~fixed[:, None])
         if not options.any(axis=1).all():
-            raise Conflict
+            raise ConflictError
         narrow_slots(candidate, changes, self.slots, options.reshape((rows, *self.shape)))
         reaches = options & goes & meets
         count = np.bincount(self.target[reaches], minlength=self.cells)
@@ -214,7 +214,7 @@ class PlacementConstraint:
         wanted = wanted[needed[wanted]]
         retains = any_bits(domains[self.old[wanted]] & domains[wanted]) & (self.old[wanted] != UNDEFINED)
         if ((count[wanted] == 0) & ~retains).any():
-            raise Conflict
+            raise ConflictError
         lone = np.zeros(self.cells, np.bool_)
         lone[wanted[(count[wanted] == 1) & ~retains]] = True
         row, option = np.nonzero(reaches & lone[self.target])
@@ -226,7 +226,18 @@ class PlacementConstraint:
             narrow_cells(candidate, changes, self.group_of, source, domains[target])
             narrow_cells(candidate, changes, self.group_of, target, domains[source])
             need_cells(candidate, changes, self.group_of, source)
+        self._bring(candidate, changes, options)
         self._spread(candidate, changes, options & goes)
+
+    def _bring(self, candidate: Candidate, changes: Changes, options: BoolArray) -> None:
+        """A row that certainly goes to a needed target holds what some such target may."""
+        domains, needed = candidate.domains, candidate.needed
+        certain = ~(options & ((self.target == UNDEFINED) | ~needed[self.target])).any(axis=1)
+        if certain.any():
+            wanted = np.where(options[certain][:, :, None], domains[self.target[certain]], np.uint64(0))
+            source = self.source[certain]
+            narrow_cells(candidate, changes, self.group_of, source, np.bitwise_or.reduce(wanted, axis=1))
+            need_cells(candidate, changes, self.group_of, source)
 
     def _spread(self, candidate: Candidate, changes: Changes, reaches: BoolArray) -> None:
         """A target holds what some row may bring or what it held before."""
@@ -265,7 +276,7 @@ class FunctionFilter:
         else:
             functions = functions.matching(allowed)
         if len(functions) == 0:
-            raise Conflict
+            raise ConflictError
         candidate.functions[hole] = functions
         supported = functions.supported(allowed.shape[1]) & allowed
         if (supported != allowed).any():
@@ -296,16 +307,14 @@ def initial_candidate(network: Network, required: Requirements) -> Candidate:
     single = np.zeros((len(required.output_cells), size), np.bool_)
     single[np.arange(len(single)), required.output_values] = True
     if (required.output_cells == UNDEFINED).any():
-        raise Conflict
+        raise ConflictError
     np.bitwise_and.at(domains, required.output_cells, pack(single, words))
     needed[required.output_cells] = True
     if not any_bits(domains[required.output_cells]).all():
-        raise Conflict
+        raise ConflictError
     return Candidate(
         [np.ones((len(u.points), u.values), np.bool_) for u in network.holes],
         [None] * len(network.holes),
         domains,
         needed,
     )
-
-

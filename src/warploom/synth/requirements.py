@@ -13,7 +13,18 @@ from typing import Any, Literal
 
 import numpy as np
 
-from warploom.synth.network import Arithmetic, BoolArray, Elements, Folds, IntArray, Network, Placements, Retained, Slots
+from warploom.synth.network import (
+    UNDEFINED,
+    Arithmetic,
+    BoolArray,
+    Elements,
+    Folds,
+    IntArray,
+    Network,
+    Placements,
+    Retained,
+    Slots,
+)
 from warploom.terms import Algebra, Normaliser, NotSumOfProductsError, ProductReader, Term, apply, constant
 
 Counting = Literal["exact", "parity", "set"]
@@ -79,14 +90,19 @@ class Requirements:
     """Some required output is beyond these forms, so a fully decided candidate must be evaluated."""
 
 
-def requirements(network: Network, spec: Mapping[str, Any], algebra: Algebra) -> Requirements:
-    """`spec`: output array -> object array of required `Term`s."""
+def requirements(network: Network, spec: Mapping[str, Any], stored: Mapping[str, Any], algebra: Algebra) -> Requirements:
+    """`spec`: output array -> object array of required `Term`s; `stored`: output array -> which of them are required.
+
+    An element that the spec never stores to is required only where it keeps an old content.
+    """
     cells: list[int] = []
     wanted: list[Term] = []
     for name, outputs in network.outputs.items():
-        for cell, term in zip(outputs.tolist(), spec[name].reshape(-1).tolist(), strict=True):
-            cells.append(cell)
-            wanted.append(term)
+        rows = zip(outputs.tolist(), spec[name].reshape(-1).tolist(), stored[name].reshape(-1).tolist(), strict=True)
+        for cell, term, is_stored in rows:
+            if is_stored or cell != UNDEFINED:
+                cells.append(cell)
+                wanted.append(term)
     numbers: dict[Hashable, int] = {}
     normaliser = Normaliser(algebra)
     for term in [*network.known.values(), *wanted]:
@@ -305,6 +321,6 @@ def _composite(network: Network) -> BoolArray:
             case Retained():
                 composite[batch.out] |= composite[batch.old]
             case Placements():
-                rows = np.broadcast_to(composite[batch.source].reshape((-1,) + (1,) * (batch.target.ndim - 1)), batch.target.shape)
-                composite[batch.target[rows]] = True
+                composite[batch.target[composite[batch.source]]] = True
+                composite[UNDEFINED] = False
     return composite

@@ -42,7 +42,8 @@ class PartitionSet:
         if not self._extend(allowed, 0, np.ones(self.points, np.bool_), (), tables, chosen, costs, min(limit, 200_000)):
             return None
         if not tables:
-            return Functions(np.zeros((0, self.points), np.int16), np.zeros(0, np.int64), self._unreachable, np.zeros(0, np.int64))
+            empty = np.zeros(0, np.int64)
+            return Functions(np.zeros((0, self.points), np.int16), empty, self._unreachable, empty)
         stacked = np.stack(tables)
         all_costs = np.array(costs, np.int64)
         keep = distinct(stacked, all_costs)

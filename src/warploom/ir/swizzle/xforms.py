@@ -53,6 +53,16 @@ class XformGrammar:
     """gs and wrap open too, when `grouped`."""
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class _FanClass:
+    """Fans followed by a rotation of the same modulus, tabulated: [fans, points]."""
+
+    modulus: int
+    numbers: IntArray
+    base: Tables
+    fanned: Tables
+
+
 class XformSet:
     """All functions of the grammar on points (i, k)."""
 
@@ -66,46 +76,75 @@ class XformSet:
         self._k_values, self._k_of_point = np.unique(points[:, 1], return_inverse=True)
         self._points_of_k = [np.flatnonzero(self._k_of_point == j) for j in range(len(self._k_values))]
         self._fans = _fans(grammar)
+        self._fan_spans = np.array([self._fan_span(f) for f in self._fans])
+        self._fan_costs = np.array([_fan_cost(f, grammar.n) for f in self._fans])
+        self._base, self._fanned = (np.stack(part) for part in zip(*(self._fan_table(f) for f in self._fans), strict=True))
+        moduli = np.array([f.modulus for f in self._fans])
+        self._classes = [self._fan_class(int(m), np.flatnonzero(moduli == m)) for m in np.unique(moduli)]
         self._rotations: dict[int, tuple[IntArray, IntArray]] = {}
+
+    def _fan_table(self, fan: Fan) -> tuple[Tables, Tables]:
+        """Per point: start of the rotated group, position in it before the rotation."""
+        local = self._i % fan.group
+        moved = (local * fan.scale + local // fan.period) % fan.group
+        turned = moved % fan.modulus
+        return (self._i - local + moved - turned).astype(np.int16), turned.astype(np.int16)
+
+    def _fan_span(self, fan: Fan) -> tuple[int, int]:
+        """Least and greatest value of the fan before its remainder, with the coefficient's sign as printed."""
+        local = self._i % fan.group
+        moved = local * int(_signed(np.array(fan.scale), np.array(fan.group))) + (local // fan.period) % max(1, fan.group)
+        return int(moved.min()), int(moved.max())
+
+    def _fan_class(self, modulus: int, numbers: IntArray) -> _FanClass:
+        """The fans of one modulus without those that move every point alike."""
+        tables = np.concatenate([self._base[numbers], self._fanned[numbers]], axis=1)
+        keep = numbers[distinct(tables, self._fan_costs[numbers])]
+        return _FanClass(modulus, keep, self._base[keep], self._fanned[keep])
 
     @cached_property
     def size_bound(self) -> int:
-        return sum(len(self._rotation_tables(f.modulus)[0]) for f in self._fans)
+        return sum(len(c.numbers) * len(self._rotation_tables(c.modulus)[0]) for c in self._classes)
 
     def matching(self, allowed: BoolArray) -> Functions | None:
         # Most constrained parameter values first: they leave the fewest rotations.
         freedom = np.array([int(allowed[p].sum()) / (len(p) * self.values) for p in self._points_of_k])
         order = np.argsort(freedom, kind="stable")
-        kept: list[tuple[int, IntArray]] = []
+        kept: list[tuple[IntArray, IntArray]] = []
         total = 0
-        for number, fan in enumerate(self._fans):
-            tables, _ = self._rotation_tables(fan.modulus)
-            alive = np.arange(len(tables))
-            for j in order:
-                ok = self._rotations_allowed(fan, self._points_of_k[j], allowed)
-                alive = alive[ok[tables[alive, j]]]
-                if len(alive) == 0:
-                    break
-            if len(alive):
-                kept.append((number, alive))
-                total += len(alive)
+        for fans in self._classes:
+            found = self._matching_class(fans, order, allowed)
+            if len(found[0]):
+                kept.append((fans.numbers[found[0]], found[1]))
+                total += len(found[0])
                 if total * self.points > MAX_TABLE_CELLS:
                     return None
         return self._tabulate(kept)
 
-    def _rotations_allowed(self, fan: Fan, points: IntArray, allowed: BoolArray) -> BoolArray:
-        """[modulus]: which amounts of rotation give an allowed value at all of `points` (which share one k)."""
-        base, fanned = self._fanned(fan, points)
-        amounts = np.arange(fan.modulus)
-        values = base[:, None] + (fanned[:, None] + amounts) % fan.modulus
-        return allowed[points[:, None], values].all(axis=0)
-
-    def _fanned(self, fan: Fan, points: IntArray) -> tuple[IntArray, IntArray]:
-        """Per point: start of the rotated group, position in it before the rotation."""
-        i = self._i[points]
-        local = i % fan.group
-        moved = (local * fan.scale + local // fan.period) % fan.group
-        return i - local + moved - moved % fan.modulus, moved % fan.modulus
+    def _matching_class(self, fans: _FanClass, order: IntArray, allowed: BoolArray) -> tuple[IntArray, IntArray]:
+        """(fan, rotation) pairs of one modulus whose values are all allowed."""
+        tables, _ = self._rotation_tables(fans.modulus)
+        amounts = np.arange(fans.modulus)
+        live = np.arange(len(fans.numbers))
+        pairs: tuple[IntArray, IntArray] | None = None
+        for j in order:
+            points = self._points_of_k[j]
+            moved = (fans.fanned[live][:, points, None] + amounts) % fans.modulus
+            values = fans.base[live][:, points, None] + moved
+            fits = allowed[points[None, :, None], values].all(axis=1)
+            if pairs is None:
+                # Amounts repeat over rotations: decide each amount once.
+                fan, rotation = np.nonzero(fits[:, tables[:, j]])
+                pairs = live[fan], rotation
+            else:
+                row = np.searchsorted(live, pairs[0])
+                keep = fits[row, tables[pairs[1], j]]
+                pairs = pairs[0][keep], pairs[1][keep]
+            if len(pairs[0]) == 0:
+                break
+            live = np.unique(pairs[0])
+        assert pairs is not None
+        return pairs
 
     def _rotation_tables(self, modulus: int) -> tuple[IntArray, IntArray]:
         """[rotations, distinct k] amounts mod `modulus`, deduplicated, cheapest kept; and their (cr, dr, c, cost)."""
@@ -132,25 +171,39 @@ class XformSet:
             self._rotations[modulus] = tables[keep], np.stack([grid[1], grid[0], grid[2], costs], axis=1)[keep]
         return self._rotations[modulus]
 
-    def _tabulate(self, kept: list[tuple[int, IntArray]]) -> Functions:
-        everything = np.arange(self.points)
+    def _tabulate(self, kept: list[tuple[IntArray, IntArray]]) -> Functions:
+        if not kept:
+            empty = np.zeros(0, np.int64)
+            return Functions(np.zeros((0, self.points), np.int16), empty, self._expression_of(np.zeros((0, 4), np.int64)), empty)
         blocks: list[Tables] = []
         costs: list[IntArray] = []
         params: list[IntArray] = []
-        for number, alive in kept:
-            fan = self._fans[number]
-            tables, settings = self._rotation_tables(fan.modulus)
-            base, fanned = self._fanned(fan, everything)
-            amounts = tables[alive][:, self._k_of_point]
-            blocks.append((base + (fanned + amounts) % fan.modulus).astype(np.int16))
-            costs.append(settings[alive, 3] + _fan_cost(fan, self.grammar.n))
-            params.append(np.column_stack([np.full(len(alive), number), settings[alive, :3]]))
-        if not blocks:
-            empty = np.zeros(0, np.int64)
-            return Functions(np.zeros((0, self.points), np.int16), empty, self._expression_of(np.zeros((0, 4), np.int64)), empty)
+        for numbers, rotations in kept:
+            modulus = self._fans[numbers[0]].modulus
+            tables, settings = self._rotation_tables(modulus)
+            turned = self._fanned[numbers] + tables.astype(np.int16)[rotations][:, self._k_of_point]
+            turned -= np.int16(modulus) * (turned >= modulus)
+            turned += self._base[numbers]
+            blocks.append(turned)
+            costs.append(settings[rotations, 3] + self._fan_costs[numbers] - self._spared(numbers, settings[rotations]))
+            params.append(np.column_stack([numbers, settings[rotations, :3]]))
         stacked, all_costs, all_params = np.concatenate(blocks), np.concatenate(costs), np.concatenate(params)
         keep = distinct(stacked, all_costs)
         return Functions(stacked[keep], all_costs[keep], self._expression_of(all_params), keep)
+
+    def _spared(self, numbers: IntArray, settings: IntArray) -> IntArray:
+        """[pairs] cost of the final remainder where the sum stays within the group anyway."""
+        low, high = self._fan_spans[numbers].T
+        scale, period, offset = (settings[:, c] for c in range(3))
+        modulus = np.array([f.modulus for f in self._fans])[numbers]
+        signed, moved = _signed(scale, modulus), _signed(offset, modulus)
+        k_low, k_high = int(self._k_values.min()), int(self._k_values.max())
+        steps = np.where(period > 0, k_high // np.maximum(period, 1), 0)
+        low = low + np.minimum(signed * k_low, signed * k_high) + moved
+        high = high + np.maximum(signed * k_low, signed * k_high) + steps + moved
+        plain = np.array([not f.wrap for f in self._fans])[numbers]
+        group = np.array([f.group for f in self._fans])[numbers]
+        return np.where(plain & (low >= 0) & (high < group), np.array([_modulo_cost(f.group) for f in self._fans])[numbers], 0)
 
     def _expression_of(self, params: IntArray) -> Callable[[int], IndexExpr]:
         def build(row: int) -> IndexExpr:
@@ -158,6 +211,11 @@ class XformSet:
             return _expression(self.grammar.n, self._fans[number], scale, period, offset)
 
         return build
+
+
+def _signed(value: IntArray, modulus: IntArray) -> IntArray:
+    """The representative nearest zero, as expressions print it."""
+    return np.where(value <= modulus // 2, value, value - modulus)
 
 
 def _divisors(n: int) -> list[int]:
@@ -180,7 +238,7 @@ def _fans(grammar: XformGrammar) -> list[Fan]:
                 if repeats > 1 and scale % repeats:
                     continue
                 fans.append(Fan(group, scale, period, wrap=False))
-                if grammar.grouped and grammar.groups and 1 < repeats:
+                if grammar.grouped and grammar.groups and repeats > 1:
                     fans.append(Fan(group, scale, period, wrap=True))
     return fans
 
@@ -280,5 +338,3 @@ class _Sum:
         for term in self._minus:
             result = IndexBinary("-", result, term)
         return result
-
-

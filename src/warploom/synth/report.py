@@ -1,0 +1,78 @@
+"""What completing a sketch reports: the answer, how sure it is, where it is optimal, and what it took."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from warploom.core import Diagnostic
+from warploom.ir import IndexExpr, Kernel
+
+Status = Literal["solved", "unsat", "unknown", "refused", "error"]
+Verdict = Literal["proved", "tested", "unchecked", "refuted"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Completion:
+    """One way to fill every hole."""
+
+    holes: dict[str, IndexExpr]
+    """Hole name -> expression over `HoleArg`, simplified for the arguments that occur."""
+    accumulates: int
+    """Accumulate statements whose guard is not false everywhere."""
+    executed: int
+    """Accumulates executed by the busiest thread."""
+    cost: int
+    """Weighted operations of all hole expressions together (`ir.index_cost`)."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceSummary:
+    """One search space's part in the answer."""
+
+    space: int
+    status: Literal["solved", "unsat", "unknown"]
+    """unsat: exhausted without an answer; or, below a better bound, without a better one."""
+    solutions: int
+    complete: bool
+    nodes: int
+    refuted: int
+    seconds: float
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Report:
+    """The outcome of one `complete` call; field names follow the contract of reports."""
+
+    case: str
+    status: Status
+    verdict: Verdict | None
+    domain: str
+    """With `proved`: over what."""
+    cases: int | None
+    """Inputs that the independent checker ran; None: it did not run."""
+    reason: str
+    """Empty when solved."""
+    space: int | None
+    """Search space of the answer."""
+    optimal_in: int | None
+    """Largest space in which no completion has fewer accumulates; None when that is not proved."""
+    completions: tuple[Completion, ...]
+    """Best first; one unless all were asked for."""
+    kernel: Kernel | None
+    """The best, filled."""
+    spaces: tuple[SpaceSummary, ...]
+    lift: str
+    """For kernels with run-time sizes: `proved for all sizes`, or why it is not; empty for bounded kernels."""
+    seconds: float
+    """CPU seconds."""
+    wall_s: float
+    peak_mb: float
+    statistics: dict[str, float] = field(default_factory=dict[str, float])
+    """CPU seconds by phase."""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    @property
+    def unsat_in(self) -> tuple[int, ...]:
+        """Spaces that were exhausted and hold no completion."""
+        return tuple(s.space for s in self.spaces if s.status == "unsat" and s.complete)

@@ -1,0 +1,103 @@
+"""Runs benchmark cases, each in a fresh process of this interpreter, and turns whatever happens into one line per case."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import cast
+
+from warploom.tools.lines import Line, plain_line
+from warploom.tools.usage import Stopwatch
+
+GRACE_S = 10.0
+"""How long a case that was told to stop may take to print its best so far."""
+
+
+class InterruptedBenchmarkError(Exception):
+    """The user stopped the benchmark; carries the line of the case that was running."""
+
+    def __init__(self, line: Line) -> None:
+        super().__init__("interrupted")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    arguments: tuple[str, ...]
+    """Of `python -m warploom`; must print exactly one JSON line."""
+    limit_s: float
+    """Wall time after which the process is stopped."""
+
+
+def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
+    """One line per case, in order, as each one ends; InterruptedBenchmarkError on SIGINT, with the best of the running case."""
+    for case in cases:
+        yield run_case(case)
+
+
+def run_case(case: Case) -> Line:
+    stopwatch = Stopwatch()
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "warploom", *case.arguments],
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+        reason, interrupted = "", False
+        try:
+            output, _ = process.communicate(timeout=case.limit_s)
+        except subprocess.TimeoutExpired:
+            reason = f"stopped after {case.limit_s:g} s of wall time"
+            output = _stop(process)
+        except KeyboardInterrupt:
+            reason, interrupted = "interrupted", True
+            output = _stop(process)
+        line = _only_line(output)
+        if line is None:
+            log.seek(0)
+            reason = reason or _death(process.returncode, log.read())
+            status = "unknown" if reason.startswith(("stopped", "interrupted")) else "error"
+            line = plain_line(case.name, status, stopwatch.read(), reason=reason)
+    line["case"] = case.name
+    if interrupted:
+        raise InterruptedBenchmarkError(line)
+    return line
+
+
+def _stop(process: subprocess.Popen[str]) -> str:
+    """Asks the process for its best so far, then ends it; what it printed."""
+    process.send_signal(signal.SIGINT)
+    try:
+        output, _ = process.communicate(timeout=GRACE_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+    return output
+
+
+def _only_line(output: str) -> Line | None:
+    lines = output.splitlines()
+    if len(lines) != 1:
+        return None
+    try:
+        line = json.loads(lines[0])
+    except ValueError:
+        return None
+    return cast(Line, line) if isinstance(line, dict) else None
+
+
+def _death(returncode: int, log: str) -> str:
+    last = log.strip().splitlines()[-1:] or ["nothing on stderr"]
+    if returncode < 0:
+        return f"the process was ended by signal {-returncode} ({signal.strsignal(-returncode)}): {last[0]}"
+    return f"the process exited with {returncode} and no line: {last[0]}"

@@ -1,0 +1,45 @@
+"""What both benchmarks share: running the cases one by one, the journal, one line per case, the exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from warploom.tools.bench import Case, InterruptedBenchmarkError, run_case
+from warploom.tools.console import Output
+from warploom.tools.journal import Journal
+from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
+from warploom.tools.usage import Stopwatch
+
+
+def run_bench(
+    cases: Sequence[Case],
+    output: Output,
+    columns: Callable[[Line], dict[str, str]],
+    judged: Callable[[Line], Line],
+    journal_path: Path | None,
+) -> int:
+    """Exit code; every case gets its line, also those that an interruption left undone."""
+    journal = Journal(journal_path) if journal_path is not None else None
+    codes: list[int] = []
+    late = 0
+    for place, case in enumerate(cases):
+        kept = journal.find(case) if journal is not None else None
+        try:
+            with output.progress(case.name):
+                line = run_case(case) if kept is None else kept
+        except InterruptedBenchmarkError as stopped:
+            output.row(judged(stopped.line), columns(stopped.line))
+            for undone in cases[place + 1 :]:
+                line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
+                output.row(line, columns(line))
+            return INTERRUPTED
+        line = judged(line)
+        if journal is not None and kept is None and line["status"] != "error":
+            journal.add(case, line)
+        output.row(line, columns(line))
+        # A case that is solved but misses its bar is short of what was asked: the code of "impossible".
+        codes.append(SOLVED if line.get("as_expected") else EXIT_BY_STATUS[str(line["status"])] or IMPOSSIBLE)
+        late += line.get("in_time") is False
+    output.say(f"{codes.count(SOLVED)} of {len(cases)} cases ended as they should" + (f", {late} late" if late else ""))
+    return combined_exit(codes)

@@ -1,0 +1,247 @@
+"""The command line: `warploom synth`, `warploom bench synth|kernels`, `warploom demo`, `warploom list`.
+
+Exit codes: 0 all that was asked for is solved; 1 proved impossible, refuted or refused; 2 bad input; 3 gave up; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from warploom.core import Diagnostic, UserError
+from warploom.kernels import NAMES, find
+from warploom.tools import kernel_bench, synth_bench
+from warploom.tools.bench import Case
+from warploom.tools.bench_command import run_bench
+from warploom.tools.console import Output
+from warploom.tools.demo import run_demo
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.lines import BAD_INPUT, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
+from warploom.tools.messages import rendered
+from warploom.tools.synth_command import KEEPABLE, Outcome, SynthOptions, crashed, failed, interrupted, synthesise
+from warploom.tools.targets import Target, resolve
+from warploom.tools.usage import Stopwatch
+
+_UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """`60s`, `1.5m`, `500ms`, or plain seconds."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", value.strip())
+    if match is None or match[2] not in _UNITS:
+        raise click.BadParameter(f"expected a time such as 60s, 500ms or 2m, got {value!r}", ctx, param)
+    return float(match[1]) * _UNITS[match[2]]
+
+
+def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[str]:
+    asked = frozenset(value.split(",")) - {""}
+    if not asked <= set(KEEPABLE):
+        raise click.BadParameter(f"expected a list of {', '.join(KEEPABLE)}, got {value!r}", ctx, param)
+    return asked
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="warploom")
+def cli() -> None:
+    """Completes GPU kernel sketches, proves them, prints CUDA."""
+
+
+@cli.command()
+@click.argument("target", metavar="FILE[:SKETCH]|CASE")
+@click.option("--space", type=click.IntRange(1, 3), help="Search this space only; default: 1, 2, 3 until the answer is found.")
+@click.option("--all", "all_solutions", is_flag=True, help="Every completion of the first space that has one.")
+@click.option("--cuda", type=click.Path(dir_okay=False, path_type=Path), help="Write the CUDA C++ here.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page that shows the values move.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of the search, such as 60s or 2m.")
+@click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+@click.option("--keep", metavar="FORMS", default="", callback=_forms, help="List of ir,cuda,ptx: write CASE.ir, CASE.cu, ...")
+@click.option("--keep-in", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder for --keep.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def synth(
+    target: str,
+    space: int | None,
+    all_solutions: bool,
+    cuda: Path | None,
+    html: Path | None,
+    as_json: bool,
+    budget: float | None,
+    nodes: int | None,
+    seed: int,
+    keep: frozenset[str],
+    keep_in: Path,
+    debug: bool,
+) -> None:
+    """Complete a sketch of a file, or a case of the library, and prove it."""
+    output = Output(as_json)
+    options = SynthOptions(space, all_solutions, budget, nodes, seed, cuda, html, keep, keep_in)
+    codes: list[int] = []
+    with Interrupts() as stopped:
+        stopwatch = Stopwatch()
+        try:
+            targets = _resolved(target, options)
+        except UserError as error:
+            targets = ()
+            codes.append(output.outcome(failed(target, error, stopwatch)))
+        except KeyboardInterrupt:
+            targets = ()
+            codes.append(output.outcome(interrupted(target, stopwatch)))
+        for found in targets:
+            outcome = interrupted(found.case, stopwatch) if stopped.seen else _guarded(found, options, stopwatch, output, debug)
+            codes.append(output.outcome(outcome))
+            stopwatch = Stopwatch()
+    sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
+
+
+def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
+    targets = resolve(text)
+    if len(targets) > 1 and (options.cuda or options.html):
+        names = ", ".join(target.case for target in targets)
+        message = f"expected one sketch for --cuda and --html, got {len(targets)}: {names}"
+        raise UserError(Diagnostic("SEVERAL_SKETCHES", message, fix=f"Name one: {text}:{targets[0].case}"))
+    return targets
+
+
+def _guarded(target: Target, options: SynthOptions, stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
+    """The outcome of one target, whatever happens."""
+    try:
+        with output.progress(target.case) as progress:
+            return synthesise(target, options, stopwatch, progress)
+    except UserError as error:
+        return failed(target.case, error, stopwatch)
+    except KeyboardInterrupt:
+        return interrupted(target.case, stopwatch)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return crashed(target.case, error, stopwatch)
+
+
+_CASE = click.option("--case", "pattern", metavar="GLOB", help="Only the cases that match.")
+_JSON = click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+_JOURNAL = click.option(
+    "--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished cases here; do not repeat them."
+)
+
+
+@cli.group()
+def bench() -> None:
+    """Run benchmark cases, each in a fresh process."""
+
+
+@bench.command("synth")
+@_CASE
+@_JSON
+@_JOURNAL
+@click.option("--space", type=click.IntRange(1, 3), help="Search this space only.")
+@click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of each case.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+def bench_synth(
+    pattern: str | None, as_json: bool, journal: Path | None, space: int | None, budget: float | None, seed: int
+) -> None:
+    """Complete every case of the paper; `as_expected`: proved at the paper's cost or better."""
+    options = {"seed": str(seed)}
+    if space is not None:
+        options["space"] = str(space)
+    if budget is not None:
+        options["budget"] = f"{budget}s"
+    limit_s = synth_bench.LIMIT_S if budget is None else 2 * budget + 60
+    cases = [synth_bench.synth_case(name, options, limit_s) for name in synth_bench.select(pattern)]
+    _bench(cases, pattern, as_json, synth_bench.columns, synth_bench.judged, journal)
+
+
+@bench.command("kernels")
+@_CASE
+@_JSON
+@_JOURNAL
+def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> None:
+    """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
+    cases = [kernel_bench.kernel_case(name) for name in kernel_bench.select(pattern)]
+    _bench(cases, pattern, as_json, kernel_bench.columns, lambda line: line, journal)
+
+
+def _bench(
+    cases: list[Case],
+    pattern: str | None,
+    as_json: bool,
+    columns: Callable[[Line], dict[str, str]],
+    judged: Callable[[Line], Line],
+    journal: Path | None,
+) -> None:
+    output, stopwatch = Output(as_json), Stopwatch()
+    if not cases:
+        message = f"expected a pattern that some case matches, got {pattern!r}"
+        error = UserError(Diagnostic("NO_CASE", message, fix="List the cases with `warploom list`."))
+        sys.exit(output.outcome(failed(pattern or "", error, stopwatch)))
+    sys.exit(run_bench(cases, output, columns, judged, journal))
+
+
+@cli.command("bench-kernel", hidden=True)
+@click.argument("name")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def bench_kernel(name: str, debug: bool) -> None:
+    """One case of `bench kernels`, in this process, as one JSON line."""
+    output, stopwatch = Output(as_json=True), Stopwatch()
+    try:
+        with output.progress(name) as progress:
+            outcome = Outcome(kernel_bench.measure(name, progress), SOLVED)
+    except UserError as error:
+        outcome = failed(name, error, stopwatch)
+    except KeyboardInterrupt:
+        outcome = interrupted(name, stopwatch)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        outcome = crashed(name, error, stopwatch)
+    sys.exit(output.outcome(outcome))
+
+
+@cli.command()
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True, help="Folder.")
+def demo(out: Path) -> None:
+    """Complete, prove, print, compile and run the paper's 1-D convolution."""
+    try:
+        sys.exit(run_demo(out))
+    except UserError as error:
+        click.echo("\n".join(rendered(error.diagnostics)), err=True)
+        sys.exit(BAD_INPUT)
+
+
+@cli.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per example.")
+def list_examples(as_json: bool) -> None:
+    """The library's examples: names that `synth` and `bench` take."""
+    for name in NAMES:
+        example = find(name)
+        holes = len(example.sketch.kernel.holes)
+        if as_json:
+            click.echo(encode({"case": name, "holes": holes, "notes": example.notes}))
+        else:
+            click.echo(f"{name:<24} {holes:>2} holes  {example.notes}")
+
+
+def main() -> None:
+    """Runs the command line and exits; a fault of this program is one line, never a traceback."""
+    try:
+        cli(standalone_mode=False)
+    except click.Abort:
+        sys.exit(INTERRUPTED)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(BAD_INPUT)
+    except BrokenPipeError:
+        # Whoever read the output has enough; closing stdout again at exit must not complain.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(SOLVED)
+    except Exception as error:
+        click.echo(f"internal error: {type(error).__name__}: {error}\n  fix: report it with the command line.", err=True)
+        sys.exit(GAVE_UP)

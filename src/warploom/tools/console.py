@@ -1,0 +1,104 @@
+"""What people read: tables on stdout, messages and progress on stderr."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from typing import cast
+
+import click
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from warploom.tools.lines import Line, encode
+from warploom.tools.synth_command import Outcome, Progress
+
+_COLOURS = {"solved": "green", "unsat": "yellow", "unknown": "yellow", "refused": "red", "error": "red"}
+
+
+class Output:
+    """One command's output: JSON lines, or text for people."""
+
+    def __init__(self, as_json: bool) -> None:
+        self._json = as_json
+        self._out = Console(highlight=False, soft_wrap=True)
+        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    def outcome(self, outcome: Outcome) -> int:
+        """Shows it; its exit code."""
+        for message in outcome.messages:
+            click.echo(message, err=True)
+        if self._json:
+            click.echo(encode(outcome.line))
+            return outcome.exit_code
+        self._head(outcome.line)
+        if "reason" in outcome.line and not outcome.messages:
+            self._out.print(f"  {escape(str(outcome.line['reason']))}")
+        if "space" in outcome.line:
+            self._answer(outcome.line)
+        for path in outcome.written:
+            self._out.print(f"  wrote {escape(str(path))}")
+        return outcome.exit_code
+
+    def row(self, line: Line, columns: Mapping[str, str]) -> None:
+        """One benchmark case as one line; `columns` are its numbers by heading."""
+        if self._json:
+            click.echo(encode(line))
+            return
+        status = str(line["status"])
+        numbers = "  ".join(f"{name} {value}" for name, value in columns.items())
+        case = f"{line['case']!s:<24}"
+        self._out.print(
+            f"[bold]{escape(case)}[/] [{_COLOURS[status]}]{status}[/] {escape(str(line['verdict']))}  {escape(numbers)}"
+        )
+        if "reason" in line:
+            self._out.print(f"{'':<24} {escape(str(line['reason']))}")
+
+    def say(self, text: str) -> None:
+        """A message: on stdout for people, on stderr beside JSON."""
+        (self._err if self._json else self._out).print(escape(text))
+
+    @contextmanager
+    def progress(self, case: str) -> Generator[Progress]:
+        """On a terminal a changing line on stderr, else nothing."""
+        if not self._err.is_terminal:
+            yield lambda _: None
+            return
+        with self._err.status(escape(case)) as status:
+            yield lambda text: status.update(escape(f"{case}: {text}"))
+
+    def _head(self, line: Line) -> None:
+        status = str(line["status"])
+        text = f"[bold]{escape(str(line['case']))}[/]: [{_COLOURS[status]}]{status}[/]"
+        if status == "solved":
+            domain = f" over {line['domain']}" if line.get("domain") else ""
+            text += f", {line['verdict']}{escape(domain)}"
+        self._out.print(f"{text}  ({line['seconds']} CPU s, {line['peak_mb']} MB)")
+
+    def _answer(self, line: Line) -> None:
+        if line.get("unsat_in"):
+            spaces = ", ".join(str(space) for space in cast("list[int]", line["unsat_in"]))
+            self._out.print(f"  no completion in space {spaces} (exhausted)")
+        if line["space"] is None:
+            return
+        optimal = f"optimal up to space {line['optimal_in']}" if line["optimal_in"] else "not proved optimal"
+        self._out.print(
+            f"  space {line['space']}, accumulates {line['accumulates']} per iteration, {line['executed']} per thread, "
+            f"index cost {line['cost']}; {optimal}"
+        )
+        if line.get("lift"):
+            self._out.print(f"  every size: {escape(str(line['lift']))}")
+        solutions = cast("list[dict[str, str]]", line.get("solutions") or [line["holes"]])
+        for number, holes in enumerate(solutions, 1):
+            if len(solutions) > 1:
+                self._out.print(f"  solution {number} of {len(solutions)}")
+            table = Table(box=None, show_header=False, padding=(0, 1, 0, 3))
+            for name, text in holes.items():
+                table.add_row(escape(name), escape(text))
+            self._out.print(table)
+        if "registers" in line:
+            self._out.print(
+                f"  {line['arch']}: {line['registers']} registers, {line['local_bytes']} bytes of local memory, "
+                f"{line['spill_bytes']} bytes of spills"
+            )

@@ -1,0 +1,106 @@
+"""The page of one completed kernel: its data movement step by step, its sketch, its CUDA source and the report."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from importlib.resources import files
+from string import Template
+
+from warploom.core import NOWHERE, Span
+from warploom.ir import IndexExpr, Kernel, kernel_text
+from warploom.tools.completions import hole_texts
+from warploom.tools.html.scene import hole_legend, scene
+from warploom.tools.movement import Movement
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Everything that one page shows."""
+
+    title: str
+    kernel: Kernel
+    """Still with its holes."""
+    completions: Mapping[str, IndexExpr]
+    movement: Movement
+    facts: Sequence[tuple[str, str]]
+    """The report: name and value, in the order shown."""
+    summary: str
+    """One sentence under the title."""
+    source: str = ""
+    """The text of the file that the sketch comes from; empty shows the kernel's own text."""
+    cuda: str = ""
+
+
+def render(page: Page) -> str:
+    """The page as one HTML text that needs no other file and no network."""
+    holes = list(hole_legend(hole_texts(page.kernel, page.completions)))
+    omitted = page.movement.omitted
+    return Template(_asset("page.html")).substitute(
+        title=escape(page.title),
+        summary=escape(page.summary),
+        css=_asset("page.css"),
+        limit=f"The first {len(page.movement.steps)} steps; {omitted} more are not shown. " if omitted else "",
+        source=_source(page, holes),
+        cuda=f"<section><h2>CUDA C++</h2><pre>{escape(page.cuda)}</pre></section>" if page.cuda else "",
+        holes=_table((_swatch(colour, name), f"<code>{escape(text)}</code>") for name, text, colour in holes),
+        facts=_table((escape(name), escape(value)) for name, value in page.facts),
+        movement=_json(scene(page.kernel, page.completions, page.movement)),
+        script=_asset("page.js"),
+    )
+
+
+def _asset(name: str) -> str:
+    return files("warploom.tools.html").joinpath(name).read_text(encoding="utf-8")
+
+
+def _json(data: object) -> str:
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _table(rows: Iterable[tuple[str, str]]) -> str:
+    return "".join(f"<tr><th>{name}</th><td>{value}</td></tr>" for name, value in rows)
+
+
+def _swatch(colour: str, name: str) -> str:
+    return f'<mark style="background:{colour}">{escape(name)}</mark>'
+
+
+def _source(page: Page, holes: Sequence[tuple[str, str, str]]) -> str:
+    """The sketch line by line, its holes marked in their colours, each completion below the line of its hole."""
+    span = page.kernel.span
+    if not page.source or span == NOWHERE:
+        return "".join(_row(number, "", escape(text)) for number, text in enumerate(kernel_text(page.kernel).splitlines(), 1))
+    lines = page.source.splitlines()
+    spans = {hole.name: hole.span for hole in page.kernel.holes}
+    out: list[str] = []
+    for number in range(span.line, min(span.end_line, len(lines)) + 1):
+        here = [(spans[name], name, text, colour) for name, text, colour in holes if _is_on(spans[name], span.file, number)]
+        out.append(_row(number, span.file, _marked(lines[number - 1], here)))
+        for _, name, text, colour in here:
+            out.append(f'<span class="found">{_swatch(colour, name)} = {escape(text)}</span>')
+    return "".join(out)
+
+
+def _row(number: int, file: str, html: str) -> str:
+    return f'<span class="row" data-line="{number}" data-file="{escape(file)}"><span class="number">{number}</span>{html}</span>'
+
+
+def _is_on(span: Span, file: str, line: int) -> bool:
+    return span.file == file and span.line == line
+
+
+def _marked(text: str, here: Iterable[tuple[Span, str, str, str]]) -> str:
+    """`text` escaped, with a mark around each hole that lies in it; a hole inside another one keeps the outer mark only."""
+    out, at = "", 0
+    for span, name, found, colour in sorted(here, key=lambda item: item[0].column):
+        first = span.column - 1
+        last = span.end_column - 1 if span.end_line == span.line else len(text)
+        if first >= at:
+            title = escape(f"{name} = {found}", quote=True)
+            out += f'{escape(text[at:first])}<mark style="background:{colour}" title="{title}">{escape(text[first:last])}</mark>'
+            at = last
+    return out + escape(text[at:])

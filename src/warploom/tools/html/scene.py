@@ -1,0 +1,198 @@
+"""Places every cell of a movement on the drawing and turns the steps into numbers for the page's script.
+
+From top to bottom: lane numbers, input arrays, swizzle values of the step, shared arrays, registers, output arrays. One column
+per lane; arrays wrap so that the elements of one coalesced round lie above the lanes that take them (figure 8 of the paper).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from warploom.ir import IndexExpr, Kernel
+from warploom.tools.completions import hole_texts
+from warploom.tools.html.colours import HOLE_COLOURS, element_colours, stripes
+from warploom.tools.movement import Cell, MemoryCell, Movement, RegisterCell, Step, Value, short
+
+LABEL_WIDTH = 150
+ROW_HEIGHT = 26
+STRIP_HEIGHT = 21
+GAP = 16
+_TITLES = {
+    "load": "load from memory into registers",
+    "choose": "choose a register",
+    "shuffle": "shuffle between lanes",
+    "accumulate": "accumulate",
+    "store": "store",
+    "compute": "compute",
+}
+
+
+@dataclass(slots=True)
+class _Board:
+    """What is drawn and where; grows from top to bottom."""
+
+    cell_width: float
+    y: float = 34
+    places: dict[Cell, int] = field(default_factory=dict[Cell, int])
+    cells: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
+    labels: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
+
+    def put(self, cell: Cell, column: int, height: float) -> None:
+        self.places[cell] = len(self.cells)
+        name = f"lane {cell.lane}, {cell.row}" if isinstance(cell, RegisterCell) else _element(cell)
+        x = LABEL_WIDTH + column * self.cell_width
+        self.cells.append({"x": round(x, 2), "y": round(self.y, 2), "h": height - 3, "name": name, "lane": _lane(cell)})
+
+    def title(self, text: str, note: str, height: float) -> None:
+        self.labels.append({"y": round(self.y + height / 2, 2), "text": text, "note": note})
+
+
+def scene(kernel: Kernel, completions: Mapping[str, IndexExpr], movement: Movement) -> dict[str, object]:
+    """JSON-ready drawing of `movement`: cells with places, values with colours, steps that refer to both by number."""
+    params = {param.name: param for param in kernel.params}
+    elements = _elements(movement)
+    inputs = {array: cells for array, cells in elements.items() if array in params and params[array].is_input}
+    shared = {array: cells for array, cells in elements.items() if array not in params}
+    outputs = {array: cells for array, cells in elements.items() if array in params and array not in inputs}
+    lanes = movement.lanes
+    board = _Board(cell_width=max(30.0, 480 / max(1, lanes)))
+
+    for array, cells in inputs.items():
+        _strip(board, array, params[array].space, cells, lanes)
+    hole_rows = max((len(step.holes) for step in movement.steps), default=0)
+    holes_y = board.y
+    board.y += hole_rows * STRIP_HEIGHT + (GAP if hole_rows else 0)
+    for array, cells in shared.items():
+        _strip(board, array, "shared", cells, lanes)
+    for row in movement.rows:
+        board.title(row, "", ROW_HEIGHT)
+        for lane in range(lanes):
+            board.put(RegisterCell(lane, row), lane, ROW_HEIGHT)
+        board.y += ROW_HEIGHT
+    board.y += GAP if movement.rows else 0
+    for array, cells in outputs.items():
+        _strip(board, array, params[array].space, cells, lanes)
+
+    constants = frozenset(param.name for param in kernel.params if param.space == "constant")
+    names = {array: [_element(cell) for cell in cells] for array, cells in inputs.items()}
+    values = _Values(element_colours(names, constants), frozenset(n for array in constants for n in names.get(array, ())))
+    start = [
+        [board.places[cell], values.number(Value(_element(cell), (_element(cell),)))]
+        for cells in inputs.values()
+        for cell in cells
+    ]
+    texts = hole_texts(kernel, completions)
+    hole_colours = {name: HOLE_COLOURS[place % len(HOLE_COLOURS)] for place, name in enumerate(texts)}
+    steps = [_step(step, board, values, texts, hole_colours) for step in movement.steps]
+    return {
+        "lanes": lanes,
+        "cellWidth": board.cell_width,
+        "labelWidth": LABEL_WIDTH,
+        "width": LABEL_WIDTH + lanes * board.cell_width + 8,
+        "height": board.y,
+        "holesY": holes_y,
+        "stripHeight": STRIP_HEIGHT,
+        "cells": board.cells,
+        "labels": board.labels,
+        "values": values.table,
+        "start": start,
+        "steps": steps,
+        "omitted": movement.omitted,
+    }
+
+
+class _Values:
+    """Numbers values, so that a page says each expression once."""
+
+    def __init__(self, colours: Mapping[str, str], greys: frozenset[str]) -> None:
+        self._colours, self._greys = colours, greys
+        self._numbers: dict[Value, int] = {}
+        self.table: list[dict[str, object]] = []
+
+    def number(self, value: Value) -> int:
+        if value not in self._numbers:
+            self._numbers[value] = len(self.table)
+            fills = stripes(value.atoms, self._colours, self._greys)
+            self.table.append({"short": short(value), "text": value.text, "fills": fills})
+        return self._numbers[value]
+
+
+def _step(
+    step: Step, board: _Board, values: _Values, texts: Mapping[str, str], hole_colours: Mapping[str, str]
+) -> dict[str, object]:
+    writes = [
+        [board.places[write.cell], values.number(write.value), [board.places[origin] for origin in write.origins], write.lane]
+        for write in step.writes
+    ]
+    holes = [
+        {
+            "name": found.hole,
+            "text": texts[found.hole],
+            "colour": hole_colours[found.hole],
+            "values": [None if value is None else str(value)[:4] for value in found.values],
+        }
+        for found in step.holes
+    ]
+    targets = dict.fromkeys(write.cell.row if isinstance(write.cell, RegisterCell) else write.cell.array for write in step.writes)
+    return {
+        "kind": step.kind,
+        "title": f"{_TITLES[step.kind]}: {', '.join(targets)}",
+        "loops": [f"{name} = {value}" for name, value in step.loops],
+        "line": step.span.line,
+        "file": step.span.file,
+        "writes": writes,
+        "holes": holes,
+    }
+
+
+def _elements(movement: Movement) -> dict[str, list[MemoryCell]]:
+    """Memory cells that the warp touches, by array, in index order."""
+    touched: dict[str, set[MemoryCell]] = {}
+    for step in movement.steps:
+        for write in step.writes:
+            for cell in (write.cell, *write.origins):
+                if isinstance(cell, MemoryCell):
+                    touched.setdefault(cell.array, set()).add(cell)
+    return {array: sorted(cells, key=lambda cell: cell.index) for array, cells in touched.items()}
+
+
+def _strip(board: _Board, array: str, space: str, cells: Sequence[MemoryCell], lanes: int) -> None:
+    lines = _lines(cells, lanes)
+    for place, line in enumerate(lines):
+        if place == 0:
+            board.title(array, space, STRIP_HEIGHT)
+        for column, cell in line:
+            board.put(cell, column, STRIP_HEIGHT)
+        board.y += STRIP_HEIGHT
+    board.y += GAP
+
+
+def _lines(cells: Sequence[MemoryCell], lanes: int) -> list[list[tuple[int, MemoryCell]]]:
+    """Elements with their columns, line by line: by the leading indices if each row fits the lanes, else wrapped."""
+    first = min(cell.index[-1] for cell in cells) if cells[0].index else 0
+    by_row: dict[tuple[int, ...], list[tuple[int, MemoryCell]]] = {}
+    for place, cell in enumerate(cells):
+        if len(cell.index) > 1:
+            by_row.setdefault(cell.index[:-1], []).append((cell.index[-1] - first, cell))
+        else:
+            offset = cell.index[-1] - first if cell.index else place
+            by_row.setdefault((offset // lanes,), []).append((offset % lanes, cell))
+    lines = list(by_row.values())
+    if all(column < lanes for line in lines for column, _ in line):
+        return lines
+    return [[(column, cell) for column, cell in enumerate(cells[at : at + lanes])] for at in range(0, len(cells), lanes)]
+
+
+def _element(cell: MemoryCell) -> str:
+    return f"{cell.array}[{','.join(map(str, cell.index))}]"
+
+
+def _lane(cell: Cell) -> int:
+    return cell.lane if isinstance(cell, RegisterCell) else -1
+
+
+def hole_legend(texts: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:
+    """Name, completion and colour of each hole."""
+    for place, (name, text) in enumerate(texts.items()):
+        yield name, text, HOLE_COLOURS[place % len(HOLE_COLOURS)]

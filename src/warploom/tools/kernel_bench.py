@@ -1,0 +1,147 @@
+"""One kernel of the library beside its shared-memory baseline: what both cost on the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.gpu import Compiled, CudaSource, Timing, compile_cuda, cuda_source, device_arch, device_available, time_on_device
+from warploom.gpu import toolchain_available as can_compile
+from warploom.ir import Counts, Kernel, fill, run
+from warploom.kernels import NAMES, Example, find
+from warploom.synth import Report, complete
+from warploom.tools.bench import Case
+from warploom.tools.lines import Line, report_line
+from warploom.tools.printed import compiled_fields
+from warploom.tools.synth_command import Progress
+from warploom.tools.usage import Stopwatch
+
+COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 4, "tiles": 64}
+"""Run-time sizes of the counted execution; whole blocks, so that edges do not blur the ratios."""
+TIME_SIZES = {"n": 1 << 24, "h": 4096, "w": 4096, "pairs": 1 << 14, "tiles": 1 << 18}
+"""Run-time sizes on a device."""
+LIMIT_S = 900.0
+
+
+def select(pattern: str | None) -> tuple[str, ...]:
+    return tuple(name for name in NAMES if pattern is None or fnmatchcase(name, pattern))
+
+
+def kernel_case(name: str) -> Case:
+    return Case(name, ("bench-kernel", name), LIMIT_S)
+
+
+def measure(name: str, progress: Progress) -> Line:
+    """The line of one kernel: its completion, then `kernel`, `baseline` and their ratios. UserError for an unknown name."""
+    stopwatch = Stopwatch()
+    example = find(name)
+    report = _completed(name, progress)
+    kernel = example.sketch.kernel
+    if report.status != "solved":
+        return report_line(name, kernel, report, stopwatch.read())
+    holes = report.completions[0].holes
+    progress("counting")
+    sizes = {size: COUNT_SIZES[size] for size in kernel.sizes}
+    arrays = example.arrays(sizes)
+    expected = example.reference(**arrays)
+    ours, right = _counted(fill(kernel, holes), arrays, sizes, expected)
+    theirs, baseline_right = _counted(example.baseline.kernel, arrays, sizes, expected)
+    fields: dict[str, Any] = {
+        "sizes": sizes,
+        "kernel": ours | {"matches_reference": right},
+        "baseline": theirs | {"matches_reference": baseline_right},
+        "sectors_ratio": _ratio(ours["global_sectors"], theirs["global_sectors"]),
+        "exchange_ratio": _ratio(_exchanges(ours), _exchanges(theirs)),
+    }
+    if can_compile():
+        progress("compiling")
+        arch = device_arch() if device_available() else "sm_90"
+        sources = {"kernel": (kernel, cuda_source(kernel, holes)), "baseline": (example.baseline.kernel, None)}
+        for part, (form, source) in sources.items():
+            printed = source or cuda_source(form)
+            compiled = compile_cuda(printed.text, arch=arch)
+            fields[part] |= compiled_fields(compiled)
+            if device_available():
+                progress(f"timing the {part}")
+                fields[part] |= _timed(example, form, printed, compiled)
+    if "median_ms" in fields["kernel"]:
+        fields["speedup"] = _ratio(fields["baseline"]["median_ms"], fields["kernel"]["median_ms"])
+    fields["as_expected"] = (
+        right and baseline_right and report.verdict == "proved" and _behind(ours, theirs) == () and not _local(fields["kernel"])
+    )
+    return report_line(name, kernel, report, stopwatch.read()) | fields
+
+
+def columns(line: Line) -> dict[str, str]:
+    """For people."""
+    if "kernel" not in line:
+        return {"seconds": str(line["seconds"])}
+    kernel, baseline = cast("dict[str, Any]", line["kernel"]), cast("dict[str, Any]", line["baseline"])
+    found = {
+        "sectors": f"{kernel['global_sectors']}/{baseline['global_sectors']}",
+        "wavefronts+shuffles": f"{_exchanges(kernel)}/{_exchanges(baseline)}",
+    }
+    if "registers" in kernel:
+        found["registers"] = f"{kernel['registers']}/{baseline['registers']}"
+    if "median_ms" in kernel:
+        found["ms"] = f"{kernel['median_ms']:.3f}/{baseline['median_ms']:.3f} ({line['speedup']}x)"
+    return found | ({} if line["as_expected"] else {"BEHIND": ", ".join(_behind(kernel, baseline)) or "see the JSON line"})
+
+
+def _completed(name: str, progress: Progress) -> Report:
+    """Field multiplication takes the completions of the 64 x 64 tile inside it, which has the same holes."""
+    sketch = find(name).sketch
+    tile = find("mult64-reg").sketch
+    shares = name.startswith("ffm-") and {hole.name for hole in sketch.kernel.holes} == {hole.name for hole in tile.kernel.holes}
+    return complete(tile if shares else sketch, progress=progress)
+
+
+def _counted(
+    kernel: Kernel, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int], expected: Mapping[str, NDArray[Any]]
+) -> tuple[dict[str, int], bool]:
+    result = run(kernel, dict(arrays), sizes, check_races=False)
+    right = not result.diagnostics and all(_same(result.arrays[name], array) for name, array in expected.items())
+    return _count_fields(result.counts), right
+
+
+def _count_fields(counts: Counts) -> dict[str, int]:
+    return {
+        "global_sectors": counts.global_sectors,
+        "shared_wavefronts": counts.shared_wavefronts,
+        "shuffles": counts.shuffles,
+        "syncs": counts.syncs,
+        "arithmetic": counts.arithmetic,
+    }
+
+
+def _same(got: NDArray[Any], expected: NDArray[Any]) -> bool:
+    if np.issubdtype(expected.dtype, np.floating):
+        return bool(np.allclose(got, expected, rtol=1e-4, atol=1e-4))
+    return bool(np.array_equal(got, expected))
+
+
+def _exchanges(counts: Mapping[str, int]) -> int:
+    return counts["shared_wavefronts"] + counts["shuffles"]
+
+
+def _behind(ours: Mapping[str, int], theirs: Mapping[str, int]) -> tuple[str, ...]:
+    found = ("global sectors",) if ours["global_sectors"] > theirs["global_sectors"] else ()
+    return found + (("wavefronts + shuffles",) if _exchanges(ours) > _exchanges(theirs) else ())
+
+
+def _local(fields: Mapping[str, Any]) -> bool:
+    return bool(fields.get("local_bytes", 0) or fields.get("spill_bytes", 0))
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 3) if whole else None
+
+
+def _timed(example: Example, kernel: Kernel, source: CudaSource, compiled: Compiled) -> dict[str, float]:
+    sizes = {size: TIME_SIZES[size] for size in kernel.sizes}
+    timing: Timing = time_on_device(kernel, source, compiled, example.arrays(sizes), sizes)
+    return {"median_ms": timing.median_ms, "best_ms": timing.best_ms}

@@ -1,0 +1,47 @@
+"""The CUDA text of a completed kernel, read back against the kernel, and compiled where the tools are installed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from warploom.core import UserError
+from warploom.gpu import Compiled, CudaSource, compile_cuda, cuda_source, read_back, toolchain_available
+from warploom.ir import IndexExpr, Kernel, fill
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    source: CudaSource
+    compiled: Compiled | None
+    """None when the extra `cuda` is not installed."""
+    compared: int
+    """Output elements on which text and kernel were compared."""
+
+    def fields(self) -> dict[str, object]:
+        """For a report line."""
+        found: dict[str, object] = {"read_back": self.compared}
+        if self.compiled is not None:
+            found |= compiled_fields(self.compiled)
+        return found
+
+
+def print_checked(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Printed:
+    """CUDA C++ of the completed kernel; UserError (READ_BACK_...) when the text does not do what the kernel does."""
+    source = cuda_source(kernel, completions)
+    result = read_back(source.text, fill(kernel, completions))
+    if not result.ok:
+        raise UserError(*result.diagnostics)
+    compiled = compile_cuda(source.text) if toolchain_available() else None
+    return Printed(source, compiled, result.checked)
+
+
+def compiled_fields(compiled: Compiled) -> dict[str, object]:
+    """What ptxas says, with units in the names."""
+    return {
+        "arch": compiled.arch,
+        "registers": compiled.registers,
+        "local_bytes": compiled.local_bytes,
+        "spill_bytes": compiled.spill_bytes,
+        "shared_bytes": compiled.shared_bytes,
+    }

@@ -1,0 +1,75 @@
+"""`warploom bench synth`: which cases there are, what each must reach, and whether it did."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import cast
+
+from warploom.kernels import NAMES
+from warploom.tools.bench import Case
+from warploom.tools.lines import Line
+
+LIMIT_S = 600.0
+"""Wall time of one case unless the user gives a budget."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """What a case must reach: the paper's cost, and the CPU time asked for."""
+
+    pattern: str
+    accumulates: int
+    seconds: float
+
+
+BARS = (
+    Bar(r"mult64-.*", 6, 20.0),
+    Bar(r"mult32-.*", 2, 2.0),
+    Bar(r"aos-store-.*", 0, 2.0),
+    Bar(r"(stencil|conv)[12]d-.*|aos-sum-.*", 1, 2.0),
+)
+"""Source: Swizzle Inventor, section 7: 6 accumulates per iteration for 64 coefficients, 2 for 32."""
+
+
+def select(pattern: str | None) -> tuple[str, ...]:
+    """Names that match a glob; without one every case that has a bar (field multiplication shares the holes of mult64-reg)."""
+    if pattern is None:
+        return tuple(name for name in NAMES if bar_of(name) is not None)
+    return tuple(name for name in NAMES if fnmatchcase(name, pattern))
+
+
+def synth_case(name: str, options: Mapping[str, str], limit_s: float) -> Case:
+    """`options` by flag, without dashes."""
+    flags = [text for flag, value in options.items() for text in (f"--{flag}", value)]
+    return Case(name, ("synth", name, "--json", *flags), limit_s)
+
+
+def bar_of(name: str) -> Bar | None:
+    return next((bar for bar in BARS if re.fullmatch(bar.pattern, name)), None)
+
+
+def judged(line: Line) -> Line:
+    """The line with `bar` (what was asked) and `in_time`; `as_expected` says whether it is proved at the paper's cost."""
+    bar = bar_of(str(line["case"]))
+    proved = line["status"] == "solved" and line["verdict"] == "proved"
+    if bar is None:
+        return line | {"as_expected": proved}
+    reached = proved and cast(int, line["accumulates"]) <= bar.accumulates
+    return line | {
+        "bar": {"accumulates": bar.accumulates, "seconds": bar.seconds},
+        "in_time": cast(float, line["seconds"]) <= bar.seconds,
+        "as_expected": reached,
+    }
+
+
+def columns(line: Line) -> dict[str, str]:
+    """For people."""
+    found = {"space": str(line.get("space") or "-"), "acc": str(line.get("accumulates", "-"))}
+    found["optimal_in"] = str(line.get("optimal_in") or "-")
+    if line.get("unsat_in"):
+        found["unsat_in"] = ",".join(str(space) for space in cast("list[int]", line["unsat_in"]))
+    found["seconds"] = f"{line['seconds']}{'' if line.get('in_time', True) else ' (late)'}"
+    return found

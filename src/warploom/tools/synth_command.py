@@ -1,0 +1,126 @@
+"""`warploom synth`: completes sketches, reports each with one line, writes CUDA, page and intermediate forms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeAlias
+
+from warploom.core import Diagnostic, UserError
+from warploom.ir import kernel_text
+from warploom.synth import Report, complete
+from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line
+from warploom.tools.messages import one_line, rendered
+from warploom.tools.pages import kernel_page
+from warploom.tools.printed import Printed, print_checked
+from warploom.tools.targets import Target
+from warploom.tools.usage import Stopwatch
+
+KEEPABLE = ("ir", "cuda", "ptx")
+
+Progress: TypeAlias = Callable[[str], None]
+"""Receives a short line on what is going on."""
+
+
+@dataclass(frozen=True, slots=True)
+class SynthOptions:
+    space: int | None = None
+    all_solutions: bool = False
+    budget_s: float | None = None
+    budget_nodes: int | None = None
+    seed: int = 0
+    cuda: Path | None = None
+    html: Path | None = None
+    keep: frozenset[str] = frozenset()
+    """Of `KEEPABLE`: written as CASE.ir, CASE.cu, CASE.ptx."""
+    keep_in: Path = Path()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """One target's line, and what people should read besides."""
+
+    line: Line
+    exit_code: int
+    report: Report | None = None
+    printed: Printed | None = None
+    messages: tuple[str, ...] = ()
+    """For stderr."""
+    written: tuple[Path, ...] = ()
+
+
+def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    """Completes one sketch and writes what was asked for; UserError for a sketch that is wrong in itself."""
+    report = complete(
+        target.sketch,
+        space=options.space,
+        all_solutions=options.all_solutions,
+        budget_s=options.budget_s,
+        budget_nodes=options.budget_nodes,
+        seed=options.seed,
+        progress=progress,
+    )
+    kernel = target.sketch.kernel
+    line = report_line(target.case, kernel, report, stopwatch.read(), all_solutions=options.all_solutions)
+    messages = rendered(report.diagnostics)
+    printed: Printed | None = None
+    written: tuple[Path, ...] = ()
+    code = EXIT_BY_STATUS[report.status]
+    if report.status == "solved" and (options.cuda or options.html or options.keep):
+        progress("printing and reading back")
+        try:
+            printed = print_checked(kernel, report.completions[0].holes)
+            line |= printed.fields()
+            written = _write(target, report, printed, line, options)
+        except UserError as error:
+            line |= {"status": "error", "reason": f"solved, but not written: {one_line(error.diagnostics[0])}"}
+            messages += rendered(error.diagnostics)
+            code = GAVE_UP
+    return Outcome(line, code, report, printed, messages, written)
+
+
+def failed(case: str, error: UserError, stopwatch: Stopwatch) -> Outcome:
+    """Bad input: the first diagnostic as the reason, all of them for people."""
+    line = plain_line(case, "error", stopwatch.read(), reason=one_line(error.diagnostics[0]))
+    return Outcome(line, EXIT_BY_STATUS["error"], messages=rendered(error.diagnostics))
+
+
+def crashed(case: str, error: Exception, stopwatch: Stopwatch) -> Outcome:
+    """A fault of this program: nothing is wrong with the input, and nothing was found out."""
+    reason = f"internal error: {type(error).__name__}: {error}"
+    hint = f"{reason}\n  fix: run again with --debug and report the traceback together with the sketch."
+    return Outcome(plain_line(case, "error", stopwatch.read(), reason=reason), GAVE_UP, messages=(hint,))
+
+
+def interrupted(case: str, stopwatch: Stopwatch) -> Outcome:
+    """Stopped before anything was found."""
+    return Outcome(plain_line(case, "unknown", stopwatch.read(), reason="interrupted"), GAVE_UP)
+
+
+def _write(
+    target: Target, report: Report, printed: Printed, line: Mapping[str, object], options: SynthOptions
+) -> tuple[Path, ...]:
+    files = dict(_kept(target, report, printed, options))
+    if options.cuda is not None:
+        files[options.cuda] = printed.source.text
+    if options.html is not None:
+        files[options.html] = kernel_page(target, report, line, printed.source.text)
+    for path, text in files.items():
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+        except OSError as error:
+            message = f"expected a place to write {path}, got: {error.strerror}"
+            raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
+    return tuple(files)
+
+
+def _kept(target: Target, report: Report, printed: Printed, options: SynthOptions) -> list[tuple[Path, str]]:
+    texts: dict[str, tuple[str, str]] = {}
+    if report.kernel is not None:
+        texts["ir"] = (".ir", kernel_text(report.kernel) + "\n")
+    texts["cuda"] = (".cu", printed.source.text)
+    if printed.compiled is not None:
+        texts["ptx"] = (".ptx", printed.compiled.ptx)
+    return [(options.keep_in / f"{target.case}{suffix}", text) for key, (suffix, text) in texts.items() if key in options.keep]

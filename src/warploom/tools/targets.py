@@ -1,0 +1,34 @@
+"""What a command is asked to complete: sketches of a file, or an example of the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from warploom.kernels import find
+from warploom.sketch import Sketch, load
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    case: str
+    """As reports name it."""
+    sketch: Sketch
+
+
+def resolve(text: str) -> tuple[Target, ...]:
+    """Targets of `FILE`, `FILE:SKETCH` or the name of an example; UserError says what was expected."""
+    file, colon, name = text.rpartition(":")
+    if Path(text).is_file() or (not colon and _is_path(text)):
+        return _loaded(text, None)
+    if colon and (Path(file).is_file() or _is_path(file)):
+        return _loaded(file, name)
+    return (Target(text, find(text).sketch),)
+
+
+def _loaded(file: str, name: str | None) -> tuple[Target, ...]:
+    return tuple(Target(sketch.name, sketch) for sketch in load(file, name))
+
+
+def _is_path(text: str) -> bool:
+    return text.endswith(".py") or "/" in text

@@ -1,0 +1,43 @@
+"""What a command has used so far: CPU time of the process and its children, wall time, peak memory."""
+
+from __future__ import annotations
+
+import resource
+import sys
+import time
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Since the start of a `Stopwatch`; `peak_mb` is of the whole life of the process."""
+
+    seconds: float
+    """CPU of the process and of its children that ended."""
+    wall_s: float
+    peak_mb: float
+
+
+class Stopwatch:
+    """Starts when made; imports done before that do not count."""
+
+    def __init__(self) -> None:
+        self._cpu_s = _cpu_s()
+        self._wall_s = time.perf_counter()
+
+    def read(self) -> Usage:
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        peak_bytes = peak if sys.platform == "darwin" else peak * 1024
+        return Usage(
+            seconds=round(_cpu_s() - self._cpu_s, 3),
+            wall_s=round(time.perf_counter() - self._wall_s, 3),
+            peak_mb=round(peak_bytes / 2**20, 1),
+        )
+
+
+def _cpu_s() -> float:
+    spent = 0.0
+    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
+        usage = resource.getrusage(who)
+        spent += usage.ru_utime + usage.ru_stime
+    return spent

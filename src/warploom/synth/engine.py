@@ -17,7 +17,7 @@ from warploom.ir.swizzle import FunctionSet, function_set
 from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.enabled import enabled_sets
 from warploom.synth.lower import lower
-from warploom.synth.model import Chosen, SketchModel, build_constraints, disable
+from warploom.synth.model import Chosen, SketchModel, build_constraints, disable, injective_elements
 from warploom.synth.propagation import Candidate, ConflictError, initial_candidate
 from warploom.synth.requirements import requirements
 from warploom.terms import Algebra
@@ -56,8 +56,10 @@ class Engine:
         started = time.process_time()
         self.required = requirements(self.network, spec, stored, algebra)
         self.constraints, self.folds = build_constraints(self.network, self.required)
+        self.injective = injective_elements(self.network, self.required, self.constraints)
         self.evaluate = evaluate if self.required.is_loose else None
         self.free = self._free_root()
+        self.last: tuple[int, tuple[bool, Cost | None], SpaceResult] | None = None
         self.closed = sum(not s.holes for s in self.network.statements)
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
         self.phases["analyse"] = time.process_time() - started
@@ -97,6 +99,9 @@ class Engine:
         if self.free is None:
             return SpaceResult(space, (), True, "", 0.0, statistics)
         sets: list[FunctionSet] = [function_set(u.hole, u.points, space) for u in self.network.holes]
+        widened = space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
+        if not widened and self.last is not None and self.last[:2] == (1, (all_answers, below)) and self.last[2].complete:
+            return replace(self.last[2], space=2, seconds=0.0)  # space 2 widens conditions only
         answers: list[tuple[Cost, Chosen]] = []
         complete, reason = True, ""
         for enabled in (None,) if self.enabled is None else self.enabled.sets:
@@ -122,10 +127,14 @@ class Engine:
                 complete, reason = False, outcome.reason
                 break
         seconds = time.process_time() - started
-        return SpaceResult(space, tuple(answers), complete, reason, seconds, statistics)
+        result = SpaceResult(space, tuple(answers), complete, reason, seconds, statistics)
+        self.last = space, (all_answers, below), result
+        return result
 
     def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
-        return SketchModel(self.network, self.required, self.folds, self.constraints, sets, start, self.evaluate)
+        return SketchModel(
+            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate
+        )
 
     def _free_root(self) -> Candidate | None:
         """Everything propagated while any hole may become any function at all."""

@@ -108,8 +108,11 @@ class Lookahead:
             holder, unique = self._holders(values[:, boundary])
             # [rows, boundary]: the option through which a required value must come from a boundary cell.
             option = _only_option(np.moveaxis(allowed[:, :, None] & reaches[source], 2, 1))
-            demanded = option[np.arange(len(rows))[None, :], holder[:, wanted]]
+            at = holder[:, wanted]
+            demanded = option[np.arange(len(rows))[None, :], at]
             demanded[~unique] = _ANY
+            known = (values[:, boundary] >= 0).all(axis=1)
+            demanded[known[:, None] & (at == len(boundary))] = _NONE
         return self._hole_meets(hole, points, demanded)
 
     def _reach(self, source: IntArray) -> tuple[IntArray, BoolArray] | None:
@@ -170,14 +173,12 @@ class Lookahead:
             alive &= ((again == lead) | (again == _ANY) | (lead == _ANY)).all(axis=1)
         if functions is None or not alive.any():
             return alive
-        column = (first[alive] != _ANY).all(axis=0)
-        if not column.any():
-            return alive
-        forced = distinct[column]
-        weights = self.rng.integers(1, 1 << 62, len(forced), dtype=np.uint64)
-        demands = (first[:, column].astype(np.uint64) * weights).sum(axis=1)
-        offers = (functions.tables[:, forced].astype(np.uint64) * weights).sum(axis=1)
-        return alive & np.isin(demands, offers)
+        definite = alive & (first != _ANY).all(axis=1)
+        weights = self.rng.integers(1, 1 << 62, len(distinct), dtype=np.uint64)
+        demands = (first[definite].astype(np.uint64) * weights).sum(axis=1)
+        offers = (functions.tables[:, distinct].astype(np.uint64) * weights).sum(axis=1)
+        alive[definite] = np.isin(demands, offers)
+        return alive
 
 
 def _only_option(fits: BoolArray) -> IntArray:

@@ -14,7 +14,7 @@ from typing import Any, assert_never, cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, DType, Span, UnsupportedError, UserError
+from warploom.core import Diagnostic, DType, UnsupportedError, UserError
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -220,8 +220,8 @@ class _Lowering:
             case SetValue(name, _, value):
                 old = self.variables.get(name, np.full(self.threads, UNDEFINED))
                 self.variables[name] = self._merged(self._value(value), old)
-            case Store(array, index, value, span):
-                self._store(self._array(array), self._flat(array, index), self._value(value), span)
+            case Store(array, index, value):
+                self._store(self._array(array), self._flat(array, index), self._value(value))
             case Accumulator(name, _, shape, op, init, finalize):
                 self.accumulators[name] = _Accumulator(op, constant(init), finalize, shape, [])
             case Accumulate():
@@ -241,8 +241,14 @@ class _Lowering:
         active, guard = self.active, self.guard
         if isinstance(cond, Open):
             for truth, body in ((cond, then), (self._map(np.logical_not, cond), other)):
-                self.guard = cast(Open, truth) if guard is None else cast(Open, self._map(np.logical_and, guard, truth))
-                self._body(body)
+                both = truth if guard is None else self._map(np.logical_and, guard, truth)
+                if isinstance(both, Open):
+                    self.guard = both
+                    self._body(body)
+                elif (active & both.astype(np.bool_)).any():
+                    self.guard, self.active = None, active & both.astype(np.bool_)
+                    self._body(body)
+                    self.active = active
         else:
             for mask, body in ((active & cond.astype(np.bool_), then), (active & ~cond.astype(np.bool_), other)):
                 self.active = mask
@@ -262,22 +268,21 @@ class _Lowering:
             new = self._selected(self.guard, new, old)
         return np.where(self.active, new, old)
 
-    def _store(self, array: _Array, index: IndexValue, value: IntArray, span: Span) -> None:
+    def _store(self, array: _Array, index: IndexValue, value: IntArray) -> None:
         cells = array.cells
-        if not isinstance(index, Open) and self.guard is None:
+        if self.guard is not None:
+            index = self._map(lambda g, i: np.where(g, i, -1), self.guard, index)
+        if not isinstance(index, Open):
             inside = self.active & (index >= 0) & (index < cells.shape[-1])
             if array.per_thread:
                 cells[np.flatnonzero(inside), index[inside]] = value[inside]
             else:
                 cells[index[inside]] = value[inside]
             return
-        self._open_store(array, index, value, span)
+        self._open_store(array, index, value)
 
-    def _open_store(self, array: _Array, index: IndexValue, value: IntArray, span: Span) -> None:
+    def _open_store(self, array: _Array, index: Open, value: IntArray) -> None:
         """Fresh cells for everything the store may reach; each row is placed where its open index says."""
-        if self.guard is not None:
-            index = self._map(lambda g, i: np.where(g, i, -1), self.guard, index)
-        assert isinstance(index, Open)
         rows = np.flatnonzero(self.active)
         size = array.cells.shape[-1]
         old = array.cells.copy()
@@ -451,7 +456,20 @@ class _Lowering:
                 expanded.append(operand.reshape((self.threads,) + (1,) * len(holes)))
         with np.errstate(all="ignore"):
             table = np.broadcast_to(function(*expanded), (self.threads, *shapes))
-        return Open(Slots(tuple(holes), tuple(points)), table)
+        return self._closed(Open(Slots(tuple(holes), tuple(points)), table))
+
+    def _closed(self, value: Open) -> IndexValue:
+        """Without the slots that make no difference in any active thread (a mask that is always true, say)."""
+        table, kept = value.table, list(range(len(value.slots.holes)))
+        for axis in reversed(range(len(value.slots.holes))):
+            first = table.take([0], axis=axis + 1)
+            if (table == first)[self.active].all():
+                table = first.squeeze(axis=axis + 1)
+                del kept[axis]
+        if not kept:
+            return table
+        slots = Slots(tuple(value.slots.holes[a] for a in kept), tuple(value.slots.points[a] for a in kept))
+        return Open(slots, table)
 
     # ------------------------------------------------------------ values
 
@@ -535,8 +553,7 @@ class _Lowering:
 
     def _selected(self, cond: Open, then: IntArray, other: IntArray) -> IntArray:
         table = self._map(np.where, cond, then, other)
-        assert isinstance(table, Open)
-        return self._elements(table)
+        return self._elements(table) if isinstance(table, Open) else table
 
     def _select(self, cond: IndexValue, then: ValueExpr, other: ValueExpr) -> IntArray:
         if isinstance(cond, Open):

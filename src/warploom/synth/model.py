@@ -45,6 +45,7 @@ class SketchModel:
         required: Requirements,
         folds: FoldConstraint,
         constraints: Sequence[Constraint],
+        injective: list[ElementConstraint],
         sets: list[FunctionSet],
         start: Candidate,
         evaluate: Callable[[dict[str, IndexExpr]], bool] | None,
@@ -59,7 +60,7 @@ class SketchModel:
         """Holes narrowed in `start` since it was last at a fixed point of the constraints."""
         self.evaluate = evaluate
         self.constraints = constraints
-        self.filter = FunctionFilter(sets)
+        self.filter = FunctionFilter(list(sets), injective)
         self.of_group, self.of_hole = _watchers(constraints)
         self.guards = guard_rows(network)
 
@@ -228,6 +229,37 @@ def disable(model: SketchModel, enabled: int) -> bool:
     model.start = child
     model.start_changes |= changes.holes
     return True
+
+
+def injective_elements(network: Network, required: Requirements, constraints: Sequence[Constraint]) -> list[ElementConstraint]:
+    """Gathers that must not read a cell twice: all outputs are different values, and all of them pass through its results.
+
+    Source: Swizzleflow, section 4 (too few copies), for a whole cut of the network.
+    """
+    distinct = len(np.unique(required.output_values))
+    if required.folds or required.is_loose or distinct < len(required.output_cells):
+        return []
+    found: list[ElementConstraint] = []
+    for constraint in constraints:
+        if isinstance(constraint, ElementConstraint) and len(constraint.out) == distinct:
+            reached = np.zeros(network.cells, np.bool_)
+            reached[list(network.known)] = True
+            blocked = np.zeros(network.cells, np.bool_)
+            blocked[constraint.out] = True
+            for batch in network.batches:
+                match batch:
+                    case Elements():
+                        reached[batch.out] = reached[batch.source].reshape(len(batch.out), -1).any(axis=1)
+                    case Placements():
+                        reached[batch.target[reached[batch.source]]] = True
+                    case Retained():
+                        reached[batch.out] |= reached[batch.old]
+                    case _:
+                        reached[batch.out] = True
+                reached &= ~blocked
+            if not reached[required.output_cells].any():
+                found.append(constraint)
+    return found
 
 
 def _watchers(constraints: Sequence[Constraint]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:

@@ -259,8 +259,10 @@ class FunctionFilter:
     LIST_AT_MOST = 50_000
     """List the functions once the allowed values leave an estimated number of this size."""
 
-    def __init__(self, sets: list[FunctionSetLike]) -> None:
+    def __init__(self, sets: list[FunctionSetLike], injective: list[ElementConstraint]) -> None:
+        """`injective`: constraints whose rows must all choose different sources."""
         self.sets = sets
+        self.injective = [e for e in injective if len(e.slots.holes) == 1]
 
     def narrow(self, candidate: Candidate, hole: int) -> bool:
         """Whether the allowed values changed."""
@@ -273,6 +275,9 @@ class FunctionFilter:
             functions = self.sets[hole].matching(allowed)
             if functions is None:
                 return False
+            for element in self.injective:
+                if element.slots.holes == (hole,):
+                    functions = functions.select(_chooses_apart(element, functions))
         else:
             functions = functions.matching(allowed)
         if len(functions) == 0:
@@ -283,6 +288,17 @@ class FunctionFilter:
             candidate.allowed[hole] = supported
             return True
         return False
+
+
+def _chooses_apart(element: ElementConstraint, functions: Functions) -> BoolArray:
+    """[functions]: whether the rows of `element` all choose different source cells."""
+    rows, points = np.arange(len(element.out)), element.slots.points[0]
+    apart = np.zeros(len(functions), np.bool_)
+    step = max(1, (1 << 22) // len(rows))
+    for start in range(0, len(functions), step):
+        chosen = np.sort(element.source[rows, functions.tables[start : start + step][:, points]], axis=1)
+        apart[start : start + step] = (chosen[:, 1:] != chosen[:, :-1]).all(axis=1)
+    return apart
 
 
 class FunctionSetLike(Protocol):

@@ -81,6 +81,7 @@ class XformSet:
         self._base, self._fanned = (np.stack(part) for part in zip(*(self._fan_table(f) for f in self._fans), strict=True))
         moduli = np.array([f.modulus for f in self._fans])
         self._classes = [self._fan_class(int(m), np.flatnonzero(moduli == m)) for m in np.unique(moduli)]
+        self._by_amount: dict[tuple[int, int], tuple[IntArray, IntArray]] = {}
         self._rotations: dict[int, tuple[IntArray, IntArray]] = {}
 
     def _fan_table(self, fan: Fan) -> tuple[Tables, Tables]:
@@ -133,9 +134,8 @@ class XformSet:
             values = fans.base[live][:, points, None] + moved
             fits = allowed[points[None, :, None], values].all(axis=1)
             if pairs is None:
-                # Amounts repeat over rotations: decide each amount once.
-                fan, rotation = np.nonzero(fits[:, tables[:, j]])
-                pairs = live[fan], rotation
+                fan, amount = np.nonzero(fits)
+                pairs = self._rotations_by(fans.modulus, int(j), live[fan], amount)
             else:
                 row = np.searchsorted(live, pairs[0])
                 keep = fits[row, tables[pairs[1], j]]
@@ -145,6 +145,18 @@ class XformSet:
             live = np.unique(pairs[0])
         assert pairs is not None
         return pairs
+
+    def _rotations_by(self, modulus: int, j: int, fan: IntArray, amount: IntArray) -> tuple[IntArray, IntArray]:
+        """(fan, rotation) pairs whose rotation turns by `amount` at the j-th parameter value."""
+        key = (modulus, j)
+        if key not in self._by_amount:
+            column = self._rotation_tables(modulus)[0][:, j]
+            order = np.argsort(column, kind="stable")
+            self._by_amount[key] = order, np.searchsorted(column[order], np.arange(modulus + 1))
+        order, starts = self._by_amount[key]
+        count = starts[amount + 1] - starts[amount]
+        offset = np.repeat(starts[amount] - np.cumsum(count) + count, count)
+        return np.repeat(fan, count), order[offset + np.arange(int(count.sum()))]
 
     def _rotation_tables(self, modulus: int) -> tuple[IntArray, IntArray]:
         """[rotations, distinct k] amounts mod `modulus`, deduplicated, cheapest kept; and their (cr, dr, c, cost)."""

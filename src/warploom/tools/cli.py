@@ -60,6 +60,7 @@ def cli() -> None:
 @click.option("--all", "all_solutions", is_flag=True, help="Every completion of the first space that has one.")
 @click.option("--cuda", type=click.Path(dir_okay=False, path_type=Path), help="Write the CUDA C++ here.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page that shows the values move.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write one still picture of the movement.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of the search, such as 60s or 2m.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
@@ -73,6 +74,7 @@ def synth(
     all_solutions: bool,
     cuda: Path | None,
     html: Path | None,
+    svg: Path | None,
     as_json: bool,
     budget: float | None,
     nodes: int | None,
@@ -83,7 +85,7 @@ def synth(
 ) -> None:
     """Complete a sketch of a file, or a case of the library, and prove it."""
     output = Output(as_json)
-    options = SynthOptions(space, all_solutions, budget, nodes, seed, cuda, html, keep, keep_in)
+    options = SynthOptions(space, all_solutions, budget, nodes, seed, cuda, html, svg, keep, keep_in)
     codes: list[int] = []
     with Interrupts() as stopped:
         stopwatch = Stopwatch()
@@ -104,9 +106,9 @@ def synth(
 
 def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
     targets = resolve(text)
-    if len(targets) > 1 and (options.cuda or options.html):
+    if len(targets) > 1 and (options.cuda or options.html or options.svg):
         names = ", ".join(target.case for target in targets)
-        message = f"expected one sketch for --cuda and --html, got {len(targets)}: {names}"
+        message = f"expected one sketch for --cuda, --html and --svg, got {len(targets)}: {names}"
         raise UserError(Diagnostic("SEVERAL_SKETCHES", message, fix=f"Name one: {text}:{targets[0].case}"))
     return targets
 

@@ -35,7 +35,7 @@ class Output:
         self._head(outcome.line)
         if "reason" in outcome.line and not outcome.messages:
             self._out.print(f"  {escape(str(outcome.line['reason']))}")
-        if "space" in outcome.line:
+        if "space" in outcome.line and outcome.line["status"] in ("solved", "unknown"):
             self._answer(outcome.line)
         for path in outcome.written:
             self._out.print(f"  wrote {escape(str(path))}")

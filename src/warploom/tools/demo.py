@@ -10,16 +10,17 @@ from numpy.typing import NDArray
 
 from warploom.gpu import compile_cuda, device_arch, device_available, run_kernel
 from warploom.ir import Kernel, index_text, run
+from warploom.kernels import conv1d
 from warploom.synth import Report
 from warploom.tools.console import Output
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, SOLVED
 from warploom.tools.messages import rendered
 from warploom.tools.printed import Printed
 from warploom.tools.synth_command import SynthOptions, synthesise
-from warploom.tools.targets import resolve
+from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
 
-CASE = "conv1d-3"
+CASE = "conv1d"
 SAMPLES = 100_000
 SMOOTHING = (0.25, 0.5, 0.25)
 TOLERANCE = 1e-5
@@ -31,8 +32,8 @@ PAPER_NAMES = (("row", "swizzle1: which register a lane offers"), ("lane", "swiz
 def run_demo(out: Path) -> int:
     """Writes conv1d.cu and conv1d.html into `out`; the exit code. UserError if the library's sketch cannot be read."""
     output, stopwatch = Output(as_json=False), Stopwatch()
-    target = resolve(CASE)[0]
-    output.say(f"1. Completing {CASE}, the sketch of the paper's Listing 3 (holes swizzle1, swizzle2, swizzle3)")
+    target = Target(CASE, conv1d(len(SMOOTHING)))
+    output.say("1. Completing the 1-D convolution of the paper's Listing 3")
     cuda, html = out / "conv1d.cu", out / "conv1d.html"
     with output.progress(CASE) as progress:
         outcome = synthesise(target, SynthOptions(cuda=cuda, html=html), stopwatch, progress)

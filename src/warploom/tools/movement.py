@@ -117,4 +117,9 @@ def short(value: Value) -> str:
         return f"Σ{value.terms}"
     if value.level == 3 or not value.atoms:
         return value.text
-    return "·".join(value.atoms[-2:])
+    return "·".join(atom.replace("[", "").replace("]", "") for atom in value.atoms[-2:])
+
+
+def element_name(cell: MemoryCell) -> str:
+    """`x[5]`, `tile[2,3]`."""
+    return f"{cell.array}[{','.join(map(str, cell.index))}]"

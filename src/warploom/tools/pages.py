@@ -1,12 +1,14 @@
-"""The HTML page of a completed sketch, made from its report."""
+"""The HTML page and the still picture of a completed sketch, made from its report."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import cast
 
 from warploom.synth import Report
 from warploom.tools.html import Page, render
+from warploom.tools.picture import picture
 from warploom.tools.targets import Target
 from warploom.tools.trace import trace
 
@@ -51,8 +53,14 @@ def kernel_page(target: Target, report: Report, line: Mapping[str, object], cuda
     )
 
 
+def kernel_picture(target: Target, report: Report) -> str:
+    """The SVG of a solved target: one warp's run from top to bottom."""
+    kernel, holes = target.sketch.kernel, report.completions[0].holes
+    return picture(kernel, holes, trace(kernel, holes, target.sketch.complete_at))
+
+
 def _text(value: object) -> str:
-    return ", ".join(str(item) for item in value) if isinstance(value, list) else str(value)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    return ", ".join(map(str, cast("list[object]", value))) if isinstance(value, list) else str(value)
 
 
 def _source(file: str) -> str:

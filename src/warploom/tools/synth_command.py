@@ -12,7 +12,7 @@ from warploom.ir import kernel_text
 from warploom.synth import Report, complete
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line
 from warploom.tools.messages import one_line, rendered
-from warploom.tools.pages import kernel_page
+from warploom.tools.pages import kernel_page, kernel_picture
 from warploom.tools.printed import Printed, print_checked
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
@@ -32,9 +32,15 @@ class SynthOptions:
     seed: int = 0
     cuda: Path | None = None
     html: Path | None = None
+    svg: Path | None = None
     keep: frozenset[str] = frozenset()
     """Of `KEEPABLE`: written as CASE.ir, CASE.cu, CASE.ptx."""
     keep_in: Path = Path()
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is a file to write."""
+        return bool(self.cuda or self.html or self.svg or self.keep)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,7 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
     printed: Printed | None = None
     written: tuple[Path, ...] = ()
     code = EXIT_BY_STATUS[report.status]
-    if report.status == "solved" and (options.cuda or options.html or options.keep):
+    if report.status == "solved" and options.writes:
         progress("printing and reading back")
         try:
             printed = print_checked(kernel, report.completions[0].holes)
@@ -106,6 +112,8 @@ def _write(
         files[options.cuda] = printed.source.text
     if options.html is not None:
         files[options.html] = kernel_page(target, report, line, printed.source.text)
+    if options.svg is not None:
+        files[options.svg] = kernel_picture(target, report)
     for path, text in files.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -59,6 +59,7 @@ from warploom.tools.movement import (
     Value,
     Write,
     combined,
+    element_name,
     joined,
 )
 
@@ -215,7 +216,7 @@ class _Run:
                 self.rows.setdefault(cell.row)
         writes = tuple(Write(cell, traced.value, traced.origins, thread.lane) for thread, cell, traced in visible)
         shuffled = any(traced.is_shuffled for _, _, traced in visible)
-        self.steps.append(Step(kind or _kind(writes[0], shuffled), tuple(self.loops), writes, self._hole_values(active), span))
+        self.steps.append(Step(kind or _kind(writes, shuffled), tuple(self.loops), writes, self._hole_values(active), span))
 
     def _hole_values(self, active: tuple[_Thread, ...]) -> tuple[HoleValues, ...]:
         """What the holes gave since the last step, for the lanes that take part; index variables set in between included."""
@@ -312,10 +313,10 @@ class _Run:
         match cell:
             case RegisterCell(_, row):
                 held = thread.registers.get(row)
-            case MemoryCell(array, index):
+            case MemoryCell(array):
                 held = self.memory.get(cell)
                 if held is None and array in self.given:
-                    name = f"{array}[{','.join(map(str, index))}]"
+                    name = element_name(cell)
                     return Value(name, (name,))
             case _:
                 assert_never(cell)
@@ -328,18 +329,15 @@ class _Run:
         return held
 
 
-def _kind(write: Write, shuffled: bool) -> StepKind:
-    match write.cell:
-        case MemoryCell():
-            return "store"
-        case RegisterCell():
-            if shuffled:
-                return "shuffle"
-            if any(isinstance(origin, MemoryCell) for origin in write.origins):
-                return "load"
-            return "choose" if len(write.origins) == 1 else "compute"
-        case _:
-            assert_never(write.cell)
+def _kind(writes: Sequence[Write], shuffled: bool) -> StepKind:
+    if any(isinstance(write.cell, MemoryCell) for write in writes):
+        return "store"
+    if shuffled:
+        return "shuffle"
+    origins = [origin for write in writes for origin in write.origins]
+    if any(isinstance(origin, MemoryCell) for origin in origins):
+        return "load"
+    return "choose" if origins and all(len(write.origins) <= 1 for write in writes) else "compute"
 
 
 def _merged(value: Value, parts: Sequence[_Traced]) -> _Traced:

@@ -71,16 +71,16 @@
     group.setAttribute("class", "cell" + (value ? " full" : "") + (used ? " used" : "") + (fresh ? " fresh" : "") + (dim ? " dim" : ""));
     const fills = value && value.fills.length ? value.fills : [value ? "#fff" : "#f4f6f9"];
     fills.forEach(function (fill, place) {
-      add(group, "rect", { x: place * inner / fills.length, y: 0, width: inner / fills.length + 0.3, height: cell.h, fill: fill });
+      add(group, "rect", { x: place * cell.w / fills.length, y: 0, width: cell.w / fills.length + 0.3, height: cell.h, fill: fill });
     });
-    add(group, "rect", { class: "frame", x: 0, y: 0, width: inner, height: cell.h, rx: 2 });
-    if (value) fitted(group, inner / 2, cell.h / 2 + 0.5, value.short, inner - 3);
+    add(group, "rect", { class: "frame", x: 0, y: 0, width: cell.w, height: cell.h, rx: 2 });
+    if (value) fitted(group, cell.w / 2, cell.h / 2 + 0.5, value.short, cell.w - 3);
   }
 
   function arrow(from, to, colour) {
     const a = scene.cells[from], b = scene.cells[to];
     const down = a.y <= b.y;
-    const x0 = a.x + inner / 2, x1 = b.x + inner / 2;
+    const x0 = a.x + a.w / 2, x1 = b.x + b.w / 2;
     const y0 = down ? a.y + a.h : a.y, y1 = down ? b.y : b.y + b.h;
     const bend = Math.max(8, Math.abs(y1 - y0) * 0.45) * (down ? 1 : -1);
     add(arrows, "path", { class: "arrow", stroke: colour, "marker-end": "url(#head)",
@@ -104,8 +104,12 @@
       paint(number, fresh.has(number), used.has(number), lane !== null && !own);
     }
     arrows.replaceChildren();
+    const readers = new Map();
+    for (const write of writes) for (const origin of write[2]) readers.set(origin, (readers.get(origin) || 0) + 1);
     for (const write of writes) {
       for (const origin of write[2]) {
+        // An array element that many lanes read is framed; its arrows would hide the others.
+        if (scene.cells[origin].lane < 0 && readers.get(origin) > 4) continue;
         const source = values[origin] === null ? null : scene.values[values[origin]];
         if (origin !== write[0]) arrow(origin, write[0], source && source.fills.length ? strong(source.fills[0]) : "#8893a2");
       }

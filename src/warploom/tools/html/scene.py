@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from warploom.ir import IndexExpr, Kernel
 from warploom.tools.completions import hole_texts
 from warploom.tools.html.colours import HOLE_COLOURS, element_colours, stripes
-from warploom.tools.movement import Cell, MemoryCell, Movement, RegisterCell, Step, Value, short
+from warploom.tools.movement import Cell, MemoryCell, Movement, RegisterCell, Step, Value, element_name, short
 
 LABEL_WIDTH = 150
-ROW_HEIGHT = 26
+CELL_HEIGHT = 23
 STRIP_HEIGHT = 21
 GAP = 16
 _TITLES = {
@@ -38,11 +38,12 @@ class _Board:
     cells: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
     labels: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
 
-    def put(self, cell: Cell, column: int, height: float) -> None:
+    def put(self, cell: Cell, column: int, height: float, width: float) -> None:
         self.places[cell] = len(self.cells)
-        name = f"lane {cell.lane}, {cell.row}" if isinstance(cell, RegisterCell) else _element(cell)
-        x = LABEL_WIDTH + column * self.cell_width
-        self.cells.append({"x": round(x, 2), "y": round(self.y, 2), "h": height - 3, "name": name, "lane": _lane(cell)})
+        name = f"lane {cell.lane}, {cell.row}" if isinstance(cell, RegisterCell) else element_name(cell)
+        x, lane = LABEL_WIDTH + column * width, cell.lane if isinstance(cell, RegisterCell) else -1
+        place: dict[str, object] = {"x": round(x, 2), "y": round(self.y, 2), "w": round(width - 3, 2), "h": height - 3}
+        self.cells.append(place | {"name": name, "lane": lane})
 
     def title(self, text: str, note: str, height: float) -> None:
         self.labels.append({"y": round(self.y + height / 2, 2), "text": text, "note": note})
@@ -65,20 +66,21 @@ def scene(kernel: Kernel, completions: Mapping[str, IndexExpr], movement: Moveme
     board.y += hole_rows * STRIP_HEIGHT + (GAP if hole_rows else 0)
     for array, cells in shared.items():
         _strip(board, array, "shared", cells, lanes)
+    row_height = _row_height(len(movement.rows))
     for row in movement.rows:
-        board.title(row, "", ROW_HEIGHT)
+        board.title(row, "", CELL_HEIGHT + 3)
         for lane in range(lanes):
-            board.put(RegisterCell(lane, row), lane, ROW_HEIGHT)
-        board.y += ROW_HEIGHT
+            board.put(RegisterCell(lane, row), lane, CELL_HEIGHT + 3, board.cell_width)
+        board.y += row_height
     board.y += GAP if movement.rows else 0
     for array, cells in outputs.items():
         _strip(board, array, params[array].space, cells, lanes)
 
     constants = frozenset(param.name for param in kernel.params if param.space == "constant")
-    names = {array: [_element(cell) for cell in cells] for array, cells in inputs.items()}
+    names = {array: [element_name(cell) for cell in cells] for array, cells in inputs.items()}
     values = _Values(element_colours(names, constants), frozenset(n for array in constants for n in names.get(array, ())))
     start = [
-        [board.places[cell], values.number(Value(_element(cell), (_element(cell),)))]
+        [board.places[cell], values.number(Value(element_name(cell), (element_name(cell),)))]
         for cells in inputs.values()
         for cell in cells
     ]
@@ -157,19 +159,25 @@ def _elements(movement: Movement) -> dict[str, list[MemoryCell]]:
     return {array: sorted(cells, key=lambda cell: cell.index) for array, cells in touched.items()}
 
 
+def _row_height(rows: int) -> int:
+    """Register rows leave room for the arrows between them, less when they are many."""
+    return 44 if rows <= 12 else 34 if rows <= 24 else 28
+
+
 def _strip(board: _Board, array: str, space: str, cells: Sequence[MemoryCell], lanes: int) -> None:
     lines = _lines(cells, lanes)
+    columns = max(lanes, 1 + max(column for line in lines for column, _ in line))
     for place, line in enumerate(lines):
         if place == 0:
             board.title(array, space, STRIP_HEIGHT)
         for column, cell in line:
-            board.put(cell, column, STRIP_HEIGHT)
+            board.put(cell, column, STRIP_HEIGHT, board.cell_width * lanes / columns)
         board.y += STRIP_HEIGHT
     board.y += GAP
 
 
 def _lines(cells: Sequence[MemoryCell], lanes: int) -> list[list[tuple[int, MemoryCell]]]:
-    """Elements with their columns, line by line: by the leading indices if each row fits the lanes, else wrapped."""
+    """Elements with their columns, line by line: by the leading indices where rows hardly exceed the lanes, else wrapped."""
     first = min(cell.index[-1] for cell in cells) if cells[0].index else 0
     by_row: dict[tuple[int, ...], list[tuple[int, MemoryCell]]] = {}
     for place, cell in enumerate(cells):
@@ -179,17 +187,9 @@ def _lines(cells: Sequence[MemoryCell], lanes: int) -> list[list[tuple[int, Memo
             offset = cell.index[-1] - first if cell.index else place
             by_row.setdefault((offset // lanes,), []).append((offset % lanes, cell))
     lines = list(by_row.values())
-    if all(column < lanes for line in lines for column, _ in line):
+    if all(2 * column < 3 * lanes for line in lines for column, _ in line):
         return lines
-    return [[(column, cell) for column, cell in enumerate(cells[at : at + lanes])] for at in range(0, len(cells), lanes)]
-
-
-def _element(cell: MemoryCell) -> str:
-    return f"{cell.array}[{','.join(map(str, cell.index))}]"
-
-
-def _lane(cell: Cell) -> int:
-    return cell.lane if isinstance(cell, RegisterCell) else -1
+    return [list(enumerate(cells[at : at + lanes])) for at in range(0, len(cells), lanes)]
 
 
 def hole_legend(texts: Mapping[str, str]) -> Iterable[tuple[str, str, str]]:

@@ -76,6 +76,8 @@ class Budget:
 
 
 UNLIMITED = Budget()
+PATIENCE = 250
+"""Candidates tried for a cheaper answer once one meets the first objective's bound."""
 
 
 @dataclass(slots=True)
@@ -99,7 +101,7 @@ class Outcome(Generic[A]):
     """Goal best: the best only; all: every one, cheapest first."""
     complete: bool
     reason: str
-    """Why the search stopped early: `budget: nodes`, `budget: CPU seconds`, `interrupted`; empty when complete."""
+    """Why the search stopped early: `good enough`, `budget: nodes`, `budget: CPU seconds`, `interrupted`; empty when complete."""
     statistics: Statistics = field(default_factory=Statistics)
 
 
@@ -112,6 +114,7 @@ def search(
     *,
     goal: Goal = "best",
     below: Cost | None = None,
+    good_enough: Cost | None = None,
     strategy: Strategy = smallest_domain,
     budget: Budget = UNLIMITED,
     statistics: Statistics | None = None,
@@ -119,6 +122,7 @@ def search(
 ) -> Outcome[A]:
     """Depth-first branch and bound over `model`; with `below`, only answers cheaper than it count.
 
+    Once an answer is below `good_enough`, only `PATIENCE` further candidates are tried for a better one (reason `good enough`).
     Interrupting it (KeyboardInterrupt) ends the search with the best so far and the reason `interrupted`.
     """
     stats = statistics if statistics is not None else Statistics()
@@ -126,8 +130,13 @@ def search(
     started = time.process_time()
     best = below
 
+    improved_at = 0
+
+    def spent() -> int:
+        return stats.nodes + stats.refuted
+
     def visit(candidate: S) -> None:
-        nonlocal best
+        nonlocal best, improved_at
         stats.nodes += 1
         if budget.nodes is not None and stats.nodes > budget.nodes:
             raise _StopSearchError("budget: nodes")
@@ -146,6 +155,7 @@ def search(
                 stats.rejected += 1
             elif goal == "all" or best is None or answer[0] < best:
                 stats.answers += 1
+                improved_at = spent()
                 if goal != "all":
                     best = answer[0]
                     answers.clear()
@@ -157,6 +167,8 @@ def search(
             if goal != "all" and best is not None and alternative.bound >= best:
                 stats.bounded += 1
                 return
+            if good_enough is not None and answers and answers[0][0] < good_enough and spent() > improved_at + PATIENCE:
+                raise _StopSearchError("good enough")
             child = alternative.expand()
             if child is None:
                 stats.refuted += 1

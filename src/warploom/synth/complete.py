@@ -123,7 +123,7 @@ class _Completing:
         self.best: tuple[int, tuple[tuple[Cost, Chosen], ...]] | None = None
         bound = self.engine.accumulates_bound
         if bound is None:
-            return [SpaceResult(s, (), True, "", 0.0, Statistics()) for s in spaces]
+            return [SpaceResult(s, (), True, True, "", 0.0, Statistics()) for s in spaces]
         if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions:
             # Aim for the bound first: an answer that meets it is optimal everywhere.
             for space in spaces[:2]:
@@ -218,6 +218,7 @@ class _Completing:
                 "solved" if r.answers else "unsat" if r.complete else "unknown",
                 len(r.answers),
                 r.complete,
+                r.is_cheapest,
                 r.statistics.nodes,
                 r.statistics.refuted,
                 r.seconds,
@@ -267,6 +268,7 @@ def judge(
     lifted, verdict, diagnostics = "", proof.verdict, proof.diagnostics
     if kernel.sizes:
         from warploom.synth.lift import lift
+
         result = lift(sketch, kernel)
         if result.verdict == "refuted":
             return _Judged(proof, checked, result.reason, "refuted", checked.cases, result.reason, result.diagnostics)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from warploom.ir import IndexExpr, Kernel
@@ -31,7 +32,9 @@ class SpaceResult:
     answers: tuple[tuple[Cost, Chosen], ...]
     """The best, or all of them, cheapest first."""
     complete: bool
-    """The space was covered (for all answers at most as expensive as the best)."""
+    """The space was covered as far as the accumulates go: without an answer there is none, with one none has fewer."""
+    is_cheapest: bool
+    """No answer with as few accumulates has cheaper index expressions."""
     reason: str
     seconds: float
     statistics: Statistics
@@ -49,7 +52,10 @@ class Engine:
         algebra: Algebra,
         evaluate: Callable[[dict[str, IndexExpr]], bool],
     ) -> None:
-        """`spec`: output -> required terms; `stored`: which elements are required; `evaluate`: whether a completion meets it (for what propagation cannot judge)."""
+        """`spec`: output -> required terms; `stored`: which elements are required.
+
+        `evaluate`: whether a completion meets the spec, for what propagation cannot judge.
+        """
         started = time.process_time()
         self.network = lower(kernel, sizes)
         self.phases = {"lower": time.process_time() - started}
@@ -64,7 +70,7 @@ class Engine:
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
         self.phases["analyse"] = time.process_time() - started
 
-    @property
+    @cached_property
     def accumulates_bound(self) -> int | None:
         """No completion, in any grammar, has fewer accumulates; None when no completion exists at all."""
         if self.free is None:
@@ -97,13 +103,14 @@ class Engine:
         started = time.process_time()
         statistics = Statistics()
         if self.free is None:
-            return SpaceResult(space, (), True, "", 0.0, statistics)
+            return SpaceResult(space, (), True, True, "", 0.0, statistics)
         sets: list[FunctionSet] = [function_set(u.hole, u.points, space) for u in self.network.holes]
         widened = space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
         if not widened and self.last is not None and self.last[:2] == (1, (all_answers, below)) and self.last[2].complete:
             return replace(self.last[2], space=2, seconds=0.0)  # space 2 widens conditions only
         answers: list[tuple[Cost, Chosen]] = []
-        complete, reason = True, ""
+        complete, cheapest, reason = True, True, ""
+        bound = self.accumulates_bound
         for enabled in (None,) if self.enabled is None else self.enabled.sets:
             if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
                 break
@@ -118,23 +125,24 @@ class Engine:
                 model,
                 goal="all" if all_answers else "best",
                 below=answers[0][0] if answers else below,
+                good_enough=None if all_answers or bound is None else (bound + 1, 0),
                 budget=_rest(budget, statistics, started),
                 statistics=statistics,
                 progress=progress,
             )
             answers = sorted([*answers, *outcome.answers] if all_answers else outcome.answers or answers, key=lambda a: a[0])
             if not outcome.complete:
-                complete, reason = False, outcome.reason
+                cheapest = False
+                if outcome.reason != "good enough":
+                    complete, reason = False, outcome.reason
                 break
         seconds = time.process_time() - started
-        result = SpaceResult(space, tuple(answers), complete, reason, seconds, statistics)
+        result = SpaceResult(space, tuple(answers), complete, complete and cheapest, reason, seconds, statistics)
         self.last = space, (all_answers, below), result
         return result
 
     def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
-        return SketchModel(
-            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate
-        )
+        return SketchModel(self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate)
 
     def _free_root(self) -> Candidate | None:
         """Everything propagated while any hole may become any function at all."""

@@ -69,7 +69,7 @@ from warploom.synth.network import (
     Retained,
     Slots,
 )
-from warploom.terms import Term, apply, atom, constant
+from warploom.terms import Term, apply, atom, component, constant
 
 MAX_OPTIONS = 1 << 14
 """Values of all slots of one open expression, multiplied; more would not be a table worth having."""
@@ -126,6 +126,8 @@ class _Lowering:
         self.statement_rows: list[AccumulateStatement] = []
         self.globals: dict[str, _Array] = {}
         self.open_stores = 0
+        self.components: dict[tuple[int, int], int] = {}
+        """(vector cell, position) -> the cell of that component."""
         numbers = np.arange(self.threads)
         bx, by, _ = kernel.block
         self.thread_ids = (numbers % bx, numbers // bx % by, numbers // (bx * by))
@@ -494,7 +496,7 @@ class _Lowering:
             case MakeVector(_, items):
                 return self._arith("pack", tuple(self._value(i) for i in items))
             case Component(value, position):
-                return self._arith(f"component{position}", (self._value(value),))
+                return self._components(self._value(value), position)
             case Accumulated(name, index):
                 return self._accumulated(self.accumulators[name], index)
             case _:
@@ -506,6 +508,39 @@ class _Lowering:
         result[rows] = self._new(len(rows))
         self.batches.append(Arithmetic(result[rows], op, tuple(o[rows] for o in operands)))
         return result
+
+    def _components(self, cells: IntArray, position: int) -> IntArray:
+        """One component of each vector cell: gathers of vectors become gathers of components."""
+        made: dict[int, tuple[Elements | Arithmetic, int]] = {}
+        for batch in self.batches:
+            if isinstance(batch, Elements | Arithmetic):
+                made |= {c: (batch, row) for row, c in enumerate(batch.out.tolist())}
+        return np.array([self._component(cell, position, made) for cell in cells.tolist()])
+
+    def _component(self, cell: int, position: int, made: Mapping[int, tuple[Elements | Arithmetic, int]]) -> int:
+        if cell == UNDEFINED:
+            return UNDEFINED
+        key = (cell, position)
+        if key in self.components:
+            return self.components[key]
+        found = made.get(cell)
+        if cell in self.known:
+            part = int(self._new(1)[0])
+            self.known[part] = component(self.known[cell], position)
+            self.components[key] = part
+        elif found is not None and isinstance(found[0], Elements):
+            batch = found[0]
+            source = np.array([self._component(int(c), position, made) for c in batch.source.ravel()]).reshape(batch.source.shape)
+            out = self._new(len(batch.out))
+            self.batches.append(Elements(out, batch.slots, source))
+            self.components |= {(int(c), position): int(o) for c, o in zip(batch.out, out, strict=True)}
+        elif found is not None and isinstance(found[0], Arithmetic) and found[0].op == "pack":
+            self.components[key] = int(found[0].operands[position][found[1]])
+        else:
+            out = self._new(1)
+            self.batches.append(Arithmetic(out, f"component{position}", (np.array([cell]),)))
+            self.components[key] = int(out[0])
+        return self.components[key]
 
     def _cast(self, dtype: DType, value: IntArray) -> IntArray:
         return self._arith(f"cast.{dtype.name}", (value,))

@@ -35,6 +35,9 @@ class SpaceSummary:
     """unsat: exhausted without an answer; or, below a better bound, without a better one."""
     solutions: int
     complete: bool
+    """Covered as far as the accumulates go."""
+    is_cheapest: bool
+    """Covered as far as the cost of the index expressions goes, too."""
     nodes: int
     refuted: int
     seconds: float

@@ -265,10 +265,27 @@ class _FoldRequirements:
             number = np.array([numbers.get(c, -1) for c in batch.out.tolist()], np.int64)
             for entry in batch.entries:
                 keep = number[entry.fold] >= 0
-                if keep.any():
-                    slots = Slots(entry.slots.holes, tuple(p[keep] for p in entry.slots.points))
-                    result.append((entry.statement, number[entry.fold[keep]], entry.value[keep], slots, entry.guard[keep]))
+                rows, values = self._summands(np.flatnonzero(keep), entry.value, batch.op)
+                if len(rows):
+                    slots = Slots(entry.slots.holes, tuple(p[rows] for p in entry.slots.points))
+                    result.append((entry.statement, number[entry.fold[rows]], values, slots, entry.guard[rows]))
         return result
+
+    def _summands(self, rows: IntArray, value: IntArray, outer: str) -> tuple[IntArray, IntArray]:
+        """(rows, cells): a contribution `a + b` to a sum is two contributions."""
+        split_rows: list[int] = []
+        cells: list[int] = []
+        for row in rows.tolist():
+            pending = [int(value[row])]
+            while pending:
+                cell = pending.pop()
+                found = self.arithmetic.get(cell)
+                if found is not None and found[0].op == outer:
+                    pending += [int(o[found[1]]) for o in found[0].operands]
+                else:
+                    split_rows.append(row)
+                    cells.append(cell)
+        return np.array(split_rows, np.int64), np.array(cells, np.int64)
 
     def _inner(self, rows: list[tuple[int, IntArray, IntArray, Slots, BoolArray]], outer: str) -> str:
         for _, _, value, _, _ in rows:

@@ -125,9 +125,17 @@ class XformSet:
     def _matching_class(self, fans: _FanClass, order: IntArray, allowed: BoolArray) -> tuple[IntArray, IntArray]:
         """(fan, rotation) pairs of one modulus whose values are all allowed."""
         tables, _ = self._rotation_tables(fans.modulus)
-        amounts = np.arange(fans.modulus)
+        amounts = np.arange(fans.modulus, dtype=np.int16)
         live = np.arange(len(fans.numbers))
         pairs: tuple[IntArray, IntArray] | None = None
+        if len(order):
+            # A few points show most fans to be hopeless.
+            points = self._points_of_k[order[0]]
+            points = points[:: max(1, len(points) // 4)]
+            values = fans.base[:, points, None] + (fans.fanned[:, points, None] + amounts) % fans.modulus
+            live = np.flatnonzero(allowed[points[None, :, None], values].all(axis=1).any(axis=1))
+            if not len(live):
+                return live, live
         for j in order:
             points = self._points_of_k[j]
             moved = (fans.fanned[live][:, points, None] + amounts) % fans.modulus

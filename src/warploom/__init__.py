@@ -66,10 +66,11 @@ from warploom.sketch.vectors import (
     ushort2,
     ushort4,
 )
+from warploom.synth import Completion, Report, complete
 
 __all__ = [
-    "Constant", "Global", "Size", "Sketch", "accumulator", "bf16", "block_dim", "block_id", "cast", "ceil_div", "char2", "char4",
-    "choose", "cond", "const", "device", "double2", "double4", "f16", "f32", "f64", "float2", "float4", "global_id",
+    "Completion", "Constant", "Global", "Report", "Size", "Sketch", "accumulator", "bf16", "block_dim", "block_id", "cast", "ceil_div", "char2", "char4",
+    "choose", "complete", "cond", "const", "device", "double2", "double4", "f16", "f32", "f64", "float2", "float4", "global_id",
     "global_to_register", "global_to_shared", "grid_dim", "i8", "i16", "i32", "i64", "int2", "int4", "lane_grid", "lane_id",
     "literal", "load", "longlong2", "longlong4", "operator", "pack", "part", "register", "register_to_global",
     "register_to_shared", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor",

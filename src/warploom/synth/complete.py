@@ -125,10 +125,11 @@ class _Completing:
         if bound is None:
             return [SpaceResult(s, (), True, True, "", 0.0, Statistics()) for s in spaces]
         if len(spaces) > 1 and self.engine.has_enabled_sets and not self.all_solutions:
-            # Aim for the bound first: an answer that meets it is optimal everywhere.
+            # Aim for the bound first: an answer that meets it is optimal everywhere. A space without one is not exhausted yet.
             for space in spaces[:2]:
                 found = self._search_space(space, None, most_accumulates=bound)
                 if found.answers or not found.complete:
+                    self.results = [found]
                     return self.results
             self.results.clear()
         for space in spaces:

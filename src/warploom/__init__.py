@@ -69,11 +69,11 @@ from warploom.sketch.vectors import (
 from warploom.synth import Completion, Report, complete
 
 __all__ = [
-    "Completion", "Constant", "Global", "Report", "Size", "Sketch", "accumulator", "bf16", "block_dim", "block_id", "cast", "ceil_div", "char2", "char4",
-    "choose", "complete", "cond", "const", "device", "double2", "double4", "f16", "f32", "f64", "float2", "float4", "global_id",
-    "global_to_register", "global_to_shared", "grid_dim", "i8", "i16", "i32", "i64", "int2", "int4", "lane_grid", "lane_id",
-    "literal", "load", "longlong2", "longlong4", "operator", "pack", "part", "register", "register_to_global",
-    "register_to_shared", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor",
-    "short2", "short4", "size", "sketch", "sync", "thread_id", "u8", "u16", "u32", "u64", "uchar2", "uchar4", "uint2", "uint4",
-    "ulonglong2", "ulonglong4", "ushort2", "ushort4", "warp_id", "warp_size", "xform",
+    "Completion", "Constant", "Global", "Report", "Size", "Sketch", "accumulator", "bf16", "block_dim", "block_id", "cast",
+    "ceil_div", "char2", "char4", "choose", "complete", "cond", "const", "device", "double2", "double4", "f16", "f32", "f64",
+    "float2", "float4", "global_id", "global_to_register", "global_to_shared", "grid_dim", "i16", "i32", "i64", "i8", "int2",
+    "int4", "lane_grid", "lane_id", "literal", "load", "longlong2", "longlong4", "operator", "pack", "part", "register",
+    "register_to_global", "register_to_shared", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down",
+    "shfl_up", "shfl_xor", "short2", "short4", "size", "sketch", "sync", "thread_id", "u16", "u32", "u64", "u8", "uchar2",
+    "uchar4", "uint2", "uint4", "ulonglong2", "ulonglong4", "ushort2", "ushort4", "warp_id", "warp_size", "xform",
 ]  # fmt: skip

@@ -163,7 +163,7 @@ def test_warps_share_a_block() -> None:
         "aos-store-rcr-5": store_rcr(5, warps=4),
         "aos-sum-crc-3": sum_crc(3, warps=2),
     }.items():
-        example = replace(examples()[name], sketch=sketch)
+        example = replace(find(name), sketch=sketch)
         expect(example, solved(example))
 
 

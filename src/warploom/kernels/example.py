@@ -26,6 +26,8 @@ class Example:
     sizes: tuple[Mapping[str, int], ...]
     """Run-time sizes to try, small ones that do not divide among them."""
     notes: str = ""
+    tile: Sketch | None = None
+    """A smaller sketch with the same holes, to complete in place of `sketch` (`complete_example`)."""
 
     def arrays(self, sizes: Mapping[str, int], seed: int = 0) -> dict[str, Array]:
         """Random contents for every array parameter; outputs are zero. Vectors have their components as a last axis."""

@@ -129,27 +129,31 @@ def sum_spec(words: int, components: int):
 
 
 @wl.device
-def scalar(unit):
-    return unit
+def add_scalar(out, unit):
+    out.add(unit)
 
 
 @wl.device
-def sum_of_two(unit):
-    return unit.x + unit.y
+def add_two(out, unit):
+    out.add(unit.x)
+    out.add(unit.y)
 
 
 @wl.device
-def sum_of_four(unit):
-    return unit.x + unit.y + unit.z + unit.w
+def add_four(out, unit):
+    out.add(unit.x)
+    out.add(unit.y)
+    out.add(unit.z)
+    out.add(unit.w)
 
 
-COMPONENT_SUMS = {1: scalar, 2: sum_of_two, 4: sum_of_four}
+ADD_COMPONENTS = {1: add_scalar, 2: add_two, 4: add_four}
 
 
 def sum_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
     """Sums each structure: load, permute registers, shuffle lanes; the order of a structure's words does not matter."""
     S, SCALAR = words, scalar_of(dtype)
-    components = COMPONENT_SUMS[dtype.lanes]
+    add_components = ADD_COMPONENTS[dtype.lanes]
     tiles = wl.size("tiles")
 
     @wl.sketch(
@@ -170,7 +174,7 @@ def sum_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
         out = wl.accumulator(SCALAR, op="+")
         for i in range(S):
             got = wl.shfl(columns[i], wl.xform(lane, 32, i, name="row"))
-            out.add(components(got))
+            add_components(out, got)
         if tile < tiles:
             total[32 * tile + lane] = out.value()
 
@@ -180,7 +184,7 @@ def sum_crc(words: int, dtype: DType = i32, warps: int = 1) -> wl.Sketch:
 def sum_shared(words: int, dtype: DType = i32) -> wl.Sketch:
     """Sums each structure from a tile in shared memory."""
     S, SCALAR = words, scalar_of(dtype)
-    components = COMPONENT_SUMS[dtype.lanes]
+    add_components = ADD_COMPONENTS[dtype.lanes]
     tiles = wl.size("tiles")
 
     @wl.sketch(spec=sum_spec(S, dtype.lanes), block=32, grid=tiles, complete_at={"tiles": 1}, name=f"aos_sum_shared_{S}_{dtype}")
@@ -192,7 +196,7 @@ def sum_shared(words: int, dtype: DType = i32) -> wl.Sketch:
         out = wl.accumulator(SCALAR, op="+")
         for j in range(S):
             word = tile[S * lane + j]
-            out.add(components(word))
+            add_components(out, word)
         total[32 * wl.block_id() + lane] = out.value()
 
     return kernel

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-# ruff: noqa: N806, F821
 import warploom as wl
 from warploom.core import f32, i32, u32
 

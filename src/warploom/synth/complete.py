@@ -6,7 +6,7 @@ import resource
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from warploom.core import Diagnostic, UserError
 from warploom.ir import HoleArg, IndexExpr, Kernel, fill, index_cost, simplify, verify
@@ -17,13 +17,16 @@ from warploom.synth.check import CheckResult, check
 from warploom.synth.engine import Engine, SpaceResult
 from warploom.synth.model import Chosen
 from warploom.synth.network import HoleUses
+from warploom.synth.operators import check_operators
 from warploom.synth.prove import Proof, prove
 from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
+from warploom.synth.smt_engine import SmtEngine
 from warploom.synth.symbolic import run_spec
 from warploom.terms import Algebra, algebra_for
 
 Progress = Callable[[str], None]
 """Receives a short line on what is going on."""
+EngineName = Literal["propagation", "smt"]
 
 
 def complete(
@@ -35,15 +38,17 @@ def complete(
     budget_nodes: int | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    engine: EngineName = "propagation",
 ) -> Report:
     """The cheapest completion of `sketch`: fewest accumulates, then cheapest index expressions.
 
     space: search this space only (1, 2 or 3); None: in that order until the answer is found and no larger space can beat it.
     all_solutions: every completion of the first space that has one. budget_s (CPU seconds) and budget_nodes end the search with
     the best so far; so does KeyboardInterrupt. seed: of the independent checker's inputs. Raises UserError for a sketch that is
-    wrong in itself. Source: Swizzle Inventor, sections 4.3, 5.4.
+    wrong in itself. engine: `smt` asks z3 instead, an independent and slower way that does not look for cheap index expressions
+    (budget_nodes counts its queries). Source: Swizzle Inventor, sections 4.3, 5.4.
     """
-    return _Completing(sketch, all_solutions, budget_s, budget_nodes, seed, progress or (lambda _: None)).run(space)
+    return _Completing(sketch, all_solutions, budget_s, budget_nodes, seed, progress or (lambda _: None), engine).run(space)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -68,6 +73,7 @@ class _Completing:
         budget_nodes: int | None,
         seed: int,
         progress: Progress,
+        engine: EngineName,
     ) -> None:
         self.sketch = sketch
         self.kernel = sketch.kernel
@@ -76,6 +82,7 @@ class _Completing:
         self.budget_nodes = budget_nodes
         self.seed = seed
         self.progress = progress
+        self.engine_name: EngineName = engine
         self.started = time.process_time()
         self.wall_started = time.perf_counter()
         self.phases: dict[str, float] = {}
@@ -107,7 +114,11 @@ class _Completing:
         started = time.process_time()
         expected = run_spec(self.spec, self.kernel, self.sizes)
         self.phases["spec"] = time.process_time() - started
-        self.engine = Engine(self.kernel, self.sizes, expected.outputs, expected.stored, self.algebra, self._meets_spec)
+        self.operators = check_operators(self.kernel)
+        if self.operators.faults:
+            return self._refused(self.operators.faults)
+        make = Engine if self.engine_name == "propagation" else SmtEngine
+        self.engine = make(self.kernel, self.sizes, expected.outputs, expected.stored, self.algebra, self._meets_spec)
         self.phases |= self.engine.phases
         spaces = SPACES if space is None else (space,)
         try:
@@ -245,6 +256,27 @@ class _Completing:
             peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
             statistics=self.phases,
             diagnostics=() if judged is None else judged.diagnostics,
+        )
+
+    def _refused(self, faults: tuple[Diagnostic, ...]) -> Report:
+        return Report(
+            case=self.sketch.name,
+            status="refused",
+            verdict="refuted",
+            domain="",
+            cases=None,
+            reason=faults[0].message,
+            space=None,
+            optimal_in=None,
+            completions=(),
+            kernel=None,
+            spaces=(),
+            lift="",
+            seconds=time.process_time() - self.started,
+            wall_s=time.perf_counter() - self.wall_started,
+            peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            statistics=self.phases,
+            diagnostics=faults,
         )
 
     def _optimal_in(self, results: list[SpaceResult], completions: tuple[Completion, ...], stopped: str) -> int | None:

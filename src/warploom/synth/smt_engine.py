@@ -165,7 +165,7 @@ class Question:
             statistics.nodes += 1
             answer = self.session.check(timeout_s=timeout_s)
             if isinstance(answer, Unknown):
-                return answer
+                return Unknown(f"budget: z3 stopped ({answer.reason}) after {answer.spent} resource units", answer.spent)
             if isinstance(answer, Unsat):
                 return Unknown(self.engine.doubt, 0) if self.engine.doubt else answer
             completed = self._completed(answer)

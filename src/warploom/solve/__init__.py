@@ -36,6 +36,7 @@ from warploom.solve.smt import (
     substitute,
     variable,
 )
+from warploom.solve.words import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
     "FALSE",
@@ -62,8 +63,13 @@ __all__ = [
     "Strategy",
     "Unknown",
     "Unsat",
+    "Word",
+    "WordConst",
+    "WordOp",
+    "WordVar",
     "conjunction",
     "declared_order",
+    "differing_words",
     "disjunction",
     "negation",
     "search",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import resource
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from warploom.core import Diagnostic, UserError
@@ -210,7 +210,10 @@ class _Completing:
         return Completion(holes, chosen.accumulates, 0, sum(index_cost(e) for e in holes.values()))
 
     def _judge(self, kernel: Kernel) -> _Judged:
-        return judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed)
+        judged = judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed)
+        if self.operators.unproved and judged.verdict == "proved":
+            return replace(judged, verdict="tested", reason=f"not proved: {self.operators.unproved[0]}")
+        return judged
 
     def _finished(
         self,

@@ -37,8 +37,9 @@ class Journal:
     def add(self, case: Case, line: Line) -> None:
         key = _key(case)
         self._lines[key] = line
+        whole = not self._path.exists() or self._path.read_bytes()[-1:] in (b"", b"\n")
         with self._path.open("a") as file:
-            file.write(json.dumps({"key": key, "line": line}) + "\n")
+            file.write(("" if whole else "\n") + json.dumps({"key": key, "line": line}) + "\n")
 
 
 def _key(case: Case) -> str:

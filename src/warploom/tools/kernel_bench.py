@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from warploom.gpu import Compiled, CudaSource, Timing, compile_cuda, cuda_source, device_arch, device_available, time_on_device
 from warploom.gpu import toolchain_available as can_compile
 from warploom.ir import Counts, Kernel, fill, run
-from warploom.kernels import NAMES, Example, find
-from warploom.synth import Report, complete
+from warploom.kernels import NAMES, Example, complete_example, find
 from warploom.tools.bench import Case
 from warploom.tools.lines import Line, report_line
 from warploom.tools.printed import compiled_fields
@@ -39,7 +38,7 @@ def measure(name: str, progress: Progress) -> Line:
     """The line of one kernel: its completion, then `kernel`, `baseline` and their ratios. UserError for an unknown name."""
     stopwatch = Stopwatch()
     example = find(name)
-    report = _completed(name, progress)
+    report = complete_example(example, progress=progress)
     kernel = example.sketch.kernel
     if report.status != "solved":
         return report_line(name, kernel, report, stopwatch.read())
@@ -90,14 +89,6 @@ def columns(line: Line) -> dict[str, str]:
     if "median_ms" in kernel:
         found["ms"] = f"{kernel['median_ms']:.3f}/{baseline['median_ms']:.3f} ({line['speedup']}x)"
     return found | ({} if line["as_expected"] else {"BEHIND": ", ".join(_behind(kernel, baseline)) or "see the JSON line"})
-
-
-def _completed(name: str, progress: Progress) -> Report:
-    """Field multiplication takes the completions of the 64 x 64 tile inside it, which has the same holes."""
-    sketch = find(name).sketch
-    tile = find("mult64-reg").sketch
-    shares = name.startswith("ffm-") and {hole.name for hole in sketch.kernel.holes} == {hole.name for hole in tile.kernel.holes}
-    return complete(tile if shares else sketch, progress=progress)
 
 
 def _counted(

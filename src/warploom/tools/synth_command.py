@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from warploom.core import Diagnostic, UserError
 from warploom.ir import kernel_text
+from warploom.kernels import complete_example
 from warploom.synth import Report, complete
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line
 from warploom.tools.messages import one_line, rendered
@@ -58,15 +59,15 @@ class Outcome:
 
 def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     """Completes one sketch and writes what was asked for; UserError for a sketch that is wrong in itself."""
-    report = complete(
-        target.sketch,
-        space=options.space,
-        all_solutions=options.all_solutions,
-        budget_s=options.budget_s,
-        budget_nodes=options.budget_nodes,
-        seed=options.seed,
-        progress=progress,
-    )
+    asked: dict[str, Any] = {
+        "space": options.space,
+        "all_solutions": options.all_solutions,
+        "budget_s": options.budget_s,
+        "budget_nodes": options.budget_nodes,
+        "seed": options.seed,
+        "progress": progress,
+    }
+    report = complete(target.sketch, **asked) if target.example is None else complete_example(target.example, **asked)
     kernel = target.sketch.kernel
     line = report_line(target.case, kernel, report, stopwatch.read(), all_solutions=options.all_solutions)
     messages = rendered(report.diagnostics)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from warploom.kernels import find
+from warploom.kernels import Example, find
 from warploom.sketch import Sketch, load
 
 
@@ -14,6 +14,8 @@ class Target:
     case: str
     """As reports name it."""
     sketch: Sketch
+    example: Example | None = None
+    """None for a sketch of a file."""
 
 
 def resolve(text: str) -> tuple[Target, ...]:
@@ -23,7 +25,8 @@ def resolve(text: str) -> tuple[Target, ...]:
         return _loaded(text, None)
     if colon and (Path(file).is_file() or _is_path(file)):
         return _loaded(file, name)
-    return (Target(text, find(text).sketch),)
+    example = find(text)
+    return (Target(text, example.sketch, example),)
 
 
 def _loaded(file: str, name: str | None) -> tuple[Target, ...]:

@@ -127,7 +127,7 @@ class _Run:
         self.omitted = 0
         self.loops: list[tuple[str, int]] = []
         self.asked: dict[str, Table] = {}
-        self.tables: dict[int, Table] = {}
+        self.tables: dict[int, tuple[IndexExpr, Table]] = {}
 
         width, everyone = kernel.warp_size, "shared" in self.spaces.values()
         numbers = [n for n in range(kernel.threads) if everyone or n // width == warp]
@@ -234,14 +234,14 @@ class _Run:
     def _table(self, expr: IndexExpr) -> Table:
         """[threads]: values of `expr`; remembers what its holes gave. A statement computes each of its tables once."""
         if id(expr) in self.tables:
-            return self.tables[id(expr)]
+            return self.tables[id(expr)][1]
         values = dict(self.values)
         for leaf in leaves(expr):
             if isinstance(leaf, HoleUse):
                 values[leaf] = self._table(instantiate(self.completions[leaf.hole], leaf.args))
                 self.asked[leaf.hole] = values[leaf]
         table = np.broadcast_to(tabulate(expr, values), (len(self.threads),))
-        self.tables[id(expr)] = table
+        self.tables[id(expr)] = (expr, table)  # holding `expr` keeps its id from being given to another one
         return table
 
     def _at(self, expr: IndexExpr, thread: _Thread) -> int:

@@ -1,0 +1,28 @@
+"""The rules of report lines, written down again for the tests."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+STATUSES = {"solved", "unsat", "unknown", "refused", "error"}
+VERDICTS = {"proved", "tested", "unchecked", "refuted"}
+
+
+def lines_of(stdout: str) -> list[dict[str, Any]]:
+    """The JSON lines of a command, each checked."""
+    lines = [json.loads(text) for text in stdout.splitlines()]
+    for line in lines:
+        check(line)
+    return lines
+
+
+def check(line: dict[str, Any]) -> None:
+    assert isinstance(line["v"], int)
+    assert isinstance(line["case"], str)
+    assert line["status"] in STATUSES
+    assert line["verdict"] in VERDICTS
+    assert all(isinstance(line[name], int | float) and line[name] >= 0 for name in ("seconds", "wall_s", "peak_mb"))
+    assert line["status"] == "solved" or line["reason"]
+    assert line["verdict"] != "proved" or line["domain"]
+    assert line["verdict"] != "tested" or line["cases"] > 0

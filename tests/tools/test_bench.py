@@ -1,0 +1,122 @@
+"""Benchmark runs: a fresh process per case, one line per case whatever happens, the journal."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.tools.contract import check, lines_of
+
+from warploom.kernels import NAMES
+from warploom.tools import bench, bench_command, kernel_bench, synth_bench
+from warploom.tools.bench import Case, InterruptedBenchmarkError, run_case
+from warploom.tools.cli import cli
+from warploom.tools.journal import Journal
+from warploom.tools.lines import combined_exit, plain_line
+from warploom.tools.usage import Stopwatch
+
+
+def solved(name: str, **fields: object) -> dict[str, Any]:
+    return plain_line(name, "solved", Stopwatch().read(), verdict="proved", domain="integers", **fields)
+
+
+def python(name: str, code: str, monkeypatch: pytest.MonkeyPatch, limit_s: float = 60.0) -> dict[str, Any]:
+    """The line of a case whose process runs `code` instead of a command."""
+    popen = bench.subprocess.Popen
+    monkeypatch.setattr(bench.subprocess, "Popen", lambda command, **options: popen([command[0], "-c", code], **options))
+    line = run_case(Case(name, (), limit_s))
+    check(line)
+    return line
+
+
+def test_a_case_that_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = python("c", "import os, signal; os.kill(os.getpid(), signal.SIGSEGV)", monkeypatch)
+    assert (line["case"], line["status"]) == ("c", "error")
+    assert "signal 11" in line["reason"]
+
+
+def test_a_case_that_prints_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    line = python("c", "import sys; print('hello'); sys.exit('no memory')", monkeypatch)
+    assert line["status"] == "error"
+    assert line["reason"] == "the process exited with 1 and no line: no memory"
+
+
+def test_a_case_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bench, "GRACE_S", 0.1)
+    line = python("c", "import time, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)", monkeypatch, 0.3)
+    assert line["status"] == "unknown"
+    assert line["reason"] == "stopped after 0.3 s of wall time"
+
+
+def test_bench_synth() -> None:
+    result = CliRunner().invoke(cli, ["bench", "synth", "--case", "aos-store-crc-[23]", "--json"])
+    two, three = lines_of(result.stdout)
+    assert result.exit_code == 0
+    assert (two["case"], two["space"], two["unsat_in"], two["as_expected"]) == ("aos-store-crc-2", 3, [1, 2], True)
+    assert (three["case"], three["space"], three["unsat_in"]) == ("aos-store-crc-3", 1, [])
+    assert two["bar"] == {"accumulates": 0, "seconds": 2.0}
+
+
+def test_bench_kernels() -> None:
+    result = CliRunner().invoke(cli, ["bench", "kernels", "--case", "aos-store-rcr-3", "--json"])
+    (line,) = lines_of(result.stdout)
+    assert result.exit_code == 0
+    assert line["as_expected"]
+    assert line["kernel"]["shuffles"] == 0
+    assert line["kernel"]["matches_reference"] and line["baseline"]["matches_reference"]
+    assert line["sectors_ratio"] <= 1 and line["exchange_ratio"] <= 1
+
+
+def test_no_case() -> None:
+    result = CliRunner().invoke(cli, ["bench", "synth", "--case", "nothing", "--json"])
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert "NO_CASE" in result.stderr
+
+
+def test_interruption_leaves_no_case_without_a_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(case: Case) -> dict[str, object]:
+        raise InterruptedBenchmarkError(solved(case.name, accumulates=1))
+
+    monkeypatch.setattr(bench_command, "run_case", stopped)
+    result = CliRunner().invoke(cli, ["bench", "synth", "--case", "conv1d-*", "--json"])
+    lines = lines_of(result.stdout)
+    assert result.exit_code == 130
+    assert [line["status"] for line in lines] == ["solved", "unknown", "unknown"]
+
+
+def test_worst_case_decides_the_exit_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    def run(case: Case) -> dict[str, object]:
+        return solved(case.name, accumulates=1 if case.name == "conv1d-3" else 7)
+
+    monkeypatch.setattr(bench_command, "run_case", run)
+    result = CliRunner().invoke(cli, ["bench", "synth", "--case", "conv1d-*", "--json"])
+    assert [line["as_expected"] for line in lines_of(result.stdout)] == [True, False, False]
+    assert result.exit_code == 1
+    assert "1 of 3 cases ended as they should" in result.stderr
+
+
+def test_exit_codes() -> None:
+    assert [combined_exit(codes) for codes in ([], [0, 3], [3, 1], [1, 2, 3], [130, 2])] == [0, 3, 1, 2, 130]
+
+
+def test_journal(tmp_path: Path) -> None:
+    path, case = tmp_path / "journal", Case("c", ("synth", "c"), 60.0)
+    journal = Journal(path)
+    assert journal.find(case) is None
+    journal.add(case, solved("c"))
+    with path.open("a") as file:
+        file.write('{"key": "cut sh')
+    again = Journal(path)
+    found = again.find(case)
+    assert found is not None and found["status"] == "solved" and found["from_journal"]
+    assert again.find(Case("c", ("synth", "c", "--space", "1"), 60.0)) is None
+    again.add(Case("d", (), 1.0), solved("d"))
+    assert Journal(path).find(Case("d", (), 1.0)) is not None
+
+
+def test_selection() -> None:
+    assert set(synth_bench.select(None)) < set(NAMES)
+    assert all(synth_bench.bar_of(name) for name in synth_bench.select(None))
+    assert synth_bench.select("ffm-3*") == ("ffm-32", "ffm-320", "ffm-352", "ffm-384")
+    assert kernel_bench.select(None) == NAMES

@@ -1,0 +1,244 @@
+"""The command line as a script sees it: streams, lines, exit codes, files."""
+
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.tools.contract import lines_of
+
+from warploom.gpu import toolchain_available
+from warploom.sketch import Sketch
+from warploom.synth import Report, complete
+from warploom.tools import cli as cli_module
+from warploom.tools import synth_command
+from warploom.tools.cli import cli
+
+SKETCH = """
+import warploom as wl
+from warploom import i32
+
+
+def spec(x, y):
+    for i in range(32):
+        y[i] = x[31 - i]
+
+
+@wl.sketch(spec=spec, block=32)
+def reverse(x: wl.Global[i32, 32], y: wl.Global[i32, 32]):
+    lane = wl.lane_id()
+    y[lane] = wl.shfl(x[lane], wl.xform(lane, 32, 0, name="from"))
+
+
+def impossible_spec(x, y):
+    for i in range(32):
+        y[i] = x[i] + 1
+
+
+@wl.sketch(spec=impossible_spec, block=32)
+def impossible(x: wl.Global[i32, 32], y: wl.Global[i32, 32]):
+    lane = wl.lane_id()
+    y[lane] = wl.shfl(x[lane], wl.xform(lane, 32, 0))
+"""
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def sketches(tmp_path: Path) -> Path:
+    path = tmp_path / "sketches.py"
+    path.write_text(SKETCH)
+    return path
+
+
+def test_synth_json(sketches: Path) -> None:
+    result = call("synth", f"{sketches}:reverse", "--json")
+    (line,) = lines_of(result.stdout)
+    assert result.exit_code == 0
+    assert (line["case"], line["status"], line["verdict"]) == ("reverse", "solved", "proved")
+    assert (line["space"], line["optimal_in"], line["accumulates"], line["executed"]) == (1, 3, 0, 0)
+    scope = {"lane": 5}
+    assert eval(line["holes"]["from"], scope) % 32 == 26
+    assert result.stderr == ""
+
+
+def test_one_line_per_sketch_and_the_worst_exit_code(sketches: Path) -> None:
+    result = call("synth", sketches, "--json")
+    assert [(line["case"], line["status"]) for line in lines_of(result.stdout)] == [
+        ("reverse", "solved"),
+        ("impossible", "unsat"),
+    ]
+    assert result.exit_code == 1
+
+
+def test_synth_for_people() -> None:
+    result = call("synth", "conv1d-3")
+    assert result.exit_code == 0
+    assert "conv1d-3: solved, proved over real sums reordered" in result.stdout
+    assert "0 if lane >= k else 1" in result.stdout
+    assert "optimal up to space 3" in result.stdout
+
+
+def test_one_space_only() -> None:
+    result = call("synth", "aos-store-crc-2", "--space", 1, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["unsat_in"]) == (1, "unsat", [1])
+
+
+def test_smaller_spaces_are_reported() -> None:
+    (line,) = lines_of(call("synth", "aos-store-crc-2", "--json").stdout)
+    assert (line["status"], line["space"], line["unsat_in"]) == ("solved", 3, [1, 2])
+
+
+def test_all_solutions(sketches: Path) -> None:
+    (line,) = lines_of(call("synth", f"{sketches}:reverse", "--all", "--json").stdout)
+    assert line["holes"] in line["solutions"]
+
+
+def test_budget(sketches: Path) -> None:
+    result = call("synth", f"{sketches}:reverse", "--nodes", 0, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (3, "unknown")
+    assert "nodes" in line["reason"]
+
+
+def test_files(tmp_path: Path, sketches: Path) -> None:
+    cuda, html, svg, kept = tmp_path / "new" / "k.cu", tmp_path / "k.html", tmp_path / "k.svg", tmp_path / "kept"
+    files = ("--cuda", cuda, "--html", html, "--svg", svg, "--keep", "ir,cuda,ptx", "--keep-in", kept)
+    result = call("synth", f"{sketches}:reverse", *files, "--json")
+    (line,) = lines_of(result.stdout)
+    assert result.exit_code == 0
+    assert "__shfl_sync" in cuda.read_text()
+    assert html.read_text().startswith("<!doctype html>")
+    assert svg.read_text().startswith("<svg")
+    assert line["read_back"] > 0
+    assert (kept / "reverse.cu").read_text() == cuda.read_text()
+    assert "def reverse(" in (kept / "reverse.ir").read_text()
+    if toolchain_available():
+        assert (line["local_bytes"], line["spill_bytes"]) == (0, 0)
+        assert ".version" in (kept / "reverse.ptx").read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("syntax.py", "x = (\n", r"syntax.py:1:5: error[SYNTAX]"),
+        ("empty.py", "x = 1\n", "error[NO_SKETCH]"),
+        ("raises.py", "x = 1 // 0\n", "raises.py:1:5: error[IMPORT_FAILED]"),
+    ],
+)
+def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_text(text)
+    result = call("synth", tmp_path / name, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "message"),
+    [
+        ("conv1d-1000", "UNKNOWN_EXAMPLE"),
+        ("nowhere.py", "FILE_NOT_FOUND"),
+        ("nowhere.py:name", "FILE_NOT_FOUND"),
+        ("examples/conv1d.py:other", "UNKNOWN_SKETCH"),
+    ],
+)
+def test_bad_targets(target: str, message: str) -> None:
+    result = call("synth", target, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert line["reason"].split(": ")[-2].endswith(message) or message in line["reason"]
+    assert "<generated>" not in result.stderr
+
+
+def test_several_sketches_for_one_file(sketches: Path, tmp_path: Path) -> None:
+    result = call("synth", sketches, "--cuda", tmp_path / "k.cu")
+    assert result.exit_code == 2
+    assert f"fix: Name one: {sketches}:reverse" in result.stderr
+
+
+def test_unwritable_file(sketches: Path) -> None:
+    result = call("synth", f"{sketches}:reverse", "--cuda", sketches / "k.cu", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (3, "error")
+    assert "NOT_WRITTEN" in result.stderr
+
+
+@pytest.mark.parametrize("arguments", [("--budget", "3x"), ("--keep", "sass"), ("--space", "4")])
+def test_bad_options(arguments: tuple[str, str]) -> None:
+    assert call("synth", "conv1d-3", *arguments).exit_code == 2
+
+
+def test_a_missing_barrier_is_refused() -> None:
+    result = call("synth", "examples/missing_sync.py", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["verdict"]) == (1, "refused", "refuted")
+    assert "missing_sync.py:17:12: error[RACE]" in result.stderr
+
+
+def test_internal_error(monkeypatch: pytest.MonkeyPatch, sketches: Path) -> None:
+    def fault(*_: object, **__: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(synth_command, "complete", fault)
+    result = call("synth", f"{sketches}:reverse", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (3, "error")
+    assert "RuntimeError: broken" in line["reason"]
+    assert "Traceback" not in result.stderr
+    assert "Traceback" in call("synth", f"{sketches}:reverse", "--debug").stderr
+
+
+def test_main_never_shows_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def fault(**_: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr(cli_module, "cli", fault)
+    with pytest.raises(SystemExit) as stopped:
+        cli_module.main()
+    assert stopped.value.code == 3
+    assert "internal error: RuntimeError: broken" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("when", "status"), [("searching", "unknown"), pytest.param(" 1 answers", "solved", marks=pytest.mark.slow)]
+)
+def test_interrupt_prints_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, when: str, status: str) -> None:
+    def interrupted(sketch: Sketch, *, progress: synth_command.Progress, **options: Any) -> Report:
+        sent: list[str] = []
+
+        def tell(text: str) -> None:
+            if when in text and not sent:
+                sent.append(text)
+                signal.raise_signal(signal.SIGINT)
+            progress(text)
+
+        return complete(sketch, progress=tell, **options)
+
+    path = tmp_path / "mult64.py"
+    path.write_text("from warploom.kernels import mult64_reg\n\nsketch = mult64_reg()\n")
+    monkeypatch.setattr(synth_command, "complete", interrupted)
+    result = call("synth", path, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (130, status)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_list() -> None:
+    names = [json.loads(text)["case"] for text in call("list", "--json").stdout.splitlines()]
+    assert {"conv1d-3", "mult64-reg", "aos-store-rcr-8"} <= set(names)
+    assert "conv1d-3" in call("list").stdout
+
+
+def test_demo(tmp_path: Path) -> None:
+    result = call("demo", "--out", tmp_path)
+    assert result.exit_code == 0
+    assert "swizzle1: which register a lane offers     = 0 if lane >= k else 1" in result.stdout
+    assert "100000 samples: right" in result.stdout
+    assert {path.name for path in tmp_path.iterdir()} == {"conv1d.cu", "conv1d.html"}

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from warploom.core import DType
 from warploom.gpu.ctext import Names, Text, binary
-from warploom.gpu.facts import holes_of, parts, statements
+from warploom.gpu.facts import holes_of, parts
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.host import launch_helper
 from warploom.gpu.index_code import IndexCode
@@ -45,9 +45,14 @@ from warploom.ir import (
 )
 
 _INDENT = "  "
-_MOST_STATEMENTS = 1024
-"""Statements that a loop may become when the compiler unrolls it and the unrolled loops around it."""
-_SHORT_UNROLL = 4
+_MOST_STATEMENTS = 384
+"""Statements that a loop may become when the compiler unrolls it and the unrolled loops around it.
+
+Past that it holds too many values at once: a 5 x 5 convolution takes 127 registers with its loop over columns unrolled, 64 with
+two copies of it.
+"""
+_MOST_COPIES = 4
+"""Of the body of a loop that is not unrolled fully."""
 _BUILTINS = {"thread_id": ("thread", "threadIdx"), "block_id": ("block", "blockIdx"),
              "block_dim": ("block_dim", "blockDim"), "grid_dim": ("grid_dim", "gridDim")}  # fmt: skip
 
@@ -279,5 +284,20 @@ class _Printer:
         """Unrolled fully where register indices need it; kept short where the compiler would unroll into too much code."""
         if stmt.var in self.lowered.unrolled:
             return ["#pragma unroll"]
-        inner = sum(not isinstance(s, (For, If)) for s in statements(stmt.body))
-        return [f"#pragma unroll {_SHORT_UNROLL}"] if self._trips(stmt) * inner * self._copies > _MOST_STATEMENTS else []
+        once = self._unrolled_size(stmt.body) * self._copies
+        if self._trips(stmt) * once <= _MOST_STATEMENTS:
+            return []
+        return [f"#pragma unroll {next((n for n in (_MOST_COPIES, 2) if n * once <= _MOST_STATEMENTS), 1)}"]
+
+    def _unrolled_size(self, body: tuple[Stmt, ...]) -> float:
+        """Statements of `body` once the loops in it that must be unrolled are."""
+        size = 0.0
+        for stmt in body:
+            match stmt:
+                case For():
+                    size += self._unrolled_size(stmt.body) * (self._trips(stmt) if stmt.var in self.lowered.unrolled else 1)
+                case If():
+                    size += self._unrolled_size(stmt.then) + self._unrolled_size(stmt.other)
+                case _:
+                    size += 1
+        return size

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
 from typing import Any, NoReturn, TypeAlias, cast
-from weakref import WeakValueDictionary
+from weakref import ref
 
 import numpy as np
 
@@ -25,7 +25,6 @@ class TermError(TypeError):
     """Symbolic data used where a known number or truth value is needed; the message says what to write instead."""
 
 
-_TABLE: WeakValueDictionary[tuple[object, ...], Term] = WeakValueDictionary()
 _SERIALS = count()
 _strict_depth = 0
 
@@ -180,13 +179,34 @@ class Term:
         return term_text(self)
 
 
+class _Entry(ref[Term]):
+    """Weak reference to a term that knows its key in the table. No constructor: WeakValueDictionary's takes half of all time."""
+
+    __slots__ = ("key",)
+
+    key: tuple[object, ...]
+
+
+_TABLE: dict[tuple[object, ...], _Entry] = {}
+
+
+def _forget(entry: ref[Term]) -> None:
+    assert isinstance(entry, _Entry)
+    if _TABLE.get(entry.key) is entry:  # not so when the term was made anew before this call
+        del _TABLE[entry.key]
+
+
 def _make(op: str, args: tuple[Term, ...], data: tuple[Any, ...], key: tuple[object, ...]) -> Term:
-    found = _TABLE.get(key)
-    if found is None:
-        found = Term()
-        found.op, found.args, found.data, found.serial = op, args, data, next(_SERIALS)
-        _TABLE[key] = found
-    return found
+    entry = _TABLE.get(key)
+    if entry is not None:
+        known = entry()
+        if known is not None:
+            return known
+    made = Term()
+    made.op, made.args, made.data, made.serial = op, args, data, next(_SERIALS)
+    entry = _TABLE[key] = _Entry(made, _forget)
+    entry.key = key
+    return made
 
 
 def atom(array: str, index: tuple[Any, ...], lanes: int = 1) -> Term:
@@ -210,7 +230,11 @@ def constant(value: Any) -> Term:
 
 def apply(op: str, *args: Term | Number) -> Term:
     """`op` of its arguments, not simplified; numbers become constants."""
-    terms = tuple(a if isinstance(a, Term) else constant(a) for a in args)
+    for a in args:
+        if type(a) is not Term:
+            args = tuple([constant(a) if not isinstance(a, Term) else a for a in args])
+            break
+    terms = cast("tuple[Term, ...]", args)
     return _make(op, terms, (), (op, terms))
 
 

@@ -50,18 +50,21 @@ class Proof:
     executed: int = 0
 
 
-def prove(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], algebra: Algebra) -> Proof:
+def prove(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], algebra: Algebra, expected: SpecResult | None = None) -> Proof:
     """Run kernel and spec on symbolic elements and compare every output element under `algebra`.
 
-    Raises UserError when the spec itself fails or the kernel has open holes.
+    expected: what `spec` computes at these sizes, if it is known already. Raises UserError when the spec itself fails or the
+    kernel has open holes.
     """
     execution = execute(kernel, sizes)
+    return compare(kernel, execution, expected or _result_of(spec, kernel, sizes), algebra)
+
+
+def _result_of(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
     if callable(spec):
-        expected = run_spec(spec, kernel, sizes)
-    else:
-        stored = {name: np.array([t is not None for t in a.ravel().tolist()]).reshape(a.shape) for name, a in spec.items()}
-        expected = SpecResult(dict(spec), stored)
-    return compare(kernel, execution, expected, algebra)
+        return run_spec(spec, kernel, sizes)
+    stored = {name: np.array([t is not None for t in a.ravel().tolist()]).reshape(a.shape) for name, a in spec.items()}
+    return SpecResult(dict(spec), stored)
 
 
 def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra: Algebra) -> Proof:

@@ -4,6 +4,8 @@ Reversing five bits swaps bit 4 with bit 0 and bit 3 with bit 1. Each swap is an
 bits, by the lanes that have the two bits unequal; the masks and the conditions are left open.
 """
 
+import numpy as np
+
 import warploom as wl
 from warploom import i32
 
@@ -25,3 +27,14 @@ def bit_reversal(x: wl.Global[i32, 32 * n], y: wl.Global[i32, 32 * n]):
     other = wl.shfl_xor(value, wl.const(3, 5, 9, 10, 12, 17, 18, 20, 24, name="inner_mask"))
     value = other if wl.cond(lane // 8 % 2, lane // 2 % 2, name="inner") else value
     y[wl.global_id()] = value
+
+
+if __name__ == "__main__":
+    report = wl.complete(bit_reversal)
+    print(f"{report.status} and {report.lift}")
+    for hole in bit_reversal.kernel.holes:
+        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+
+    values = np.arange(32, dtype=np.int32)
+    result = wl.run(report.kernel, {"x": values}, {"n": 1})
+    print("0 .. 31 become", *result.arrays["y"])

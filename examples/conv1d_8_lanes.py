@@ -27,3 +27,10 @@ def conv1d(x: wl.Global[f32, n + K - 1], w: wl.Constant[f32, K], y: wl.Global[f3
         out.add(w[wl.xform(k, K, lane, name="swizzle3")], got)
     if wl.global_id() < n:
         y[wl.global_id()] = out.value()
+
+
+if __name__ == "__main__":
+    report = wl.complete(conv1d)
+    print(f"{report.status} and {report.lift}")
+    for hole in conv1d.kernel.holes:
+        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")

@@ -1,5 +1,7 @@
 """32 x 32 matrix times vector: each lane holds one element of the vector and passes it round the warp."""
 
+import numpy as np
+
 import warploom as wl
 from warploom import f32
 
@@ -22,3 +24,15 @@ def matvec(m: wl.Global[f32, 32, 32], v: wl.Global[f32, 32 * n], y: wl.Global[f3
         got = wl.shfl(mine, wl.xform(lane, 32, k, name="lane"))
         total.add(m[lane, wl.xform(k, 32, lane, name="column")], got)
     y[wl.global_id()] = total.value()
+
+
+if __name__ == "__main__":
+    report = wl.complete(matvec)
+    print(f"{report.status} and {report.lift}")
+    for hole in matvec.kernel.holes:
+        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+
+    random = np.random.default_rng(0)
+    m, v = (random.uniform(-1, 1, shape).astype(np.float32) for shape in ((32, 32), (3, 32)))
+    result = wl.run(report.kernel, {"m": m, "v": v.reshape(-1)}, {"n": 3})
+    print("3 vectors as NumPy's:", np.allclose(result.arrays["y"], (v @ m.T).reshape(-1), atol=1e-5))

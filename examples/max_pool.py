@@ -1,5 +1,7 @@
 """1-D max-pooling over windows of 8: max is idempotent, so three shuffles suffice where a sum would need seven."""
 
+import numpy as np
+
 import warploom as wl
 from warploom import i32
 
@@ -25,3 +27,15 @@ def max_pool(x: wl.Global[i32, n + 7], y: wl.Global[i32, n]):
     best = max(best, wl.shfl_down(best, wl.const(1, 2, 3, 4, name="step3")))
     if lane < 24 and first + lane < n:
         y[first + lane] = best
+
+
+if __name__ == "__main__":
+    report = wl.complete(max_pool)
+    print(f"{report.status} and {report.lift}")
+    for hole in max_pool.kernel.holes:
+        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+
+    x = np.random.default_rng(0).integers(-1000, 1000, 57, dtype=np.int32)
+    result = wl.run(report.kernel, {"x": x}, {"n": 50})
+    expected = np.lib.stride_tricks.sliding_window_view(x, 8).max(axis=1)
+    print("50 outputs as NumPy's:", np.array_equal(result.arrays["y"], expected))

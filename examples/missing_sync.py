@@ -15,3 +15,10 @@ def reverse(x: wl.Global[f32, 64], y: wl.Global[f32, 64]):
     tile = wl.shared(f32, 64)
     tile[t] = x[t]
     y[t] = tile[wl.xform(t, 64, 0, name="from")]
+
+
+if __name__ == "__main__":
+    report = wl.complete(reverse)
+    print(f"{report.status}: the completed kernel is {report.verdict}")
+    for diagnostic in report.diagnostics:
+        print(diagnostic.render())

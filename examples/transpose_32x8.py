@@ -3,6 +3,8 @@
 Which of two ways of numbering the rotations is right is left open beside the index maps.
 """
 
+import numpy as np
+
 import warploom as wl
 from warploom import u32
 
@@ -25,3 +27,14 @@ def transpose_32x8(x: wl.Global[u32, 32, 8], y: wl.Global[u32, 8, 32]):
         moved[r] = wl.shfl(turned[r], wl.xform(lane, 32, r, name="row"))
     for r in range(8):
         y[r, lane] = moved[wl.xform(r, 8, lane, name="column")]
+
+
+if __name__ == "__main__":
+    report = wl.complete(transpose_32x8)
+    print(f"{report.status} and {report.verdict} for {report.domain}")
+    for hole in transpose_32x8.kernel.holes:
+        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+
+    x = np.arange(256, dtype=np.uint32).reshape(32, 8)
+    result = wl.run(report.kernel, {"x": x})
+    print("as NumPy's transpose:", np.array_equal(result.arrays["y"], x.T))

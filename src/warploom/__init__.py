@@ -1,6 +1,8 @@
 """Warploom: invents GPU data movement and proves it right."""
 
-from warploom.core import bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from warploom.core import Diagnostic, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from warploom.gpu import CudaSource, cuda_source
+from warploom.ir import index_text, run
 from warploom.sketch import (
     Constant,
     Global,
@@ -71,10 +73,13 @@ from warploom.synth import Completion, Report, complete
 __all__ = [
     "Completion",
     "Constant",
+    "CudaSource",
+    "Diagnostic",
     "Global",
     "Report",
     "Size",
     "Sketch",
+    "UserError",
     "accumulator",
     "bf16",
     "block_dim",
@@ -87,6 +92,7 @@ __all__ = [
     "complete",
     "cond",
     "const",
+    "cuda_source",
     "device",
     "double2",
     "double4",
@@ -103,6 +109,7 @@ __all__ = [
     "i16",
     "i32",
     "i64",
+    "index_text",
     "int2",
     "int4",
     "lane_grid",
@@ -117,6 +124,7 @@ __all__ = [
     "register",
     "register_to_global",
     "register_to_shared",
+    "run",
     "shared",
     "shared_to_global",
     "shared_to_register",

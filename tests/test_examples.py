@@ -1,0 +1,27 @@
+"""The scripts under examples/ print what their `.out` files hold."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SCRIPTS = sorted(ROOT.glob("examples/*.py"))
+
+
+def printed_by(script: Path) -> str:
+    """Standard output, with file names relative to the project."""
+    done = subprocess.run([sys.executable, "-W", "error", script], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.replace(f"{ROOT}/", "")
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda s: s.stem)
+def test_output(script: Path, golden: Callable[[Path, str], None]) -> None:
+    golden(script.with_suffix(".out"), printed_by(script))
+
+
+def test_no_output_file_is_left_over() -> None:
+    assert [p.stem for p in sorted(ROOT.glob("examples/*.out"))] == [s.stem for s in SCRIPTS]

@@ -11,7 +11,7 @@ from tests.tools.small import COMPLETIONS, KERNEL, SIZES
 from warploom.core import UserError
 from warploom.ir import parse_kernel
 from warploom.kernels import find
-from warploom.tools.movement import MemoryCell, RegisterCell, Value, Write, combined, joined, short
+from warploom.tools.movement import OTHER_WARP, MemoryCell, RegisterCell, Value, Write, combined, joined, short
 from warploom.tools.trace import trace
 
 
@@ -97,3 +97,21 @@ def test_texts_are_python() -> None:
     x, y = Value("x[1]", ("x[1]",)), Value("y[2]", ("y[2]",))
     assert eval(combined("/", (x, combined("*", (x, y)))).text, values) == pytest.approx(1 / 3)
     assert re.fullmatch(r"x\[1\] / \(x\[1\]\*y\[2\]\)", combined("/", (x, combined("*", (x, y)))).text)
+
+
+def test_other_warps_fill_shared_memory() -> None:
+    text = """
+@kernel(block=(8, 1, 1), grid=(1, 1, 1), warp_size=4, file="")
+def reverse(x: Global[f32, 8], y: Global[f32, 8] | out):
+    tile = shared(f32, 8)
+    tile[thread_id] = x[thread_id]
+    sync()
+    y[thread_id] = tile[7 - thread_id]
+"""
+    fill, store = trace(parse_kernel(text), {}, {}).steps
+    assert [(write.value.text, write.lane) for write in fill.writes] == [
+        *((f"x[{i}]", i) for i in range(4)),
+        *((f"x[{i}]", OTHER_WARP) for i in range(4, 8)),
+    ]
+    assert [write.value.text for write in store.writes] == ["x[7]", "x[6]", "x[5]", "x[4]"]
+    assert store.writes[0].origins == (MemoryCell("tile", (7,)),)

@@ -44,13 +44,17 @@ class Value:
     """Binding strength of the outermost operation: 1 sum and others, 2 product, 3 atom or call."""
 
 
+OTHER_WARP = -1
+"""In place of a lane: a write to shared memory by a warp that is not shown."""
+
+
 @dataclass(frozen=True, slots=True)
 class Write:
     cell: Cell
     value: Value
     origins: tuple[Cell, ...]
     lane: int
-    """The lane that executes it."""
+    """The lane that executes it, or `OTHER_WARP`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from html import escape
 from warploom.ir import IndexExpr, Kernel
 from warploom.tools.completions import hole_texts
 from warploom.tools.html.colours import HOLE_COLOURS, element_colours, stripes
-from warploom.tools.movement import Cell, MemoryCell, Movement, RegisterCell, Step, element_name, short
+from warploom.tools.movement import OTHER_WARP, Cell, MemoryCell, Movement, RegisterCell, Step, element_name, short
 
 LABEL_WIDTH = 210
 CELL_WIDTH, CELL_HEIGHT = 62, 24
@@ -78,6 +78,8 @@ class _Picture:
         self._label(f"{', '.join(rows)}{f'  ({loops})' if loops else ''}", self._y + CELL_HEIGHT / 2, "label")
         top, fresh = self._y, dict[Cell, tuple[float, float]]()
         for write in step.writes:
+            if write.lane == OTHER_WARP:
+                continue
             x = self._x(write.lane)
             for origin in self._sources(write.origins):
                 from_x, from_y = self._bottoms[origin]

@@ -29,9 +29,11 @@ BARS = (
     Bar(r"mult64-.*", 6, 20.0),
     Bar(r"mult32-.*", 2, 2.0),
     Bar(r"aos-store-.*", 0, 2.0),
+    Bar(r"aos-sum-crc-[48]-units", 4, 2.0),
+    Bar(r"aos-sum-crc-6", 2, 2.0),
     Bar(r"(stencil|conv)[12]d-.*|aos-sum-.*", 1, 2.0),
 )
-"""Source: Swizzle Inventor, section 7: 6 accumulates per iteration for 64 coefficients, 2 for 32."""
+"""Source: Swizzle Inventor, section 7: 6 accumulates per iteration for 64 coefficients, 2 for 32; sums of units add each word."""
 
 
 def select(pattern: str | None) -> tuple[str, ...]:

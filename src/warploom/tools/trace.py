@@ -49,6 +49,7 @@ from warploom.ir import (
     tabulate,
 )
 from warploom.tools.movement import (
+    OTHER_WARP,
     Cell,
     HoleValues,
     MemoryCell,
@@ -100,7 +101,7 @@ def trace(
 ) -> Movement:
     """The run of warp `warp` of thread block `block`; UserError (TRACE_UNDEFINED) where it reads what nothing wrote.
 
-    All warps of the block are executed when the kernel has shared arrays, else only the shown one.
+    When the kernel has shared arrays all warps of the block are executed; of the others only what they write there is kept.
     """
     run = _Run(kernel, completions, sizes, block, warp, max_steps)
     run.execute(kernel.body, run.threads)
@@ -205,17 +206,22 @@ class _Run:
                     self.memory[cell] = traced.value
                 case _:
                     assert_never(cell)
-        visible = [(thread, cell, traced) for thread, cell, traced in written if thread.warp == self.warp]
-        if not visible:
+        own = [(thread, cell, traced) for thread, cell, traced in written if thread.warp == self.warp]
+        writes = tuple(Write(cell, traced.value, traced.origins, thread.lane) for thread, cell, traced in own)
+        writes += tuple(
+            Write(cell, traced.value, (), OTHER_WARP)
+            for thread, cell, traced in written
+            if thread.warp != self.warp and isinstance(cell, MemoryCell) and self.spaces[cell.array] == "shared"
+        )
+        if not writes:
             return
         if len(self.steps) >= self.max_steps:
             self.omitted += 1
             return
-        for _, cell, _ in visible:
-            if isinstance(cell, RegisterCell):
-                self.rows.setdefault(cell.row)
-        writes = tuple(Write(cell, traced.value, traced.origins, thread.lane) for thread, cell, traced in visible)
-        shuffled = any(traced.is_shuffled for _, _, traced in visible)
+        for write in writes:
+            if isinstance(write.cell, RegisterCell):
+                self.rows.setdefault(write.cell.row)
+        shuffled = any(traced.is_shuffled for _, _, traced in own)
         self.steps.append(Step(kind or _kind(writes, shuffled), tuple(self.loops), writes, self._hole_values(active), span))
 
     def _hole_values(self, active: tuple[_Thread, ...]) -> tuple[HoleValues, ...]:

@@ -1,0 +1,23 @@
+"""`--update-golden` rewrites files that tests compare with, instead of comparing."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--update-golden", action="store_true", help="rewrite golden files; read the diff before committing it")
+
+
+@pytest.fixture
+def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
+    """Compares a text with a checked-in file."""
+    update = bool(request.config.getoption("--update-golden"))
+
+    def compare(path: Path, text: str) -> None:
+        if update:
+            path.write_text(text, encoding="utf-8")
+        assert path.read_text(encoding="utf-8") == text, f"{path} differs; `make golden` rewrites it"
+
+    return compare

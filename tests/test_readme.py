@@ -1,0 +1,62 @@
+"""The README's example does what the README says."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from warploom.gpu import cuda_source
+from warploom.sketch import load
+from warploom.synth import Report, complete
+from warploom.tools.completions import hole_texts
+from warploom.tools.picture import picture
+from warploom.tools.trace import trace
+
+README = Path("README.md").read_text(encoding="utf-8")
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, dict[str, str], str]:
+    """The example's report, its completions as text, and its CUDA."""
+    path = tmp_path_factory.mktemp("readme") / "example.py"
+    (code,) = blocks("python")
+    path.write_text(code)
+    (sketch,) = load(path)
+    found = complete(sketch)
+    holes = found.completions[0].holes
+    return found, hole_texts(sketch.kernel, holes), cuda_source(sketch.kernel, holes).text
+
+
+def test_the_example_is_solved_as_printed(report: tuple[Report, dict[str, str], str]) -> None:
+    found, holes, _ = report
+    assert f"{found.case}: {found.status}, {found.verdict} over {found.domain}" in README
+    printed = dict(re.findall(r"^   (swizzle\d)\s+(.*)$", README, re.M))
+    assert printed == holes
+
+
+def test_the_cuda_is_as_printed(report: tuple[Report, dict[str, str], str]) -> None:
+    (cuda,) = blocks("cuda")
+    assert cuda in report[2]
+
+
+def test_the_example_is_the_file_that_the_commands_name() -> None:
+    (code,) = blocks("python")
+    text = Path("examples/conv1d.py").read_text(encoding="utf-8")
+    body = code[code.index("@wl.sketch") :]
+    assert body in text
+
+
+def test_the_picture_is_what_the_command_draws(golden: Callable[[Path, str], None]) -> None:
+    (sketch,) = load("examples/conv1d_8_lanes.py")
+    holes = complete(sketch).completions[0].holes
+    golden(Path("docs/conv1d.svg"), picture(sketch.kernel, holes, trace(sketch.kernel, holes, sketch.complete_at)))
+
+
+def test_links() -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", README):
+        assert Path(target).exists(), target

@@ -144,3 +144,141 @@ def multiply(lanes: int):
         c[lane + lanes] = out[1].value()
 
     return mult
+
+
+def nothing(x, y):
+    """The tests below plant what these sketches must compute."""
+
+
+def two_statements(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def two(x: wl.Global[i32, lanes], y: wl.Global[i32, lanes]):
+        lane = wl.lane_id()
+        mine = x[lane]
+        out = wl.accumulator(i32, op="+")
+        for j in range(2):
+            got = wl.shfl(mine, wl.xform(lane, lanes, j, grammar="rotation", coefficients=(0, 1), constants=(0, 1)), lanes)
+            out.add(got, when=wl.cond(lane, j, grammar="constant-free"))
+            out.add(got, when=wl.cond(j, grammar="constant-free", constants=(0,)))
+        y[lane] = out.value()
+
+    return two
+
+
+def exclusive_or(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes, algebra="xor/and")
+    def cancelling(x: wl.Global[u32, lanes], y: wl.Global[u32, lanes]):
+        lane = wl.lane_id()
+        out = wl.accumulator(u32, op="^")
+        for j in range(3):
+            got = wl.shfl(x[lane], wl.xform(lane, lanes, j, grammar="rotation", coefficients=(0, 1, 2)), lanes)
+            out.add(got, when=wl.cond(lane, j, grammar="constant-free"))
+        y[lane] = out.value()
+
+    return cancelling
+
+
+def largest(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def maxima(x: wl.Global[i32, lanes], y: wl.Global[i32, lanes]):
+        lane = wl.lane_id()
+        out = wl.accumulator(i32, op="max", init=-2147483648)
+        for j in range(2):
+            out.add(wl.shfl(x[lane], wl.xform(lane, lanes, j, grammar="rotation"), lanes))
+        y[lane] = out.value()
+
+    return maxima
+
+
+def products(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def squares(x: wl.Global[f32, lanes], y: wl.Global[f32, lanes]):
+        lane = wl.lane_id()
+        out = wl.accumulator(f32, op="+", inner="*", finalize=lambda s: s / 2)
+        for j in range(2):
+            left = x[wl.xform(lane, lanes, j, coefficients=(0, 1), constants=(0, 1))]
+            out.add(left, x[wl.xform(lane, lanes, j, coefficients=(1, 3), constants=(0, 2))])
+        y[lane] = out.value()
+
+    return squares
+
+
+def scatter(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def scattered(x: wl.Global[i32, 2 * lanes], y: wl.Global[i32, 2 * lanes]):
+        lane = wl.lane_id()
+        mine = wl.register(i32, 2)
+        wl.global_to_register(x, mine)
+        for j in range(2):
+            half = wl.xform(j, 2, lane)
+            y[half * lanes + wl.xform(lane, lanes, j, grammar="ungrouped", coefficients=(1, 3))] = mine[j]
+
+    return scattered
+
+
+def gather(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def gathered(x: wl.Global[i32, 2 * lanes], y: wl.Global[i32, 2 * lanes]):
+        lane = wl.lane_id()
+        mine = wl.register(i32, 2)
+        wl.global_to_register(x, mine)
+        for j in range(2):
+            sent = mine[wl.part(2, lane, j)]
+            y[j * lanes + lane] = wl.shfl(sent, wl.xform(lane, lanes, j, coefficients=(1, -1)), lanes)
+
+    return gathered
+
+
+def selected(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def modular(x: wl.Global[i32, 2 * lanes], y: wl.Global[i32, 2 * lanes]):
+        lane = wl.lane_id()
+        mine = wl.register(i32, 2)
+        wl.global_to_register(x, mine)
+        for j in range(2):
+            turned = wl.shfl(mine[1 - j], wl.choose(3 - lane, (lane + 1) % lanes), lanes)
+            other = wl.choose(turned, wl.shfl_xor(mine[j], wl.const(1, 2), lanes))
+            y[j * lanes + lane] = mine[j] if wl.cond(lane, j, grammar="modular", modulus=2) else other
+
+    return modular
+
+
+def elements_of_accumulators(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def placed_sums(x: wl.Global[i32, lanes], y: wl.Global[i32, 2 * lanes]):
+        lane = wl.lane_id()
+        out = wl.accumulator(i32, op="+", shape=(2,))
+        for j in range(2):
+            got = wl.shfl(x[lane], wl.xform(lane, lanes, j, grammar="rotation", coefficients=(0, 1)), lanes)
+            out[wl.xform(j, 2, lane)].add(got)
+        y[lane] = out[0].value()
+        y[lane + lanes] = out[1].value()
+
+    return placed_sums
+
+
+def overwritten(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def registers(x: wl.Global[i32, 2 * lanes], y: wl.Global[i32, 2 * lanes]):
+        lane = wl.lane_id()
+        mine = wl.register(i32, 2)
+        kept = wl.register(i32, 3)
+        wl.global_to_register(x, mine)
+        for j in range(2):
+            kept[wl.part(3, lane, j)] = mine[j]
+        for j in range(2):
+            y[j * lanes + lane] = kept[j]
+
+    return registers
+
+
+def shuffle_in_a_branch(lanes: int = 4):
+    @wl.sketch(spec=nothing, block=lanes, warp_size=lanes)
+    def branching(x: wl.Global[i32, lanes], y: wl.Global[i32, lanes]):
+        lane = wl.lane_id()
+        value = x[lane]
+        if wl.cond(lane):
+            value = wl.shfl(x[lane], 2, lanes)
+        y[lane] = wl.shfl(value, wl.xform(lane, lanes, 0), lanes)
+
+    return branching

@@ -16,26 +16,16 @@ from typing import Any, Literal
 from warploom.core import Diagnostic
 from warploom.ir import Kernel, Param
 from warploom.sketch import Sketch, parse_spec
-from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjunction, negation, substitute, variable
+from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjunction, negation, variable
 from warploom.synth.affine import UnliftableError
-from warploom.synth.conditions import Conditions, resolved, split_cases
+from warploom.synth.conditions import Conditions
 from warploom.synth.coverage import Residues, match, quotient
 from warploom.synth.generic_block import Demand, Event, GenericBlock, Trace
 from warploom.synth.generic_index import GenericIndex
 from warploom.synth.prove import Proof, prove
 from warploom.synth.specs import array_shapes
-from warploom.terms import (
-    Algebra,
-    FormTooLargeError,
-    Normaliser,
-    Term,
-    algebra_for,
-    atom,
-    component,
-    constant,
-    element_text,
-    iterate_post,
-)
+from warploom.synth.values import FaultError, Values
+from warploom.terms import Algebra, FormTooLargeError, algebra_for, element_text
 
 _ZERO = Linear((), 0)
 _LARGEST_WITNESS = 20_000
@@ -56,15 +46,6 @@ class LiftResult:
     diagnostics: tuple[Diagnostic, ...] = ()
 
 
-class _FaultError(Exception):
-    """Something that the kernel does wrong, when `formula` can hold."""
-
-    def __init__(self, text: str, formula: Formula) -> None:
-        super().__init__(text)
-        self.text = text
-        self.formula = formula
-
-
 def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
     """Proof that `kernel`, the completed sketch, computes the spec for all sizes >= 0 whose indices stay below 2^31."""
     spec = sketch.spec
@@ -79,7 +60,7 @@ def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
         domains = attempt.run()
     except (UnliftableError, FormTooLargeError) as error:
         return attempt.refuted_nearby() or LiftResult("unchecked", "", str(error))
-    except _FaultError as fault:
+    except FaultError as fault:
         return attempt.confirmed(fault)
     if attempt.unknown:
         return attempt.refuted_nearby() or LiftResult("unchecked", "", attempt.unknown)
@@ -105,7 +86,7 @@ class _Lift:
     # ------------------------------------------------------------ the proof
 
     def run(self) -> list[str]:
-        """Domains of the proof, one per kind of output. Raises UnliftableError or _FaultError."""
+        """Domains of the proof, one per kind of output. Raises UnliftableError or FaultError."""
         indices, blocks = self._grid()
         launched = list(indices.facts)
         trace = GenericBlock(self.kernel, indices, is_spec=False).run()
@@ -161,7 +142,7 @@ class _Lift:
         if open_demands and not conditions.is_impossible(disjunction(f for _, f in open_demands)):
             for demand, formula in open_demands:
                 if not conditions.is_impossible(formula):
-                    raise _FaultError(f"{who}{demand.text}: not always", formula)
+                    raise FaultError(f"{who}{demand.text}: not always", formula)
 
     def _check_free_blocks(self, events: list[Event], blocks: Mapping[str, Linear], conditions: Conditions) -> None:
         """Blocks that differ in a number no store depends on would all store the same elements."""
@@ -170,7 +151,7 @@ class _Lift:
             for name, extent in blocks.items():
                 several = conjunction([event.guard, Constraint(extent.scaled(-1).shifted(2))])
                 if name not in used and not conditions.is_impossible(several):
-                    raise _FaultError(f"{element_text(event.array, event.place)} is stored by several blocks", several)
+                    raise FaultError(f"{element_text(event.array, event.place)} is stored by several blocks", several)
 
     def _check_array(self, param: Param, residues: dict[tuple[int, ...], Residues], conditions: Conditions) -> set[str]:
         """Coverage, uniqueness and values of one output; the operators met."""
@@ -181,8 +162,8 @@ class _Lift:
         if faults and not conditions.is_impossible(disjunction(f for _, f in faults)):
             for text, formula in faults:
                 if not conditions.is_impossible(formula):
-                    raise _FaultError(text, formula)
-        return _Values(param, self.algebra(param), conditions).check(residues)
+                    raise FaultError(text, formula)
+        return Values(param, self.algebra(param), conditions).check(residues)
 
     # ------------------------------------------------------------ refutation
 
@@ -190,7 +171,7 @@ class _Lift:
         output = next(p for p in self.kernel.params if p.is_output)
         return prove(self.kernel, self.spec, sizes, self.algebra(output))
 
-    def confirmed(self, fault: _FaultError) -> LiftResult:
+    def confirmed(self, fault: FaultError) -> LiftResult:
         """The fault at a size where the kernel is seen to fail; `unchecked` when none was found."""
         assert self._conditions is not None
         for bound in (0, 1, 2, 8, 64, 1024, 1 << 20):
@@ -258,83 +239,3 @@ def _coverage_faults(array: str, place: str, found: Residues, conditions: Condit
     for k, event in enumerate(found.events):
         for other in found.events[:k]:
             yield f"{element} is stored twice", conjunction([event.present, other.present])
-
-
-class _Values:
-    """Compares the values that kernel and spec store to one output."""
-
-    def __init__(self, param: Param, algebra: Algebra, conditions: Conditions) -> None:
-        self.param = param
-        self.conditions = conditions
-        self.normaliser = Normaliser(algebra)
-        self.used: set[str] = set()
-        self._seen: set[Term] = set()
-        self._renamed: dict[tuple[tuple[str, Linear], ...], dict[Term, Term]] = {}
-
-    def check(self, residues: dict[tuple[int, ...], Residues]) -> set[str]:
-        """Raises _FaultError for a difference."""
-        for found in residues.values():
-            for event in found.events:
-                got = self._rename(event.source.value, event.values)
-                covered: list[Formula] = []
-                for cell in found.cells:
-                    want = self._rename(cell.source.value, cell.values)
-                    self._compare(got, want, conjunction([event.present, cell.present]), {}, event.source)
-                    covered.append(cell.present)
-                if not any(self.conditions.is_seen(event.present, c) for c in covered):
-                    rest = conjunction([event.present, negation(disjunction(covered))])
-                    if not self.conditions.is_impossible(rest):
-                        self._compare(got, self._initial(event.source, event.values), rest, {}, event.source)
-        return self.used
-
-    def _initial(self, event: Event, values: Mapping[str, Linear]) -> Term:
-        if not self.param.is_input:
-            return constant(0)
-        return atom(self.param.name, tuple(f.substituted(values) for f in event.place), self.param.dtype.lanes)
-
-    def _compare(self, got: Term, want: Term, guard: Formula, split: dict[Formula, bool], event: Event) -> None:
-        a, first = resolved(got, guard, self.conditions, split)
-        b, second = resolved(want, guard, self.conditions, split)
-        if self._are_equal(a, b):
-            return
-        still_open = first or second
-        if still_open is not None:
-            cases = split_cases(guard, still_open, self.conditions, split)
-            if cases:
-                for narrowed, decided in cases:
-                    self._compare(got, want, narrowed, decided, event)
-                return
-        if not self.conditions.is_impossible(guard):
-            shown = element_text(self.param.name, event.place)
-            raise _FaultError(f"{shown}: expected {self.normaliser.canonical(b)}, got {self.normaliser.canonical(a)}", guard)
-
-    def _are_equal(self, a: Term, b: Term) -> bool:
-        for t in iterate_post(a, self._seen):
-            self._seen.add(t)
-            if t.op not in ("atom", "constant", "component", "pack", "select"):
-                self.used.add(t.op)
-        lanes = self.param.dtype.lanes
-        pairs = [(component(a, k), component(b, k)) for k in range(lanes)] if lanes > 1 and a is not b else [(a, b)]
-        return all(p is q or self.normaliser.canonical(p) is self.normaliser.canonical(q) for p, q in pairs)
-
-    def _rename(self, term: Term, values: Mapping[str, Linear]) -> Term:
-        """`term` with the symbols of its elements and conditions replaced."""
-        done = self._renamed.setdefault(tuple(values.items()), {})
-        for t in iterate_post(term, done):
-            if t.op == "atom":
-                array, index, lanes = t.data
-                done[t] = atom(array, tuple(_replaced(i, values) for i in index), lanes)
-            elif t.args:
-                done[t] = t.rebuilt([done[a] for a in t.args])
-            else:
-                done[t] = t
-        return done[term]
-
-
-def _replaced(part: Any, values: Mapping[str, Linear]) -> Any:
-    if isinstance(part, Linear):
-        return part.substituted(values)
-    if isinstance(part, int | str):
-        return part
-    formula: Formula = part
-    return substitute(formula, values)

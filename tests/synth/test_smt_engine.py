@@ -171,7 +171,7 @@ def test_planted_goals(name: str, goal: dict[str, Any]):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", AGREED)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(goal=goals)
 def test_many_planted_goals(name: str, goal: dict[str, Any]):
     plant(name, goal)

@@ -24,58 +24,51 @@ MAX_STEPS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class EnabledSets:
-    """Candidate sets of open-guard statements, smallest first; bit n = statement n."""
+    """Sets of statements that need not fire, smallest first; bit n = statement n.
+
+    In every answer the statements that add to a required accumulator, without the certain ones, are one of them.
+    """
 
     sets: tuple[int, ...]
 
 
 def enabled_sets(network: Network, folds: FoldConstraint, root: Candidate) -> EnabledSets | None:
-    """None when the patterns say nothing (products that may go unused, or too many patterns to enumerate).
+    """None when the patterns say nothing (products that may go unused or cancel, or too many patterns to enumerate).
 
     `root`: propagated with every hole free.
     """
-    guarded = {n for n, s in enumerate(network.statements) if s.holes}
+    certain = sum(1 << n for n, s in enumerate(network.statements) if s.is_certain)
     products = folds.products
-    if not guarded or not products.used_once.all():
+    if folds.is_silent or not products.used_once.all() or all(s.is_certain for s in network.statements):
         return None
     patterns = _Patterns(folds, root)
-    result: set[int] | None = None
-    seen: set[tuple[frozenset[int], frozenset[frozenset[int]]]] = set()
+    found: set[tuple[frozenset[int], frozenset[frozenset[int]]]] = set()
     for component in np.unique(products.component):
-        found = patterns.of_component(int(component))
-        if found is None:
+        of_component = patterns.of_component(int(component))
+        if of_component is None:
             return None
-        kinds, feeds = found
-        key = (frozenset(kinds), frozenset(feeds))
-        if key in seen:
-            continue
-        seen.add(key)
-        covers = _covers(kinds, feeds, result)
-        if covers is None:
-            return None
-        result = covers
-    if result is None:
+        found.add(of_component)
+    unions = _unions({kind for kinds, _ in found for kind in kinds})
+    if unions is None or not found:
         return None
-    always = {n for n, s in enumerate(network.statements) if not s.holes}
-    open_only = {u & ~sum(1 << n for n in always) for u in result}
-    return EnabledSets(tuple(sorted(open_only, key=lambda u: (u.bit_count(), u))))
+    working = {u & ~certain for u in unions if all(_feeds_all(u, kinds, feeds) for kinds, feeds in found)}
+    return EnabledSets(tuple(sorted(working, key=lambda u: (u.bit_count(), u))))
 
 
-def _covers(kinds: set[int], feeds: set[frozenset[int]], within: set[int] | None) -> set[int] | None:
-    """Unions of patterns that feed every fold; with `within`, the sets of it that do."""
-
-    def feeds_all(union: int) -> bool:
-        usable = [p for p in kinds if p & ~union == 0]
-        return all(any(p >> s & 1 for p in usable for s in feeders) for feeders in feeds)
-
-    if within is not None:
-        return {u for u in within if feeds_all(u)}
+def _unions(kinds: set[int]) -> set[int] | None:
+    """Every union of patterns; None for too many."""
     unions = {0}
-    for kind in kinds:
+    for kind in sorted(kinds):
         unions |= {u | kind for u in unions}
         if len(unions) > MAX_UNIONS:
             return None
-    return {u for u in unions if feeds_all(u)}
+    return unions
+
+
+def _feeds_all(union: int, kinds: frozenset[int], feeds: frozenset[frozenset[int]]) -> bool:
+    """Whether patterns inside `union` feed every fold of a component."""
+    usable = [p for p in kinds if p & ~union == 0]
+    return all(any(p >> s & 1 for p in usable for s in feeders) for feeders in feeds)
 
 
 class _Patterns:
@@ -92,7 +85,7 @@ class _Patterns:
         self.known: dict[object, frozenset[int] | None] = {}
         self.partners: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}
 
-    def of_component(self, component: int) -> tuple[set[int], set[frozenset[int]]] | None:
+    def of_component(self, component: int) -> tuple[frozenset[int], frozenset[frozenset[int]]] | None:
         """(patterns, statements that feed each fold) of one connected set of folds."""
         products = np.flatnonzero(self.folds.products.component == component)
         feeders: dict[int, set[int]] = defaultdict(set)
@@ -108,8 +101,7 @@ class _Patterns:
             kinds |= found
             if len(kinds) > MAX_PATTERNS:
                 return None
-        needed = [frozenset(s) for f, s in feeders.items() if self.folds.need[f]]
-        return kinds, set(needed)
+        return frozenset(kinds), frozenset(frozenset(s) for f, s in feeders.items() if self.folds.need[f])
 
     def _clusters(self, products: list[int]) -> list[list[int]]:
         """Products connected through shared operand cells, in an order where each shares a cell with an earlier one."""

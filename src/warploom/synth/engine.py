@@ -10,7 +10,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any
 
 from warploom.ir import IndexExpr, Kernel
@@ -65,8 +66,8 @@ class Engine:
         self.injective = injective_elements(self.network, self.required, self.constraints)
         self.evaluate = evaluate if self.required.is_loose else None
         self.free = self._free_root()
-        self.last: tuple[int, tuple[bool, Cost | None], SpaceResult] | None = None
-        self.closed = sum(not s.holes for s in self.network.statements)
+        self.last: tuple[int, tuple[bool, Cost | None, int | None], SpaceResult] | None = None
+        self.closed = sum(s.is_certain for s in self.network.statements)
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
         self.phases["analyse"] = time.process_time() - started
 
@@ -106,12 +107,13 @@ class Engine:
             return SpaceResult(space, (), True, True, "", 0.0, statistics)
         sets: list[FunctionSet] = [function_set(u.hole, u.points, space) for u in self.network.holes]
         widened = space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
-        if not widened and self.last is not None and self.last[:2] == (1, (all_answers, below)) and self.last[2].complete:
+        asked = (all_answers, below, most_accumulates)
+        if not widened and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
             return replace(self.last[2], space=2, seconds=0.0)  # space 2 widens conditions only
         answers: list[tuple[Cost, Chosen]] = []
         complete, cheapest, reason = True, True, ""
         bound = self.accumulates_bound
-        for enabled in (None,) if self.enabled is None else self.enabled.sets:
+        for enabled in self._sets_to_try(all_answers):
             if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
                 break
             if enabled is not None and not all_answers:
@@ -138,8 +140,16 @@ class Engine:
                 break
         seconds = time.process_time() - started
         result = SpaceResult(space, tuple(answers), complete, complete and cheapest, reason, seconds, statistics)
-        self.last = space, (all_answers, below), result
+        self.last = space, asked, result
         return result
+
+    def _sets_to_try(self, all_answers: bool) -> tuple[int | None, ...]:
+        """Sets of statements to search below, smallest first (None: all of them); for all answers one set that holds them all."""
+        if self.enabled is None:
+            return (None,)
+        if all_answers and self.enabled.sets:
+            return (reduce(or_, self.enabled.sets),)
+        return self.enabled.sets
 
     def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
         return SketchModel(self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate)

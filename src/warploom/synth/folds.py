@@ -63,11 +63,16 @@ class FoldConstraint:
         self.groups = frozenset(np.unique(group_of[cells]).tolist())
         self.settled: frozenset[int] = frozenset()
         self.strict = required.counting == "exact" or (
-            required.counting == "parity" and bool(self.products.used_once.all()) and self.rows > 0
+            required.counting == "parity" and bool(self.products.used_once.all()) and self._meets_once()
         )
-        """Every contribution counts: none may be made in vain or twice."""
+        """Every contribution counts: none may be made in vain or cancelled by another."""
         self.is_silent = required.counting == "parity" and not self.strict
         """Terms may cancel: nothing can be concluded before everything is decided."""
+
+    def _meets_once(self) -> bool:
+        """Whether no product has two ways into one fold."""
+        pairs = np.stack([self.products.of_row, self.fold])
+        return self.rows > 0 and np.unique(pairs, axis=1).shape[1] == self.rows
 
     def _orders(self, entry: StatementEntries) -> list[tuple[int, ...]]:
         return list(permutations(range(len(entry.factors))))

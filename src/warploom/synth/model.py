@@ -13,7 +13,7 @@ from warploom.ir.swizzle import Functions, FunctionSet, Tables
 from warploom.solve import Alternative, Cost
 from warploom.synth.folds import FoldConstraint
 from warploom.synth.lookahead import WORTH_IT, Lookahead
-from warploom.synth.network import BoolArray, Elements, Folds, Network, Placements, Retained, Slots
+from warploom.synth.network import Elements, GuardRows, Network, Placements, Retained, Slots
 from warploom.synth.propagation import (
     Candidate,
     Changes,
@@ -90,7 +90,7 @@ class SketchModel:
             ahead = Lookahead(candidate, self.constraints, choice, len(self.required.universe))
             functions = functions.select(ahead.surviving(functions))
         count, cost = self.bound(candidate)
-        guards = [s for s, statement in enumerate(self.network.statements) if statement.holes == (choice,)]
+        guards = [s for s, parts in self.guards.items() if all(set(g.slots.holes) == {choice} for g in parts)]
         counted = sum(self._is_counted(candidate, s) for s in guards)
         kept = candidate.functions[choice]
         before = int(kept.costs[0]) if kept is not None else 0
@@ -171,7 +171,7 @@ class SketchModel:
 
     def _is_counted(self, candidate: Candidate, statement: int) -> bool:
         """Whether the statement's guard is certainly not false everywhere."""
-        if not self.network.statements[statement].holes:
+        if self.network.statements[statement].is_certain:
             return True
         return any(
             not (slot_options(candidate, g.slots, (len(g.holds),)) & ~g.holds).reshape(len(g.holds), -1).any(axis=1).all()
@@ -186,44 +186,37 @@ class SketchModel:
         )
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class GuardRows:
-    """Open guards of one statement that share holes and shape."""
-
-    slots: Slots
-    holds: BoolArray
-    """[rows, slot values...]."""
-
-
 def guard_rows(network: Network) -> dict[int, list[GuardRows]]:
-    """statement -> the guards of all its contributions."""
+    """Statement that need not fire -> its open guards, joined where they share holes and shape."""
     groups: dict[tuple[int, tuple[int, ...], tuple[int, ...]], list[GuardRows]] = {}
-    for batch in network.batches:
-        if isinstance(batch, Folds):
-            for entry in batch.entries:
-                key = (entry.statement, entry.slots.holes, entry.guard.shape[1:])
-                groups.setdefault(key, []).append(GuardRows(entry.slots, entry.guard))
-    merged: dict[int, list[GuardRows]] = {}
+    for guard in network.guards:
+        if not network.statements[guard.statement].is_certain:
+            groups.setdefault((guard.statement, guard.slots.holes, guard.holds.shape[1:]), []).append(guard)
+    joined: dict[int, list[GuardRows]] = {}
     for (statement, holes, _), members in groups.items():
         points = tuple(np.concatenate([m.slots.points[s] for m in members]) for s in range(len(holes)))
-        merged.setdefault(statement, []).append(GuardRows(Slots(holes, points), np.concatenate([m.holds for m in members])))
-    return merged
+        holds = np.concatenate([m.holds for m in members])
+        joined.setdefault(statement, []).append(GuardRows(statement, Slots(holes, points), holds))
+    return joined
 
 
 def disable(model: SketchModel, enabled: int) -> bool:
-    """Switch off every open-guard statement outside `enabled` (bits) in the model's start; False if one cannot be off."""
+    """Switch off what uncertain statements outside `enabled` (bits) add to required folds in the model's start.
+
+    False if some contribution cannot be off. Contributions to other folds stay free: they may have to be made because a hole
+    serves several guards.
+    """
     child = model.start.copy()
     changes = Changes(set(), set())
     try:
-        for statement, parts in model.guards.items():
-            if enabled >> statement & 1 or not model.network.statements[statement].holes:
+        for entry in model.required.entries:
+            if enabled >> entry.statement & 1 or model.network.statements[entry.statement].is_certain:
                 continue
-            for guard in parts:
-                rows = len(guard.holds)
-                options = slot_options(child, guard.slots, (rows,)) & ~guard.holds
-                if not options.reshape(rows, -1).any(axis=1).all():
-                    return False
-                narrow_slots(child, changes, guard.slots, options)
+            rows = len(entry.fold)
+            options = slot_options(child, entry.slots, (rows,)) & ~entry.guard
+            if not options.reshape(rows, -1).any(axis=1).all():
+                return False
+            narrow_slots(child, changes, entry.slots, options)
     except ConflictError:
         return False
     model.start = child
@@ -303,8 +296,10 @@ def build_constraints(network: Network, required: Requirements) -> tuple[list[Co
         group_of[out] = len(joined)
     for number, (_, kept) in enumerate(placements):
         group_of[kept.out] = len(joined) + 1 + number
+    optional = np.zeros(network.cells, np.bool_)
+    optional[required.optional_cells] = True
     constraints: list[Constraint] = [ElementConstraint(e, group_of) for e in joined]
-    constraints += [PlacementConstraint(p, r, group_of, network.cells) for p, r in placements]
+    constraints += [PlacementConstraint(p, r, group_of, optional) for p, r in placements]
     folds = FoldConstraint(required, group_of)
     if required.folds:
         constraints.append(folds)

@@ -15,7 +15,7 @@ Swizzleflow, section 3 (gathers and folds).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,8 +114,18 @@ class HoleUses:
 @dataclass(frozen=True, eq=False, slots=True)
 class AccumulateStatement:
     span: Span
-    holes: tuple[int, ...]
-    """Holes its guard depends on; none: the guard is closed."""
+    is_certain: bool
+    """Its guard holds somewhere whatever the holes become. Without that and without `GuardRows` it never fires."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class GuardRows:
+    """The open guard of one execution of an accumulate statement."""
+
+    statement: int
+    slots: Slots
+    holds: BoolArray
+    """[rows, values of slot 0, ...]: whether the statement fires; one row per active thread."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -131,5 +141,6 @@ class Network:
     outputs: dict[str, IntArray]
     """Output array -> flat cells."""
     statements: tuple[AccumulateStatement, ...]
-    operators: dict[str, tuple[Term, Term, Term]] = field(default_factory=dict[str, tuple[Term, Term, Term]])
-    """User operator -> (a, b, body over a and b)."""
+    guards: tuple[GuardRows, ...]
+    operators: frozenset[str]
+    """The user's own."""

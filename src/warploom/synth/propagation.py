@@ -176,16 +176,18 @@ def need_cells(candidate: Candidate, changes: Changes, group_of: IntArray, cells
 class PlacementConstraint:
     """source[row] goes to target[row, v] for the chosen v; a target keeps its old content where no row goes."""
 
-    def __init__(self, batch: Placements, retained: Retained, group_of: IntArray, cells: int) -> None:
+    def __init__(self, batch: Placements, retained: Retained, group_of: IntArray, optional: BoolArray) -> None:
+        """`optional`: [cells] outputs that take nothing but the value in their domain, if anything."""
         self.slots = batch.slots
         self.holes = tuple(sorted(set(batch.slots.holes)))
         self.shape = batch.target.shape[1:]
         self.source = batch.source
         self.target = batch.target.reshape(len(batch.source), -1)
         self.group_of = group_of
-        self.old = np.full(cells, UNDEFINED)
+        self.optional = optional
+        self.cells = len(optional)
+        self.old = np.full(self.cells, UNDEFINED)
         self.old[retained.out] = retained.old
-        self.cells = cells
         groups = np.concatenate([self.target.ravel(), self.source, retained.out, retained.old])
         self.groups = frozenset(np.unique(group_of[groups]).tolist())
         self.settled: frozenset[int] = frozenset()
@@ -196,7 +198,7 @@ class PlacementConstraint:
         allowed = slot_options(candidate, self.slots, (rows,)).reshape(rows, -1)
         goes = self.target != UNDEFINED
         meets = any_bits(domains[self.target] & domains[self.source][:, None, :])
-        options = allowed & (meets | ~needed[self.target] | ~goes)
+        options = allowed & (meets | ~(needed | self.optional)[self.target] | ~goes)
         # A row that certainly goes somewhere needed keeps the others away from there.
         fixed = (options.sum(axis=1) == 1) & (options & goes).any(axis=1)
         places = self.target[np.flatnonzero(fixed), options[fixed].argmax(axis=1)]
@@ -324,6 +326,9 @@ def initial_candidate(network: Network, required: Requirements) -> Candidate:
     single[np.arange(len(single)), required.output_values] = True
     if (required.output_cells == UNDEFINED).any():
         raise ConflictError
+    may = np.zeros((len(required.optional_cells), size), np.bool_)
+    may[np.arange(len(may)), required.optional_values] = True
+    np.bitwise_and.at(domains, required.optional_cells, pack(may, words))
     np.bitwise_and.at(domains, required.output_cells, pack(single, words))
     needed[required.output_cells] = True
     if not any_bits(domains[required.output_cells]).all():

@@ -7,8 +7,8 @@ propagation work on. What does not fit that form stays *loose*: it prunes nothin
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Hashable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -25,17 +25,19 @@ from warploom.synth.network import (
     Retained,
     Slots,
 )
-from warploom.terms import Algebra, Normaliser, NotSumOfProductsError, ProductReader, Term, apply, constant
+from warploom.terms import Algebra, Normaliser, NotSumOfProductsError, ProductReader, Term, apply, atom
 
 Counting = Literal["exact", "parity", "set"]
 """How often a term must be added: its multiplicity; odd (a term twice cancels); at least once."""
 
-_COUNTING: dict[str, Counting] = {"+": "exact", "^": "parity", "min": "set", "max": "set", "&": "set", "|": "set"}
-_ABSORBING = {("+", "*"): 0, ("^", "&"): 0, ("|", "&"): 0}
-"""(outer, inner) -> the factor that makes a contribution vanish."""
+_UNDO_ONE = {"neg": "neg"}
+_UNDO = {("/", 0): "*", ("*", 0): "/", ("*", 1): "/", ("+", 0): "-", ("+", 1): "-", ("-", 0): "+", ("^", 0): "^", ("^", 1): "^"}
+"""(operation, place of the open operand) -> the operation with the other operand that gives it back."""
+_FRESH = atom("$fresh", ())
 MAX_MULTIPLICITY = 1 << 12
 """A larger coefficient (a wrapped negative one, say) is not a number of contributions."""
-_INNER = {"*", "&", "+", "|", "^", "min", "max"}
+_INNER = {"*", "&", "+", "|", "min", "max"}
+"""Without `^`, under which an element cancels itself."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -77,6 +79,11 @@ class Requirements:
     output_values: IntArray
     """[outputs] required value numbers, aligned with `output_cells`; `universe.other` never occurs."""
     output_cells: IntArray
+    """[outputs] cells of the output arrays, and the cells that these are computed from one to one."""
+    optional_values: IntArray
+    """[optional] value numbers, aligned with `optional_cells`."""
+    optional_cells: IntArray
+    """[optional] outputs that the spec does not store to and an open store may reach: undefined, or else this value."""
     folds: int
     terms: IntArray
     """[folds, most terms, factors] value numbers, -1 past a fold's terms."""
@@ -93,34 +100,68 @@ class Requirements:
 def requirements(network: Network, spec: Mapping[str, Any], stored: Mapping[str, Any], algebra: Algebra) -> Requirements:
     """`spec`: output array -> object array of required `Term`s; `stored`: output array -> which of them are required.
 
-    An element that the spec never stores to is required only where it keeps an old content.
+    An element that the spec never stores to may stay undefined; if the kernel writes it, it must keep its start.
     """
-    cells: list[int] = []
-    wanted: list[Term] = []
+    normaliser = Normaliser(algebra)
+    folds = _FoldRequirements(network, normaliser)
+    blank = _may_stay_undefined(network)
+    wanted: list[tuple[int, Term]] = []
+    optional: list[tuple[int, Term]] = []
     for name, outputs in network.outputs.items():
         rows = zip(outputs.tolist(), spec[name].reshape(-1).tolist(), stored[name].reshape(-1).tolist(), strict=True)
         for cell, term, is_stored in rows:
-            if is_stored or cell != UNDEFINED:
-                cells.append(cell)
-                wanted.append(term)
+            if is_stored or not blank[cell]:
+                wanted.append((cell, term))
+            elif cell != UNDEFINED:
+                optional.append((cell, term))
+    loose = bool(optional)
+    for cell, term in list(wanted):
+        source = folds.demand(cell, term)
+        if source is None:
+            loose = True
+        elif source[0] != cell:
+            wanted.append(source)
     numbers: dict[Hashable, int] = {}
-    normaliser = Normaliser(algebra)
-    for term in [*network.known.values(), *wanted]:
+    for term in [*network.known.values(), *(t for _, t in wanted), *(t for _, t in optional)]:
         numbers.setdefault(normaliser.normal(term), len(numbers))
+
+    def numbered(pairs: list[tuple[int, Term]]) -> tuple[IntArray, IntArray]:
+        values = np.array([numbers[normaliser.normal(t)] for _, t in pairs], np.int64)
+        return values, np.array([c for c, _ in pairs], np.int64)
+
     universe = Universe(numbers, normaliser)
-    required = np.array([numbers[normaliser.normal(t)] for t in wanted], np.int64)
-    folds = _FoldRequirements(network, universe, algebra)
-    loose = False
-    for cell, term in zip(cells, wanted, strict=True):
-        loose |= not folds.demand(cell, term)
-    return folds.result(np.array(cells, np.int64), required, loose)
+    counted = folds.counted(universe) or _Counted()
+    loose |= len(counted.multiplicity) < len(folds.demands) or counted.counting == "parity"
+    return Requirements(
+        universe,
+        *numbered(wanted),
+        *numbered(optional),
+        folds=len(counted.multiplicity),
+        terms=counted.terms,
+        multiplicity=counted.multiplicity,
+        counting=counted.counting,
+        zero=counted.zero,
+        entries=counted.entries,
+        is_loose=loose,
+    )
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Counted:
+    """The fields of `Requirements` that speak about folds; none by default."""
+
+    terms: IntArray = field(default_factory=lambda: np.zeros((0, 1, 1), np.int64))
+    multiplicity: IntArray = field(default_factory=lambda: np.zeros((0, 1), np.int64))
+    counting: Counting = "exact"
+    zero: int = -1
+    entries: tuple[StatementEntries, ...] = ()
 
 
 class _FoldRequirements:
-    def __init__(self, network: Network, universe: Universe, algebra: Algebra) -> None:
+    def __init__(self, network: Network, normaliser: Normaliser) -> None:
         self.network = network
-        self.universe = universe
-        self.algebra = algebra
+        self.normaliser = normaliser
+        self.algebra = normaliser.algebra
         self.arithmetic: dict[int, tuple[Arithmetic, int]] = {}
         self.fold_of: dict[int, tuple[Folds, int]] = {}
         for batch in network.batches:
@@ -128,101 +169,72 @@ class _FoldRequirements:
                 self.arithmetic.update((c, (batch, row)) for row, c in enumerate(batch.out.tolist()))
             elif isinstance(batch, Folds):
                 self.fold_of.update((c, (batch, row)) for row, c in enumerate(batch.out.tolist()))
-        self.is_real = algebra.name == "reals"
-        self.reader = ProductReader(algebra)
+        self.reader = ProductReader(self.algebra)
         self.composite = _composite(network)
         self.demands: dict[int, Term] = {}
 
-    def demand(self, cell: int, term: Term) -> bool:
-        """Push a requirement back from an output to a fold; False when it ends where only evaluation can judge."""
+    def demand(self, cell: int, term: Term) -> tuple[int, Term] | None:
+        """Push a requirement back from an output to a fold (kept in `demands`) or to a cell that only moves elements.
+
+        None when it ends where only evaluation can judge.
+        """
         while True:
             if cell in self.fold_of:
-                batch, _ = self.fold_of[cell]
-                if batch.op not in _COUNTING and batch.op not in self.network.operators:
-                    return False
-                known = self.demands.get(cell)
-                if known is not None:
-                    return self.universe.normaliser.normal(known) == self.universe.normaliser.normal(term)
-                self.demands[cell] = term
-                return True
+                known = self.demands.setdefault(cell, term)
+                return (cell, term) if self.normaliser.normal(known) == self.normaliser.normal(term) else None
             if cell not in self.arithmetic:
-                return not self.composite[cell]
+                return None if self.composite[cell] else (cell, term)
             step = self._inverted(cell, term)
             if step is None:
-                return False
+                return None
             cell, term = step
 
     def _inverted(self, cell: int, term: Term) -> tuple[int, Term] | None:
+        """The operand that is open, and what it must hold, where the algebra's laws undo the operation."""
         batch, row = self.arithmetic[cell]
         operands = [int(o[row]) for o in batch.operands]
-        constants = [self.network.known.get(o) for o in operands]
-        if batch.op.startswith("cast.") and self.is_real:
-            return operands[0], term
-        if batch.op == "neg":
-            return operands[0], apply("neg", term)
-        if len(operands) != 2:
+        known = [self.network.known.get(o) for o in operands]
+        fixed = [k is not None and k.op == "constant" for k in known]
+        if fixed.count(False) != 1:
             return None
-        left, right = constants
-        if right is not None and right.op != "constant":
-            right = None
-        if left is not None and left.op != "constant":
-            left = None
-        if right is not None:
-            match batch.op:
-                case "/" if self.is_real:
-                    return operands[0], apply("*", term, right)
-                case "*" if self.is_real and right.data[0] != 0:
-                    return operands[0], apply("/", term, right)
-                case "+":
-                    return operands[0], apply("-", term, right)
-                case "-":
-                    return operands[0], apply("+", term, right)
-                case "^":
-                    return operands[0], apply("^", term, right)
-                case _:
-                    return None
-        if left is not None:
-            match batch.op:
-                case "*" if self.is_real and left.data[0] != 0:
-                    return operands[1], apply("/", term, left)
-                case "+":
-                    return operands[1], apply("-", term, left)
-                case "^":
-                    return operands[1], apply("^", term, left)
-                case _:
-                    return None
-        return None
+        place = fixed.index(False)
 
-    def result(self, cells: IntArray, required: IntArray, loose: bool) -> Requirements:
-        built = self._built() if self.demands else None
-        if built is None:
-            empty = np.zeros((0, 1, 1), np.int64)
-            return Requirements(
-                self.universe, required, cells, 0, empty, empty[:, :, 0], "exact", -1, (), loose or bool(self.demands)
-            )
-        terms, multiplicity, counting, zero, entries = built
-        loose |= counting == "parity" or any(self.composite[f].any() for e in entries for f in e.factors)
-        return Requirements(
-            self.universe, required, cells, len(self.demands), terms, multiplicity, counting, zero, entries, loose
-        )
+        def operation(value: Term) -> Term:
+            return apply(batch.op, *(value if k is None or n == place else k for n, k in enumerate(known)))
 
-    def _built(self) -> tuple[IntArray, IntArray, Counting, int, tuple[StatementEntries, ...]] | None:
+        if len(operands) == 1:
+            undo = _UNDO_ONE.get(batch.op)
+            inverse = None if undo is None else lambda value: apply(undo, value)
+        else:
+            undo, other = _UNDO.get((batch.op, place)), known[1 - place]
+            inverse = None if undo is None or other is None else lambda value: apply(undo, value, other)
+        if inverse is None or self.normaliser.normal(inverse(operation(_FRESH))) != self.normaliser.normal(_FRESH):
+            return None
+        return operands[place], inverse(term)
+
+    # ------------------------------------------------------------ counting
+
+    def counted(self, universe: Universe) -> _Counted | None:
+        """What every demanded fold must add; None where contributions cannot be counted."""
         operators = {self.fold_of[c][0].op for c in self.demands}
         if len(operators) != 1:
             return None
         outer = operators.pop()
-        numbers = {cell: n for n, cell in enumerate(self.demands)}
-        rows = self._entry_rows(numbers)
+        counting = self._counting(outer)
+        rows = self._entry_rows({cell: n for n, cell in enumerate(self.demands)})
         inner = self._inner(rows, outer)
         tables: list[dict[tuple[int, ...], int]] = []
         for cell, term in self.demands.items():
-            table = self._monomials(cell, term, outer, inner)
+            table = self._monomials(universe, self.fold_of[cell][0].init, term, outer, inner)
             if table is None:
                 return None
             tables.append(table)
         factors = max((len(m) for t in tables for m in t), default=1)
         entries = self._factored(rows, inner, factors)
         if entries is None or any(len(m) != factors for t in tables for m in t):
+            return None
+        zeros = self._absorbing(outer, inner if factors > 1 else None)
+        if len(zeros) > 1 or not self._is_countable(entries, outer, counting, zeros):
             return None
         most = max((len(t) for t in tables), default=1) or 1
         terms = np.full((len(tables), most, factors), -1, np.int64)
@@ -231,26 +243,52 @@ class _FoldRequirements:
             for j, (monomial, count) in enumerate(table.items()):
                 terms[n, j] = monomial
                 multiplicity[n, j] = count
-        absorbing = _ABSORBING.get((outer, inner), 0 if outer in ("+", "^", "|") and factors == 1 else None)
-        zero = None if absorbing is None else self.universe.number(constant(absorbing))
-        counting = _COUNTING.get(outer, "exact")
-        return terms, multiplicity, counting, -1 if zero is None else zero, entries
+        zero = universe.number(zeros.pop()) if zeros else None
+        return _Counted(terms, multiplicity, counting, -1 if zero is None else zero, entries)
 
-    def _monomials(self, cell: int, term: Term, outer: str, inner: str) -> dict[tuple[int, ...], int] | None:
-        init = self.fold_of[cell][0].init
-        if outer in ("+", "^") and init is not constant(0):
+    def _counting(self, outer: str) -> Counting:
+        twice = self.normaliser.canonical(apply(outer, _FRESH, _FRESH))
+        return "set" if twice is _FRESH else "parity" if twice.op == "constant" else "exact"
+
+    def _absorbing(self, outer: str, inner: str | None) -> set[Term]:
+        """Constants of the network that make a contribution vanish, as a factor (with `inner`) or alone; canonical."""
+        normal, other = self.normaliser.normal, atom("$other", ())
+        constants = {self.normaliser.canonical(t) for t in self.network.known.values() if t.op == "constant"}
+        added = {c: c if inner is None else apply(inner, c, other) for c in constants}
+        return {c for c, term in added.items() if normal(apply(outer, _FRESH, term)) == normal(_FRESH)}
+
+    def _is_countable(
+        self, entries: tuple[StatementEntries, ...], outer: str, counting: Counting, zeros: Collection[Term]
+    ) -> bool:
+        """Whether no contribution can be anything but one product of elements, or vanish by a factor alone."""
+        if any(self.composite[f].any() for e in entries for f in e.factors):
+            return False
+        per_fold = np.bincount(np.concatenate([e.fold for e in entries])) if entries else np.zeros(1, np.int64)
+        if outer == "+" and self.algebra.modulus_bits and int(per_fold.max(initial=0)) >> self.algebra.modulus_bits:
+            return False  # enough equal terms would wrap around to nothing
+        strange = np.zeros(self.network.cells, np.bool_)
+        for cell, term in self.network.known.items():
+            strange[cell] = term.op == "constant" and self.normaliser.canonical(term) not in zeros
+        strange = _reached(self.network, strange)
+        open_factors = max((sum(bool(strange[f].any()) for f in e.factors) for e in entries), default=0)
+        # Two constants may multiply to nothing (1 & 2), and contributions with constants may cancel (x - x).
+        return open_factors == 0 or (open_factors == 1 and counting == "set")
+
+    def _monomials(self, universe: Universe, init: Term, term: Term, outer: str, inner: str) -> dict[tuple[int, ...], int] | None:
+        """Product -> how often the accumulator must add it to `init` for its result to be `term`."""
+        if outer in ("+", "^"):
             term = apply("-" if outer == "+" else "^", term, init)
+        elif self.normaliser.normal(apply(outer, term, init)) != self.normaliser.normal(term):
+            return None
         try:
             products = self.reader.read(term, outer, inner)
         except NotSumOfProductsError:
             return None
-        if outer in ("min", "max", "&", "|"):
-            products.pop((init,), None)
         table: dict[tuple[int, ...], int] = {}
         for monomial, count in products.items():
             if count != int(count) or not 0 < count <= MAX_MULTIPLICITY or not monomial:
                 return None
-            found = [self.universe.number(t) for t in monomial]
+            found = [universe.number(t) for t in monomial]
             if None in found:
                 return None
             table[tuple(int(n) for n in found if n is not None)] = int(count)
@@ -297,7 +335,9 @@ class _FoldRequirements:
     def _factored(
         self, rows: list[tuple[int, IntArray, IntArray, Slots, BoolArray]], inner: str, factors: int
     ) -> tuple[StatementEntries, ...] | None:
-        groups: dict[Hashable, list[tuple[IntArray, tuple[IntArray, ...], Slots, BoolArray]]] = {}
+        groups: dict[
+            tuple[int, tuple[int, ...], tuple[int, ...]], list[tuple[IntArray, tuple[IntArray, ...], Slots, BoolArray]]
+        ] = {}
         for statement, fold, value, slots, guard in rows:
             split = [self._factors_of(int(v), inner) for v in value]
             if any(len(s) != factors for s in split):
@@ -305,7 +345,7 @@ class _FoldRequirements:
             columns = tuple(np.array(c, np.int64) for c in zip(*split, strict=True))
             groups.setdefault((statement, slots.holes, guard.shape[1:]), []).append((fold, columns, slots, guard))
         result: list[StatementEntries] = []
-        for (statement, holes, _), parts in groups.items():  # type: ignore[misc]
+        for (statement, holes, _), parts in groups.items():
             points = tuple(np.concatenate([p[2].points[s] for p in parts]) for s in range(len(holes)))
             result.append(
                 StatementEntries(
@@ -328,16 +368,35 @@ class _FoldRequirements:
 
 def _composite(network: Network) -> BoolArray:
     """[cells]: whether the cell may hold anything but an input element or constant moved around."""
-    composite = np.zeros(network.cells, np.bool_)
+    computed = np.zeros(network.cells, np.bool_)
+    for batch in network.batches:
+        if isinstance(batch, Arithmetic | Folds):
+            computed[batch.out] = True
+    return _reached(network, computed)
+
+
+def _may_stay_undefined(network: Network) -> BoolArray:
+    """[cells]: whether the cell is the undefined one, or an array's cell that perhaps no store has reached yet."""
+    blank = np.zeros(network.cells, np.bool_)
+    blank[UNDEFINED] = True
+    for batch in network.batches:
+        if isinstance(batch, Retained):
+            blank[batch.out] = blank[batch.old]
+    return blank
+
+
+def _reached(network: Network, start: BoolArray) -> BoolArray:
+    """[cells]: whether the content of a cell in `start` may be moved to the cell."""
+    reached = start.copy()
     for batch in network.batches:
         match batch:
             case Arithmetic() | Folds():
-                composite[batch.out] = True
+                pass
             case Elements():
-                composite[batch.out] = composite[batch.source].reshape(len(batch.out), -1).any(axis=1)
+                reached[batch.out] = reached[batch.source].reshape(len(batch.out), -1).any(axis=1)
             case Retained():
-                composite[batch.out] |= composite[batch.old]
+                reached[batch.out] |= reached[batch.old]
             case Placements():
-                composite[batch.target[composite[batch.source]]] = True
-                composite[UNDEFINED] = False
-    return composite
+                reached[batch.target[reached[batch.source]]] = True
+                reached[UNDEFINED] = False
+    return reached

@@ -55,7 +55,7 @@ class SmtEngine:
         self.required = requirements(self.network, spec, stored, algebra)
         self.evaluate = evaluate if self.required.is_loose else None
         self.rlimit = rlimit
-        self.closed = sum(not s.holes for s in self.network.statements)
+        self.closed = sum(s.is_certain for s in self.network.statements)
         strange = strange_constants(self.network, self.required, self.required.entries)
         self.doubt = "constants among the products that accumulators add" if strange else ""
         self.phases = {"lower": time.process_time() - started}

@@ -51,6 +51,8 @@ class NetworkClauses:
         for cell, value in zip(required.output_cells.tolist(), required.output_values.tolist(), strict=True):
             literal = self.held[cell].get(value)
             session.add(*([] if literal is None else [literal]))
+        for cell, value in zip(required.optional_cells.tolist(), required.optional_values.tolist(), strict=True):
+            session.add(*(held for v, held in self.held[cell].items() if v in (NOTHING, value)))
         self._contributions()
 
     # ------------------------------------------------------------ cells
@@ -76,7 +78,7 @@ class NetworkClauses:
 
     def _cone(self) -> set[int]:
         """Cells that outputs and contributions depend on, up to results of arithmetic."""
-        cone: set[int] = set(self.required.output_cells.tolist())
+        cone: set[int] = {*self.required.output_cells.tolist(), *self.required.optional_cells.tolist()}
         for entries in self.required.entries:
             for factor in entries.factors:
                 cone |= set(factor.tolist())
@@ -160,13 +162,11 @@ class NetworkClauses:
 
     def statements(self) -> dict[int, int]:
         """Statement with an open guard -> a literal that holds if the guard does anywhere."""
-        fires: dict[int, set[int]] = {n: set() for n, s in enumerate(self.network.statements) if s.holes}
-        for batch in self.network.batches:
-            if isinstance(batch, Folds):
-                for entries in batch.entries:
-                    if entries.statement in fires:
-                        rows = range(len(entries.fold))
-                        fires[entries.statement] |= {self.guard(entries.slots, r, entries.guard[r]) for r in rows}
+        fires: dict[int, set[int]] = {n: set() for n, s in enumerate(self.network.statements) if not s.is_certain}
+        for guard in self.network.guards:
+            if guard.statement in fires:
+                rows = range(len(guard.holds))
+                fires[guard.statement] |= {self.guard(guard.slots, r, guard.holds[r]) for r in rows}
         return {n: self.session.either(sorted(made)) if made else -self.session.true for n, made in fires.items()}
 
     def _contributions(self) -> None:

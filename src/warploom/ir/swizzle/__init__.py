@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from warploom.ir.kernel import Hole
+from warploom.ir.kernel import Hole, HoleArg, IndexConst
 from warploom.ir.swizzle.conditions import ConditionSet, condition_set
-from warploom.ir.swizzle.functions import BoolArray, Functions, FunctionSet, IntArray, Tables
+from warploom.ir.swizzle.functions import BoolArray, Functions, FunctionSet, IntArray, Tables, UnusedSet
 from warploom.ir.swizzle.partitions import AlternativeSet, PartitionSet
 from warploom.ir.swizzle.xforms import XformGrammar, XformSet
 
@@ -14,6 +14,8 @@ SPACES = (1, 2, 3)
 
 def function_set(hole: Hole, points: IntArray, space: int) -> FunctionSet:
     """The functions that `hole` may become in a search space, on its points ([points, arguments], distinct rows)."""
+    if len(points) == 0:
+        return _unused(hole)
     match hole.kind:
         case "cond" | "part":
             grammar = "constant-free" if space == 1 and hole.grammar == "full" else hole.grammar
@@ -35,7 +37,20 @@ def function_set(hole: Hole, points: IntArray, space: int) -> FunctionSet:
             return AlternativeSet(None, hole.n)
 
 
+def _unused(hole: Hole) -> UnusedSet:
+    match hole.kind:
+        case "cond":
+            return UnusedSet(IndexConst(False), 2)
+        case "part":
+            return UnusedSet(IndexConst(0), hole.n)
+        case "const":
+            constants = hole.constants or (0,)
+            return UnusedSet(IndexConst(constants[0]), len(constants))
+        case "xform" | "choose":
+            return UnusedSet(HoleArg(0), hole.n)
+
+
 __all__ = [
     "SPACES", "AlternativeSet", "BoolArray", "ConditionSet", "FunctionSet", "Functions", "IntArray", "PartitionSet", "Tables",
-    "XformGrammar", "XformSet", "condition_set", "function_set",
+    "UnusedSet", "XformGrammar", "XformSet", "condition_set", "function_set",
 ]  # fmt: skip

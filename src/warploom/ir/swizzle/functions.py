@@ -90,6 +90,19 @@ class FunctionSet(Protocol):
         ...
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class UnusedSet:
+    """Of a hole that no thread ever evaluates: one function without points."""
+
+    expr: IndexExpr
+    values: int
+    points: int = 0
+    size_bound: int = 1
+
+    def matching(self, allowed: BoolArray) -> Functions:
+        return Functions(np.zeros((1, 0), np.int16), np.zeros(1, np.int64), lambda row: self.expr, np.zeros(1, np.int64))
+
+
 def distinct(tables: Tables, costs: IntArray) -> IntArray:
     """Positions of one cheapest row per distinct table, cheapest first (stable: equal costs keep their order)."""
     order = np.argsort(costs, kind="stable")

@@ -60,3 +60,11 @@ def test_the_picture_is_what_the_command_draws(golden: Callable[[Path, str], Non
 def test_links() -> None:
     for target in re.findall(r"\]\(([^)]+)\)", README):
         assert Path(target).exists(), target
+
+
+def test_the_example_of_the_language_reference(tmp_path: Path) -> None:
+    code = re.findall(r"^```python\n(.*?)^```", Path("docs/language.md").read_text(encoding="utf-8"), re.M | re.S)[0]
+    path = tmp_path / "language.py"
+    path.write_text(code)
+    (sketch,) = load(path)
+    assert complete(sketch).verdict == "proved"

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +62,8 @@ def run_demo(out: Path) -> int:
     output.say(f"3. Running on a noisy chirp of {SAMPLES} samples, weights {SMOOTHING}")
     right = _run(output, kernel, report.kernel, outcome.printed)
     output.say(f"4. See the values move between lanes: open {html} in a browser")
-    output.say("Next: warploom synth mult64-reg --html mult64.html; warploom list; docs/language.md to write your own sketch")
+    command = "warploom" if shutil.which("warploom") else os.path.relpath(Path(sys.executable).with_name("warploom"))
+    output.say(f"Next: {command} synth mult64-reg --html mult64.html; {command} list; docs/language.md to write your own sketch")
     return SOLVED if right else IMPOSSIBLE
 
 

@@ -6,7 +6,7 @@ follows; values that depend on them are `select` terms. Whatever it cannot follo
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
 from typing import assert_never
@@ -40,9 +40,10 @@ from warploom.ir import (
     ValueSelect,
     ValueVar,
 )
+from warploom.solve import FALSE as NEVER
 from warploom.solve import All, Formula, Linear, conjunction, disjunction, negation
 from warploom.synth.accesses import Accesses
-from warploom.synth.affine import Condition, Form, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.affine import Condition, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.generic_index import GenericIndex, Path
 from warploom.synth.lanes import Findings
 from warploom.terms import Term, apply, atom, component, constant, convert, pack
@@ -116,6 +117,8 @@ def select(condition: Formula, then: Term, other: Term) -> Term:
 
 def _is_narrower(condition: Formula, other: Formula) -> bool:
     """Whether `condition` textually holds all parts of `other`."""
+    if condition is other:
+        return True
     parts = set(condition.parts) if isinstance(condition, All) else {condition}
     return parts >= (set(other.parts) if isinstance(other, All) else {other})
 
@@ -139,6 +142,7 @@ class GenericBlock:
         self.iteration: tuple[str, ...] = ()
         self.finished: set[str] = set()
         self.span = NOWHERE
+        self._outside: dict[tuple[str, Place], Formula] = {}
 
     def run(self) -> Trace:
         """Everything the block does."""
@@ -201,7 +205,7 @@ class GenericBlock:
             raise UnliftableError(f"{loop.span}: a loop bound that differs between threads")
         if not first.terms and not last.terms:
             for i in range(first.constant, last.constant, loop.step):
-                self.indices.assign(loop.var, Form(np.full(self.threads, i, dtype=np.int64)), path)
+                self.indices.count(loop.var, i, path)
                 self._body(loop.body, path)
             return
         if not self.is_spec or loop.step != 1:
@@ -300,22 +304,36 @@ class GenericBlock:
 
     def _global_places(self, array: str, index: tuple[IndexExpr, ...], path: Path) -> list[Place]:
         """Element per thread; that it lies inside the array is demanded."""
+        uniform = [self.indices.uniform(e, path) for e in index]
+        common = tuple(u for u in uniform if u is not None)
+        if len(common) == len(index):
+            if self._outside_of(array, common) != NEVER:
+                self._demand_inside(array, dict.fromkeys(path.lanes, common), path)
+            return [common] * self.threads
         forms = [self.indices.form(e, path) for e in index]
-        shape = self.shapes[array]
-        places: list[Place] = []
-        for lane in range(self.threads):
-            place = tuple(f.at(lane) for f in forms)
-            places.append(place)
-            if path.flags[lane]:
-                outside: list[Formula] = []
-                for position, extent in zip(place, shape, strict=True):
-                    outside.append(self.indices.at_most(position, Linear((), -1)))
-                    outside.append(self.indices.at_most(extent, position))
-                if disjunction(outside) == disjunction(()):
-                    continue
-                text = f"{array}[{', '.join(map(str, place))}] inside the array in thread {lane}"
-                self.trace.demands.append(Demand(path.at(lane), disjunction(outside), text, self.span))
+        columns = [[Linear(f.terms, base) for base in f.base.tolist()] for f in forms]
+        places = list(zip(*columns, strict=True))
+        self._demand_inside(array, {lane: places[lane] for lane in path.lanes}, path)
         return places
+
+    def _demand_inside(self, array: str, places: Mapping[int, Place], path: Path) -> None:
+        for lane, place in places.items():
+            faulty = self._outside_of(array, place)
+            if faulty != NEVER and (array, place, lane) not in path.demanded:
+                path.demanded.add((array, place, lane))
+                text = f"{array}[{', '.join(map(str, place))}] inside the array in thread {lane}"
+                self.trace.demands.append(Demand(path.at(lane), faulty, text, self.span))
+
+    def _outside_of(self, array: str, place: Place) -> Formula:
+        """When an element is outside of the array."""
+        found = self._outside.get((array, place))
+        if found is None:
+            outside: list[Formula] = []
+            for position, extent in zip(place, self.shapes[array], strict=True):
+                outside.append(self.indices.at_most(position, Linear((), -1)))
+                outside.append(self.indices.at_most(extent, position))
+            found = self._outside[array, place] = disjunction(outside)
+        return found
 
     # ------------------------------------------------------------ values
 

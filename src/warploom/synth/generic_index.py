@@ -38,6 +38,7 @@ from warploom.synth.affine import (
     formula_at,
     negated,
 )
+from warploom.synth.uniform import Affine, affine
 
 IndexValue: TypeAlias = Number | Condition
 
@@ -49,6 +50,8 @@ class Path:
         self.flags = flags
         self.conditions = conditions
         self._formulas: dict[int, Formula] = {}
+        self.demanded: set[tuple[str, tuple[Linear, ...], int]] = set()
+        """Elements that threads of this path are already demanded to find inside their arrays."""
 
     @cached_property
     def lanes(self) -> list[int]:
@@ -87,6 +90,11 @@ class GenericIndex:
     _threads: dict[int, Form] = field(default_factory=dict[int, Form])
     _quotients: dict[tuple[Linear, int], Linear] = field(default_factory=dict[tuple[Linear, int], Linear])
     _loops: int = 0
+    _uniform: dict[str, Linear] = field(default_factory=dict[str, Linear])
+    """Variables that are known to be the same for all threads."""
+    _affine: dict[int, tuple[IndexExpr, Affine | None]] = field(default_factory=dict[int, "tuple[IndexExpr, Affine | None]"])
+    """By identity of the expression, which is kept alive beside it: hashing an expression takes longer than evaluating it."""
+    _constants: dict[int, Form] = field(default_factory=dict[int, Form])
 
     def __post_init__(self) -> None:
         numbers = np.arange(self.kernel.threads, dtype=np.int64)
@@ -99,6 +107,16 @@ class GenericIndex:
     def assign(self, name: str, value: IndexValue, path: Path) -> None:
         """Set a variable; under conditions it holds only there."""
         self._variables[name] = (value, path.conditions)
+        linear = value.linear if isinstance(value, Form) else None
+        if linear is not None:
+            self._uniform[name] = linear
+        else:
+            self._uniform.pop(name, None)
+
+    def count(self, name: str, number: int, path: Path) -> None:
+        """Set the variable of a loop over constants."""
+        self._variables[name] = (self._constant_form(number), path.conditions)
+        self._uniform[name] = Linear((), number)
 
     def iteration(self, name: str, start: Form, stop: Form, path: Path) -> tuple[str, Path]:
         """A fresh symbol for a loop over a size, and the path on which it is in range."""
@@ -106,6 +124,7 @@ class GenericIndex:
         self._loops += 1
         here = self._constant_form(0).plus(Form(np.zeros(self.kernel.threads, dtype=np.int64), ((symbol, 1),)))
         self._variables[name] = (here, path.conditions)
+        self._uniform[name] = variable(symbol)
         if (start.base >= 0).all() and all(c > 0 and n in (*self.kernel.sizes, *self.natural) for n, c in start.terms):
             self.natural.append(symbol)
         return symbol, path.narrowed(compare(">=", here, start)).narrowed(compare("<", here, stop))
@@ -127,6 +146,18 @@ class GenericIndex:
         if isinstance(value, Known):
             return Form(value.flags.astype(np.int64))
         raise UnliftableError("a condition on a block number or a size used as a number")
+
+    def uniform(self, expr: IndexExpr, path: Path) -> Linear | None:
+        """The value where it is seen to be one linear form for all threads, without evaluating it per thread."""
+        found = self._affine.get(id(expr))
+        if found is None:
+            found = self._affine[id(expr)] = (expr, affine(expr))
+        form = found[1]
+        if form is None:
+            return None
+        for name, _ in form.variables:
+            self._variable(name, path)
+        return form.at(self._uniform)
 
     def condition(self, expr: IndexExpr, path: Path) -> Condition:
         value = self.evaluate(expr, path)
@@ -181,7 +212,10 @@ class GenericIndex:
                 return self.evaluate(self.kernel.grid[axis], path)
 
     def _constant_form(self, value: int) -> Form:
-        return Form(np.full(self.kernel.threads, value, dtype=np.int64))
+        found = self._constants.get(value)
+        if found is None:
+            found = self._constants[value] = Form(np.full(self.kernel.threads, value, dtype=np.int64))
+        return found
 
     def _spread(self, linear: Linear) -> Form:
         return Form(np.full(self.kernel.threads, linear.constant, dtype=np.int64), linear.terms)
@@ -337,7 +371,7 @@ def _tightest(forms: list[Form], is_max: bool) -> Form | Extreme:
 
 
 def _is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:
-    return len(first) <= len(second) and all(a is b for a, b in zip(first, second, strict=False))
+    return first is second or first == second[: len(first)]  # conditions compare by identity
 
 
 def _is_mask(form: Form) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from fractions import Fraction
 
-from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, sorted_monomial
+from warploom.terms.forms import Monomial, NormalForm, Polynomial, check_size, multiply_polynomials, serial, sorted_monomial
 from warploom.terms.term import Term, constant, wrap_form
 from warploom.terms.visits import Pending, Visits
+
+_INSIDE_PRODUCT = frozenset({"*", "neg", "constant"})
 
 
 class RingVisits(Visits):
@@ -37,12 +39,16 @@ class RingVisits(Visits):
                 factors, scale = self._factors(term)
                 if len(factors) == 1:
                     pending.push(factors[0], weight * scale)
-                elif all(f.op == "atom" for f in factors):
-                    add(sorted_monomial(factors), weight * scale)
                 else:
-                    product: Polynomial = {(): weight * scale}
+                    parts: list[Term] = []
                     for factor in factors:
-                        product = multiply_polynomials(product, self._thaw_polynomial((yield factor)), modulus)
+                        parts.append(factor if factor.op == "atom" else (yield factor))  # noqa: PERF401 - a comprehension cannot yield
+                    if all(p.op not in ("form", "constant") for p in parts):
+                        add(sorted_monomial(parts), weight * scale)
+                        continue
+                    product: Polynomial = {(): weight * scale}
+                    for part in parts:
+                        product = multiply_polynomials(product, self._thaw_polynomial(part), modulus)
                     for monomial, coefficient in product.items():
                         add(monomial, coefficient)
             elif (scaled := self._scaled(term)) is not None:
@@ -61,6 +67,8 @@ class RingVisits(Visits):
 
     def _factors(self, root: Term) -> tuple[list[Term], int | Fraction]:
         """Factors of a product that are no product themselves, repeats written out, and the product of the constants."""
+        if root.args[0].op not in _INSIDE_PRODUCT and root.args[1].op not in _INSIDE_PRODUCT:
+            return sorted(root.args, key=serial, reverse=True), 1
         factors: list[Term] = []
         scale: int | Fraction = 1
         pending = Pending(root, 1, lambda a, b: a + b)

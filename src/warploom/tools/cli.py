@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
 import traceback
 from collections.abc import Callable
@@ -233,6 +234,8 @@ def list_examples(as_json: bool) -> None:
 
 def main() -> None:
     """Runs the command line and exits; a fault of this program is one line, never a traceback."""
+    # A shell starts background jobs with SIGINT ignored; whoever sends it here means it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         cli(standalone_mode=False)
     except click.Abort:

@@ -162,3 +162,31 @@ def test_smt_answers():
     assert isinstance(session.check(Constraint(y.shifted(-7), "==")), Unsat)
     both = conjunction([Constraint(x.shifted(-3)), Constraint(x.scaled(-1).shifted(3))])
     assert isinstance(session.check(conjunction([both, negation(both)])), Unsat)
+
+
+HALVES = """
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def halves(x: Global[f32, 2 * n], y: Global[f32, n] | out, n: size):
+    i = block_id * 32 + thread_id
+    if thread_id < 16:
+        odd = 0
+    else:
+        odd = 1
+    if i < n:
+        y[i] = x[2 * i + odd]
+"""
+
+
+def test_index_variables_that_branches_of_threads_set_apart():
+    def halves(x, y, n):
+        for b in range(n):
+            y[b] = x[2 * b]
+
+    assert lifted(HALVES, halves, at=32).verdict == "refuted"
+
+    def odd(x, y, n):
+        for b in range(n):
+            y[b] = x[2 * b + 1]
+
+    assert lifted(HALVES, odd, at=32).verdict == "refuted"
+    assert lifted(HALVES, odd, ("odd = 0", "odd = 1"), at=32).verdict == "proved"

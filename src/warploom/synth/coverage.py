@@ -14,7 +14,7 @@ from typing import Generic, TypeVar
 
 from warploom.solve import Constraint, Formula, Linear, conjunction, substitute, variable
 from warploom.synth.affine import UnliftableError
-from warploom.synth.generic_block import Cell, Event, Place
+from warploom.synth.trace import Cell, Event, Place
 
 T = TypeVar("T")
 Residue = tuple[int, ...]

@@ -7,13 +7,13 @@ follows; values that depend on them are `select` terms. Whatever it cannot follo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from math import prod
 from typing import assert_never
 
 import numpy as np
 
-from warploom.core import NOWHERE, DType, Span, scalar_of
+from warploom.core import NOWHERE, DType, scalar_of
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -46,44 +46,10 @@ from warploom.synth.accesses import Accesses
 from warploom.synth.affine import Condition, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.generic_index import GenericIndex, Path
 from warploom.synth.lanes import Findings
+from warploom.synth.trace import Cell, Demand, Event, Place, Trace
 from warploom.terms import Term, apply, atom, component, constant, convert, pack
 
 Values = list[Term | None]
-Place = tuple[Linear, ...]
-"""Index of an array element, one form per dimension."""
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """One store of a kernel's thread to an output."""
-
-    array: str
-    thread: int
-    place: Place
-    value: Term
-    guard: Formula
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class Demand:
-    """Something that must hold whenever `guard` does: `faulty` may not."""
-
-    guard: Formula
-    faulty: Formula
-    text: str
-    span: Span
-
-
-@dataclass(slots=True)
-class Cell:
-    """What a spec stores to an output element in one iteration of its loops over sizes."""
-
-    value: Term
-    stored: Formula
-    """When it is stored at all, loop ranges included; `value` counts only then."""
-    iteration: tuple[str, ...]
-    """Loop symbols in scope."""
 
 
 @dataclass(slots=True)
@@ -94,16 +60,6 @@ class _Cells:
     shape: tuple[int, ...]
     dtype: DType
     accesses: Accesses | None = None
-
-
-@dataclass(slots=True)
-class Trace:
-    """Everything a run of the generic block found."""
-
-    events: list[Event] = field(default_factory=list[Event])
-    demands: list[Demand] = field(default_factory=list[Demand])
-    cells: dict[str, dict[Place, Cell]] = field(default_factory=dict[str, dict[Place, Cell]])
-    initial_reads: list[tuple[str, Place, tuple[str, ...]]] = field(default_factory=list[tuple[str, Place, tuple[str, ...]]])
 
 
 def select(condition: Formula, then: Term, other: Term) -> Term:

@@ -105,13 +105,24 @@ class GenericIndex:
     # ------------------------------------------------------------ variables
 
     def assign(self, name: str, value: IndexValue, path: Path) -> None:
-        """Set a variable; under conditions it holds only there."""
+        """Set a variable for the threads of the path, others keep its old value; under conditions it holds only there."""
+        if name in self._variables and not path.flags.all():
+            value = self._kept(self._variable(name, path), value, path.flags)
         self._variables[name] = (value, path.conditions)
         linear = value.linear if isinstance(value, Form) else None
         if linear is not None:
             self._uniform[name] = linear
         else:
             self._uniform.pop(name, None)
+
+    def _kept(self, old: IndexValue, new: IndexValue, flags: Flags) -> IndexValue:
+        """`new` for the threads of `flags`, `old` for all others."""
+        here, elsewhere = Known(flags), Known(~flags)
+        if isinstance(old, Form | Extreme | tuple) and isinstance(new, Form | Extreme | tuple):
+            return self._joined([(here, new), (elsewhere, old)])
+        if isinstance(old, Form | Extreme | tuple) or isinstance(new, Form | Extreme | tuple):
+            raise UnliftableError("an index variable that is a number in some threads and a condition in others")
+        return either([both([here, new]), both([elsewhere, old])])
 
     def count(self, name: str, number: int, path: Path) -> None:
         """Set the variable of a loop over constants."""
@@ -224,6 +235,9 @@ class GenericIndex:
         value, conditions = self._variables[name]
         if not _is_prefix(conditions, path.conditions):
             raise UnliftableError(f"index variable {name} is used outside of the condition it was set under")
+        if isinstance(value, tuple):
+            here = [(c, f) for c, f in value if not isinstance(c, Known) or (c.flags & path.flags).any()]
+            return here[0][1] if len(here) == 1 else tuple(here)
         return value
 
     def _numbers(self, expr: IndexExpr, path: Path) -> Number:

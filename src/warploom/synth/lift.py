@@ -20,10 +20,11 @@ from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjun
 from warploom.synth.affine import UnliftableError
 from warploom.synth.conditions import Conditions
 from warploom.synth.coverage import Residues, match, quotient
-from warploom.synth.generic_block import Demand, Event, GenericBlock, Trace
+from warploom.synth.generic_block import GenericBlock
 from warploom.synth.generic_index import GenericIndex
 from warploom.synth.prove import Proof, prove
 from warploom.synth.specs import array_shapes
+from warploom.synth.trace import Demand, Event, Trace
 from warploom.synth.values import FaultError, Values
 from warploom.terms import Algebra, FormTooLargeError, algebra_for, element_text
 

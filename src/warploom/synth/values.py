@@ -9,8 +9,8 @@ from warploom.ir import Param
 from warploom.solve import Formula, Linear, conjunction, disjunction, negation, substitute
 from warploom.synth.conditions import Conditions, resolved, split_cases
 from warploom.synth.coverage import Residues
-from warploom.synth.generic_block import Event
 from warploom.synth.summands import Frame, Summands
+from warploom.synth.trace import Event
 from warploom.terms import Algebra, Normaliser, Term, atom, component, constant, element_text, iterate_post
 
 

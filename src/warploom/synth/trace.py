@@ -1,0 +1,55 @@
+"""What a run of the generic block found: stores, demands, and the cells that a spec stores to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warploom.core import Span
+from warploom.solve import Formula, Linear
+from warploom.terms import Term
+
+Place = tuple[Linear, ...]
+"""Index of an array element, one form per dimension."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One store of a kernel's thread to an output."""
+
+    array: str
+    thread: int
+    place: Place
+    value: Term
+    guard: Formula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """Something that must hold whenever `guard` does: `faulty` may not."""
+
+    guard: Formula
+    faulty: Formula
+    text: str
+    span: Span
+
+
+@dataclass(slots=True)
+class Cell:
+    """What a spec stores to an output element in one iteration of its loops over sizes."""
+
+    value: Term
+    stored: Formula
+    """When it is stored at all, loop ranges included; `value` counts only then."""
+    iteration: tuple[str, ...]
+    """Loop symbols in scope."""
+
+
+@dataclass(slots=True)
+class Trace:
+    """Everything a run of the generic block found."""
+
+    events: list[Event] = field(default_factory=list[Event])
+    demands: list[Demand] = field(default_factory=list[Demand])
+    cells: dict[str, dict[Place, Cell]] = field(default_factory=dict[str, dict[Place, Cell]])
+    initial_reads: list[tuple[str, Place, tuple[str, ...]]] = field(default_factory=list[tuple[str, Place, tuple[str, ...]]])

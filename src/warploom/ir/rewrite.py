@@ -23,7 +23,7 @@ def _map(node: Any, change: Callable[[IndexExpr], IndexExpr | None]) -> Any:
     if isinstance(node, tuple):
         items = cast("tuple[Any, ...]", node)
         changed = tuple(_map(item, change) for item in items)
-        return node if all(a is b for a, b in zip(items, changed, strict=True)) else changed
+        return items if all(a is b for a, b in zip(items, changed, strict=True)) else changed
     if not is_dataclass(node) or not type(node).__module__.endswith("ir.kernel"):
         return node
     updates = {}

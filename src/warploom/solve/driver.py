@@ -14,6 +14,7 @@ from typing import Generic, Literal, Protocol, TypeVar
 
 S = TypeVar("S")
 A = TypeVar("A")
+A_co = TypeVar("A_co", covariant=True)
 Cost = tuple[int, ...]
 """Compared lexicographically; smaller is better."""
 Goal = Literal["first", "best", "all"]
@@ -29,8 +30,8 @@ class Alternative(Generic[S]):
     """The propagated candidate; None when propagation refutes it."""
 
 
-class Model(Protocol[S, A]):
-    """A problem over candidates of type S with answers of type A. Candidates are never changed in place."""
+class Model(Protocol[S, A_co]):
+    """A problem over candidates of type S with answers of type A_co. Candidates are never changed in place."""
 
     def root(self) -> S | None:
         """The candidate before any decision, propagated; None when already refuted."""
@@ -48,7 +49,7 @@ class Model(Protocol[S, A]):
         """At most the cost of every answer that completes the candidate."""
         ...
 
-    def answer(self, candidate: S) -> tuple[Cost, A] | None:
+    def answer(self, candidate: S) -> tuple[Cost, A_co] | None:
         """The answer of a fully decided candidate; None if it turns out to be none."""
         ...
 
@@ -69,7 +70,7 @@ def declared_order(choices: Sequence[tuple[int, int]]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to give up; None = never. Nodes are deterministic, CPU seconds are not."""
+    """When to give up; None = never. Nodes (`Statistics.tried`) are deterministic, CPU seconds are not."""
 
     nodes: int | None = None
     cpu_s: float | None = None
@@ -92,6 +93,11 @@ class Statistics:
     rejected: int = 0
     """Fully decided candidates that were no answer."""
 
+    @property
+    def tried(self) -> int:
+        """Candidates looked at and alternatives refuted: what a budget of nodes counts."""
+        return self.nodes + self.refuted
+
 
 @dataclass(frozen=True, slots=True)
 class Outcome(Generic[A]):
@@ -101,7 +107,8 @@ class Outcome(Generic[A]):
     """Goal best: the best only; all: every one, cheapest first."""
     complete: bool
     reason: str
-    """Why the search stopped early: `good enough`, `budget: nodes`, `budget: CPU seconds`, `interrupted`; empty when complete."""
+    """Why the search stopped early: `good enough`, `budget: nodes`, `budget: CPU seconds`, `interrupted`; empty when complete or,
+    with goal first, when there is an answer."""
     statistics: Statistics = field(default_factory=Statistics)
 
 
@@ -125,66 +132,100 @@ def search(
     Once an answer is below `good_enough`, only `PATIENCE` further candidates are tried for a better one (reason `good enough`).
     Interrupting it (KeyboardInterrupt) ends the search with the best so far and the reason `interrupted`.
     """
-    stats = statistics if statistics is not None else Statistics()
-    answers: list[tuple[Cost, A]] = []
-    started = time.process_time()
-    best = below
+    run = _Search(model, goal, below, good_enough, strategy, budget, statistics or Statistics(), progress)
+    reason = run.reason()
+    answers = tuple(sorted(run.answers, key=lambda a: a[0]))
+    return Outcome(answers, reason is None, reason or "", run.statistics)
 
-    improved_at = 0
 
-    def spent() -> int:
-        return stats.nodes + stats.refuted
+class _Search(Generic[S, A]):
+    def __init__(
+        self,
+        model: Model[S, A],
+        goal: Goal,
+        below: Cost | None,
+        good_enough: Cost | None,
+        strategy: Strategy,
+        budget: Budget,
+        statistics: Statistics,
+        progress: Callable[[Statistics], None] | None,
+    ) -> None:
+        self.model = model
+        self.goal = goal
+        self.best = below
+        """Only cheaper answers count; None: any does."""
+        self.good_enough = good_enough
+        self.strategy = strategy
+        self.budget = budget
+        self.statistics = statistics
+        self.progress = progress
+        self.answers: list[tuple[Cost, A]] = []
+        self.started = time.process_time()
+        self.improved_at = 0
 
-    def visit(candidate: S) -> None:
-        nonlocal best, improved_at
-        stats.nodes += 1
-        if budget.nodes is not None and stats.nodes > budget.nodes:
-            raise _StopSearchError("budget: nodes")
-        if stats.nodes % 16 == 0:
-            if budget.cpu_s is not None and time.process_time() - started > budget.cpu_s:
-                raise _StopSearchError("budget: CPU seconds")
-            if progress is not None:
-                progress(stats)
-        if goal != "all" and best is not None and model.bound(candidate) >= best:
-            stats.bounded += 1
+    def reason(self) -> str | None:
+        """Why the search, run here, stopped before the space was covered; None: it was covered."""
+        try:
+            root = self.model.root()
+            if root is None:
+                self.statistics.refuted += 1
+            else:
+                self._visit(root)
+        except _StopSearchError as stop:
+            return str(stop)
+        except KeyboardInterrupt:
+            return "interrupted"
+        return None
+
+    def _visit(self, candidate: S) -> None:
+        self.statistics.nodes += 1
+        self._spend()
+        if self._is_beaten(self.model.bound(candidate)):
+            self.statistics.bounded += 1
             return
-        choices = model.open_choices(candidate)
+        choices = self.model.open_choices(candidate)
         if not choices:
-            answer = model.answer(candidate)
-            if answer is None:
-                stats.rejected += 1
-            elif goal == "all" or best is None or answer[0] < best:
-                stats.answers += 1
-                improved_at = spent()
-                if goal != "all":
-                    best = answer[0]
-                    answers.clear()
-                answers.append(answer)
-                if goal == "first":
-                    raise _StopSearchError("")
+            self._answer(self.model.answer(candidate))
             return
-        for alternative in model.alternatives(candidate, strategy(choices)):
-            if goal != "all" and best is not None and alternative.bound >= best:
-                stats.bounded += 1
-                return
-            if good_enough is not None and answers and answers[0][0] < good_enough and spent() > improved_at + PATIENCE:
-                raise _StopSearchError("good enough")
+        for alternative in self.model.alternatives(candidate, self.strategy(choices)):
+            if self._is_beaten(alternative.bound):
+                self.statistics.bounded += 1
+                return  # the others are no better
             child = alternative.expand()
             if child is None:
-                stats.refuted += 1
+                self.statistics.refuted += 1
+                self._spend()
             else:
-                visit(child)
+                self._visit(child)
 
-    reason = ""
-    complete = True
-    try:
-        root = model.root()
-        if root is not None:
-            visit(root)
-        else:
-            stats.refuted += 1
-    except _StopSearchError as stop:
-        reason, complete = str(stop), False
-    except KeyboardInterrupt:
-        reason, complete = "interrupted", False
-    return Outcome(tuple(sorted(answers, key=lambda a: a[0])), complete, reason, stats)
+    def _is_beaten(self, bound: Cost) -> bool:
+        return self.goal != "all" and self.best is not None and bound >= self.best
+
+    def _answer(self, answer: tuple[Cost, A] | None) -> None:
+        if answer is None:
+            self.statistics.rejected += 1
+            return
+        if self._is_beaten(answer[0]):
+            return
+        self.statistics.answers += 1
+        self.improved_at = self.statistics.tried
+        if self.goal != "all":
+            self.best = answer[0]
+            self.answers.clear()
+        self.answers.append(answer)
+        if self.goal == "first":
+            raise _StopSearchError("")
+
+    def _spend(self) -> None:
+        """Raises _StopSearchError when the candidate just tried was one too many."""
+        tried = self.statistics.tried
+        if self.budget.nodes is not None and tried > self.budget.nodes:
+            raise _StopSearchError("budget: nodes")
+        is_enough = self.good_enough is not None and bool(self.answers) and self.answers[0][0] < self.good_enough
+        if is_enough and tried > self.improved_at + PATIENCE:
+            raise _StopSearchError("good enough")
+        if tried % 16 == 0:
+            if self.budget.cpu_s is not None and time.process_time() - self.started > self.budget.cpu_s:
+                raise _StopSearchError("budget: CPU seconds")
+            if self.progress is not None:
+                self.progress(self.statistics)

@@ -189,7 +189,7 @@ class _Completing:
         return result
 
     def _budget(self) -> Budget:
-        used = sum(r.statistics.nodes for r in self.results)
+        used = sum(r.statistics.tried for r in self.results)
         nodes = None if self.budget_nodes is None else max(0, self.budget_nodes - used)
         seconds = None if self.budget_s is None else max(0.0, self.budget_s - (time.process_time() - self.started))
         return Budget(nodes, seconds)

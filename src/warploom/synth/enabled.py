@@ -15,7 +15,7 @@ import numpy as np
 
 from warploom.synth.folds import FoldConstraint
 from warploom.synth.network import Network
-from warploom.synth.propagation import Candidate, slot_options, unpack
+from warploom.synth.propagation import Candidate, any_option, slot_options, unpack
 
 MAX_PATTERNS = 64
 MAX_UNIONS = 1 << 16
@@ -74,11 +74,13 @@ def _feeds_all(union: int, kinds: frozenset[int], feeds: frozenset[frozenset[int
 class _Patterns:
     def __init__(self, folds: FoldConstraint, root: Candidate) -> None:
         self.folds = folds
-        self.values = [np.flatnonzero(row) for row in unpack(root.domains, len(folds.required.universe))]
+        self.values: list[list[int]] = [
+            np.flatnonzero(row).tolist() for row in unpack(root.domains, len(folds.required.universe))
+        ]
         self.rows_of_product: dict[int, list[tuple[int, int]]] = defaultdict(list)
         for n, (entry, start) in enumerate(zip(folds.entries, folds.starts, strict=False)):
             options = slot_options(root, entry.slots, (len(entry.fold),))
-            on = (options & entry.guard).reshape(len(entry.fold), -1).any(axis=1)
+            on = any_option(options & entry.guard)
             for row in np.flatnonzero(on).tolist():
                 self.rows_of_product[int(folds.products.of_row[int(start) + row])].append((n, row))
         self.domains = root.domains
@@ -145,7 +147,7 @@ class _Patterns:
         found: set[int] = set()
         steps = 0
         cells = self.folds.products.cells
-        possible = {c: set(self.values[c].tolist()) for p in cluster for c in cells[p].tolist()}
+        possible = {int(c): set(self.values[int(c)]) for p in cluster for c in cells[p]}
 
         def visit(position: int, pattern: int) -> bool:
             nonlocal steps

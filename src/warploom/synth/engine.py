@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
-from operator import or_
 from typing import Any
 
 from warploom.ir import IndexExpr, Kernel
@@ -148,7 +147,7 @@ class Engine:
         if self.enabled is None:
             return (None,)
         if all_answers and self.enabled.sets:
-            return (reduce(or_, self.enabled.sets),)
+            return (reduce(lambda a, b: a | b, self.enabled.sets),)
         return self.enabled.sets
 
     def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:

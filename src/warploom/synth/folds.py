@@ -20,6 +20,7 @@ from warploom.synth.propagation import (
     Candidate,
     Changes,
     ConflictError,
+    any_option,
     narrow_cells,
     narrow_slots,
     need_cells,
@@ -115,15 +116,15 @@ class _State:
         fires: list[BoolArray] = []
         for number, entry in enumerate(c.entries):
             options = slot_options(candidate, entry.slots, (len(entry.fold),))
-            on = (options & entry.guard).reshape(len(entry.fold), -1).any(axis=1)
+            on = any_option(options & entry.guard)
             if on.any():
                 self.live.append((number, entry, options))
                 fires.append(on)
         self.starts = np.cumsum([0] + [len(f) for f in fires])
         total = int(self.starts[-1])
         self.on = np.concatenate(fires) if fires else np.zeros(0, np.bool_)
-        spans = [np.arange(c.starts[n], c.starts[n + 1]) for n, _, _ in self.live]
-        every = np.concatenate(spans) if spans else np.zeros(0, np.int64)
+        spans = [np.arange(int(c.starts[n]), int(c.starts[n + 1])) for n, _, _ in self.live]
+        every: IntArray = np.concatenate(spans) if spans else np.zeros(0, np.int64)
         self.fold = c.fold[every]
         self.of_row = c.products.of_row[every]
         self.off = np.zeros(total, np.bool_)
@@ -134,7 +135,7 @@ class _State:
             rows = len(entry.fold)
             orders = c.orders[number]
             span = slice(int(start), int(start) + rows)
-            self.off[span] = (options & ~entry.guard).reshape(rows, -1).any(axis=1)
+            self.off[span] = any_option(options & ~entry.guard)
             live = np.flatnonzero(self.on[span])
             found: list[tuple[tuple[int, ...], IntArray, BoolArray]] = []
             for order in orders:
@@ -230,10 +231,10 @@ class _State:
     def apply(self, changes: Changes) -> None:
         """Write the conclusions back: guards, operand domains, neededness."""
         c, candidate = self.c, self.candidate
-        useful = self.supply.any(axis=1)
+        useless: BoolArray = ~np.logical_or.reduce(self.supply, axis=1) & ~self.zero
         for (_, entry, options), start, found in zip(self.live, self.starts, self.by_order, strict=False):
             span = slice(int(start), int(start) + len(entry.fold))
-            sure, never = self.sure[span], self.on[span] & ~useful[span] & ~self.zero[span]
+            sure, never = self.sure[span], self.on[span] & useless[span]
             forced = (sure & self.off[span]) | (never & self.off[span])
             if (never & ~self.off[span]).any():
                 raise ConflictError

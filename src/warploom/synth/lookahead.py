@@ -111,7 +111,7 @@ class Lookahead:
             at = holder[:, wanted]
             demanded = option[np.arange(len(rows))[None, :], at]
             demanded[~unique] = _ANY
-            known = (values[:, boundary] >= 0).all(axis=1)
+            known: BoolArray = np.logical_and.reduce(values[:, boundary] >= 0, axis=1)
             demanded[known[:, None] & (at == len(boundary))] = _NONE
         return self._hole_meets(hole, points, demanded)
 
@@ -137,12 +137,12 @@ class Lookahead:
 
     def _holders(self, held: IntArray) -> tuple[IntArray, BoolArray]:
         """[functions, values] which boundary position holds a value (one past the end: none); whether no value has two."""
-        functions, cells = held.shape
-        holder = np.full((functions, self.universe + 1), cells)
-        row = np.arange(functions)[:, None]
+        functions, cells = len(held), int(held.shape[1])
+        holder: IntArray = np.full((functions, self.universe + 1), cells)
+        row = np.arange(functions).reshape(-1, 1)
         holder[row, np.where(held >= 0, held, self.universe)] = np.arange(cells)[None, :]
-        back = np.take_along_axis(holder, np.where(held >= 0, held, self.universe), axis=1)
-        unique = ((back == np.arange(cells)[None, :]) | (held < 0)).all(axis=1) & (held >= 0).all(axis=1)
+        back: IntArray = np.take_along_axis(holder, np.where(held >= 0, held, self.universe), axis=1)
+        unique: BoolArray = np.logical_and.reduce((back == np.arange(cells)) & (held >= 0), axis=1)
         return holder, unique
 
     def _meets_placement(self, placement: PlacementConstraint, values: IntArray) -> BoolArray:

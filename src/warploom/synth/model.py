@@ -13,7 +13,7 @@ from warploom.ir.swizzle import Functions, FunctionSet, Tables
 from warploom.solve import Alternative, Cost
 from warploom.synth.folds import FoldConstraint
 from warploom.synth.lookahead import WORTH_IT, Lookahead
-from warploom.synth.network import Elements, GuardRows, Network, Placements, Retained, Slots
+from warploom.synth.network import Elements, GuardRows, IntArray, Network, Placements, Retained, Slots
 from warploom.synth.propagation import (
     Candidate,
     Changes,
@@ -22,6 +22,7 @@ from warploom.synth.propagation import (
     ElementConstraint,
     FunctionFilter,
     PlacementConstraint,
+    any_option,
     narrow_slots,
     slot_options,
 )
@@ -156,8 +157,8 @@ class SketchModel:
     def _split_point(self, candidate: Candidate, hole: int) -> Iterator[Alternative[Candidate]]:
         """Too many functions to list: decide the value at the most constrained open point instead."""
         allowed = candidate.allowed[hole]
-        freedom = allowed.sum(axis=1)
-        point = int(np.where(freedom > 1, freedom, allowed.shape[1] + 1).argmin())
+        freedom: IntArray = allowed.sum(axis=1)
+        point = int(np.argmin(np.where(freedom > 1, freedom, allowed.shape[1] + 1)))
         for value in np.flatnonzero(allowed[point]).tolist():
             yield Alternative(self.bound(candidate), partial(self._pointed, candidate, hole, point, value))
 
@@ -174,7 +175,7 @@ class SketchModel:
         if self.network.statements[statement].is_certain:
             return True
         return any(
-            not (slot_options(candidate, g.slots, (len(g.holds),)) & ~g.holds).reshape(len(g.holds), -1).any(axis=1).all()
+            not any_option(slot_options(candidate, g.slots, (len(g.holds),)) & ~g.holds).all()
             for g in self.guards.get(statement, [])
         )
 
@@ -214,7 +215,7 @@ def disable(model: SketchModel, enabled: int) -> bool:
                 continue
             rows = len(entry.fold)
             options = slot_options(child, entry.slots, (rows,)) & ~entry.guard
-            if not options.reshape(rows, -1).any(axis=1).all():
+            if not any_option(options).all():
                 return False
             narrow_slots(child, changes, entry.slots, options)
     except ConflictError:

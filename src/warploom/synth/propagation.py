@@ -66,11 +66,16 @@ class Constraint(Protocol):
 def any_bits(words: Words) -> BoolArray:
     """[..., words] -> [...]: whether a set is not empty."""
     if words.shape[-1] > 8:
-        return words.any(axis=-1)
-    union = words[..., 0]
+        return np.logical_or.reduce(words, axis=-1)
+    union: Words = words[..., 0]
     for word in range(1, words.shape[-1]):
         union = union | words[..., word]
-    return union != 0
+    return union.astype(np.bool_)
+
+
+def any_option(options: BoolArray) -> BoolArray:
+    """[rows, slot values...] -> [rows]: whether some combination of values is left."""
+    return np.logical_or.reduce(options.reshape(len(options), -1), axis=1)
 
 
 def unpack(words: Words, size: int) -> BoolArray:

@@ -30,8 +30,10 @@ from warploom.terms import Algebra, Normaliser, NotSumOfProductsError, ProductRe
 Counting = Literal["exact", "parity", "set"]
 """How often a term must be added: its multiplicity; odd (a term twice cancels); at least once."""
 
-_UNDO_ONE = {"neg": "neg"}
-_UNDO = {("/", 0): "*", ("*", 0): "/", ("*", 1): "/", ("+", 0): "-", ("+", 1): "-", ("-", 0): "+", ("^", 0): "^", ("^", 1): "^"}
+_UNDO = {
+    ("/", 0): "*", ("*", 0): "/", ("*", 1): "/", ("+", 0): "-", ("+", 1): "-", ("-", 0): "+", ("^", 0): "^", ("^", 1): "^",
+    ("neg", 0): "neg",
+}  # fmt: skip
 """(operation, place of the open operand) -> the operation with the other operand that gives it back."""
 _FRESH = atom("$fresh", ())
 MAX_MULTIPLICITY = 1 << 12
@@ -202,15 +204,13 @@ class _FoldRequirements:
         def operation(value: Term) -> Term:
             return apply(batch.op, *(value if k is None or n == place else k for n, k in enumerate(known)))
 
-        if len(operands) == 1:
-            undo = _UNDO_ONE.get(batch.op)
-            inverse = None if undo is None else lambda value: apply(undo, value)
-        else:
-            undo, other = _UNDO.get((batch.op, place)), known[1 - place]
-            inverse = None if undo is None or other is None else lambda value: apply(undo, value, other)
-        if inverse is None or self.normaliser.normal(inverse(operation(_FRESH))) != self.normaliser.normal(_FRESH):
+        undo = _UNDO.get((batch.op, place))
+        if undo is None:
             return None
-        return operands[place], inverse(term)
+        others = [k for n, k in enumerate(known) if n != place and k is not None]
+        if self.normaliser.canonical(apply(undo, operation(_FRESH), *others)) is not _FRESH:
+            return None
+        return operands[place], apply(undo, term, *others)
 
     # ------------------------------------------------------------ counting
 

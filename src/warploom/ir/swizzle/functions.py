@@ -48,21 +48,22 @@ class Functions:
         freedom = allowed.sum(axis=1)
         left = np.arange(len(self.tables))
         # The most constrained points first, few at a time while they still remove much.
-        order = np.argsort(freedom, kind="stable")
+        order: IntArray = np.argsort(freedom, kind="stable")
         order = order[freedom[order] < allowed.shape[1]]
         start, width = 0, 4
         while start < len(order) and len(left):
-            points = order[start : start + width]
-            left = left[allowed[points, self.tables[left][:, points] if start else self.tables[:, points]].all(axis=1)]
+            points: IntArray = order[start : start + width]
+            values: Tables = self.tables[left][:, points] if start else self.tables[:, points]
+            left = left[np.logical_and.reduce(allowed[points, values], axis=1)]
             start, width = start + width, width * 4
         return self.select(left)
 
     def supported(self, values: int) -> BoolArray:
         """[points, values]: whether some function takes the value at the point."""
         found = np.zeros((self.tables.shape[1], values), dtype=np.bool_)
-        points = np.arange(self.tables.shape[1])
+        points = np.arange(int(self.tables.shape[1]))
         for start in range(0, len(self.tables), 4096):
-            chunk = self.tables[start : start + 4096]
+            chunk: Tables = self.tables[start : start + 4096]
             found[np.broadcast_to(points, chunk.shape), chunk] = True
         return found
 

@@ -74,7 +74,7 @@ class XformSet:
         if self._i.min() < 0 or self._i.max() >= grammar.n:
             raise ValueError(f"primary index outside 0..{grammar.n - 1}")
         self._k_values, self._k_of_point = np.unique(points[:, 1], return_inverse=True)
-        self._points_of_k = [np.flatnonzero(self._k_of_point == j) for j in range(len(self._k_values))]
+        self._points_of_k: list[IntArray] = [np.flatnonzero(self._k_of_point == j) for j in range(len(self._k_values))]
         self._fans = _fans(grammar)
         self._fan_spans = np.array([self._fan_span(f) for f in self._fans])
         self._fan_costs = np.array([_fan_cost(f, grammar.n) for f in self._fans])
@@ -103,8 +103,12 @@ class XformSet:
         keep = numbers[distinct(tables, self._fan_costs[numbers])]
         return _FanClass(modulus, keep, self._base[keep], self._fanned[keep])
 
-    @cached_property
+    @property
     def size_bound(self) -> int:
+        return self._size_bound
+
+    @cached_property
+    def _size_bound(self) -> int:
         return sum(len(c.numbers) * len(self._rotation_tables(c.modulus)[0]) for c in self._classes)
 
     def matching(self, allowed: BoolArray) -> Functions | None:
@@ -126,24 +130,23 @@ class XformSet:
         """(fan, rotation) pairs of one modulus whose values are all allowed."""
         tables, _ = self._rotation_tables(fans.modulus)
         amounts = np.arange(fans.modulus, dtype=np.int16)
-        live = np.arange(len(fans.numbers))
         pairs: tuple[IntArray, IntArray] | None = None
-        if len(order):
-            # A few points show most fans to be hopeless.
-            points = self._points_of_k[order[0]]
-            points = points[:: max(1, len(points) // 4)]
-            values = fans.base[:, points, None] + (fans.fanned[:, points, None] + amounts) % fans.modulus
-            live = np.flatnonzero(allowed[points[None, :, None], values].all(axis=1).any(axis=1))
-            if not len(live):
-                return live, live
-        for j in order:
+        # A few points show most fans to be hopeless.
+        points = self._points_of_k[int(order[0])]
+        points = points[:: max(1, len(points) // 4)]
+        values = fans.base[:, points, None] + (fans.fanned[:, points, None] + amounts) % fans.modulus
+        fits: BoolArray = np.logical_and.reduce(allowed[points[None, :, None], values], axis=1)
+        live = np.flatnonzero(fits.any(axis=1))
+        if not len(live):
+            return live, live
+        for j in (int(number) for number in order):
             points = self._points_of_k[j]
             moved = (fans.fanned[live][:, points, None] + amounts) % fans.modulus
             values = fans.base[live][:, points, None] + moved
-            fits = allowed[points[None, :, None], values].all(axis=1)
+            fits = np.logical_and.reduce(allowed[points[None, :, None], values], axis=1)
             if pairs is None:
                 fan, amount = np.nonzero(fits)
-                pairs = self._rotations_by(fans.modulus, int(j), live[fan], amount)
+                pairs = self._rotations_by(fans.modulus, j, live[fan], amount)
             else:
                 row = np.searchsorted(live, pairs[0])
                 keep = fits[row, tables[pairs[1], j]]
@@ -199,9 +202,9 @@ class XformSet:
         costs: list[IntArray] = []
         params: list[IntArray] = []
         for numbers, rotations in kept:
-            modulus = self._fans[numbers[0]].modulus
+            modulus = self._fans[int(numbers[0])].modulus
             tables, settings = self._rotation_tables(modulus)
-            turned = self._fanned[numbers] + tables.astype(np.int16)[rotations][:, self._k_of_point]
+            turned: Tables = self._fanned[numbers] + tables.astype(np.int16)[rotations][:, self._k_of_point]
             turned -= np.int16(modulus) * (turned >= modulus)
             turned += self._base[numbers]
             blocks.append(turned)

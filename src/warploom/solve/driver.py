@@ -112,8 +112,8 @@ class Outcome(Generic[A]):
     statistics: Statistics = field(default_factory=Statistics)
 
 
-class _StopSearchError(Exception):
-    pass
+class StopSearchError(Exception):
+    """Ends a search early with its message as the reason; a model may raise it, too."""
 
 
 def search(
@@ -171,7 +171,7 @@ class _Search(Generic[S, A]):
                 self.statistics.refuted += 1
             else:
                 self._visit(root)
-        except _StopSearchError as stop:
+        except StopSearchError as stop:
             return str(stop)
         except KeyboardInterrupt:
             return "interrupted"
@@ -214,18 +214,18 @@ class _Search(Generic[S, A]):
             self.answers.clear()
         self.answers.append(answer)
         if self.goal == "first":
-            raise _StopSearchError("")
+            raise StopSearchError("")
 
     def _spend(self) -> None:
-        """Raises _StopSearchError when the candidate just tried was one too many."""
+        """Raises StopSearchError when the candidate just tried was one too many."""
         tried = self.statistics.tried
         if self.budget.nodes is not None and tried > self.budget.nodes:
-            raise _StopSearchError("budget: nodes")
+            raise StopSearchError("budget: nodes")
         is_enough = self.good_enough is not None and bool(self.answers) and self.answers[0][0] < self.good_enough
         if is_enough and tried > self.improved_at + PATIENCE:
-            raise _StopSearchError("good enough")
+            raise StopSearchError("good enough")
         if tried % 16 == 0:
             if self.budget.cpu_s is not None and time.process_time() - self.started > self.budget.cpu_s:
-                raise _StopSearchError("budget: CPU seconds")
+                raise StopSearchError("budget: CPU seconds")
             if self.progress is not None:
                 self.progress(self.statistics)

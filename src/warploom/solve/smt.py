@@ -1,4 +1,4 @@
-"""Linear integer arithmetic and clauses by z3, behind a vocabulary of our own; the only module that imports z3.
+"""Linear integer arithmetic and clauses by z3, behind a vocabulary of our own.
 
 formula := linear <= 0 | linear == 0 | all of formulas | any of formulas | not formula
 linear  := sum of coefficient * integer variable + constant

@@ -7,25 +7,28 @@ import resource
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Literal
 
 from warploom.core import Diagnostic, UserError
-from warploom.ir import HoleArg, IndexExpr, Kernel, fill, index_cost, simplify, verify
+from warploom.ir import HoleArg, IndexExpr, fill, index_cost, simplify, verify
 from warploom.ir.swizzle import SPACES
 from warploom.sketch import Sketch
-from warploom.solve import Budget, Cost, Statistics
-from warploom.synth.check import CheckResult, check
+from warploom.solve import Budget, Cost, Statistics, StopSearchError
 from warploom.synth.engine import Engine, SpaceResult
+from warploom.synth.judge import Judged, judge
 from warploom.synth.model import Chosen
 from warploom.synth.network import HoleUses
 from warploom.synth.operators import check_operators
-from warploom.synth.prove import Proof, prove
+from warploom.synth.prove import prove
 from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
 from warploom.synth.smt_engine import SmtEngine
-from warploom.synth.symbolic import SpecResult, run_spec
+from warploom.synth.symbolic import run_spec
 from warploom.terms import Algebra, algebra_for
 
+SAME_FAULTS = 8
+"""Completions that fail with one and the same fault before the fault is taken to be the sketch's own."""
+_WEAKNESS: dict[Verdict, int] = {"proved": 0, "tested": 1, "unchecked": 2, "refuted": 3}
 Progress = Callable[[str], None]
 """Receives a short line on what is going on."""
 EngineName = Literal["propagation", "smt"]
@@ -70,19 +73,6 @@ def _without_collection() -> Generator[None]:
             gc.enable()
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Judged:
-    """An answer after proof, check and lift."""
-
-    proof: Proof
-    checked: CheckResult | None
-    lift: str
-    verdict: Verdict
-    cases: int | None
-    reason: str
-    diagnostics: tuple[Diagnostic, ...]
-
-
 class _Completing:
     def __init__(
         self,
@@ -105,6 +95,15 @@ class _Completing:
         self.started = time.process_time()
         self.wall_started = time.perf_counter()
         self.phases: dict[str, float] = {}
+        self.results: list[SpaceResult] = []
+        self.best: tuple[int, tuple[tuple[Cost, Chosen], ...]] | None = None
+        """Search space and its answers, cheapest first."""
+        self.completions: tuple[Completion, ...] = ()
+        self.judgements: dict[tuple[tuple[str, IndexExpr], ...], Judged] = {}
+        self.refused: list[Judged] = []
+        self.open_question = ""
+        """Why some completion is neither proved nor refuted."""
+        self.interrupted = ""
         if sketch.spec is None:
             raise UserError(
                 Diagnostic(
@@ -140,17 +139,27 @@ class _Completing:
         self.engine = make(self.kernel, self.sizes, expected.outputs, expected.stored, self.algebra, self._meets_spec)
         self.phases |= self.engine.phases
         spaces = SPACES if space is None else (space,)
-        try:
+        results = self._search(spaces)
+        judged = self._judge_answers()
+        if judged is not None and judged.verdict == "refuted":
+            # Faults that the search does not see (races, other sizes): look again, judging every answer.
+            self.engine.evaluate = self._is_acceptable
             results = self._search(spaces)
-        finally:
-            self.phases["search"] = sum(r.seconds for r in self.results)
-        return self._report(results)
+            judged = self._judge_answers() or self._common_fault(judged)
+        return self._report(results, judged)
 
     # ------------------------------------------------------------ search
 
     def _search(self, spaces: tuple[int, ...]) -> list[SpaceResult]:
-        self.results: list[SpaceResult] = []
-        self.best: tuple[int, tuple[tuple[Cost, Chosen], ...]] | None = None
+        started = time.process_time()
+        try:
+            return self._search_spaces(spaces)
+        finally:
+            self.phases["search"] = self.phases.get("search", 0.0) + time.process_time() - started
+
+    def _search_spaces(self, spaces: tuple[int, ...]) -> list[SpaceResult]:
+        self.results = []
+        self.best = None
         bound = self.engine.accumulates_bound
         if bound is None:
             return [SpaceResult(s, (), True, True, "", 0.0, Statistics()) for s in spaces]
@@ -194,58 +203,101 @@ class _Completing:
         seconds = None if self.budget_s is None else max(0.0, self.budget_s - (time.process_time() - self.started))
         return Budget(nodes, seconds)
 
+    # ------------------------------------------------------------ judgement
+
     def _meets_spec(self, holes: Mapping[str, IndexExpr]) -> bool:
-        """Whether a completion that propagation cannot judge is right."""
-        return prove(fill(self.kernel, holes), self.spec, self.sizes, self.algebra, self.expected).verdict == "proved"
+        """Whether a completion that propagation cannot judge is right; one that no law decides is an open question."""
+        proof = prove(fill(self.kernel, holes), self.spec, self.sizes, self.algebra, self.expected)
+        if proof.verdict == "unchecked":
+            self.open_question = self.open_question or proof.reason
+        return proof.verdict == "proved"
+
+    def _is_acceptable(self, holes: Mapping[str, IndexExpr]) -> bool:
+        """Whether a completion stands every judgement; ends the search once the same fault keeps coming."""
+        judged = self._judged(holes)
+        if judged.verdict == "refuted":
+            self.refused.append(judged)
+            if len(self.refused) >= SAME_FAULTS and len({_fault(j) for j in self.refused}) == 1:
+                raise StopSearchError("the same fault in every completion tried")
+            return False
+        if judged.proof.verdict == "unchecked":
+            self.open_question = self.open_question or judged.proof.reason
+        return True
+
+    def _judged(self, holes: Mapping[str, IndexExpr]) -> Judged:
+        key = tuple(sorted(holes.items(), key=lambda item: item[0]))
+        if key not in self.judgements:
+            kernel = fill(self.kernel, holes)
+            judged = judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed, self.expected)
+            if self.operators.unproved and judged.verdict == "proved":
+                judged = replace(judged, verdict="tested", reason=f"not proved: {self.operators.unproved[0]}")
+            self.judgements[key] = judged
+        return self.judgements[key]
+
+    def _judge_answers(self) -> Judged | None:
+        """Judge the best answer, or all that were asked for; those that fail are dropped. The weakest verdict of the rest."""
+        if self.best is None:
+            return None
+        _, answers = self.best
+        self.progress("proving")
+        started = time.process_time()
+        completions = sorted((self._completion(chosen) for _, chosen in answers), key=lambda c: (c.accumulates, c.cost))
+        kept: list[Completion] = []
+        verdicts: list[Judged] = []
+        refuted: Judged | None = None
+        try:
+            for completion in completions:
+                judged = self._judged(completion.holes)
+                if judged.verdict == "refuted":
+                    refuted = refuted or judged
+                    continue
+                kept.append(replace(completion, executed=judged.proof.executed, verdict=judged.verdict))
+                verdicts.append(judged)
+        except KeyboardInterrupt:
+            self.interrupted = "interrupted during the proof"
+            kept += completions[len(kept) :]
+        self.phases["prove"] = self.phases.get("prove", 0.0) + time.process_time() - started
+        self.completions = tuple(kept)
+        if not kept and refuted is not None:
+            self.best = None
+            return refuted
+        return max(verdicts, key=lambda j: _WEAKNESS[j.verdict], default=None)
+
+    def _common_fault(self, first: Judged) -> Judged | None:
+        """The first fault, when the search for a completion without one ended without an answer."""
+        complete = all(r.complete for r in self.results)
+        if complete or any("same fault" in r.reason for r in self.results):
+            return first
+        return None
 
     # ------------------------------------------------------------ report
 
-    def _report(self, results: list[SpaceResult]) -> Report:
-        stopped = next((r.reason for r in results if not r.complete), "")
+    def _report(self, results: list[SpaceResult], judged: Judged | None) -> Report:
+        stopped = next((r.reason for r in results if not r.complete), "") or self.interrupted
         if self.best is None:
-            status: Status = "unknown" if stopped else "unsat"
             tried = ", ".join(str(r.space) for r in results)
-            reason = stopped or f"no completion exists in space {tried}: exhausted"
-            return self._finished(status, None, reason, results, (), None, None, "")
-        space, answers = self.best
-        completions = tuple(self._completion(chosen) for _, chosen in answers)
-        order = sorted(range(len(completions)), key=lambda n: (completions[n].accumulates, completions[n].cost))
-        completions = tuple(completions[n] for n in order)
-        kernel = fill(self.kernel, completions[0].holes)
-        self.progress("proving")
-        started = time.process_time()
-        judged = self._judge(kernel)
-        self.phases["prove"] = time.process_time() - started
-        completions = tuple(
-            Completion(c.holes, c.accumulates, judged.proof.executed if n == 0 else c.executed, c.cost)
-            for n, c in enumerate(completions)
-        )
-        status = "solved" if judged.verdict in ("proved", "tested", "unchecked") else "refused"
-        reason = "" if status == "solved" else judged.reason
-        return self._finished(status, judged, reason, results, completions, kernel, space, judged.lift, stopped)
+            if judged is not None:
+                return self._finished("refused", judged, judged.reason, results, None)
+            if stopped or self.open_question:
+                return self._finished("unknown", None, stopped or f"not decided: {self.open_question}", results, None)
+            return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted", results, None)
+        space, _ = self.best
+        status: Status = "unknown" if self.interrupted else "solved"
+        return self._finished(status, judged, self.interrupted, results, space)
 
     def _completion(self, chosen: Chosen) -> Completion:
         holes = {use.hole.name: simplified(chosen.holes[use.hole.name], use) for use in self.engine.network.holes}
         return Completion(holes, chosen.accumulates, 0, sum(index_cost(e) for e in holes.values()))
 
-    def _judge(self, kernel: Kernel) -> _Judged:
-        judged = judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed, self.expected)
-        if self.operators.unproved and judged.verdict == "proved":
-            return replace(judged, verdict="tested", reason=f"not proved: {self.operators.unproved[0]}")
-        return judged
-
     def _finished(
         self,
         status: Status,
-        judged: _Judged | None,
+        judged: Judged | None,
         reason: str,
         results: list[SpaceResult],
-        completions: tuple[Completion, ...],
-        kernel: Kernel | None,
         space: int | None,
-        lifted: str,
-        stopped: str = "",
     ) -> Report:
+        completions = self.completions if space is not None else ()
         summaries = tuple(
             SpaceSummary(
                 r.space,
@@ -263,16 +315,16 @@ class _Completing:
         return Report(
             case=self.sketch.name,
             status=status,
-            verdict=None if judged is None else judged.verdict,
+            verdict=judged.verdict if judged is not None else "unchecked" if completions else None,
             domain=judged.proof.domain if judged is not None and proved else "",
             cases=None if judged is None else judged.cases,
             reason=reason,
             space=space,
-            optimal_in=self._optimal_in(results, completions, stopped) if completions else None,
+            optimal_in=self._optimal_in(results, completions) if completions else None,
             completions=completions,
-            kernel=kernel,
+            kernel=fill(self.kernel, completions[0].holes) if completions else None,
             spaces=summaries,
-            lift=lifted,
+            lift="" if judged is None else judged.lift,
             seconds=time.process_time() - self.started,
             wall_s=time.perf_counter() - self.wall_started,
             peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
@@ -301,46 +353,19 @@ class _Completing:
             diagnostics=faults,
         )
 
-    def _optimal_in(self, results: list[SpaceResult], completions: tuple[Completion, ...], stopped: str) -> int | None:
+    def _optimal_in(self, results: list[SpaceResult], completions: tuple[Completion, ...]) -> int | None:
         """The spaces are nested, so a space that was covered speaks for the smaller ones too."""
         if completions[0].accumulates == self.engine.accumulates_bound:
             return SPACES[-1]
+        if self.open_question:
+            return None
         covered = [r.space for r in results if r.complete]
         return max(covered) if covered else None
 
 
-def judge(
-    sketch: Sketch,
-    kernel: Kernel,
-    spec: Callable[..., Any],
-    sizes: Mapping[str, int],
-    algebra: Algebra,
-    seed: int,
-    expected: SpecResult | None = None,
-) -> _Judged:
-    """Proof on the instance, independent check, and lift to every size: the verdict that all of them support.
-
-    expected: what `spec` computes at these sizes, if it is known already.
-    """
-    proof = prove(kernel, spec, sizes, algebra, expected)
-    if proof.verdict == "refuted":
-        return _Judged(proof, None, "", "refuted", None, proof.reason, proof.diagnostics)
-    checked = check(kernel, spec, sizes, seed)
-    if checked.verdict == "refuted":
-        reason = f"the independent checker disagrees with the proof: {checked.counterexample}"
-        return _Judged(proof, checked, "", "refuted", checked.cases, reason, checked.diagnostics)
-    lifted, verdict, diagnostics = "", proof.verdict, proof.diagnostics
-    if kernel.sizes:
-        from warploom.synth.lift import lift
-
-        result = lift(sketch, kernel)
-        if result.verdict == "refuted":
-            return _Judged(proof, checked, result.reason, "refuted", checked.cases, result.reason, result.diagnostics)
-        lifted = f"proved for {result.domain}" if result.verdict == "proved" else f"{result.verdict}: {result.reason}"
-        if result.verdict != "proved":
-            verdict, diagnostics = "tested", (*diagnostics, *result.diagnostics)
-    final: Verdict = "tested" if verdict == "unchecked" else verdict
-    return _Judged(proof, checked, lifted, final, checked.cases, proof.reason, diagnostics)
+def _fault(judged: Judged) -> tuple[str, ...]:
+    """What two completions have in common that fail in the same way: codes and places."""
+    return tuple(f"{d.code} {d.span} {[str(span) for _, span in d.notes]}" for d in judged.diagnostics) or (judged.reason,)
 
 
 def kernel_algebra(sketch: Sketch) -> Algebra:

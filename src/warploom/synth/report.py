@@ -24,6 +24,7 @@ class Completion:
     """Accumulates executed by the busiest thread."""
     cost: int
     """Weighted operations of all hole expressions together (`ir.index_cost`)."""
+    verdict: Verdict = "unchecked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,5 +78,7 @@ class Report:
 
     @property
     def unsat_in(self) -> tuple[int, ...]:
-        """Spaces that were exhausted and hold no completion."""
-        return tuple(s.space for s in self.spaces if s.status == "unsat" and s.complete)
+        """Spaces that were exhausted and hold no completion; one that only holds no better answer is not among them."""
+        return tuple(
+            s.space for s in self.spaces if s.status == "unsat" and s.complete and (self.space is None or s.space < self.space)
+        )

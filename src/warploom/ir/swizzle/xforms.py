@@ -4,6 +4,8 @@
     fan(i)         = (i * cf + floor(i / df)) mod gs,   df | gs,   (gs / df) | cf                  (eq. 3)
     rot(x)         = (x + k * cr + floor(k / dr) + c) mod gs, inside groups of gs / df if `wrap`   (eq. 2, 7)
 
+with dr a divisor of n or of the number of parameter values, or too large to matter (as in the authors' implementation).
+
 Source: Swizzle Inventor, sections 5.3, 5.4. A function is a pair (fan, rotation) where the fan depends on i alone and the
 rotation on k alone; a set of 10^6 functions is filtered as 10^2 fans times 10^4 rotations without ever being tabulated.
 """

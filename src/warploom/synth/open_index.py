@@ -203,7 +203,7 @@ class IndexLowering:
         mine: list[int] = []
         for hole, where in zip(operand.slots.holes, operand.slots.points, strict=True):
             for axis, (h, p) in enumerate(zip(holes, points, strict=True)):
-                if h == hole and (p is where or np.array_equal(p[self.active], where[self.active])):
+                if h == hole and axis not in mine and (p is where or np.array_equal(p[self.active], where[self.active])):
                     mine.append(axis)
                     break
             else:

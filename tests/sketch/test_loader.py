@@ -90,6 +90,55 @@ def test_files_that_cannot_be_run(tmp_path):
     assert (found.code, found.span.line, found.span.column) == ("UNKNOWN_NAME", 4, 7)
 
 
+@pytest.mark.parametrize("statement", ["raise SystemExit(0)", "import sys; sys.exit()", "raise GeneratorExit"])
+def test_a_file_cannot_end_the_program(tmp_path, statement):
+    file = tmp_path / "ends.py"
+    file.write_text(f"x = 1\n{statement}\n")
+    found = fails(file)
+    assert (found.code, found.span.line) == ("IMPORT_FAILED", 2)
+    assert "running the file raised " in found.message
+
+
+def test_an_interrupt_stays_one(tmp_path):
+    file = tmp_path / "stops.py"
+    file.write_text("raise KeyboardInterrupt\n")
+    with pytest.raises(KeyboardInterrupt):
+        load(file)
+
+
+BROKEN = """
+import warploom as wl
+
+@wl.sketch(block=1, name="first")
+def wrong(y: wl.Global[wl.f32, 1]):
+    y[q] = 1
+
+@wl.sketch(block=1)
+def good(y: wl.Global[wl.f32, 1]):
+    y[0] = wl.literal(wl.f32, 1)
+
+@wl.sketch(block=0)
+def other(y: wl.Global[wl.f32, 1]):
+    y[0] = wl.literal(wl.f32, 1)
+"""
+
+
+def test_a_wrong_sketch_does_not_stand_in_the_way_of_others(tmp_path):
+    file = tmp_path / "mixed.py"
+    file.write_text(BROKEN)
+    assert [s.name for s in load(file, "good")] == ["good"]
+    assert fails(file, "wrong").code == fails(file, "first").code == "UNKNOWN_NAME"
+    assert fails(file, "other").code == "LAUNCH"
+    assert fails(file, "none").message.endswith("it has: first, good, other")
+    with pytest.raises(UserError) as caught:
+        load(file)
+    assert [d.code for d in caught.value.diagnostics] == ["UNKNOWN_NAME", "LAUNCH"]
+    file.write_text(f"{BROKEN}\nk = other.kernel\n")
+    with pytest.raises(UserError) as caught:
+        load(file, "good")
+    assert [d.code for d in caught.value.diagnostics] == ["UNKNOWN_NAME", "LAUNCH", "IMPORT_FAILED"]
+
+
 def test_the_decorator():
     @wl.sketch(block=(8, 4), grid=2, complete_at={}, name="other")
     def kernel(y: wl.Global[f32, 64]):

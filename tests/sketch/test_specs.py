@@ -1,7 +1,7 @@
 """Specs as sequential kernels."""
 
 import pytest
-from tests.sketch.helpers import body, read, text
+from tests.sketch.helpers import body, problem, read, text
 
 import warploom as wl
 from warploom import f32, i32
@@ -112,3 +112,18 @@ def test_spec_and_sketch_must_fit():
         caught.value
     )
     assert "the spec stores to 'x', which the sketch 'kernel' never stores to" in str(caught.value)
+
+
+def test_a_while_in_a_spec_is_refused_before_it_runs():
+    def spec(x, y):
+        for i in range(32):
+            while True:
+                y[i] = x[i]
+
+    def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        y[wl.lane_id()] = x[wl.lane_id()]
+
+    found = problem(kernel, spec=spec)
+    assert (found.code, found.fix) == ("UNBOUNDED_LOOP", "Use for ... in range(...).")
+    assert found.message == "expected loops with a bound, got a `while`"
+    assert found.span.line == spec.__code__.co_firstlineno + 2

@@ -75,6 +75,15 @@ def test_one_line_per_sketch_and_the_worst_exit_code(sketches: Path) -> None:
     assert result.exit_code == 1
 
 
+def test_a_file_that_exits_is_one_line_of_bad_input(tmp_path: Path) -> None:
+    path = tmp_path / "ends.py"
+    path.write_text("raise SystemExit(0)\n")
+    result = call("synth", path, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert line["reason"].endswith("ends.py:1:1: IMPORT_FAILED: running the file raised SystemExit: 0")
+
+
 def test_synth_for_people() -> None:
     result = call("synth", "conv1d-3")
     assert result.exit_code == 0

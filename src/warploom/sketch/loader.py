@@ -9,7 +9,7 @@ import traceback
 from pathlib import Path
 
 from warploom.core import Diagnostic, Span, UserError
-from warploom.sketch.sketches import Sketch
+from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
 _numbers = itertools.count(1)
 
@@ -17,28 +17,39 @@ _numbers = itertools.count(1)
 def load(path: str | Path, name: str | None = None) -> list[Sketch]:
     """Run the file `path` and return its sketches in source order, or only the one called `name` (its own or its variable's).
 
-    Raises UserError if the file cannot be run, holds no sketch, or none called `name`.
+    Raises UserError if the file cannot be run, holds no sketch, or none called `name`, and the errors of the sketches asked
+    for: a wrong sketch does not stand in the way of the others.
     """
     file = Path(path)
     if not file.is_file():
         raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
-    found = _sketches(file)
+    found, broken = _sketches(file)
     where = Span(str(path), 1, 1, 1, 1)
-    if not found:
+    if not found and not broken:
         raise UserError(Diagnostic("NO_SKETCH", f"{path} defines no sketch", where, "Decorate a function with @wl.sketch(...)."))
     if name is None:
-        return list(dict.fromkeys(s for _, s in found))
-    named = [s for variable, s in found if name in (s.name, variable)]
+        if broken:
+            raise _together(broken)
+        return list(dict.fromkeys(s for _, s in found if isinstance(s, Sketch)))
+    named = [s for variable, s in found if name in (s.name, variable)] or [b for b in broken if b.name == name]
     if not named:
-        known = ", ".join(dict.fromkeys(s.name for _, s in found))
+        known = ", ".join(dict.fromkeys(s.name for s in (*(s for _, s in found), *broken)))
         raise UserError(
             Diagnostic("UNKNOWN_SKETCH", f"{path} has no sketch {name!r}; it has: {known}", where, "Use one of them.")
         )
-    return named[:1]
+    match named[0]:
+        case Broken(error=error):
+            raise error
+        case Sketch() as asked:
+            return [asked]
 
 
-def _sketches(file: Path) -> list[tuple[str, Sketch]]:
-    """Variables of the module that hold sketches, in order of definition."""
+def _together(broken: list[Broken], *more: Diagnostic) -> UserError:
+    return UserError(*dict.fromkeys((*(d for b in broken for d in b.error.diagnostics), *more)))
+
+
+def _sketches(file: Path) -> tuple[list[tuple[str, Sketch | Broken]], list[Broken]]:
+    """Variables of the module that hold sketches, in order of definition, and every sketch with errors."""
     module_name = f"_warploom_file_{next(_numbers)}_{file.stem}"
     spec = importlib.util.spec_from_file_location(module_name, file)
     if spec is None or spec.loader is None:
@@ -46,23 +57,36 @@ def _sketches(file: Path) -> list[tuple[str, Sketch]]:
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
     sys.path.insert(0, str(file.parent))
-    try:
-        spec.loader.exec_module(module)
-    except UserError:
-        raise
-    except SyntaxError as error:
-        line, column = error.lineno or 1, error.offset or 1
-        where = Span(str(error.filename or file), line, column, line, column + 1, (error.text or "").rstrip("\n"))
-        raise UserError(Diagnostic("SYNTAX", f"invalid Python: {error.msg}", where, "Correct the syntax.")) from error
-    except Exception as error:
-        message = f"running the file raised {type(error).__name__}: {error}"
-        raise UserError(Diagnostic("IMPORT_FAILED", message, _failing_line(error, file), "Correct this line.")) from error
-    finally:
-        sys.path.remove(str(file.parent))
-    return [(name, value) for name, value in vars(module).items() if isinstance(value, Sketch)]
+    with collecting_broken() as broken:
+        try:
+            spec.loader.exec_module(module)
+        except KeyboardInterrupt:
+            raise
+        # SystemExit, too: the file is the user's, and its end must not be this program's
+        except BaseException as error:
+            # what stopped the file may come from a sketch that has errors
+            raise _together(broken, *_problems(error, file)) from error
+        finally:
+            sys.path.remove(str(file.parent))
+    found = [(name, value) for name, value in vars(module).items() if isinstance(value, Sketch | Broken)]
+    return found, broken
 
 
-def _failing_line(error: Exception, file: Path) -> Span:
+def _problems(error: BaseException, file: Path) -> tuple[Diagnostic, ...]:
+    """What the user can do about an exception of the file."""
+    match error:
+        case UserError():
+            return error.diagnostics
+        case SyntaxError():
+            line, column = error.lineno or 1, error.offset or 1
+            where = Span(str(error.filename or file), line, column, line, column + 1, (error.text or "").rstrip("\n"))
+            return (Diagnostic("SYNTAX", f"invalid Python: {error.msg}", where, "Correct the syntax."),)
+        case _:
+            message = f"running the file raised {type(error).__name__}" + (f": {error}" if str(error) else "")
+            return (Diagnostic("IMPORT_FAILED", message, _failing_line(error, file), "Correct this line."),)
+
+
+def _failing_line(error: BaseException, file: Path) -> Span:
     for frame in reversed(traceback.extract_tb(error.__traceback__)):
         if Path(frame.filename) == file.absolute() or Path(frame.filename) == file:
             line = frame.lineno or 1

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, ParamSpec, TypeVar, overload
+from typing import Any, NoReturn, ParamSpec, TypeVar, cast, overload
 
 from warploom.core import Diagnostic, UserError
 from warploom.ir import Kernel
 from warploom.sketch.operands import Device
-from warploom.sketch.parser import SketchOptions, read_kernel
+from warploom.sketch.parser import SketchOptions, read_kernel, unbounded_loops
 from warploom.sketch.parser.functions import defaults_of
 from warploom.sketch.source import written
 
@@ -47,6 +49,32 @@ class Sketch:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """Stands for a sketch with errors while its file is loaded."""
+
+    name: str
+    error: UserError
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raises the errors of the sketch."""
+        raise self.error
+
+
+_broken: ContextVar[list[Broken] | None] = ContextVar("broken sketches", default=None)
+
+
+@contextmanager
+def collecting_broken() -> Generator[list[Broken]]:
+    """Inside, `@wl.sketch` adds the sketches it must refuse to the list and makes a `Broken` of them, instead of raising."""
+    found: list[Broken] = []
+    token = _broken.set(found)
+    try:
+        yield found
+    finally:
+        _broken.reset(token)
+
+
 def sketch(
     *,
     block: Extents,
@@ -60,15 +88,33 @@ def sketch(
     """Read the decorated function's source as a kernel sketch; the name becomes a `Sketch`.
 
     `block` and `grid` are integers, or up to three (x, y, z); `grid` may use run-time sizes. `complete_at` gives the run-time
-    sizes of the bounded instance that is completed. Raises UserError with every problem of the source.
+    sizes of the bounded instance that is completed. Raises UserError with every problem of the source; while `load` runs a
+    file it is kept and raised once that sketch is asked for.
     """
     local_names = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
 
     def read(function: Callable[..., Any]) -> Sketch:
         options = SketchOptions(block, grid, warp_size, complete_at, name)
-        return Sketch(read_kernel(function, options, local_names), spec, dict(complete_at or {}), algebra)
+        loops = unbounded_loops(spec) if spec is not None else ()
+        try:
+            kernel = read_kernel(function, options, local_names)
+        except UserError as error:
+            raise UserError(*error.diagnostics, *loops) from None
+        if loops:
+            raise UserError(*loops)
+        return Sketch(kernel, spec, dict(complete_at or {}), algebra)
 
-    return read
+    def read_or_keep(function: Callable[..., Any]) -> Sketch:
+        kept = _broken.get()
+        if kept is None:
+            return read(function)
+        try:
+            return read(function)
+        except UserError as error:
+            kept.append(Broken(name or function.__name__, error))
+            return cast("Sketch", kept[-1])
+
+    return read_or_keep
 
 
 @overload

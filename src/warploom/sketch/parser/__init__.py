@@ -2,6 +2,8 @@
 
 from warploom.sketch.parser import accumulators, calls, functions, holes, transfers  # register their words
 from warploom.sketch.parser.kernels import SketchOptions, read_kernel
-from warploom.sketch.parser.specs import parse_spec
+from warploom.sketch.parser.specs import parse_spec, unbounded_loops
 
-__all__ = ["SketchOptions", "accumulators", "calls", "functions", "holes", "parse_spec", "read_kernel", "transfers"]
+__all__ = [
+    "SketchOptions", "accumulators", "calls", "functions", "holes", "parse_spec", "read_kernel", "transfers", "unbounded_loops",
+]  # fmt: skip

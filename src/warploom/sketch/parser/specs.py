@@ -78,6 +78,20 @@ def parse_spec(spec: Callable[..., object], kernel: Kernel) -> Kernel:
     )
 
 
+def unbounded_loops(spec: Callable[..., object]) -> tuple[Diagnostic, ...]:
+    """One error for every `while` of `spec`, which runs as Python before it is read: an endless one would never be reported.
+
+    Nothing for a spec whose source cannot be read.
+    """
+    try:
+        text = written(spec)
+    except UserError:
+        return ()
+    message = "expected loops with a bound, got a `while`"
+    loops = [node for node in ast.walk(text.node) if isinstance(node, ast.While)]
+    return tuple(Diagnostic("UNBOUNDED_LOOP", message, text.source.span(n.test), "Use for ... in range(...).") for n in loops)
+
+
 def _returns_nothing(stmt: ast.Return) -> bool:
     return stmt.value is None or (isinstance(stmt.value, ast.Constant) and stmt.value.value is None)
 

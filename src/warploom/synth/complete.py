@@ -301,7 +301,7 @@ class _Completing:
         summaries = tuple(
             SpaceSummary(
                 r.space,
-                "solved" if r.answers else "unsat" if r.complete else "unknown",
+                "solved" if r.answers else "unsat" if r.complete and not self.open_question else "unknown",
                 len(r.answers),
                 r.complete,
                 r.is_cheapest,

@@ -78,7 +78,8 @@ class Report:
 
     @property
     def unsat_in(self) -> tuple[int, ...]:
-        """Spaces that were exhausted and hold no completion; one that only holds no better answer is not among them."""
+        """Spaces that were exhausted and hold no completion; a space above one with a completion holds that, too."""
+        solved = [s.space for s in self.spaces if s.status == "solved"]
         return tuple(
-            s.space for s in self.spaces if s.status == "unsat" and s.complete and (self.space is None or s.space < self.space)
+            s.space for s in self.spaces if s.status == "unsat" and s.complete and s.space < min(solved, default=s.space + 1)
         )

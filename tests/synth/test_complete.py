@@ -1,0 +1,204 @@
+"""What completing a sketch reports: solved, exhausted, out of budget, refused; optimality; repeatability."""
+
+from __future__ import annotations
+
+import pytest
+from tests.synth.kernels import parse, sketch_of
+
+from warploom.ir import index_text
+from warploom.sketch import Sketch
+from warploom.synth import Report, complete
+
+
+def _sketch(body: str, spec, holes: str = "", outputs: int = 8, start: str = "out") -> Sketch:
+    lines = "\n".join("    " + line for line in body.strip("\n").splitlines())
+    head = "@kernel(block=(8, 1, 1), grid=(1, 1, 1), warp_size=4)\n"
+    parameters = f"def made(x: Global[i32, 8], y: Global[i32, {outputs}] | {start}):\n"
+    return sketch_of(parse(f"{holes.strip()}\n{head}{parameters}{lines}\n"), spec)
+
+
+XFORM = "@hole('from', kind='xform', args=('t', 'k'), n=8)\n"
+GATHER = "y[thread_id] = x[hole('from', thread_id, 0)]"
+TILE = """
+tile = shared(i32, 8)
+tile[thread_id] = x[thread_id]
+{sync}
+y[thread_id] = tile[hole('from', thread_id, 0)]
+"""
+
+
+def reverse(x, y):
+    for i in range(8):
+        y[i] = x[7 - i]
+
+
+def shuffled(x, y):
+    for i, j in enumerate((3, 1, 4, 0, 5, 7, 2, 6)):
+        y[i] = x[j]
+
+
+def stride(x, y):
+    for i in range(8):
+        y[i] = x[i * 2 % 8 + i // 4]
+
+
+def total(x, y):
+    for i in range(8):
+        y[i] = x[i] + x[7 - i]
+
+
+def squares(x, y):
+    for i in range(8):
+        y[i] = x[i] * x[i]
+
+
+def half(x, y):
+    for i in range(4):
+        y[i] = x[i]
+
+
+def _holes(report: Report) -> dict[str, str]:
+    return {name: index_text(expr, ("t", "k")) for name, expr in report.completions[0].holes.items()}
+
+
+def test_solved_and_proved() -> None:
+    report = complete(_sketch(GATHER, reverse, XFORM))
+    assert (report.status, report.verdict, report.space, report.optimal_in) == ("solved", "proved", 1, 3)
+    assert (report.reason, report.unsat_in, report.diagnostics) == ("", (), ())
+    assert _holes(report) == {"from": "7 - t"}
+    assert report.kernel is not None and not report.kernel.holes
+
+
+def test_larger_space_is_needed() -> None:
+    report = complete(_sketch(GATHER, stride, XFORM))
+    assert (report.status, report.verdict, report.space, report.unsat_in) == ("solved", "proved", 3, (1, 2))
+
+
+def test_exhausted_spaces_are_a_proof() -> None:
+    report = complete(_sketch(GATHER, shuffled, XFORM))
+    assert (report.status, report.verdict, report.unsat_in) == ("unsat", None, (1, 2, 3))
+    assert report.completions == () and report.kernel is None and "exhausted" in report.reason
+    assert complete(_sketch(GATHER, shuffled, XFORM), space=2).unsat_in == (2,)
+
+
+def test_spec_that_the_machine_cannot_meet() -> None:
+    assert complete(_sketch(GATHER, squares, XFORM)).status == "unsat"
+
+
+FOLD = """
+out = accumulator(i32, op='+', init=0, finalize=__state)
+for k in range(2):
+    out.add(x[hole('from', thread_id, k)], when=hole('a', k, thread_id))
+    out.add(x[hole('other', thread_id, k)], when=hole('b', k, thread_id))
+y[thread_id] = out.value()
+"""
+FOLD_HOLES = (
+    XFORM
+    + "@hole('other', kind='xform', args=('t', 'k'), n=8)\n"
+    + "@hole('a', kind='cond', args=('k', 't'))\n@hole('b', kind='cond', args=('k', 't'))"
+)
+
+
+def test_fewest_accumulate_statements() -> None:
+    report = complete(_sketch(FOLD, total, FOLD_HOLES))
+    assert (report.status, report.verdict) == ("solved", "proved")
+    assert (report.completions[0].accumulates, report.completions[0].executed, report.optimal_in) == (2, 2, 3)
+    single = complete(_sketch(FOLD, reverse, FOLD_HOLES))
+    assert (single.status, single.completions[0].accumulates, single.completions[0].executed) == ("solved", 1, 1)
+    assert single.optimal_in == 3
+
+
+def test_node_budget_is_unknown_not_unsat() -> None:
+    report = complete(_sketch(FOLD, total, FOLD_HOLES), budget_nodes=0)
+    assert (report.status, report.reason, report.unsat_in) == ("unknown", "budget: nodes", ())
+    assert report.completions == ()
+
+
+def test_node_budget_keeps_the_best_so_far() -> None:
+    whole = complete(_sketch(FOLD, total, FOLD_HOLES))
+    nodes = sum(s.nodes + s.refuted for s in whole.spaces)
+    statuses = [complete(_sketch(FOLD, total, FOLD_HOLES), budget_nodes=n) for n in (1, nodes // 2, nodes - 1)]
+    assert {r.status for r in statuses} == {"unknown", "solved"}
+    for report in statuses:
+        assert report.status == "unknown" or report.verdict == "proved"
+
+
+def test_missing_barrier_is_refused_with_its_place() -> None:
+    report = complete(_sketch(TILE.format(sync=""), reverse, XFORM))
+    assert (report.status, report.verdict) == ("refused", "refuted")
+    [race] = report.diagnostics
+    assert race.code == "RACE" and race.span.line > 0 and race.notes
+    assert complete(_sketch(TILE.format(sync="sync()"), reverse, XFORM)).verdict == "proved"
+
+
+def test_answer_with_a_fault_gives_way_to_one_without() -> None:
+    """The cheapest completion reads outside of the array in threads whose value nobody uses."""
+    body = "v: i32 = x[thread_id + hole('by')]\nif thread_id < 4:\n    y[thread_id] = x[thread_id]\n"
+    report = complete(_sketch(body, half, "@hole('by', kind='const', args=(), constants=(1, 0))", outputs=8))
+    assert (report.status, report.verdict) == ("solved", "proved")
+    assert _holes(report) == {"by": "0"}
+
+
+def test_kernel_without_holes_is_proved() -> None:
+    report = complete(_sketch("y[thread_id] = x[7 - thread_id]", reverse))
+    assert (report.status, report.verdict, report.space, report.optimal_in) == ("solved", "proved", 1, 3)
+    assert report.completions[0].holes == {}
+
+
+def test_wrong_kernel_without_holes_is_no_completion() -> None:
+    assert complete(_sketch("y[thread_id] = x[thread_id]", reverse)).status == "unsat"
+
+
+def test_outputs_that_the_spec_leaves_alone_may_stay_unwritten() -> None:
+    body = "if thread_id < 4:\n    y[hole('at', thread_id, 7 - thread_id)] = x[thread_id]"
+    report = complete(_sketch(body, half, "@hole('at', kind='choose', args=('t', 'k'), n=2)"))
+    assert (report.status, report.verdict, _holes(report)) == ("solved", "proved", {"at": "t"})
+
+
+def test_arithmetic_after_a_gather_is_undone() -> None:
+    def one_more(x, y):
+        for i in range(8):
+            y[i] = x[7 - i] + 1
+
+    report = complete(_sketch("y[thread_id] = x[hole('from', thread_id, 0)] + i32(1)", one_more, XFORM))
+    assert (report.status, report.verdict, _holes(report)) == ("solved", "proved", {"from": "7 - t"})
+
+
+def test_unused_hole_is_closed() -> None:
+    body = "if thread_id > 99:\n    y[0] = x[hole('from', thread_id, 0)]\ny[thread_id] = x[7 - thread_id]"
+    report = complete(_sketch(body, reverse, XFORM))
+    assert (report.status, report.verdict, list(report.completions[0].holes)) == ("solved", "proved", ["from"])
+
+
+def test_two_accumulators_without_a_common_term() -> None:
+    def both(x, y):
+        for i in range(8):
+            y[i] = x[i]
+            y[8 + i] = x[i] * x[7 - i]
+
+    body = """
+one = accumulator(i32, op='+', init=0, finalize=__state)
+two = accumulator(i32, op='+', init=0, finalize=__state)
+one.add(x[thread_id], when=hole('a', thread_id, 0))
+two.add(x[7 - thread_id] * x[thread_id], when=hole('b', thread_id, 0))
+y[thread_id] = one.value()
+y[8 + thread_id] = two.value()
+"""
+    conditions = "@hole('a', kind='cond', args=('t', 'k'))\n@hole('b', kind='cond', args=('t', 'k'))"
+    report = complete(_sketch(body, both, conditions, outputs=16))
+    assert (report.status, report.verdict, report.optimal_in) == ("solved", "proved", 3)
+    assert report.completions[0].accumulates == 2
+
+
+def test_every_answer_of_a_space() -> None:
+    body = "y[thread_id] = x[hole('p', 7 - thread_id, thread_id, (15 - thread_id) % 8)]"
+    report = complete(_sketch(body, reverse, "@hole('p', kind='choose', args=('t', 'u', 'v'), n=3)"), all_solutions=True)
+    assert [index_text(c.holes["p"], ("t", "u", "v")) for c in report.completions] == ["t", "v"]
+    assert {c.verdict for c in report.completions} == {"proved"}
+
+
+@pytest.mark.parametrize("spec", [reverse, total])
+def test_two_runs_are_equal(spec) -> None:
+    first, second = (complete(_sketch(FOLD, spec, FOLD_HOLES)) for _ in range(2))
+    assert _holes(first) == _holes(second)
+    assert [(s.space, s.nodes, s.refuted) for s in first.spaces] == [(s.space, s.nodes, s.refuted) for s in second.spaces]

@@ -1,6 +1,6 @@
 """Holes and their identity, device functions."""
 
-from tests.sketch.helpers import body, problems, read, text
+from tests.sketch.helpers import body, problem, problems, read, text
 
 import warploom as wl
 from warploom import f32, i32
@@ -208,3 +208,30 @@ def test_inner_functions_read_the_sketch():
         v_2: i32 = x[lane + k]
         y[lane] = v * v + v_2 * v_2
     """)
+
+
+def test_integers_are_listed_in_every_way_that_is_known_at_compile_time():
+    some = [4, 5]
+
+    def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        lane = wl.lane_id()
+        a = wl.const(*range(3), 7, *some, *(8, 9), name="a")
+        b = wl.xform(lane, 32, 0, coefficients=range(2), constants=(*range(0, 8, 4), *some), name="b")
+        y[lane] = x[(a + b) % 32]
+
+    a, b = read(kernel).kernel.holes
+    assert a.constants == (0, 1, 2, 7, 4, 5, 8, 9)
+    assert (b.coefficients, b.constants) == ((0, 1), (0, 4, 4, 5))
+
+
+def test_stars_before_something_else():
+    def kernel(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        y[wl.lane_id()] = x[wl.const(*3)]
+
+    found = problem(kernel)
+    assert (found.code, found.message) == ("ARGUMENTS", "expected integers known at compile time, got 3")
+
+    def other(x: wl.Global[f32, 32], y: wl.Global[f32, 32]):
+        y[wl.lane_id()] = x[wl.const(*(1, "2"))]
+
+    assert problem(other).code == "ARGUMENTS"

@@ -51,6 +51,25 @@ def test_constants_assigned_once_are_not_variables():
     """)
 
 
+def test_names_survive_the_assignment_of_a_tuple():
+    def kernel(y: wl.Global[f32, 32]):
+        first, (second, third) = wl.register(f32, 1), [wl.register(f32, 2), wl.shared(f32, 3)]
+        second[0] = wl.literal(f32, 1)
+        first[0] = second[0]
+        third[0] = first[0]
+        y[wl.lane_id()] = third[0]
+
+    assert body(read(kernel).kernel) == text("""
+        first = register(f32, 1)
+        second = register(f32, 2)
+        third = shared(f32, 3)
+        second[0] = f32(1.0)
+        first[0] = second[0]
+        third[0] = first[0]
+        y[thread_id] = third[0]
+    """)
+
+
 def test_shared_fill_by_all_threads():
     def kernel(y: wl.Global[f32, 32]):
         s = wl.shared(f32, 5, 8, fill=1.5)

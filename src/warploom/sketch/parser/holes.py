@@ -54,19 +54,49 @@ def _given_name(state: State, args: Arguments) -> str | None:
     return value
 
 
+def _listed(state: State, node: ast.expr) -> tuple[object, ...] | None:
+    """Items of a tuple, list or range known at compile time; None for anything else."""
+    match node:
+        case ast.Tuple(elts=elts) | ast.List(elts=elts):
+            parts = [_starred(state, e) if isinstance(e, ast.Starred) else (static_value(state, e),) for e in elts]
+            return tuple(item for part in parts for item in part)
+        case ast.Call(func=func, args=args, keywords=[]) if 1 <= len(args) <= 3 and static_value(state, func) is range:
+            bounds = [static_int(state, a, "a bound") for a in args]
+            if len(bounds) == 3 and bounds[2] == 0:
+                raise state.problem("ARGUMENTS", "expected a step that is not zero", args[2], "Use a positive or negative step.")
+            return tuple(range(*bounds))
+        case _:
+            value = static_value(state, node)
+            return tuple(cast("range", value)) if isinstance(value, tuple | list | range) else None
+
+
+def _starred(state: State, node: ast.Starred) -> tuple[object, ...]:
+    items = _listed(state, node.value)
+    if items is None:
+        message = f"expected integers known at compile time, got {ast.unparse(node.value)}"
+        raise state.problem("ARGUMENTS", message, node.value, "Write for example *range(8).")
+    return items
+
+
 def _integers(state: State, args: Arguments, name: str) -> tuple[int, ...] | None:
     """What keyword `name` lists; None if it was not given or is None."""
     node = args.optional(name)
-    operand = evaluate(state, node) if node is not None else Static(None)
-    if node is None or (isinstance(operand, Static) and operand.value is None):
+    if node is None:
         return None
-    value = static_value(state, node)
-    items = cast("tuple[object, ...] | list[object] | range", value) if isinstance(value, tuple | list | range) else (value,)
-    if not all(isinstance(v, int) and not isinstance(v, bool) for v in items):
-        raise state.problem(
-            "ARGUMENTS", f"expected integer constants for {name}, got {ast.unparse(node)}", node, f"Write {name}=(0, 1)."
-        )
-    return tuple(cast("tuple[int, ...]", tuple(items)))
+    items = _listed(state, node)
+    if items is None:
+        operand = evaluate(state, node)
+        if isinstance(operand, Static) and operand.value is None:
+            return None
+        items = (static_value(state, node),)
+    return _all_integers(state, items, node, f"integer constants for {name}", f"Write {name}=(0, 1).")
+
+
+def _all_integers(state: State, items: tuple[object, ...], node: ast.expr, what: str, fix: str) -> tuple[int, ...]:
+    integers = tuple(item for item in items if isinstance(item, int) and not isinstance(item, bool))
+    if len(integers) != len(items):
+        raise state.problem("ARGUMENTS", f"expected {what}, got {ast.unparse(node)}", node, fix)
+    return integers
 
 
 def _grammar(state: State, args: Arguments, allowed: tuple[str, ...]) -> str:
@@ -129,7 +159,13 @@ def _xform(state: State, args: Arguments) -> Operand:
 
 @handles(words.const)
 def _const(state: State, args: Arguments) -> Operand:
-    values = tuple(static_int(state, n, "an integer") for n in args.rest("values"))
+    values: tuple[int, ...] = ()
+    for node in args.rest("values"):
+        if isinstance(node, ast.Starred):
+            items = _starred(state, node)
+            values += _all_integers(state, items, node.value, "integers known at compile time", "Write for example *range(8).")
+        else:
+            values += (static_int(state, node, "an integer"),)
     if not values:
         raise state.problem("ARGUMENTS", "expected one or more integers", args.call, "Write for example const(0, 1).")
     return Index(HoleUse(_declare(state, args, Hole("", "const", (), constants=values)), ()))

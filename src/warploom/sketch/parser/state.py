@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from numbers import Integral, Real
@@ -77,8 +77,8 @@ class State:
     """Greater than zero inside of code that never runs."""
     direct: ast.AST | None = None
     """The call that is a whole statement's expression: the only one that may have effects."""
-    assigning: tuple[ast.expr, str] | None = None
-    """The value and the name of the statement `name = value` being read."""
+    assigning: Mapping[ast.expr, str] = field(default_factory=dict[ast.expr, str])
+    """Names by value, of the statement `name = value` or `name, ... = value, ...` being read."""
     conditions: list[IndexExpr] = field(default_factory=list[IndexExpr])
     """Of the `if`s around."""
     calls: list[str] = field(default_factory=list[str])
@@ -151,8 +151,8 @@ class State:
 
     def declared_name(self, default: str, call: ast.Call) -> str:
         """The kernel's name for an array or accumulator: that of the variable that `call` is assigned to."""
-        value, name = self.assigning or (None, default)
-        return self.ir_name(name) if value is call else self.fresh(default)
+        name = self.assigning.get(call)
+        return self.fresh(default) if name is None else self.ir_name(name)
 
     def look_up(self, node: ast.Name) -> Operand:
         frame = self.frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
 from warploom.ir import For, If, IndexConst, IndexExpr, IndexVar, SetIndex, SetValue, Stmt, Store, ValueVar
@@ -135,7 +135,7 @@ def _statement(state: State, node: ast.stmt) -> None:
     match node:
         case ast.Assign(targets=[target], value=value):
             state.direct = value
-            state.assigning = (value, target.id) if isinstance(target, ast.Name) else None
+            state.assigning = dict(_named(target, value))
             operand = evaluate(state, value)
             _assign(state, target, operand, value)
         case ast.Assign():
@@ -165,6 +165,18 @@ def _statement(state: State, node: ast.stmt) -> None:
             raise state.problem("NO_EFFECT", "this expression does nothing", node, "Assign or store its value, or remove it.")
         case _:
             raise unsupported(state, node)
+
+
+def _named(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, str]]:
+    """Each expression on the right with the name that it is assigned to."""
+    match target, value:
+        case ast.Name(id=name), _:
+            yield value, name
+        case (ast.Tuple(elts=targets) | ast.List(elts=targets), ast.Tuple(elts=values) | ast.List(elts=values)):
+            for one, part in zip(targets, values, strict=False):
+                yield from _named(one, part)
+        case _:
+            pass
 
 
 def _assign(state: State, target: ast.expr, operand: Operand, value: ast.expr) -> None:

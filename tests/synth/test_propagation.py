@@ -117,6 +117,12 @@ y[4 + thread_id] = two.value()
         FOLD.format(dtype="i32", op="max", init=3, first="x[thread_id]", second="x[(thread_id + hole('c')) % 4]"),
         TWO_CONDITIONS + "\n@hole('c', kind='const', args=(), constants=(0, 1))",
     ),
+    "a constant below an inner min": _kernel(
+        "v: i32 = x[thread_id] if hole('c', thread_id) else i32(0)\n"
+        + FOLD.format(dtype="i32", op="max", init=-(2**31), first="min(x[0], v)", second="min(x[0], x[hole('d')])"),
+        TWO_CONDITIONS
+        + "\n@hole('c', kind='cond', args=('t',), grammar='constant-free')\n@hole('d', kind='const', args=(), constants=(1, 2))",
+    ),
     "the spec's arithmetic undone": _kernel(
         "y[thread_id] = x[hole('at', thread_id)] + i32(1)", "@hole('at', kind='part', args=('t',), n=3, grammar='constant-free')"
     ),

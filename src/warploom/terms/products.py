@@ -82,7 +82,7 @@ class ProductReader:
                     raise self._refusal(canonical, outer, inner)
             case "min +" | "max +" if outer == form.kind[:3] and all(c == 0 for _, c in form.items):
                 items = [(m, 1) for m, _ in form.items]
-            case "lattice" if outer in ("min", "max") and all(k is None for _, k in form.items):
+            case "lattice" if outer in ("min", "max"):
                 return self._clauses(form, outer, inner)
             case _ if form.kind == f"multiset {outer}":
                 return [((t,), n) for t, n in form.items]
@@ -103,6 +103,8 @@ class ProductReader:
         raise self._refusal(canonical, outer, inner)
 
     def _clauses(self, form: NormalForm, outer: str, inner: str | None) -> list[tuple[Monomial, int | Fraction]]:
+        if any(k is not None for _, k in form.items):
+            raise self._refusal(form, outer, inner)  # a constant takes part
         clauses: list[frozenset[Term]] = [c for c, _ in form.items]
         if all(len(c) == 1 for c in clauses) and outer == "min":
             return [((t,), 1) for c in clauses for t in c]

@@ -186,6 +186,28 @@ def test_a_shuffle_in_a_guarded_accumulate_runs_in_every_lane() -> None:
     assert text.index("__shfl_sync") < text.index("if (thread < 7)")
 
 
+@pytest.mark.parametrize(
+    "shuffle",
+    [
+        Shuffle("idx", Read("x", (TID,)), TID, 32),
+        Shuffle("idx", Read("x", (TID,)), b("%", b("+", TID, 64), 8), 8),
+        Shuffle("xor", Read("x", (TID,)), b("//", TID, 64), 32),
+        Shuffle("up", Read("x", (TID,)), c(0), 32),
+    ],
+)
+def test_a_shuffle_from_oneself_is_the_value(shuffle: Shuffle) -> None:
+    stores = If(cmp("<", TID, 7), (Store("y", (TID,), shuffle),), (Store("y", (TID,), ValueConst(0, i32)),))
+    assert "y[thread] = x[thread];" in check(small(stores, block=64))
+
+
+def test_an_expression_that_varies_with_a_reassigned_variable_is_not_uniform() -> None:
+    got = Shuffle("idx", Read("x", (TID,)), c(0), 32)
+    body = (SetIndex("k", c(0)), If(cmp("<", TID, 3), (SetIndex("k", c(1)),)))
+    stores = If(cmp("<", b("//", TID, 32), IndexVar("k")), (Store("y", (TID,), got),), (Store("y", (TID,), ValueConst(0, i32)),))
+    with pytest.raises(UserError, match="SHUFFLE_DIVERGENT"):
+        cuda_source(small(*body, stores))
+
+
 def test_divergent_shuffles_are_refused() -> None:
     value = ValueSelect(cmp("<", TID, 7), Shuffle("idx", Read("x", (TID,)), c(0), 32), ValueConst(0, i32))
     with pytest.raises(UserError, match="SHUFFLE_DIVERGENT"):

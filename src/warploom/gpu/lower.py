@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 from warploom.gpu.dead import without_dead_variables
@@ -42,6 +43,8 @@ from warploom.ir import (
     simplify,
     tabulate,
 )
+
+_THREADS = tuple(Builtin("thread_id", axis) for axis in range(3))
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +190,8 @@ class _ShufflePass:
                 return ValueSelect(cond, then, other)
             case Shuffle():
                 inner = self._value(expr.value, stmt, conditions, before, hoist=hoist)
+                if self._from_itself(expr):
+                    return inner
                 shuffle = replace(expr, value=inner, operand=self._operand(expr, stmt))
                 self._check_converged(conditions, stmt, expr.span)
                 if not hoist:
@@ -221,29 +226,52 @@ class _ShufflePass:
                 fix = "shuffle into a variable before the condition, and use that variable under it"
                 raise UnsupportedError(Diagnostic("SHUFFLE_DIVERGENT", message, span if span.line else self._span(stmt), fix))
 
+    def _from_itself(self, shuffle: Shuffle) -> bool:
+        """Whether every lane gets its own value, decided on every value of every variable."""
+        table = self._by_thread(shuffle.operand)
+        if table is None:
+            return False
+        if shuffle.kind != "idx":
+            return not table.any()
+        width = min(shuffle.width, self.kernel.warp_size)
+        lanes = np.arange(self.kernel.threads) % self.kernel.warp_size
+        return bool(np.all(table % width == lanes % width))
+
     def _uniform(self, cond: IndexExpr) -> bool:
         """Whether all threads of a warp agree on `cond`, decided on every value of every variable."""
+        expanded = self._expanded(cond)
+        if any(isinstance(e, IndexVar) and self.facts.bindings.get(e.name) != 1 for e in leaves(expanded)):
+            return False  # set in several places, by other threads perhaps
+        if not any(e in _THREADS for e in leaves(expanded)):
+            return True
+        table = self._by_thread(cond)
+        if table is None:
+            return False
+        warp = self.kernel.warp_size
+        return all(bool(np.all(table[:, s : s + warp] == table[:, s : s + 1])) for s in range(0, self.kernel.threads, warp))
+
+    def _by_thread(self, expr: IndexExpr) -> NDArray[np.int64] | None:
+        """Values [points of all else, threads] of `expr`; None if they are too many or have no bound."""
+        expanded = self._expanded(expr)
+        others = tuple(e for e in dict.fromkeys(leaves(expanded)) if e not in _THREADS)
+        axes = grid((*others, *reversed(_THREADS)), self.facts.ranges, 1 << 20)
+        if axes is None:
+            return None
+        x, y, z = self.kernel.block
+        return np.broadcast_to(tabulate(expanded, axes), (*(axes[e].size for e in others), z, y, x)).reshape(-1, x * y * z)
+
+    def _expanded(self, expr: IndexExpr) -> IndexExpr:
+        """`expr` with index variables that are set once replaced by their definitions."""
         definitions = {
             IndexVar(s.name): s.expr
             for s in statements(self.kernel.body)
             if isinstance(s, SetIndex) and self.facts.bindings[s.name] == 1
         }
-        threads = tuple(Builtin("thread_id", axis) for axis in range(3))
 
         def expand(e: IndexExpr) -> IndexExpr | None:
             return map_index(definitions[e], expand) if e in definitions else None
 
-        expanded = map_index(cond, expand)
-        others = tuple(e for e in dict.fromkeys(leaves(expanded)) if e not in threads)
-        if not any(e in threads for e in leaves(expanded)):
-            return all(not isinstance(e, IndexVar) or self.facts.bindings.get(e.name) == 1 for e in others)
-        axes = grid((*others, *reversed(threads)), self.facts.ranges, 1 << 20)
-        if axes is None:
-            return False
-        x, y, z = self.kernel.block
-        table = np.broadcast_to(tabulate(expanded, axes), (*(axes[e].size for e in others), z, y, x)).reshape(-1, x * y * z)
-        warp = self.kernel.warp_size
-        return all(bool(np.all(table[:, s : s + warp] == table[:, s : s + 1])) for s in range(0, x * y * z, warp))
+        return map_index(expr, expand)
 
     def _span(self, stmt: Stmt) -> Span:
         return self.originals[stmt.span.line].span

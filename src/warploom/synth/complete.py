@@ -171,6 +171,12 @@ class _Completing:
                     self.results = [found]
                     return self.results
             self.results.clear()
+        if isinstance(self.engine, Engine) and self.engine.may_cancel and not self.all_solutions:
+            for space in spaces:
+                found = self.engine.search_without_cancelling(space, budget=self._budget(), progress=self._tell(space))
+                if found.answers and found.answers[0][0][0] <= bound:
+                    self.results, self.best = [found], (space, found.answers)
+                    return self.results
         for space in spaces:
             below = None if self.best is None else (self.best[1][0][0][0], 0)
             result = self._search_space(space, below)
@@ -180,22 +186,24 @@ class _Completing:
 
     def _search_space(self, space: int, below: Cost | None, most_accumulates: int | None = None) -> SpaceResult:
         self.progress(f"space {space}: searching")
-
-        def tell(statistics: Statistics) -> None:
-            self.progress(f"space {space}: {statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
-
         result = self.engine.search_space(
             space,
             all_answers=self.all_solutions,
             below=below,
             most_accumulates=most_accumulates,
             budget=self._budget(),
-            progress=tell,
+            progress=self._tell(space),
         )
         self.results.append(result)
         if result.answers:
             self.best = (space, result.answers)
         return result
+
+    def _tell(self, space: int) -> Callable[[Statistics], None]:
+        def tell(statistics: Statistics) -> None:
+            self.progress(f"space {space}: {statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
+
+        return tell
 
     def _budget(self) -> Budget:
         used = sum(r.statistics.tried for r in self.results)

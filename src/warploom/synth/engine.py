@@ -19,9 +19,10 @@ from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.enabled import enabled_sets
 from warploom.synth.lower import lower
 from warploom.synth.model import Chosen, SketchModel, build_constraints, disable, injective_elements
+from warploom.synth.probe import make_probe
 from warploom.synth.propagation import Candidate, ConflictError, initial_candidate
 from warploom.synth.requirements import requirements
-from warploom.terms import Algebra
+from warploom.terms import Algebra, Term
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +65,23 @@ class Engine:
         self.constraints, self.folds = build_constraints(self.network, self.required)
         self.injective = injective_elements(self.network, self.required, self.constraints)
         self.evaluate = evaluate if self.required.is_loose else None
+        self.probe = make_probe(self.network, self._wanted(spec, stored), algebra) if self.required.is_loose else None
         self.free = self._free_root()
         self.last: tuple[int, tuple[bool, Cost | None, int | None], SpaceResult] | None = None
         self.closed = sum(s.is_certain for s in self.network.statements)
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
         self.phases["analyse"] = time.process_time() - started
+
+    def _wanted(self, spec: Mapping[str, Any], stored: Mapping[str, Any]) -> list[tuple[int, Term]]:
+        """Output cells that the spec stores to, with their terms."""
+        return [
+            (cell, term)
+            for name, cells in self.network.outputs.items()
+            for cell, term, is_stored in zip(
+                cells.tolist(), spec[name].ravel().tolist(), stored[name].ravel().tolist(), strict=True
+            )
+            if is_stored
+        ]
 
     @cached_property
     def accumulates_bound(self) -> int | None:
@@ -76,7 +89,8 @@ class Engine:
         if self.free is None:
             return None
         if self.enabled is None:
-            return self._model([_Unlimited(u.values) for u in self.network.holes], self.free).bound(self.free)[0]
+            certain = self._model([_Unlimited(u.values) for u in self.network.holes], self.free).bound(self.free)[0]
+            return max(certain, int(bool(self.required.multiplicity.any())))
         if not self.enabled.sets:
             return None
         return self.closed + self.enabled.sets[0].bit_count()
@@ -85,6 +99,23 @@ class Engine:
     def has_enabled_sets(self) -> bool:
         """Whether the sets of accumulate statements worth keeping are known up front."""
         return self.enabled is not None
+
+    @property
+    def may_cancel(self) -> bool:
+        """Contributions may cancel, so that counting prunes nothing for certain."""
+        return self.folds.is_silent
+
+    def search_without_cancelling(self, space: int, *, budget: Budget, progress: Callable[[Statistics], None]) -> SpaceResult:
+        """The best completion in which no contributions cancel: found by counting; without one, nothing is known."""
+        started = time.process_time()
+        if self.free is None:
+            return SpaceResult(space, (), False, False, "", 0.0, Statistics())
+        sets: list[FunctionSet] = [function_set(u.hole, u.points, space) for u in self.network.holes]
+        good_enough = (0 if self.accumulates_bound is None else self.accumulates_bound + 1, 0)
+        with self.folds.counting_exactly():
+            outcome = search(self._model(sets, self.free), good_enough=good_enough, budget=budget, progress=progress)
+        seconds = time.process_time() - started
+        return SpaceResult(space, outcome.answers, bool(outcome.answers), False, outcome.reason, seconds, outcome.statistics)
 
     def search_space(
         self,
@@ -151,7 +182,9 @@ class Engine:
         return self.enabled.sets
 
     def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
-        return SketchModel(self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate)
+        return SketchModel(
+            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe
+        )
 
     def _free_root(self) -> Candidate | None:
         """Everything propagated while any hole may become any function at all."""

@@ -10,6 +10,8 @@ accumulators could take but only one may.
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import permutations
 
@@ -77,6 +79,16 @@ class FoldConstraint:
 
     def _orders(self, entry: StatementEntries) -> list[tuple[int, ...]]:
         return list(permutations(range(len(entry.factors))))
+
+    @contextmanager
+    def counting_exactly(self) -> Generator[None]:
+        """Prune as if no two contributions could cancel: what is found is an answer, what is not may still be one."""
+        strict, silent = self.strict, self.is_silent
+        self.strict, self.is_silent = True, False
+        try:
+            yield
+        finally:
+            self.strict, self.is_silent = strict, silent
 
     def restrict_orders(self, candidate: Candidate) -> None:
         """Forget the orders of factors that no contribution can have (root domains)."""

@@ -14,6 +14,7 @@ from warploom.solve import Alternative, Cost
 from warploom.synth.folds import FoldConstraint
 from warploom.synth.lookahead import WORTH_IT, Lookahead
 from warploom.synth.network import Elements, GuardRows, IntArray, Network, Placements, Retained, Slots
+from warploom.synth.probe import Probe
 from warploom.synth.propagation import (
     Candidate,
     Changes,
@@ -50,8 +51,13 @@ class SketchModel:
         sets: list[FunctionSet],
         start: Candidate,
         evaluate: Callable[[dict[str, IndexExpr]], bool] | None,
+        probe: Probe | None = None,
     ) -> None:
-        """`start`: the candidate to search below; `evaluate` judges decided candidates that propagation cannot."""
+        """`start`: the candidate to search below; `evaluate` judges decided candidates that propagation cannot.
+
+        `probe` refutes most of them cheaply.
+        """
+        self.probe = probe
         self.network = network
         self.required = required
         self.folds = folds
@@ -108,6 +114,8 @@ class SketchModel:
 
     def answer(self, candidate: Candidate) -> tuple[Cost, Chosen] | None:
         holes: dict[str, IndexExpr] = {}
+        if self.probe is not None and not self.probe.matches([f.tables[0] for f in candidate.functions if f is not None]):
+            return None
         for use, functions in zip(self.network.holes, candidate.functions, strict=True):
             assert functions is not None
             holes[use.hole.name] = functions.expr(0)

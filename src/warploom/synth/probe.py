@@ -29,8 +29,8 @@ from warploom.synth.network import (
 from warploom.terms import Algebra, Term, evaluate
 
 Numbers = NDArray[Any]
-_MAGNITUDE = 9
-"""Of the whole numbers that stand for floats: products and sums of thousands of them stay exact in 64 bits."""
+_MAGNITUDE = 100
+"""Of the whole numbers that stand for exact ones: sums of thousands of products of eight stay exact in 64 bits."""
 
 
 class Probe:

@@ -186,6 +186,24 @@ def test_a_shuffle_in_a_guarded_accumulate_runs_in_every_lane() -> None:
     assert text.index("__shfl_sync") < text.index("if (thread < 7)")
 
 
+def test_a_variable_that_is_the_thread_number_is_printed_once() -> None:
+    body = (SetIndex("lane", TID), SetIndex("again", TID), Store("y", (IndexVar("lane"),), Read("x", (IndexVar("again"),))))
+    text = check(small(*body))
+    assert "const int lane = threadIdx.x;\n  const int again = lane;\n  y[lane] = x[again];" in text
+    assert text.count("threadIdx") == 1
+
+
+def test_a_reassigned_thread_number_stays_apart() -> None:
+    i = IndexVar("i")
+    text = check(small(SetIndex("i", TID), SetIndex("i", b("^", i, 1)), Store("y", (i,), Read("x", (TID,)))))
+    assert "int i = thread;" in text
+
+
+def test_a_constant_grid_has_no_guard_against_an_empty_one() -> None:
+    assert "nothing to do" not in cuda_source(small(Store("y", (TID,), Read("x", (TID,))))).text
+    assert "if (grid_size.x == 0) {" in cuda_source(*conv1d()).text
+
+
 @pytest.mark.parametrize(
     "shuffle",
     [

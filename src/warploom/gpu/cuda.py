@@ -97,6 +97,8 @@ class _Printer:
     _copies: float = field(init=False, default=1)
     """Of the statement being printed, once the loops around that must be unrolled are."""
     _declared: set[str] = field(init=False, default_factory=set[str])
+    _aliases: set[str] = field(init=False, default_factory=set[str])
+    """Variables that are a thread, block or grid number under the user's name: printed once, before the body."""
 
     def __post_init__(self) -> None:
         kernel = self.kernel
@@ -108,6 +110,13 @@ class _Printer:
         self.values = ValueCode(kernel, self.lowered.facts, self.names, self.index, self.helpers, self._mask()[0], operators)
         self.scopes = find_scopes(self.lowered.kernel.body)
         self._holes = {h.name: h for h in kernel.holes}
+        for stmt in self.lowered.kernel.body:
+            match stmt:
+                case SetIndex(name, Builtin() as builtin) if name in self.scopes.constant and builtin not in self._builtins:
+                    self._builtins[builtin] = self.names(name)
+                    self._aliases.add(name)
+                case _:
+                    pass
 
     def source(self) -> CudaSource:
         kernel, name = self.kernel, self.names(self.kernel.name)
@@ -213,6 +222,8 @@ class _Printer:
             case Declare(name, space, dtype, shape):
                 extents = "".join(f"[{n}]" for n in shape)
                 return [f"{'__shared__ ' if space == 'shared' else ''}{c_type(dtype)} {self.names(name)}{extents};"]
+            case SetIndex(name) if name in self._aliases:
+                return []
             case SetIndex(name, expr):
                 return [f"{self._target(name)} = {self.index.text(expr).text};"]
             case SetValue(name, _, value):

@@ -7,18 +7,21 @@ from collections.abc import Sequence
 from warploom.gpu.ctext import Names
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.index_code import IndexCode
-from warploom.ir import Builtin, IndexExpr, Interval, Kernel, SizeVar, simplify
+from warploom.ir import Builtin, IndexConst, IndexExpr, Interval, Kernel, SizeVar, simplify
 
 
 def launch_helper(kernel: Kernel, launch_name: str, kernel_name: str, params: Sequence[str], names: Names) -> str:
     """`inline cudaError_t launch_NAME(arrays..., sizes..., cudaStream_t)`: computes the grid, launches, returns the error."""
     ranges: dict[IndexExpr, Interval] = {SizeVar(n): Interval(0, float("inf")) for n in kernel.sizes}
     code = IndexCode(names, ranges, Helpers(), _no_builtin, on_host=True)
-    grid = [code.text(simplify(e, ranges, bitwise=False)).text for e in kernel.grid]
+    extents = [simplify(e, ranges, bitwise=False) for e in kernel.grid]
+    grid = [code.text(e).text for e in extents]
     stream, grid_name, block_name = names.fresh("stream"), names.fresh("grid_size"), names.fresh("block_size")
     arguments = ", ".join([*(names(p.name) for p in kernel.params), *(names(n) for n in kernel.sizes)])
     declared = [*params, *(f"int {names(n)}" for n in kernel.sizes), f"cudaStream_t {stream} = nullptr"]
     block = ", ".join(str(n) for n in kernel.block)
+    open_axes = [axis for axis, extent in zip("xyz", extents, strict=True) if not isinstance(extent, IndexConst)]
+    empty = " || ".join(f"{grid_name}.{axis} == 0" for axis in open_axes)
     lines = [
         "#ifndef __CUDACC_RTC__",
         "#include <cuda_runtime.h>",
@@ -27,9 +30,7 @@ def launch_helper(kernel: Kernel, launch_name: str, kernel_name: str, params: Se
         f"    {', '.join(declared)}) {{",
         f"  const dim3 {block_name}({block});",
         f"  const dim3 {grid_name}({', '.join(grid)});",
-        f"  if ({grid_name}.x == 0 || {grid_name}.y == 0 || {grid_name}.z == 0) {{",
-        "    return cudaSuccess;  // nothing to do",
-        "  }",
+        *([f"  if ({empty}) {{", "    return cudaSuccess;  // nothing to do", "  }"] if empty else []),
         f"  {kernel_name}<<<{grid_name}, {block_name}, 0, {stream}>>>({arguments});",
         "  return cudaGetLastError();",
         "}",

@@ -86,6 +86,10 @@ _LEVEL = {
     "//": _PRODUCT, "%": _PRODUCT,
 }  # fmt: skip
 
+_BITS = frozenset(("|", "^", "&", "<<", ">>"))
+"""Operators whose binary operands are always parenthesised: nobody knows their precedence by heart."""
+_ASSOCIATIVE = frozenset(("|", "^", "&"))
+
 _SOURCE_LEVEL: dict[type[ast.operator], int] = {
     ast.BitOr: _BITOR, ast.BitXor: _XOR, ast.BitAnd: _BITAND, ast.LShift: _SHIFT, ast.RShift: _SHIFT, ast.Add: _SUM,
     ast.Sub: _SUM, ast.Pow: _UNARY,
@@ -96,7 +100,7 @@ _Piece = tuple[str, int]
 
 
 def index_text(expr: IndexExpr, arg_names: Sequence[str] = ()) -> str:
-    """Python source of an index expression with no parentheses that Python does not need.
+    """Python source of an index expression, with the parentheses that Python needs and those around operands of bit operators.
 
     `HoleArg(i)` prints as `arg_names[i]` (any Python expression), or `arg(i)` beyond their end.
     """
@@ -185,6 +189,9 @@ class _Printer:
 
     def _binary(self, op: str, lhs: _Piece, rhs: _Piece) -> _Piece:
         level = _LEVEL[op]
+        if op in _BITS:
+            left = lhs[0] if op in _ASSOCIATIVE and lhs[1] == level else _wrap(lhs, _UNARY)
+            return f"{left} {op} {_wrap(rhs, _UNARY)}", level
         return f"{_wrap(lhs, level)} {op} {_wrap(rhs, level + 1)}", level
 
     def index(self, expr: IndexExpr) -> _Piece:

@@ -177,12 +177,10 @@ def test_many_planted_goals(name: str, goal: dict[str, Any]):
     plant(name, goal)
 
 
-@pytest.mark.xfail(strict=True, reason="placements do not require the old content where no row of a store goes")
 def test_a_register_overwritten_by_a_later_store_holds_nothing_old():
     compare("overwritten", 3, [atom("x", (i,)) for i in range(8)])
 
 
-@pytest.mark.xfail(strict=True, reason="lowering lets shuffles under an open condition read inactive lanes")
 def test_a_shuffle_inside_a_branch_reads_active_lanes_only():
     compare("branch", 2, [atom("x", (2,))] * 4)
 

@@ -49,7 +49,6 @@ class _Lowering(ValueLowering):
         self.certain: set[int] = set()
         self.guards: list[GuardRows] = []
         self.stores = 0
-        self.guard: Open | None = None
 
     def run(self) -> Network:
         for param in self.kernel.params:

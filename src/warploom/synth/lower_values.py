@@ -71,6 +71,8 @@ class ValueLowering(IndexLowering):
         self.globals: dict[str, Storage] = {}
         self.arrays: dict[str, Storage] = {}
         """Of the current block."""
+        self.guard: Open | None = None
+        """Open condition under which the current code runs."""
         self.variables: dict[str, IntArray] = {}
         self.accumulators: dict[str, AccumulatorState] = {}
         self._constants: dict[tuple[str, object], int] = {}
@@ -150,7 +152,14 @@ class ValueLowering(IndexLowering):
 
     def _select(self, cond: IndexValue, then: ValueExpr, other: ValueExpr) -> IntArray:
         if isinstance(cond, Open):
-            return self.selected(cond, self.value(then), self.value(other))
+            guard = self.guard
+            values: list[IntArray] = []
+            for truth, branch in ((cond, then), (self.map(np.logical_not, cond), other)):
+                both = truth if guard is None else self.map(np.logical_and, guard, truth)
+                self.guard = both if isinstance(both, Open) else guard
+                values.append(self.value(branch))
+            self.guard = guard
+            return self.selected(cond, values[0], values[1])
         truth = cond.astype(np.bool_)
         active = self.active
         results: list[IntArray] = []
@@ -161,7 +170,10 @@ class ValueLowering(IndexLowering):
         return np.where(truth, results[0], results[1])
 
     def _shuffle(self, expr: Shuffle) -> IntArray:
-        value = np.append(np.where(self.active, self.value(expr.value), UNDEFINED), UNDEFINED)
+        given = np.where(self.active, self.value(expr.value), UNDEFINED)
+        if self.guard is not None:
+            given = self.selected(self.guard, given, np.full(self.threads, UNDEFINED))
+        value = np.append(given, UNDEFINED)
         width = expr.width
         lane = np.arange(self.threads) % self.kernel.warp_size % width
 

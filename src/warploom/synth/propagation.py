@@ -220,8 +220,14 @@ class PlacementConstraint:
         wanted = np.unique(self.target[goes])
         wanted = wanted[needed[wanted]]
         retains = any_bits(domains[self.old[wanted]] & domains[wanted]) & (self.old[wanted] != UNDEFINED)
-        if ((count[wanted] == 0) & ~retains).any():
+        kept = wanted[count[wanted] == 0]
+        if not retains[count[wanted] == 0].all():
             raise ConflictError
+        if len(kept):
+            # Where no row goes, the old content stays and is what is needed.
+            narrow_cells(candidate, changes, self.group_of, self.old[kept], domains[kept])
+            narrow_cells(candidate, changes, self.group_of, kept, domains[self.old[kept]])
+            need_cells(candidate, changes, self.group_of, self.old[kept])
         lone = np.zeros(self.cells, np.bool_)
         lone[wanted[(count[wanted] == 1) & ~retains]] = True
         row, option = np.nonzero(reaches & lone[self.target])

@@ -1,5 +1,6 @@
 """Printing kernels as CUDA: the text, ptxas's numbers, and the read-back, for kernels built by hand."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -85,6 +86,58 @@ def test_convolution_reads_like_a_hand_written_kernel() -> None:
 def test_rotations_of_register_arrays_take_log_steps(struct: int) -> None:
     text = check(*transpose(struct))
     assert text.count("where bit") == (struct - 1).bit_length()
+
+
+R8 = Declare("r", "register", i32, (8,))
+LOADS = loop("i", 8, Store("r", (I,), Read("x", (b("+", TID, I),))))
+
+
+def stored_at(place: IndexExpr, steps: int) -> str:
+    """Values written to `place` of r and summed with different weights from constant places."""
+    fills = loop("i", 8, Store("r", (place,), Read("x", (b("+", TID, I),))))
+    weighted = Arith("*", (Read("r", (I,)), FromIndex(b("+", I, 1), i32)))
+    sums = (accumulator("o", i32), loop("i", 8, Accumulate("o", (), weighted, TRUE)), Store("y", (TID,), Accumulated("o", ())))
+    text = check(small(R8, fills, *sums))
+    assert text.count("where bit") == steps, text
+    return text
+
+
+def read_at(place: IndexExpr, steps: int) -> str:
+    weighted = Arith("*", (Read("r", (place,)), FromIndex(b("+", I, 1), i32)))
+    sums = (accumulator("o", i32), loop("i", 8, Accumulate("o", (), weighted, TRUE)), Store("y", (TID,), Accumulated("o", ())))
+    text = check(small(R8, LOADS, *sums))
+    assert text.count("where bit") == steps, text
+    return text
+
+
+@pytest.mark.parametrize("at", [read_at, stored_at])
+@pytest.mark.parametrize(
+    ("place", "steps"),
+    [
+        (b("^", I, b("%", TID, 8)), 3),
+        (b("^", I, b("%", TID, 4)), 2),
+        (b("^", b("^", I, 5), b("*", b("%", TID, 2), 6)), 2),
+        (b("^", b("-", 7, I), b("&", TID, 5)), 2),
+        (b("%", b("+", b("*", I, 3), TID), 8), 3),
+        (b("%", b("-", I, b("*", TID, 2)), 8), 2),
+        (b("+", b("*", b("//", I, 4), 4), b("%", b("+", I, TID), 4)), 2),
+    ],
+)
+def test_permutations_take_a_step_per_bit(at: Callable[[IndexExpr, int], str], place: IndexExpr, steps: int) -> None:
+    assert "==" not in at(place, steps).split("#ifndef")[0]
+
+
+def test_a_store_that_does_not_fill_the_array_is_no_permutation() -> None:
+    fills = loop("i", 4, Store("r", (b("^", I, b("%", TID, 8)),), Read("x", (b("+", TID, I),))))
+    text = check(small(R8, LOADS, fills, Store("y", (TID,), Read("r", (c(3),)))))
+    assert "where bit" not in text
+
+
+def test_the_last_step_of_a_permutation_fills_the_array_that_it_is_copied_to() -> None:
+    copies = loop("i", 8, Store("t", (I,), Read("r", (b("^", I, b("%", TID, 2)),))))
+    text = check(small(R8, Declare("t", "register", i32, (8,)), LOADS, copies, Store("y", (TID,), Read("t", (c(3),)))))
+    assert "t[r2] = r_turn != 0 ? r[r2 ^ 1] : r[r2];" in text
+    assert "r_turned" not in text
 
 
 @pytest.mark.parametrize("dtype", [i8, u8, i16, u16, i32, u32, i64, u64, f16, bf16, f32, f64])

@@ -7,13 +7,15 @@ unrolled. Non-goal: indices that depend on run-time sizes without bound.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import assert_never
 
 from warploom.core import NOWHERE, DType
+from warploom.gpu.copies import without_copy
 from warploom.gpu.facts import Facts, parts
-from warploom.gpu.rotation import Rotation, find_rotation, has_bit, rotated_position
+from warploom.gpu.rotation import Permutation, covers, described, find_permutation, has_bit, inverse, source_of
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -99,7 +101,8 @@ class RegisterPass:
 
     def _loop(self, stmt: For) -> tuple[Stmt, ...]:
         rotated = dict(self._rotated)
-        before = self._rotations(stmt)
+        before = self._permutations(stmt)
+        stmt, declared, after = self._scattered(stmt)
         self._loops.append(stmt.var)
         body = self.block(stmt.body)
         self._loops.pop()
@@ -107,7 +110,8 @@ class RegisterPass:
         if stmt.var in self.unrolled:
             for bound in (stmt.start, stmt.stop):
                 self.unrolled.update(e.name for e in leaves(bound) if isinstance(e, IndexVar))
-        return (*before, replace(stmt, body=body))
+        stmt = replace(stmt, body=body)
+        return (*declared, *(without_copy(before, stmt, self.facts) or (*before, stmt)), *after)
 
     # ------------------------------------------------------------ static and dynamic indices
 
@@ -264,15 +268,15 @@ class RegisterPass:
         chosen = If(Compare("==", dynamic, IndexVar(var)), inner)
         return (For(var, IndexConst(low), IndexConst(high + 1), 1, (chosen,)),)
 
-    # ------------------------------------------------------------ rotations
+    # ------------------------------------------------------------ permutations
 
-    def _rotations(self, loop: For) -> tuple[Stmt, ...]:
-        """Barrel rotations to run before `loop`, for the reads directly in it that they make static."""
+    def _permutations(self, loop: For) -> tuple[Stmt, ...]:
+        """Steps of permutations to run before `loop`, for the reads directly in it that they make static."""
         outside = dict(self._definitions)
         stored = {p.array for p in parts(loop.body) if isinstance(p, Store)}
         bound_inside = {p.name for p in parts(loop.body) if isinstance(p, SetIndex)}
         result: list[Stmt] = []
-        done: dict[tuple[str, Rotation], str] = {}
+        done: dict[tuple[str, Permutation], str] = {}
         for stmt in loop.body:
             if isinstance(stmt, (For, If)):
                 continue
@@ -281,14 +285,8 @@ class RegisterPass:
                 if declared is None or declared.space != "register" or read.array in stored:
                     continue
                 registers = declared.shape[0]
-                expanded = self._expanded_inside(read.index[0], bound_inside)
-                var = IndexVar(loop.var)
-                if registers < 3 or expanded is None or var not in leaves(expanded) or self._only_loops(expanded, loop.var):
-                    continue
-                if self._lifted_inside(expanded, loop.var) is not None:
-                    continue
-                found = find_rotation(expanded, var, registers, self.facts.ranges)
-                if found is None or not self._pays(found, loop, registers):
+                found = self._permutation(read.index[0], loop, registers, bound_inside)
+                if found is None:
                     continue
                 name = done.get((read.array, found))
                 if name is None:
@@ -300,6 +298,40 @@ class RegisterPass:
                 self._definitions[stmt.name] = stmt.expr
         self._definitions = outside
         return tuple(result)
+
+    def _scattered(self, loop: For) -> tuple[For, tuple[Stmt, ...], tuple[Stmt, ...]]:
+        """`loop` with stores that permute a whole array made static; arrays to declare before it; steps to run after it."""
+        outside = dict(self._definitions)
+        touched = Counter(p.array for p in parts(loop.body) if isinstance(p, (Read, Store)))
+        bound_inside = {p.name for p in parts(loop.body) if isinstance(p, SetIndex)}
+        body, arrays, after = list(loop.body), list[Stmt](), list[Stmt]()
+        for position, stmt in enumerate(loop.body):
+            if isinstance(stmt, SetIndex) and self.facts.bindings[stmt.name] == 1:
+                self._definitions[stmt.name] = stmt.expr
+            declared = self.facts.arrays.get(stmt.array) if isinstance(stmt, Store) and len(stmt.index) == 1 else None
+            if not isinstance(stmt, Store) or declared is None or declared.space != "register" or touched[stmt.array] > 1:
+                continue
+            registers = declared.shape[0]
+            found = self._permutation(stmt.index[0], loop, registers, bound_inside)
+            if found is None or not covers(found.static, loop, registers):
+                continue
+            name = self.fresh(f"{stmt.array}_unturned")
+            self.facts.arrays[name] = Declare(name, "register", declared.dtype, declared.shape)
+            arrays.append(self.facts.arrays[name])
+            body[position] = replace(stmt, array=name, index=(found.static,))
+            after += self._barrel(name, declared.dtype, registers, inverse(found, self.facts.ranges), stmt.array)[1]
+        self._definitions = outside
+        return replace(loop, body=tuple(body)), tuple(arrays), tuple(after)
+
+    def _permutation(self, index: IndexExpr, loop: For, registers: int, bound_inside: set[str]) -> Permutation | None:
+        """`index` as a permutation of the array that pays, if it is not static once loops are unrolled."""
+        expanded, var = self._expanded_inside(index, bound_inside), IndexVar(loop.var)
+        if registers < 3 or expanded is None or var not in leaves(expanded) or self._only_loops(expanded, loop.var):
+            return None
+        if self._lifted_inside(expanded, loop.var) is not None:
+            return None
+        found = find_permutation(expanded, var, registers, self.facts.ranges)
+        return found if found is not None and found.steps and self._pays(found, loop, registers) else None
 
     def _expanded_inside(self, index: IndexExpr, bound_inside: set[str]) -> IndexExpr | None:
         """`index` over variables that have their value before the loop, and loop variables; None if it is not so."""
@@ -322,33 +354,33 @@ class RegisterPass:
         names = [e.name if isinstance(e, IndexVar) else "" for e in leaves(self._expanded(expr))]
         return all(name in self._loops or name == var for name in names)
 
-    def _pays(self, rotation: Rotation, loop: For, registers: int) -> bool:
+    def _pays(self, rotation: Permutation, loop: For, registers: int) -> bool:
         """Selects of the barrel against selects of one condition chain per trip."""
         trips = index_range(IndexVar(loop.var), self.facts.ranges)
         return len(rotation.steps) * registers <= (trips.high - trips.low + 1) * (registers - 1)
 
-    def _barrel(self, array: str, dtype: DType, registers: int, rotation: Rotation) -> tuple[str, tuple[Stmt, ...]]:
-        steps = rotation.steps
-        what = f"group of {rotation.group} of {array}" if rotation.group < registers else array
+    def _barrel(
+        self, array: str, dtype: DType, registers: int, found: Permutation, target: str | None = None
+    ) -> tuple[str, tuple[Stmt, ...]]:
+        """The array that holds `array` permuted (`target`, if given, else a new one), and the statements that fill it."""
         amount = self.fresh(f"{array}_turn")
-        result: list[Stmt] = [SetIndex(amount, rotation.amount)]
-        self._bind(amount, rotation.amount)
-        by = f"{amount} * {rotation.stride}" if rotation.stride > 1 else amount
-        source = array
-        for bit, distance in enumerate(steps):
-            target = self.fresh(f"{array}_turned")
-            self.facts.arrays[target] = Declare(target, "register", dtype, (registers,))
+        result: list[Stmt] = [SetIndex(amount, found.amount)]
+        self._bind(amount, found.amount)
+        what, steps, source = described(found, array, amount, registers), found.steps, array
+        for number, step in enumerate(steps, 1):
+            into = target if target is not None and number == len(steps) else self.fresh(f"{array}_turned")
+            if into != target:
+                self.facts.arrays[into] = Declare(into, "register", dtype, (registers,))
+                result.append(self.facts.arrays[into])
             var = self.fresh("r")
             place = IndexVar(var)
             self.facts.bindings[var] = 1
             self.facts.ranges[place] = index_range(IndexConst(0), {}).union(index_range(IndexConst(registers - 1), {}))
             self.unrolled.add(var)
-            moved = simplify(rotated_position(place, distance, rotation.group, registers), self.facts.ranges)
-            chosen = ValueSelect(has_bit(IndexVar(amount), bit), Read(source, (moved,)), Read(source, (place,)))
-            note = f"every {what} rotated by {by}: step {bit + 1} of {len(steps)}, by {distance} where bit {bit} is set"
-            note = note if rotation.group < registers else note.removeprefix("every ")
-            result.append(self.facts.arrays[target])
-            body = (Store(target, (place,), chosen),)
+            moved = simplify(source_of(found, step, place, registers), self.facts.ranges)
+            chosen = ValueSelect(has_bit(IndexVar(amount), step.bit), Read(source, (moved,)), Read(source, (place,)))
+            note = f"{what}: step {number} of {len(steps)}, by {step.distance} where bit {step.bit} is set"
+            body = (Store(into, (place,), chosen),)
             result.append(For(var, IndexConst(0), IndexConst(registers), 1, body, note=note, span=NOWHERE))
-            source = target
+            source = into
         return source, tuple(result)

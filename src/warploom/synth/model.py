@@ -275,6 +275,22 @@ def _watchers(constraints: Sequence[Constraint]) -> tuple[dict[int, set[int]], d
     return of_group, of_hole
 
 
+def _joined_stores(placements: Sequence[tuple[Placements, Retained]]) -> list[tuple[Placements, Retained]]:
+    """Stores through the same holes as one: each has fresh cells of its own, so none takes another's targets."""
+    groups: dict[tuple[tuple[int, ...], tuple[int, ...]], list[tuple[Placements, Retained]]] = {}
+    for store in placements:
+        groups.setdefault((store[0].slots.holes, store[0].target.shape[1:]), []).append(store)
+    joined: list[tuple[Placements, Retained]] = []
+    for (holes, _), parts in groups.items():
+        points = tuple(np.concatenate([p.slots.points[s] for p, _ in parts]) for s in range(len(holes)))
+        source = np.concatenate([p.source for p, _ in parts])
+        target = np.concatenate([p.target for p, _ in parts])
+        out = np.concatenate([r.out for _, r in parts])
+        old = np.concatenate([r.old for _, r in parts])
+        joined.append((Placements(source, Slots(holes, points), target, parts[0][0].array), Retained(out, old)))
+    return joined
+
+
 def build_constraints(network: Network, required: Requirements) -> tuple[list[Constraint], FoldConstraint]:
     """Batches of the same depth, holes and shape become one constraint; groups of cells are what one constraint writes."""
     depth = np.zeros(network.cells, np.int64)
@@ -303,12 +319,13 @@ def build_constraints(network: Network, required: Requirements) -> tuple[list[Co
         out = np.concatenate([p.out for p in parts])
         joined.append(Elements(out, Slots(parts[0].slots.holes, points), np.concatenate([p.source for p in parts])))
         group_of[out] = len(joined)
-    for number, (_, kept) in enumerate(placements):
+    stores = _joined_stores(placements)
+    for number, (_, kept) in enumerate(stores):
         group_of[kept.out] = len(joined) + 1 + number
     optional = np.zeros(network.cells, np.bool_)
     optional[required.optional_cells] = True
     constraints: list[Constraint] = [ElementConstraint(e, group_of) for e in joined]
-    constraints += [PlacementConstraint(p, r, group_of, optional) for p, r in placements]
+    constraints += [PlacementConstraint(p, r, group_of, optional) for p, r in stores]
     folds = FoldConstraint(required, group_of)
     if required.folds:
         constraints.append(folds)

@@ -70,3 +70,26 @@ def test_vectors():
             y[i] = x[1 - i].y + x[i].x
 
     assert check(kernel, spec, {}).verdict == "tested"
+
+
+MOVE = """
+@kernel(block=(8, 1, 1), grid=(1, 1, 1), warp_size=8)
+def move(x: Global[{t}, 8], y: Global[{t}, 8] | out):
+    y[thread_id] = x[thread_id]
+"""
+
+
+@pytest.mark.parametrize("dtype", ["f32", "i32"])
+def test_operators_of_the_spec_alone_choose_the_numbers(dtype: str):
+    def absorbed(x, y):
+        for i in range(8):
+            y[i] = max(min(x[i], x[7 - i]), x[i])
+
+    def absorbed_by_python(x, y):
+        for i, least in enumerate([min(x[i], x[7 - i]) for i in range(8)]):
+            y[i] = max(least, x[i])
+
+    kernel = parse(MOVE.format(t=dtype))
+    assert check(kernel, absorbed, {}).method == "random machine numbers"
+    assert check(kernel, absorbed, {}).verdict == "tested"
+    assert check(kernel, absorbed_by_python, {}).verdict == "tested"

@@ -15,10 +15,10 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from warploom.core import Diagnostic, to_numpy
+from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Kernel, Param, RedrawError, run
 from warploom.sketch import parse_spec
-from warploom.synth.concrete import PRIME, StrictArray, field_array, field_values, strict
+from warploom.synth.concrete import PRIME, OutsideFieldError, StrictArray, field_array, field_values, strict
 from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
@@ -45,12 +45,15 @@ class CheckResult:
 
 
 def check(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], seed: int = 0) -> CheckResult:
-    """Compare all outputs on inputs chosen by what the kernel computes with. Raises UserError when the spec fails."""
+    """Compare all outputs on inputs chosen by what kernel and spec compute with. Raises UserError when the spec fails."""
     rng = np.random.default_rng(seed)
-    ops = _operators(kernel)
+    ops = _operators(kernel) | _spec_operators(spec, kernel)
     floats = any(p.dtype.is_float for p in kernel.params)
     if floats and ops <= _FIELD_OPS and all(p.dtype.is_float for p in kernel.params if p.is_output):
-        return _check_field(kernel, spec, sizes, rng)
+        try:
+            return _check_field(kernel, spec, sizes, rng)
+        except OutsideFieldError:
+            pass
     shapes = array_shapes(kernel, sizes)
     draws: list[Arrays]
     method: Method
@@ -200,6 +203,14 @@ def _difference(kernel: Kernel, got: Mapping[str, npt.NDArray[Any]], expected: M
             modulus = f" modulo {PRIME}" if a.dtype == np.uint64 and param.dtype.is_float else ""
             return f"{param.name}[{place}]: expected {b[index]}, got {a[index]}{modulus}"
     return ""
+
+
+def _spec_operators(spec: Callable[..., Any], kernel: Kernel) -> set[str]:
+    """Data operators of the spec's text; none for a spec that runs as Python only."""
+    try:
+        return _operators(parse_spec(spec, kernel))
+    except UserError:
+        return set()
 
 
 def _operators(kernel: Kernel) -> set[str]:

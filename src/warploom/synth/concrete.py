@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 
 PRIME = 2**61 - 1
+
+
+class OutsideFieldError(Exception):
+    """An operation that elements of a field do not have: the spec is to run on machine numbers instead."""
 
 
 class FieldElement:
@@ -45,8 +49,15 @@ class FieldElement:
     def __neg__(self) -> FieldElement:
         return FieldElement(-self.value)
 
+    def _refuse(self, *_: Any) -> NoReturn:
+        raise OutsideFieldError
+
     __radd__ = __add__
     __rmul__ = __mul__
+    __lt__ = __le__ = __gt__ = __ge__ = _refuse
+    __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refuse
+    __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __abs__ = __bool__ = __int__ = __float__ = _refuse
 
 
 class StrictArray(np.ndarray[Any, np.dtype[Any]]):

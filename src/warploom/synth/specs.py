@@ -12,6 +12,7 @@ from typing import Any
 
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
 from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar
+from warploom.synth.concrete import OutsideFieldError
 
 
 class OutsideSketchError(Exception):
@@ -68,7 +69,8 @@ def call_spec(
     """Call `spec` with the kernel's arrays and sizes by name.
 
     `replaced`: builtins that the spec's own text finds under their name instead, unless it defines that name itself. Raises
-    UserError for unknown parameters and for exceptions in the spec (`SPEC_FAILED`), OutsideSketchError for words of the language.
+    UserError for unknown parameters and for exceptions in the spec (`SPEC_FAILED`), OutsideSketchError for words of the language,
+    OutsideFieldError when the arrays hold elements of a field and the spec compares them or takes their bits.
     """
     known: dict[str, Any] = {**arrays, **sizes}
     arguments: dict[str, Any] = {}
@@ -94,6 +96,8 @@ def call_spec(
     except UserError as error:
         if any(d.code == "OUTSIDE_SKETCH" for d in error.diagnostics):
             raise OutsideSketchError from error
+        raise
+    except OutsideFieldError:
         raise
     except Exception as error:
         kind = "" if isinstance(error, IndexError | TypeError) else f"{type(error).__name__}: "

@@ -8,6 +8,7 @@ import pytest
 
 from warploom.solve import Constraint, Sat, SmtSession, Unsat, conjunction, negation, variable
 from warploom.synth.lift import lift
+from warploom.synth.sizes import telling_sizes
 
 from .kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of
 
@@ -190,3 +191,36 @@ def test_index_variables_that_branches_of_threads_set_apart():
 
     assert lifted(HALVES, odd, at=32).verdict == "refuted"
     assert lifted(HALVES, odd, ("odd = 0", "odd = 1"), at=32).verdict == "proved"
+
+
+WINDOW = """
+@kernel(block=(8, 1, 1), grid=((n + 7) // 8, 1, 1), warp_size=8)
+def window(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    i = block_id * 8 + thread_id
+    v = register(f32, 1)
+    if i < {limit}:
+        v[0] = x[min(i, n - 1)]
+    if i < n:
+        y[i] = v[0]
+"""
+
+
+@pytest.mark.parametrize("limit", [16, 30, 700])
+def test_constants_that_large_sizes_pass(limit: int):
+    def copy(x, y, n):
+        for i in range(n):
+            y[i] = x[i]
+
+    result = lifted(WINDOW.format(limit=limit), copy, at=8)
+    assert result.verdict == "refuted" and dict(result.witness)["n"] > limit
+    right = lifted(WINDOW.format(limit="n"), copy, at=8)
+    assert right.verdict in ("proved", "unchecked")
+    assert right.verdict == "proved" or right.reason.endswith("right at n = 0, 1, 7, 9, 17, 24, 57, 64")
+
+
+def test_sizes_span_blocks_of_every_axis():
+    text = "@kernel(block=(4, 1, 1), grid=((n + 3) // 4, m, 1), warp_size=4)\n"
+    text += "def k(x: Global[f32, n, m], y: Global[f32, n, m] | out, n: size, m: size):\n    if block_id_y < 10:\n        y[0, 0] = x[0, 0]\n"
+    found = list(telling_sizes(parse(text.replace("block_id_y", "block_id('y')")), {"n": 4, "m": 2}, 500))
+    assert {"n": 9, "m": 2} in found and {"n": 32, "m": 2} in found and {"n": 4, "m": 8} in found and {"n": 4, "m": 11} in found
+    assert {"n": 4, "m": 2} not in found and len(found) == len({tuple(s.items()) for s in found})

@@ -10,27 +10,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from math import prod
 from typing import Any, Literal
 
-from warploom.core import Diagnostic
+from warploom.core import Diagnostic, UserError
 from warploom.ir import Kernel, Param
 from warploom.sketch import Sketch, parse_spec
 from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjunction, negation, variable
 from warploom.synth.affine import UnliftableError
+from warploom.synth.check import check
 from warploom.synth.conditions import Conditions
 from warploom.synth.coverage import Residues, match, quotient
 from warploom.synth.generic_block import GenericBlock
 from warploom.synth.generic_index import GenericIndex
 from warploom.synth.prove import Proof, prove
-from warploom.synth.specs import array_shapes
+from warploom.synth.sizes import elements, telling_sizes
 from warploom.synth.trace import Demand, Event, Trace
 from warploom.synth.values import FaultError, Values
 from warploom.terms import Algebra, FormTooLargeError, algebra_for, element_text
 
 _ZERO = Linear((), 0)
 _LARGEST_WITNESS = 20_000
-"""Array elements of a size at which a fault is confirmed by running the kernel symbolically."""
+"""Array elements of a size at which a fault is confirmed by running the kernel."""
+_LARGEST_PROOF = 2_000
+"""Array elements up to which that run is symbolic."""
+_MOST_TESTED = 60_000
+"""Array elements of all sizes together at which a kernel without a proof for every size is tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,11 @@ def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
     try:
         domains = attempt.run()
     except (UnliftableError, FormTooLargeError) as error:
-        return attempt.refuted_nearby() or LiftResult("unchecked", "", str(error))
+        return attempt.not_proved(str(error))
     except FaultError as fault:
         return attempt.confirmed(fault)
     if attempt.unknown:
-        return attempt.refuted_nearby() or LiftResult("unchecked", "", attempt.unknown)
+        return attempt.not_proved(attempt.unknown)
     sizes = ", ".join(f"{s} >= 0" for s in kernel.sizes)
     return LiftResult("proved", f"{', '.join(domains)}; every {sizes} with indices below 2^31")
 
@@ -180,32 +184,42 @@ class _Lift:
             answer = self._conditions.check(conjunction([fault.formula, *small]))
             if isinstance(answer, Sat):
                 sizes = {s: answer.model.get(s, 0) for s in self.kernel.sizes}
-                return self._refuted_at(sizes) or LiftResult(
-                    "unchecked", "", f"{fault.text}, yet no fault was seen at {_sizes_text(sizes)}"
-                )
-        return self.refuted_nearby() or LiftResult("unchecked", "", fault.text)
+                return self._refuted_at(sizes) or self.not_proved(f"{fault.text}, yet no fault was seen at {_sizes_text(sizes)}")
+        return self.not_proved(fault.text)
 
-    def refuted_nearby(self) -> LiftResult | None:
-        """A refutation at the smallest sizes or around the one of the bounded proof, if the kernel fails there."""
+    def not_proved(self, reason: str) -> LiftResult:
+        """The kernel tested at sizes that are likely to tell: a refutation, or `unchecked` with what was tested."""
         at = {s: self.sketch.complete_at.get(s, 1) for s in self.kernel.sizes}
-        for sizes in (
-            dict.fromkeys(at, 0),
-            dict.fromkeys(at, 1),
-            {s: v - 1 for s, v in at.items()},
-            {s: v + 1 for s, v in at.items()},
-        ):
-            if result := self._refuted_at(sizes):
-                return result
-        return None
+        tested: list[str] = []
+        left = _MOST_TESTED
+        for sizes in telling_sizes(self.kernel, at, _LARGEST_WITNESS):
+            left -= elements(self.kernel, sizes)
+            if left < 0:
+                break
+            try:
+                if result := self._refuted_at(sizes):
+                    return result
+            except UserError:
+                continue  # The spec itself fails at this size.
+            tested.append(_sizes_text(sizes) if len(sizes) > 1 or not tested else str(next(iter(sizes.values()))))
+        return LiftResult("unchecked", "", f"{reason}; right at {'; '.join(tested) if len(at) > 1 else ', '.join(tested)}")
 
     def _refuted_at(self, sizes: Mapping[str, int]) -> LiftResult | None:
-        if min(sizes.values()) < 0 or sum(prod(s) for s in array_shapes(self.kernel, sizes)) > _LARGEST_WITNESS:
+        count = elements(self.kernel, sizes)
+        if min(sizes.values()) < 0 or count > _LARGEST_WITNESS:
             return None
-        proof = self.prove_at(sizes)
-        if proof.verdict != "refuted":
+        if count <= _LARGEST_PROOF:
+            proof = self.prove_at(sizes)
+            if proof.verdict == "proved":
+                return None
+            if proof.verdict == "refuted":
+                reason = f"at {_sizes_text(sizes)}: {proof.reason}"
+                return LiftResult("refuted", proof.domain, reason, tuple(sizes.items()), proof.diagnostics)
+        checked = check(self.kernel, self.spec, sizes)
+        if checked.verdict != "refuted":
             return None
-        reason = f"at {_sizes_text(sizes)}: {proof.reason}"
-        return LiftResult("refuted", proof.domain, reason, tuple(sizes.items()), proof.diagnostics)
+        reason = f"at {_sizes_text(sizes)}: {checked.counterexample}"
+        return LiftResult("refuted", "", reason, tuple(sizes.items()), checked.diagnostics)
 
 
 def _in_range(extent: Linear, name: str) -> Iterator[Constraint]:

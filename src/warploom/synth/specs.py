@@ -29,6 +29,12 @@ def array_shapes(kernel: Kernel, sizes: Mapping[str, int]) -> list[tuple[int, ..
     return [tuple(max(0, _extent(e, sizes, kernel)) for e in p.shape) for p in kernel.params]
 
 
+def grid_extents(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[int, int, int]:
+    """Blocks along x, y and z. Raises UserError for an extent that is no expression over sizes."""
+    x, y, z = (_extent(e, sizes, kernel) for e in kernel.grid)
+    return x, y, z
+
+
 def _extent(expr: IndexExpr, sizes: Mapping[str, int], kernel: Kernel) -> int:
     match expr:
         case IndexConst(value):

@@ -145,8 +145,18 @@ def test_kernel_without_holes_is_proved() -> None:
     assert report.completions[0].holes == {}
 
 
-def test_wrong_kernel_without_holes_is_no_completion() -> None:
-    assert complete(_sketch("y[thread_id] = x[thread_id]", reverse)).status == "unsat"
+def test_wrong_kernel_without_holes_is_refused_with_the_difference() -> None:
+    report = complete(_sketch("y[thread_id] = x[thread_id]", reverse))
+    assert (report.status, report.verdict) == ("refused", "refuted")
+    assert report.reason == "y[0]: expected x[7], got x[0]"
+
+
+def test_unsat_shows_the_first_fault_of_the_simplest_completion() -> None:
+    report = complete(
+        _sketch("y[thread_id] = x[thread_id + hole('by')]", reverse, "@hole('by', kind='const', args=(), constants=(8, 9))")
+    )
+    assert report.status == "unsat"
+    assert "exhausted; for example, the simplest one fails: expected an index inside x" in report.reason
 
 
 def test_outputs_that_the_spec_leaves_alone_may_stay_unwritten() -> None:

@@ -10,9 +10,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+
 from warploom.core import Diagnostic, UserError
-from warploom.ir import HoleArg, IndexExpr, fill, index_cost, simplify, verify
-from warploom.ir.swizzle import SPACES
+from warploom.ir import HoleArg, IndexConst, IndexExpr, fill, index_cost, simplify, verify
+from warploom.ir.swizzle import SPACES, function_set
 from warploom.sketch import Sketch
 from warploom.solve import Budget, Cost, Statistics, StopSearchError
 from warploom.synth.engine import Engine, SpaceResult
@@ -288,10 +290,28 @@ class _Completing:
                 return self._finished("refused", judged, judged.reason, results, None)
             if stopped or self.open_question:
                 return self._finished("unknown", None, stopped or f"not decided: {self.open_question}", results, None)
-            return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted", results, None)
+            example = self._example()
+            if example is not None and not self.kernel.holes:
+                return self._finished("refused", example, example.reason, results, None)
+            shown = "" if example is None else f"; for example, the simplest one fails: {_shown(example)}"
+            return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted{shown}", results, None)
         space, _ = self.best
         status: Status = "unknown" if self.interrupted else "solved"
         return self._finished(status, judged, self.interrupted, results, space)
+
+    def _example(self) -> Judged | None:
+        """Why the simplest completion fails: shows faults that no hole can mend."""
+        holes: dict[str, IndexExpr] = {}
+        for use in self.engine.network.holes:
+            if not len(use.points):
+                holes[use.hole.name] = IndexConst(False) if use.hole.kind == "cond" else IndexConst(0)
+                continue
+            found = function_set(use.hole, use.points, SPACES[0]).matching(np.ones((len(use.points), use.values), np.bool_))
+            if not found:
+                return None
+            holes[use.hole.name] = simplified(found.expr(0), use)
+        judged = self._judged(holes)
+        return judged if judged.verdict == "refuted" else None
 
     def _completion(self, chosen: Chosen) -> Completion:
         holes = {use.hole.name: simplified(chosen.holes[use.hole.name], use) for use in self.engine.network.holes}
@@ -369,6 +389,11 @@ class _Completing:
             return None
         covered = [r.space for r in results if r.complete]
         return max(covered) if covered else None
+
+
+def _shown(judged: Judged) -> str:
+    """The first fault with its place, else the first element that differs."""
+    return f"{judged.diagnostics[0].message} ({judged.diagnostics[0].span})" if judged.diagnostics else judged.reason
 
 
 def _fault(judged: Judged) -> tuple[str, ...]:

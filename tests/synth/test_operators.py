@@ -14,6 +14,9 @@ minus = wl.operator("minus", lambda a, b: a - b)
 half_sum = wl.operator("half_sum", lambda a, b: (a + b) * 0.5)
 false_identity = wl.operator("false_identity", lambda a, b: (a + b) & 7, identity=0)
 
+rarely_not = wl.operator("rarely_not", lambda a, b: a + b + max(min(a, b) - 1000, 0), identity=0)
+far_out = wl.operator("far_out", lambda a, b: max(a + b, a * 1000000.0 + b * 1000000.0 - 1e13))
+
 
 def kernel_with(op: UserOperator, dtype: DType) -> wl.Sketch:
     @wl.sketch(block=4, warp_size=4)
@@ -39,9 +42,12 @@ def test_right_claims_are_proved(op: UserOperator, dtype: DType) -> None:
         (minus, i32, "commutative"),
         (half_sum, f32, "associative"),
         (false_identity, i32, "neutral with 0"),
+        (rarely_not, f32, "associative"),
+        (far_out, f32, "associative"),
     ],
 )
 def test_wrong_claims_come_with_numbers(op: UserOperator, dtype: DType, message: str) -> None:
     found = check_operators(kernel_with(op, dtype).kernel)
     assert any(message in fault.message and " = " in fault.message for fault in found.faults)
     assert all(fault.code == "OPERATOR_LAW" and fault.fix for fault in found.faults)
+    assert all(f'wl.operator("{op.name}"' in fault.span.source for fault in found.faults)

@@ -351,6 +351,7 @@ class Operator:
     name: str
     identity: int | float | None
     body: ValueExpr
+    span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

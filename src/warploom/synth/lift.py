@@ -8,8 +8,9 @@ Source: Swizzle Inventor, section 2, Listing 3 (the kernel around the bounded pa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 from warploom.core import Diagnostic, UserError
@@ -31,6 +32,8 @@ from warploom.terms import Algebra, FormTooLargeError, algebra_for, element_text
 _ZERO = Linear((), 0)
 _LARGEST_WITNESS = 20_000
 """Array elements of a size at which a fault is confirmed by running the kernel."""
+_NEAR = 4
+"""Sizes next to the instance, per run-time size, that are tried before the solver's witness."""
 _LARGEST_PROOF = 2_000
 """Array elements up to which that run is symbolic."""
 _MOST_TESTED = 60_000
@@ -81,6 +84,7 @@ class _Lift:
         self.kernel = kernel
         self.spec = spec
         self.unknown = ""
+        self.instance = {s: sketch.complete_at.get(s, 1) for s in kernel.sizes}
         self._facts: list[Constraint] = []
         self._conditions: Conditions | None = None
 
@@ -177,8 +181,14 @@ class _Lift:
         return prove(self.kernel, self.spec, sizes, self.algebra(output))
 
     def confirmed(self, fault: FaultError) -> LiftResult:
-        """The fault at a size where the kernel is seen to fail; `unchecked` when none was found."""
+        """The fault at a size where the kernel is seen to fail; `unchecked` when none was found.
+
+        Sizes next to the instance come first, so that completions with a common fault fail at a common size.
+        """
         assert self._conditions is not None
+        near = islice(telling_sizes(self.kernel, self.instance, _LARGEST_PROOF), _NEAR * len(self.instance))
+        if result := self._first_refuted(near):
+            return result
         for bound in (0, 1, 2, 8, 64, 1024, 1 << 20):
             small = [Constraint(variable(s).shifted(-bound)) for s in self.kernel.sizes]
             answer = self._conditions.check(conjunction([fault.formula, *small]))
@@ -189,20 +199,29 @@ class _Lift:
 
     def not_proved(self, reason: str) -> LiftResult:
         """The kernel tested at sizes that are likely to tell: a refutation, or `unchecked` with what was tested."""
-        at = {s: self.sketch.complete_at.get(s, 1) for s in self.kernel.sizes}
-        tested: list[str] = []
+        tested: list[Mapping[str, int]] = []
+        if result := self._first_refuted(telling_sizes(self.kernel, self.instance, _LARGEST_WITNESS), tested):
+            return result
+        return LiftResult("unchecked", "", f"{reason}; {_tested_text(tested)}" if tested else reason)
+
+    def _first_refuted(
+        self, candidates: Iterable[Mapping[str, int]], tested: list[Mapping[str, int]] | None = None
+    ) -> LiftResult | None:
+        """The first refutation; sizes at which the kernel is right are added to `tested`."""
         left = _MOST_TESTED
-        for sizes in telling_sizes(self.kernel, at, _LARGEST_WITNESS):
+        for sizes in candidates:
             left -= elements(self.kernel, sizes)
             if left < 0:
                 break
             try:
-                if result := self._refuted_at(sizes):
-                    return result
+                result = self._refuted_at(sizes)
             except UserError:
                 continue  # The spec itself fails at this size.
-            tested.append(_sizes_text(sizes) if len(sizes) > 1 or not tested else str(next(iter(sizes.values()))))
-        return LiftResult("unchecked", "", f"{reason}; right at {'; '.join(tested) if len(at) > 1 else ', '.join(tested)}")
+            if result:
+                return result
+            if tested is not None:
+                tested.append(sizes)
+        return None
 
     def _refuted_at(self, sizes: Mapping[str, int]) -> LiftResult | None:
         count = elements(self.kernel, sizes)
@@ -229,6 +248,13 @@ def _in_range(extent: Linear, name: str) -> Iterator[Constraint]:
 
 def _sizes_text(sizes: Mapping[str, int]) -> str:
     return ", ".join(f"{s} = {v}" for s, v in sizes.items())
+
+
+def _tested_text(tested: list[Mapping[str, int]]) -> str:
+    if len(tested[0]) > 1:
+        return "right at " + "; ".join(map(_sizes_text, tested))
+    ((name, _),) = tested[0].items()
+    return f"right at {name} = {', '.join(str(sizes[name]) for sizes in tested)}"
 
 
 def _check_initial_reads(trace: Trace) -> None:

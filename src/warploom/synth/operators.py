@@ -9,13 +9,17 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
 
-from warploom.core import Diagnostic, DType, scalar_of
+from warploom.core import NOWHERE, Diagnostic, DType, scalar_of
 from warploom.ir import Accumulator, Arith, For, If, Kernel, Operator, Stmt, ValueConst, ValueExpr, ValueVar
 from warploom.solve import Sat, Unsat, Word, WordConst, WordOp, WordVar, differing_words
-from warploom.terms import Algebra, Number, Term, algebra_for, apply, atom, constant, equal, evaluate
+from warploom.terms import Algebra, Number, Term, algebra_for, apply, atom, constant, equal, evaluate, iterate_post
 
-_TRIALS = 64
+_TRIALS = 600
+_SPREAD = (Fraction(1, 3), Fraction(1, 1000), 1, 50, 10**4, 10**9, 2**40)
+"""Magnitudes of the numbers tried: a law may fail for large or tiny ones only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ def check_operators(kernel: Kernel) -> OperatorCheck:
                     Diagnostic(
                         "OPERATOR_LAW",
                         f"expected operator '{operator.name}' on {dtype} to be {law}, which fails for {values}",
-                        kernel.span,
+                        operator.span if operator.span != NOWHERE else kernel.span,
                         "folds are reordered: use an operator that is commutative and associative, with its true identity",
                     )
                 )
@@ -114,12 +118,22 @@ def _difference(lhs: ValueExpr, rhs: ValueExpr, dtype: DType) -> dict[str, Numbe
 
 
 def _telling_apart(left: Term, right: Term, algebra: Algebra) -> dict[str, Number] | None:
+    """Numbers of all magnitudes, and those around the constants of the body, at which the sides differ."""
     rng = random.Random(0)
+    constants = [t.data[0] for t in (*iterate_post(left), *iterate_post(right)) if t.op == "constant" and isfinite(t.data[0])]
+    special = [Fraction(c) * sign + step for c in constants for sign in (1, -1) for step in (-1, 0, 1)]
+
+    def number() -> Number:
+        if special and rng.random() < 0.4:
+            return rng.choice(special)
+        value = rng.randint(-50, 50) * Fraction(rng.choice(_SPREAD))
+        return value + rng.choice(special) if special and rng.random() < 0.3 else value
+
     for _ in range(_TRIALS):
-        values = {n: rng.randint(-50, 50) for n in ("a", "b", "c")}
+        values = {n: number() for n in ("a", "b", "c")}
         got = evaluate((left, right), algebra.dtype, lambda t, values=values: values[str(t.data[0])])
         if got is not None and got[0] != got[1]:
-            return dict(values)
+            return {n: int(v) if v == int(v) else v for n, v in values.items()}
     return None
 
 

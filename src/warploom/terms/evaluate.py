@@ -47,7 +47,7 @@ def _on_words(op: str, values: list[int]) -> int | None:
             return None
 
 
-def evaluate(roots: Iterable[Term], dtype: DType, value_of: Callable[[Term], int]) -> list[Number] | None:
+def evaluate(roots: Iterable[Term], dtype: DType, value_of: Callable[[Term], Number]) -> list[Number] | None:
     """Values of `roots` over integers wrapped to `dtype`, or over exact rationals for a float type.
 
     `value_of` gives each element (atom or component) a number. None when a term has an operator without known meaning (a cast, a

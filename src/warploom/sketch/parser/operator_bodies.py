@@ -57,13 +57,14 @@ def _declared(state: State, op: UserOperator, dtype: DType) -> str:
             fix = "Write it as `lambda a, b: ...`."
             raise state.problem("OPERATOR", f"expected operator {op.name!r} to be one expression of two operands", text.node, fix)
         frame.scope.update({names[0]: Data(ValueVar("$a"), dtype), names[1]: Data(ValueVar("$b"), dtype)})
+        span = state.span(text.node)
         body = adapt(state, evaluate(state, expression), dtype, expression, "the result")
         if stmts:
             raise state.problem(
                 "OPERATOR", f"operator {op.name!r} may not call device functions", text.node, "Write it as one expression."
             )
     name = op.name if op.name not in state.operators else f"{op.name}_{dtype.name}"
-    state.operators[name] = Operator(name, op.identity, body)
+    state.operators[name] = Operator(name, op.identity, body, span)
     state.operator_origins[key] = name
     return name
 

@@ -93,7 +93,7 @@ def test_conversions_of_elements_are_exact_and_of_sums_opaque():
     text += "    y[0] = cast(i32, x[0])\n    y[1] = cast(i32, x[0] + x[1])\n"
     y = execute(parse(text), {}).outputs["y"]
     assert y[0] is atom("x", (0,))
-    assert y[1] is apply("cast.i32", atom("x", (0,)) + atom("x", (1,)))
+    assert y[1] is apply("cast.u8.i32", atom("x", (0,)) + atom("x", (1,)))
 
 
 def test_spec_runs_natively():

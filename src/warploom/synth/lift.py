@@ -172,7 +172,8 @@ class _Lift:
             for text, formula in faults:
                 if not conditions.is_impossible(formula):
                     raise FaultError(text, formula)
-        return Values(param, self.algebra(param), conditions).check(residues)
+        types = {p.name: p.dtype for p in self.kernel.params}
+        return Values(param, self.algebra(param), conditions, types).check(residues)
 
     # ------------------------------------------------------------ refutation
 

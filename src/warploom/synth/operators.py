@@ -7,9 +7,10 @@ decide it, numbers that tell the two sides apart are looked for.
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import reduce
 from math import isfinite
 
 from warploom.core import NOWHERE, Diagnostic, DType, scalar_of
@@ -149,13 +150,26 @@ def _word(expr: ValueExpr) -> Word:
             raise TypeError(f"operator body may hold variables, constants and arithmetic, not {type(expr).__name__}")
 
 
-def _term(expr: ValueExpr) -> Term:
+def expanded(term: Term, operators: Collection[Operator]) -> Term:
+    """`term` with every declared operator written out as its body."""
+    bodies = {o.name: o.body for o in operators}
+    done: dict[Term, Term] = {}
+    for t in iterate_post(term) if bodies else ():
+        arguments = [done[a] for a in t.args]
+        if t.op in bodies:
+            done[t] = reduce(lambda a, b, body=bodies[t.op]: _term(body, {"$a": a, "$b": b}), arguments)
+        else:
+            done[t] = t.rebuilt(arguments) if t.args else t
+    return done.get(term, term)
+
+
+def _term(expr: ValueExpr, known: Mapping[str, Term] | None = None) -> Term:
     match expr:
         case ValueVar(name):
-            return atom(name, ())
+            return atom(name, ()) if known is None else known[name]
         case ValueConst(value, _):
             return constant(value)
         case Arith(op, operands):
-            return apply(op, *(_term(o) for o in operands))
+            return apply(op, *(_term(o, known) for o in operands))
         case _:
             raise TypeError(f"operator body may hold variables, constants and arithmetic, not {type(expr).__name__}")

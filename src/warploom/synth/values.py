@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from warploom.core import DType
 from warploom.ir import Param
 from warploom.solve import Formula, Linear, conjunction, disjunction, negation, substitute
 from warploom.synth.conditions import Conditions, resolved, split_cases
@@ -26,10 +27,10 @@ class FaultError(Exception):
 class Values:
     """Compares the values that kernel and spec store to one output."""
 
-    def __init__(self, param: Param, algebra: Algebra, conditions: Conditions) -> None:
+    def __init__(self, param: Param, algebra: Algebra, conditions: Conditions, types: Mapping[str, DType]) -> None:
         self.param = param
         self.conditions = conditions
-        self.normaliser = Normaliser(algebra)
+        self.normaliser = Normaliser(algebra, types)
         self.summands = Summands(self.normaliser, conditions)
         self.used: set[str] = set()
         self._seen: set[Term] = set()

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from warploom.core import DType
-from warploom.terms.term import Term, apply, constant
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from warploom.core import BY_NAME, DType, scalar_of, to_numpy
+from warploom.terms.term import Number, Term, apply, constant
 
 _MANTISSA_BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
 _EXPONENT_BITS = {"f16": 5, "bf16": 8, "f32": 8, "f64": 11}
@@ -30,7 +35,7 @@ def convert(term: Term, source: DType, target: DType) -> Term:
     """`term`, of scalar type `source`, converted to `target`.
 
     An element that fits exactly stays itself, so that a spec may mix element types; everything else is the opaque operator
-    `cast.<target>`, because a computed value may have wrapped or been rounded in its own type.
+    `cast.<source>.<target>`, because a computed value may have wrapped or been rounded in its own type.
     """
     if source == target:
         return term
@@ -41,4 +46,54 @@ def convert(term: Term, source: DType, target: DType) -> Term:
     is_element = term.op == "atom" or (term.op == "component" and term.args[0].op == "atom")
     if is_element and is_exact(source, target):
         return term
-    return apply(f"cast.{target.name}", term)
+    return apply(f"cast.{source.name}.{target.name}", term)
+
+
+def cast_types(term: Term) -> tuple[DType, DType] | None:
+    """Source and target of a conversion; None for any other term."""
+    match term.op.split("."):
+        case ["cast", source, target]:
+            return BY_NAME[source], BY_NAME[target]
+        case _:
+            return None
+
+
+def undone(operand: Term, source: DType, target: DType, types: Mapping[str, DType]) -> Term | None:
+    """What a conversion of `operand` gives back unchanged; None when it may change the value.
+
+    types: of the elements, by array. A value survives a type that holds it exactly, and a word one of at least as many bits.
+    """
+    inner = cast_types(operand)
+    if inner is not None and inner[1] == source and inner[0] == target and _survives(target, source):
+        return operand.args[0]
+    element = operand.args[0] if inner is not None else operand
+    atom = element.args[0] if element.op == "component" else element
+    if atom.op != "atom" or atom.data[0] not in types:
+        return None
+    declared = scalar_of(types[atom.data[0]])
+    between = (source,) if inner is None else (*inner, source)
+    if is_exact(declared, target) and all(_survives(declared, t) for t in between):
+        return element if inner is None or inner[1] == source else None
+    return None
+
+
+def _survives(dtype: DType, through: DType) -> bool:
+    """Whether converting to `through` and back changes no value of `dtype`."""
+    both_words = not dtype.is_float and not through.is_float
+    return is_exact(dtype, through) or (both_words and through.bits >= dtype.bits)
+
+
+def converted(value: Number, source: DType, target: DType) -> Number | None:
+    """A number of type `source` as `target` holds it; None where the machine's answer is not known here."""
+    if not target.is_float:
+        limit = 1 << (target.bits - (target.kind == "int"))
+        whole = int(value)
+        if source.is_float:
+            return whole if (-limit if target.kind == "int" else 0) <= whole < limit else None
+        whole %= 1 << target.bits
+        return whole - (1 << target.bits) if target.kind == "int" and whole >= limit else whole
+    if target.name == "bf16" or Fraction(float(value)) != value:
+        return None
+    with np.errstate(over="ignore"):
+        rounded = Fraction(float(to_numpy(target).type(float(value))))
+    return int(rounded) if rounded.denominator == 1 else rounded

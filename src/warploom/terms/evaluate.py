@@ -6,7 +6,11 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 
 from warploom.core import DType
-from warploom.terms.term import Number, Term
+from warploom.terms.casts import cast_types, converted
+from warploom.terms.term import Number, Term, component
+
+_MOST_BITS = 256
+"""Beyond every word: a shift by more has no meaning on a machine."""
 
 
 def _exact(op: str, values: list[Number]) -> Number | None:
@@ -39,7 +43,7 @@ def _on_words(op: str, values: list[int]) -> int | None:
             return a ^ b
         case "~", [a]:
             return ~a
-        case "<<", [a, b]:
+        case "<<", [a, b] if b < _MOST_BITS:
             return a << b
         case ">>", [a, b]:
             return a >> b
@@ -47,45 +51,69 @@ def _on_words(op: str, values: list[int]) -> int | None:
             return None
 
 
-def evaluate(roots: Iterable[Term], dtype: DType, value_of: Callable[[Term], Number]) -> list[Number] | None:
+def evaluate(
+    roots: Iterable[Term], dtype: DType, value_of: Callable[[Term], Number], *, casts: bool = False
+) -> list[Number] | None:
     """Values of `roots` over integers wrapped to `dtype`, or over exact rationals for a float type.
 
-    `value_of` gives each element (atom or component) a number. None when a term has an operator without known meaning (a cast, a
-    user's operator, division of integers), divides by zero, or holds a number that is not finite.
+    `value_of` gives each element (atom, or component of one) a number. casts: conversions `cast.<source>.<target>` have their
+    machine's meaning, what they convert being computed in its own type; the numbers must then lie in the elements' types. None
+    when a term has an operator without known meaning (a user's operator, division of integers), divides by zero, or holds a
+    number that is not finite or not representable.
     """
     roots = list(roots)
-    done: dict[Term, Number] = {}
-    for term in _ordered(roots):
-        arguments = [done[a] for a in term.args] if term.op != "component" else []
+    done: dict[tuple[Term, DType], Number] = {}
+    for term, context in _ordered(roots, dtype):
+        children = _children(term, context)
+        arguments = [done[c] for c in children]
         try:
-            if term.op in ("atom", "component"):
+            if term.op == "atom" or (term.op == "component" and term.args[0].op == "atom"):
                 value: Number = value_of(term)
             elif term.op == "constant":
                 value = Fraction(term.data[0])
                 value = int(value) if value.denominator == 1 else value
-            else:
-                found = _exact(term.op, arguments) if term.op != "/" or dtype.is_float else None
+            elif types := cast_types(term):
+                found = converted(arguments[0], *types) if casts else None
                 if found is None:
-                    found = _on_words(term.op, [int(a) for a in arguments])
+                    return None
+                value = found
+            else:
+                op = term.args[0].op if term.op == "component" else term.op
+                found = _exact(op, arguments) if op != "/" or context.is_float else None
+                if found is None:
+                    found = _on_words(op, [int(a) for a in arguments])
                 if found is None:
                     return None
                 value = found
         except (ArithmeticError, ValueError, TypeError):
             return None
-        done[term] = value if dtype.is_float else _wrapped(int(value), dtype)
-    return [done[r] for r in roots]
+        done[term, context] = value if context.is_float else _wrapped(int(value), context)
+    return [done[r, dtype] for r in roots]
 
 
-def _ordered(roots: list[Term]) -> list[Term]:
-    seen: set[Term] = set()
-    stack = list(roots)
+def _children(term: Term, context: DType) -> list[tuple[Term, DType]]:
+    """What the value of `term` is computed from, each with the type that it is computed in."""
+    if term.op == "component":
+        vector, position = term.args[0], term.data[0]
+        return [(a if a.op == "constant" else component(a, position), context) for a in vector.args]
+    types = cast_types(term)
+    return [(a, context if types is None else types[0]) for a in term.args]
+
+
+def _ordered(roots: list[Term], dtype: DType) -> list[tuple[Term, DType]]:
+    """Every subterm in its context, once, after what it is computed from."""
+    order: dict[tuple[Term, DType], None] = {}
+    stack = [((root, dtype), False) for root in roots]
     while stack:
-        term = stack.pop()
-        if term not in seen:
-            seen.add(term)
-            if term.op != "component":
-                stack.extend(term.args)
-    return sorted(seen, key=lambda t: t.serial)
+        node, is_ready = stack.pop()
+        if node in order:
+            continue
+        if is_ready:
+            order[node] = None
+            continue
+        stack.append((node, True))
+        stack.extend((child, False) for child in _children(*node))
+    return list(order)
 
 
 def _wrapped(value: int, dtype: DType) -> int:

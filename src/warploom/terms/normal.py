@@ -7,9 +7,12 @@ subterms are met once.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TypeAlias
 
+from warploom.core import DType
 from warploom.terms.algebra import Algebra
+from warploom.terms.casts import cast_types, undone
 from warploom.terms.forms import NormalForm
 from warploom.terms.orders import OrderVisits
 from warploom.terms.rings import RingVisits
@@ -38,8 +41,10 @@ def equal(a: Term, b: Term, algebra: Algebra) -> bool:
 class Normaliser(RingVisits, WordVisits, OrderVisits):
     """Canonical forms under one algebra, remembered between calls."""
 
-    def __init__(self, algebra: Algebra) -> None:
+    def __init__(self, algebra: Algebra, types: Mapping[str, DType] | None = None) -> None:
+        """types: of the arrays' elements, for conversions that give an element back unchanged."""
         super().__init__(algebra)
+        self._types = types or {}
         self._memo: dict[Term, Term] = {}
 
     def normal(self, term: Term) -> Canonical:
@@ -80,6 +85,10 @@ class Normaliser(RingVisits, WordVisits, OrderVisits):
             if self._is_monotone(term):
                 return self._freeze_bits((yield from self._or(term)), "or")
             return self._freeze_bits((yield from self._bits(term)), "bits")
+        if types := cast_types(term):
+            operand = yield term.args[0]
+            same = undone(operand, *types, self._types)
+            return apply(op, operand) if same is None else (yield same)
         region = self._regions.get(op)
         if region == "polynomial":
             return self._freeze_polynomial((yield from self._polynomial(term)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warploom.core import f32, i32, u32
+from warploom.core import BY_NAME, f32, i32, u32
 from warploom.synth.prove import prove
 from warploom.terms import algebra_for, atom
 
@@ -82,3 +82,34 @@ def test_equal_by_no_law_and_not_told_apart_is_unchecked():
 
     proof = prove(kernel, add, {}, INT)
     assert proof.verdict == "unchecked" and proof.reason.startswith("no law of the algebra (int32 wrap, xor/and ring)")
+
+
+CAST = """
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4)
+def k(x: Global[{x}, 4], y: Global[{y}, 4] | out):
+    y[thread_id] = {value}
+"""
+
+
+@pytest.mark.parametrize(
+    ("x", "y", "value", "verdict"),
+    [
+        ("i32", "i32", "cast(i32, cast(u32, x[thread_id]))", "proved"),
+        ("i32", "i32", "cast(i32, cast(i64, x[thread_id]))", "proved"),
+        ("f32", "f32", "cast(f32, cast(f64, x[thread_id]))", "proved"),
+        ("i32", "i32", "cast(i32, cast(i8, x[thread_id]))", "refuted"),
+        ("i32", "i32", "cast(i32, cast(f32, x[thread_id]))", "refuted"),
+        ("f32", "f32", "cast(f32, cast(f16, x[thread_id]))", "refuted"),
+        ("f32", "f32", "cast(f32, cast(bf16, x[thread_id]))", "unchecked"),
+        ("i8", "i32", "cast(i32, cast(u8, x[thread_id]))", "refuted"),
+        ("u8", "i32", "cast(i32, x[thread_id]) & i32(255)", "unchecked"),
+        ("u32", "u32", "(x[thread_id] | u32(0)) / u32(1)", "unchecked"),
+    ],
+)
+def test_conversions_and_what_no_law_decides(x: str, y: str, value: str, verdict: str):
+    def copy(x, y):
+        for i in range(4):
+            y[i] = x[i]
+
+    kernel = parse(CAST.format(x=x, y=y, value=value))
+    assert prove(kernel, copy, {}, algebra_for(BY_NAME[y])).verdict == verdict

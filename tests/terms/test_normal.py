@@ -7,9 +7,10 @@ from fractions import Fraction
 
 import pytest
 
-from warploom.core import UserError, f32, i8, i32, u8, u32
+from warploom.core import BY_NAME, UserError, f32, i8, i32, u8, u32
 from warploom.terms import (
     FormTooLargeError,
+    Normaliser,
     NotSumOfProductsError,
     Term,
     algebra_for,
@@ -17,7 +18,9 @@ from warploom.terms import (
     atom,
     component,
     constant,
+    convert,
     equal,
+    evaluate,
     iterate_post,
     maximum,
     minimum,
@@ -257,3 +260,17 @@ def test_text_of_forms():
     assert str(normal(b * a - 2 * c + 7, INT)) == "7 - 2*x[2] + x[0]*x[1]"
     assert str(normal((a & b) ^ c, XOR)) == "x[0] & x[1] ^ x[2]"
     assert str(normal(minimum(a, maximum(b, 3)), INT)) == "min(max(3, x[1]), x[0])"
+
+
+@pytest.mark.parametrize("path", list(itertools.product(["i8", "u8", "i32", "u32", "f16", "f32", "f64"], repeat=3)))
+def test_conversions_that_give_back_every_value(path: tuple[str, str, str]):
+    declared, through, target = (BY_NAME[name] for name in path)
+    x = atom("x", (0,))
+    there = convert(convert(x, declared, through), through, target)
+    normal = Normaliser(algebra_for(target), {"x": declared}).canonical(there)
+    samples = [0, 1, 2, 100, 127] + ([] if declared.kind == "uint" else [-1, -128]) + ([255] if declared.name != "i8" else [])
+    samples += [2**31 - 1] if declared.bits == 32 and not declared.is_float else []
+    samples += [2**24 + 2] if declared.name in ("f32", "f64") else []
+    samples += [2**40 + 1] if declared.name == "f64" else []
+    if normal is x:
+        assert [evaluate([there], target, lambda _, v=v: v, casts=True) for v in samples] == [[v] for v in samples]

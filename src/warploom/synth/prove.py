@@ -167,7 +167,8 @@ def _are_told_apart(a: Term, b: Term, param: Param, kernel: Kernel, algebra: Alg
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:
     """A number that the type holds exactly."""
     if dtype.is_float:
-        return rng.randint(-(1 << 16), 1 << 16) if dtype.bits > 16 else rng.randint(-200, 200)
+        most = {16: 200, 32: 1 << 20}.get(dtype.bits, 1 << 40)
+        return rng.randint(-most, most)
     low = -(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0
     high = low + (1 << dtype.bits) - 1
     return rng.randint(max(low, -1000), min(high, 1000)) if is_exact else rng.randint(low, high)

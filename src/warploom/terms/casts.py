@@ -61,7 +61,8 @@ def cast_types(term: Term) -> tuple[DType, DType] | None:
 def undone(operand: Term, source: DType, target: DType, types: Mapping[str, DType]) -> Term | None:
     """What a conversion of `operand` gives back unchanged; None when it may change the value.
 
-    types: of the elements, by array. A value survives a type that holds it exactly, and a word one of at least as many bits.
+    types: of the elements, by array. A value survives a type that holds it exactly, and back in its own type a word one of at
+    least as many bits.
     """
     inner = cast_types(operand)
     if inner is not None and inner[1] == source and inner[0] == target and _survives(target, source):
@@ -71,10 +72,11 @@ def undone(operand: Term, source: DType, target: DType, types: Mapping[str, DTyp
     if atom.op != "atom" or atom.data[0] not in types:
         return None
     declared = scalar_of(types[atom.data[0]])
-    between = (source,) if inner is None else (*inner, source)
-    if is_exact(declared, target) and all(_survives(declared, t) for t in between):
-        return element if inner is None or inner[1] == source else None
-    return None
+    if inner is not None and inner[1] != source:
+        return None
+    through = (source,) if inner is None else inner
+    survives = _survives if target == declared else is_exact
+    return element if is_exact(declared, target) and all(survives(declared, t) for t in through) else None
 
 
 def _survives(dtype: DType, through: DType) -> bool:

@@ -69,6 +69,7 @@ from warploom.sketch.vectors import (
     ushort4,
 )
 from warploom.synth import Completion, Report, complete
+from warploom.terms import symbolic_array as symbols
 
 __all__ = [
     "Completion",
@@ -136,6 +137,7 @@ __all__ = [
     "short4",
     "size",
     "sketch",
+    "symbols",
     "sync",
     "thread_id",
     "u8",

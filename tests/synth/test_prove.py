@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from warploom.core import BY_NAME, f32, i32, u32
+from warploom.sketch import TermSpec
 from warploom.synth.prove import prove
 from warploom.terms import algebra_for, atom
 
@@ -66,11 +67,11 @@ def test_never_written_element():
 
 def test_post_condition_as_terms():
     wanted = np.array([atom("x", (7 - i,)) for i in range(8)], dtype=object)
-    assert prove(parse(REVERSE), {"y": wanted}, {}, INT).verdict == "proved"
+    assert prove(parse(REVERSE), TermSpec({"y": wanted}), {}, INT).verdict == "proved"
     wanted[3] = None
-    assert prove(parse(REVERSE), {"y": wanted}, {}, INT).verdict == "proved"
+    assert prove(parse(REVERSE), TermSpec({"y": wanted}), {}, INT).verdict == "proved"
     wanted[3] = atom("x", (0,))
-    assert prove(parse(REVERSE), {"y": wanted}, {}, INT).counterexample == "y[3]: expected x[0], got x[4]"
+    assert prove(parse(REVERSE), TermSpec({"y": wanted}), {}, INT).counterexample == "y[3]: expected x[0], got x[4]"
 
 
 def test_equal_by_no_law_and_not_told_apart_is_unchecked():

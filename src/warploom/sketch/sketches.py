@@ -15,6 +15,7 @@ from warploom.sketch.operands import Device
 from warploom.sketch.parser import SketchOptions, read_kernel, unbounded_loops
 from warploom.sketch.parser.functions import defaults_of
 from warploom.sketch.source import written
+from warploom.sketch.term_specs import Spec, term_spec
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +28,7 @@ class Sketch:
     """A kernel with holes, and what it must compute."""
 
     kernel: Kernel
-    spec: Callable[..., Any] | None = None
+    spec: Spec | None = None
     complete_at: Mapping[str, int] = field(default_factory=dict[str, int], hash=False)
     """The run-time sizes of the bounded instance that is completed."""
     algebra: str | None = None
@@ -79,7 +80,8 @@ def sketch(
     *,
     block: Extents,
     grid: Extents = 1,
-    spec: Callable[..., Any] | None = None,
+    spec: Callable[..., Any] | Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
     warp_size: int = 32,
     complete_at: Mapping[str, int] | None = None,
     algebra: str | None = None,
@@ -88,21 +90,23 @@ def sketch(
     """Read the decorated function's source as a kernel sketch; the name becomes a `Sketch`.
 
     `block` and `grid` are integers, or up to three (x, y, z); `grid` may use run-time sizes. `complete_at` gives the run-time
-    sizes of the bounded instance that is completed. Raises UserError with every problem of the source; while `load` runs a
+    sizes of the bounded instance that is completed. `spec` is a function, or output -> array of terms; then `given` may say what
+    inputs hold at first. Raises UserError with every problem of the source; while `load` runs a
     file it is kept and raised once that sketch is asked for.
     """
     local_names = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
 
     def read(function: Callable[..., Any]) -> Sketch:
         options = SketchOptions(block, grid, warp_size, complete_at, name)
-        loops = unbounded_loops(spec) if spec is not None else ()
+        wanted = _read_spec(spec, given)
+        loops = unbounded_loops(wanted) if callable(wanted) else ()
         try:
             kernel = read_kernel(function, options, local_names)
         except UserError as error:
             raise UserError(*error.diagnostics, *loops) from None
         if loops:
             raise UserError(*loops)
-        return Sketch(kernel, spec, dict(complete_at or {}), algebra)
+        return Sketch(kernel, wanted, dict(complete_at or {}), algebra)
 
     def read_or_keep(function: Callable[..., Any]) -> Sketch:
         kept = _broken.get()
@@ -115,6 +119,15 @@ def sketch(
             return cast("Sketch", kept[-1])
 
     return read_or_keep
+
+
+def _read_spec(spec: Callable[..., Any] | Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> Spec | None:
+    if spec is None or callable(spec):
+        if given is not None:
+            fix = "Write `spec` as output -> array of terms, too, or let the function start from these contents."
+            raise UserError(Diagnostic("SPEC_TERMS", "expected `given` beside a spec of terms, got a function", fix=fix))
+        return spec
+    return term_spec(spec, given)
 
 
 @overload

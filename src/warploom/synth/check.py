@@ -17,9 +17,10 @@ import numpy.typing as npt
 
 from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Kernel, Param, RedrawError, run
-from warploom.sketch import parse_spec
+from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.concrete import PRIME, OutsideFieldError, StrictArray, field_array, field_values, strict
 from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
+from warploom.terms import Term, constant, evaluate
 
 Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 Method = Literal["random field elements", "random machine numbers", "all words of one bit", "distinct elements"]
@@ -44,9 +45,11 @@ class CheckResult:
     """Faults of the kernel's run."""
 
 
-def check(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], seed: int = 0) -> CheckResult:
+def check(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], seed: int = 0) -> CheckResult:
     """Compare all outputs on inputs chosen by what kernel and spec compute with. Raises UserError when the spec fails."""
     rng = np.random.default_rng(seed)
+    if isinstance(spec, TermSpec):
+        return _check_terms(kernel, spec, sizes, rng)
     ops = _operators(kernel) | _spec_operators(spec, kernel)
     floats = any(p.dtype.is_float for p in kernel.params)
     if floats and ops <= _FIELD_OPS and all(p.dtype.is_float for p in kernel.params if p.is_output):
@@ -73,6 +76,53 @@ def check(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], se
         if difference := _difference(kernel, result.arrays, expected):
             return CheckResult("refuted", method, number + 1, difference)
     return CheckResult("tested", method, len(draws) * assignments)
+
+
+def _check_terms(kernel: Kernel, spec: TermSpec, sizes: Mapping[str, int], rng: np.random.Generator) -> CheckResult:
+    """Random numbers for the elements; what arrays hold before and after by evaluating the terms."""
+    method: Method = "random machine numbers"
+    shapes = array_shapes(kernel, sizes)
+    for number in range(_RUNS):
+        arrays = _random(kernel, shapes, rng)
+        elements = dict(arrays)
+        drawn: dict[Term, int] = {}
+        for param in kernel.params:
+            if param.is_input and param.name in spec.given:
+                arrays[param.name] = _evaluated(spec.given[param.name], elements, param, drawn, rng)
+        expected: Arrays = {}
+        result = run(kernel, arrays, sizes)
+        if result.diagnostics:
+            return CheckResult("refuted", method, number + 1, result.diagnostics[0].message, result.diagnostics)
+        for param in kernel.params:
+            if param.is_output:
+                wanted = spec.outputs[param.name]
+                values = _evaluated(wanted, elements, param, drawn, rng)
+                is_open = np.array([t is None for t in wanted.ravel().tolist()], bool).reshape(wanted.shape)
+                expected[param.name] = np.where(is_open, result.arrays[param.name], values)
+        if difference := _difference(kernel, result.arrays, expected):
+            return CheckResult("refuted", method, number + 1, difference)
+    return CheckResult("tested", method, _RUNS)
+
+
+def _evaluated(
+    terms: npt.NDArray[np.object_], arrays: Arrays, param: Param, drawn: dict[Term, int], rng: np.random.Generator
+) -> npt.NDArray[Any]:
+    """Numbers for the terms of one array: elements have one random number each, wherever they occur."""
+
+    def number(element: Term) -> int:
+        if element not in drawn:
+            name, index, _ = element.data
+            own = arrays[name][index] if name in arrays else rng.integers(0, 8)
+            drawn[element] = int(own)
+        return drawn[element]
+
+    roots = [constant(0) if t is None else t for t in terms.ravel().tolist()]
+    found = evaluate(roots, param.dtype, number, casts=True)
+    if found is None:
+        message = f"expected terms of {param.name} that have a value, got an operation or an element without one"
+        raise UserError(Diagnostic("SPEC_TERMS", message, param.span, "Use the operators of the language on scalar elements."))
+    numbers = np.array([float(v) if param.dtype.is_float else int(v) for v in found])
+    return numbers.astype(to_numpy(param.dtype)).reshape(terms.shape)
 
 
 def _check_field(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], rng: np.random.Generator) -> CheckResult:

@@ -15,7 +15,7 @@ import numpy as np
 from warploom.core import Diagnostic, UserError
 from warploom.ir import HoleArg, IndexConst, IndexExpr, fill, index_cost, simplify, verify
 from warploom.ir.swizzle import SPACES, function_set
-from warploom.sketch import Sketch
+from warploom.sketch import Sketch, TermSpec
 from warploom.solve import Budget, Cost, Statistics, StopSearchError
 from warploom.synth.engine import Engine, SpaceResult
 from warploom.synth.judge import Judged, judge
@@ -137,8 +137,9 @@ class _Completing:
         self.operators = check_operators(self.kernel)
         if self.operators.faults:
             return self._refused(self.operators.faults)
+        given = self.spec.given if isinstance(self.spec, TermSpec) else None
         make = Engine if self.engine_name == "propagation" else SmtEngine
-        self.engine = make(self.kernel, self.sizes, expected.outputs, expected.stored, self.algebra, self._meets_spec)
+        self.engine = make(self.kernel, self.sizes, expected.outputs, expected.stored, self.algebra, self._meets_spec, given)
         self.phases |= self.engine.phases
         spaces = SPACES if space is None else (space,)
         results = self._search(spaces)

@@ -15,6 +15,7 @@ from typing import Any
 
 from warploom.ir import IndexExpr, Kernel
 from warploom.ir.swizzle import FunctionSet, function_set
+from warploom.sketch import TermArrays
 from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.enabled import enabled_sets
 from warploom.synth.lower import lower
@@ -52,13 +53,14 @@ class Engine:
         stored: Mapping[str, Any],
         algebra: Algebra,
         evaluate: Callable[[dict[str, IndexExpr]], bool],
+        given: TermArrays | None = None,
     ) -> None:
         """`spec`: output -> required terms; `stored`: which elements are required.
 
-        `evaluate`: whether a completion meets the spec, for what propagation cannot judge.
+        `given`: what inputs hold at first. `evaluate`: whether a completion meets the spec, for what propagation cannot judge.
         """
         started = time.process_time()
-        self.network = lower(kernel, sizes)
+        self.network = lower(kernel, sizes, given)
         self.phases = {"lower": time.process_time() - started}
         started = time.process_time()
         self.required = requirements(self.network, spec, stored, algebra)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from warploom.core import Diagnostic
 from warploom.ir import Kernel
-from warploom.sketch import Sketch
+from warploom.sketch import Sketch, Spec
 from warploom.synth.check import CheckResult, check
 from warploom.synth.lift import lift
 from warploom.synth.prove import Proof, prove
@@ -35,7 +34,7 @@ class Judged:
 def judge(
     sketch: Sketch,
     kernel: Kernel,
-    spec: Callable[..., Any],
+    spec: Spec,
     sizes: Mapping[str, int],
     algebra: Algebra,
     seed: int,

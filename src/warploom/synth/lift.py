@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from warploom.core import Diagnostic, UserError
 from warploom.ir import Kernel, Param
-from warploom.sketch import Sketch, parse_spec
+from warploom.sketch import Sketch, TermSpec, parse_spec
 from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjunction, negation, variable
 from warploom.synth.affine import UnliftableError
 from warploom.synth.check import check
@@ -59,6 +59,8 @@ def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
     spec = sketch.spec
     if spec is None:
         return LiftResult("unchecked", "", "the sketch has no spec")
+    if isinstance(spec, TermSpec):
+        return LiftResult("unchecked", "", "arrays of terms say what one size must give, not every size")
     attempt = _Lift(sketch, kernel, spec)
     if not kernel.sizes:
         proof = attempt.prove_at({})

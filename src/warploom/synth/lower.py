@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import product
 from math import prod
-from typing import assert_never
+from typing import assert_never, cast
 
 import numpy as np
 
@@ -29,20 +29,25 @@ from warploom.ir import (
     Store,
     Sync,
 )
+from warploom.sketch import TermArrays
 from warploom.synth.lower_values import AccumulatorState, Pending, Storage, ValueLowering
 from warploom.synth.network import UNDEFINED, AccumulateStatement, GuardRows, IntArray, Network, Placements, Retained
 from warploom.synth.open_index import IndexValue, Open, rows_of
-from warploom.terms import atom, constant
+from warploom.terms import Term, atom, constant
 
 
-def lower(kernel: Kernel, sizes: Mapping[str, int]) -> Network:
-    """The network of `kernel` at the given run-time sizes; UserError for what a bounded sketch cannot hold."""
-    return _Lowering(kernel, sizes).run()
+def lower(kernel: Kernel, sizes: Mapping[str, int], given: TermArrays | None = None) -> Network:
+    """The network of `kernel` at the given run-time sizes; UserError for what a bounded sketch cannot hold.
+
+    given: what inputs hold at first, where that is not their own elements.
+    """
+    return _Lowering(kernel, sizes, given or {}).run()
 
 
 class _Lowering(ValueLowering):
-    def __init__(self, kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    def __init__(self, kernel: Kernel, sizes: Mapping[str, int], given: TermArrays) -> None:
         super().__init__(kernel, sizes)
+        self.given = given
         self.statements: dict[tuple[int, ...], int] = {}
         """Place in the kernel's text -> number of the accumulate statement."""
         self.spans: list[Span] = []
@@ -76,7 +81,8 @@ class _Lowering(ValueLowering):
             return Storage(shape, np.full(prod(shape), UNDEFINED), per_thread=False)
         cells = self.new_cells(prod(shape))
         for cell, index in zip(cells, np.ndindex(*shape), strict=True):
-            self.known[int(cell)] = atom(param.name, index, param.dtype.lanes)
+            own = atom(param.name, index, param.dtype.lanes)
+            self.known[int(cell)] = cast("Term", self.given[param.name][index]) if param.name in self.given else own
         return Storage(shape, cells, per_thread=False)
 
     # ------------------------------------------------------------ statements

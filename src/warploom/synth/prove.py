@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from warploom.core import Diagnostic, DType, f64, scalar_of
 from warploom.ir import Kernel, Param
+from warploom.sketch import Spec
 from warploom.synth.operators import expanded
-from warploom.synth.symbolic import Execution, SpecResult, execute, run_spec
+from warploom.synth.symbolic import Execution, SpecResult, execute, preset, run_spec
 from warploom.terms import (
     Algebra,
     FormTooLargeError,
@@ -24,9 +24,6 @@ from warploom.terms import (
     evaluate,
     iterate_post,
 )
-
-Spec = Callable[..., Any] | Mapping[str, npt.NDArray[np.object_]]
-"""A Python function on arrays, or the post-condition itself: output -> object array of terms (None: any value)."""
 
 _Outcome = Literal["equal", "different", "open"]
 """open: not equal by law, not told apart by numbers."""
@@ -59,15 +56,13 @@ def prove(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], algebra: Algebra
     expected: what `spec` computes at these sizes, if it is known already. Raises UserError when the spec itself fails or the
     kernel has open holes.
     """
+    wanted = expected or run_spec(spec, kernel, sizes)
     execution = execute(kernel, sizes)
-    return compare(kernel, execution, expected or _result_of(spec, kernel, sizes), algebra)
-
-
-def _result_of(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
-    if callable(spec):
-        return run_spec(spec, kernel, sizes)
-    stored = {name: np.array([t is not None for t in a.ravel().tolist()]).reshape(a.shape) for name, a in spec.items()}
-    return SpecResult(dict(spec), stored)
+    done: dict[Term, Term] = {}
+    for array in execution.outputs.values():
+        for index, term in np.ndenumerate(array):
+            array[index] = None if term is None else preset(term, spec, done)
+    return compare(kernel, execution, wanted, algebra)
 
 
 def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra: Algebra) -> Proof:

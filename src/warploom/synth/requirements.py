@@ -112,6 +112,8 @@ def requirements(network: Network, spec: Mapping[str, Any], stored: Mapping[str,
     for name, outputs in network.outputs.items():
         rows = zip(outputs.tolist(), spec[name].reshape(-1).tolist(), stored[name].reshape(-1).tolist(), strict=True)
         for cell, term, is_stored in rows:
+            if term is None:  # any value will do
+                continue
             if is_stored or not blank[cell]:
                 wanted.append((cell, term))
             elif cell != UNDEFINED:

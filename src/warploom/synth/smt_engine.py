@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from warploom.ir import IndexExpr, Kernel, index_cost
+from warploom.sketch import TermArrays
 from warploom.solve import UNLIMITED, Budget, ClauseSession, Cost, Sat, Statistics, Unknown, Unsat
 from warploom.synth.engine import SpaceResult
 from warploom.synth.lower import lower
@@ -47,11 +48,12 @@ class SmtEngine:
         stored: Mapping[str, Any],
         algebra: Algebra,
         evaluate: Evaluate,
+        given: TermArrays | None = None,
         rlimit: int | None = None,
     ) -> None:
         """Arguments as of `Engine`; `rlimit`: z3's deterministic resource units per query (default: the session's)."""
         started = time.process_time()
-        self.network = lower(kernel, sizes)
+        self.network = lower(kernel, sizes, given)
         self.required = requirements(self.network, spec, stored, algebra)
         self.evaluate = evaluate if self.required.is_loose else None
         self.rlimit = rlimit

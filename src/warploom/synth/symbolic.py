@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from warploom.core import Diagnostic, UserError
 from warploom.ir import Kernel
-from warploom.sketch import parse_spec
+from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.block import Block, Run
 from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
 from warploom.terms import (
@@ -25,6 +25,7 @@ from warploom.terms import (
     Term,
     as_terms,
     constant,
+    iterate_post,
     maximum,
     minimum,
     stored_mask,
@@ -73,22 +74,61 @@ class SpecResult:
     """What a spec computes."""
 
     outputs: dict[str, npt.NDArray[np.object_]]
-    """Terms per output element; elements that the spec does not touch keep their start, 0 or the old content."""
+    """Terms per output element; elements that the spec does not touch keep their start, 0 or the old content; None: any value."""
     stored: dict[str, npt.NDArray[np.bool_]]
     """Which elements the spec stored to."""
 
 
-def spec_outputs(spec: Callable[..., Any], kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, npt.NDArray[np.object_]]:
+def spec_outputs(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, npt.NDArray[np.object_]]:
     """Output elements as terms after `spec` ran on symbolic arrays; see `run_spec`."""
     return run_spec(spec, kernel, sizes).outputs
 
 
-def run_spec(spec: Callable[..., Any], kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
+def preset(term: Term, spec: Spec, done: dict[Term, Term]) -> Term:
+    """`term` with the elements that a pre-condition knows replaced by what they hold; `done` remembers between calls."""
+    if not isinstance(spec, TermSpec) or not spec.given:
+        return term
+    given = spec.given
+    for t in iterate_post(term, done):
+        if t.op == "atom" and t.data[0] in given:
+            done[t] = cast("Term", given[t.data[0]][t.data[1]])
+        else:
+            done[t] = t.rebuilt([done[a] for a in t.args]) if t.args else t
+    return done[term]
+
+
+def _term_result(spec: TermSpec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
+    shapes = dict(zip((p.name for p in kernel.params), array_shapes(kernel, sizes), strict=True))
+    wrong: list[Diagnostic] = []
+    inputs, outputs = ([p.name for p in kernel.params if getattr(p, kind)] for kind in ("is_input", "is_output"))
+    for arrays, names, what in ((spec.outputs, outputs, "an output"), (spec.given, inputs, "an input")):
+        for name, array in arrays.items():
+            if name not in names:
+                message = f"expected {what} of the sketch ({', '.join(names)}), got {name!r}"
+            elif array.shape != shapes[name]:
+                message = f"expected terms of shape {shapes[name]} for {name}, got {array.shape}"
+            else:
+                continue
+            wrong.append(Diagnostic("SPEC_TERMS", message, kernel.span, "Give one term per element of the array."))
+    missing = [n for n in outputs if n not in spec.outputs]
+    wrong += [
+        Diagnostic("SPEC_TERMS", f"expected terms for output {n}, got none", kernel.span, "Add it to `spec`; None is any value.")
+        for n in missing
+    ]
+    if wrong:
+        raise UserError(*wrong)
+    stored = {n: np.array([t is not None for t in a.ravel().tolist()], bool).reshape(a.shape) for n, a in spec.outputs.items()}
+    return SpecResult(dict(spec.outputs), stored)
+
+
+def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
     """Call the user's function natively on arrays of terms; outputs that the kernel only writes start at 0.
 
     Builtin min and max of the spec's own text work on terms. A spec that uses words of the language (`wl.cast`, operators) cannot
     be called; it is read from its source instead. Raises UserError, located in the spec, for anything it does wrong.
     """
+    if isinstance(spec, TermSpec):
+        return _term_result(spec, kernel, sizes)
     arrays: dict[str, SymbolicArray] = {}
     for param, shape in zip(kernel.params, array_shapes(kernel, sizes), strict=True):
         if param.is_input:

@@ -20,6 +20,7 @@ from warploom.terms.term import (
     minimum,
     pack,
     strict_comparisons,
+    to_operand,
 )
 from warploom.terms.text import element_text, term_text
 
@@ -61,5 +62,6 @@ __all__ = [
     "sum_of_products",
     "symbolic_array",
     "term_text",
+    "to_operand",
     "zero_array",
 ]

@@ -1,5 +1,6 @@
-"""Finite-domain search shared by every open decision; the SMT layer. Knows no IR."""
+"""Finite-domain search shared by every open decision; the SMT layer; executor, journal, events. Knows no IR."""
 
+from warploom.solve.cluster import OtherSourceError, cluster_executor
 from warploom.solve.driver import (
     UNLIMITED,
     Alternative,
@@ -15,7 +16,14 @@ from warploom.solve.driver import (
     search,
     smallest_domain,
 )
+from warploom.solve.events import Event, EventLog, EventSink, emit, read_events
+from warploom.solve.executor import Counts, Failed, Finished, Result, Task, run_tasks
 from warploom.solve.finite import FiniteModel
+from warploom.solve.journal import Journal
+from warploom.solve.jsonlines import Json
+from warploom.solve.keys import problem_key, source_digest
+from warploom.solve.measure import Spent
+from warploom.solve.processes import WorkerDiedError, process_executor
 from warploom.solve.smt import (
     FALSE,
     TRUE,
@@ -50,32 +58,52 @@ __all__ = [
     "ClauseSession",
     "Constraint",
     "Cost",
+    "Counts",
+    "Event",
+    "EventLog",
+    "EventSink",
+    "Failed",
+    "Finished",
     "FiniteModel",
     "Formula",
     "Goal",
+    "Journal",
+    "Json",
     "Linear",
     "Model",
     "Not",
+    "OtherSourceError",
     "Outcome",
+    "Result",
     "Sat",
     "SmtSession",
     "Some",
+    "Spent",
     "Statistics",
     "StopSearchError",
     "Strategy",
+    "Task",
     "Unknown",
     "Unsat",
     "Word",
     "WordConst",
     "WordOp",
     "WordVar",
+    "WorkerDiedError",
+    "cluster_executor",
     "conjunction",
     "declared_order",
     "differing_words",
     "disjunction",
+    "emit",
     "negation",
+    "problem_key",
+    "process_executor",
+    "read_events",
+    "run_tasks",
     "search",
     "smallest_domain",
+    "source_digest",
     "substitute",
     "variable",
 ]

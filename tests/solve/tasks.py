@@ -37,7 +37,7 @@ def logged(argument: tuple[str, int]) -> int:
     path, number = argument
     with open(path, "a") as file:
         file.write(f"{number}\n")
-    time.sleep(0.02)
+    time.sleep(0.01)
     return number
 
 

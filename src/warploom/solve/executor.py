@@ -28,6 +28,8 @@ DEATHS_ALLOWED = 1
 """A task whose worker dies more often is not tried again."""
 _PER_WORKER = 2
 """Tasks in flight per worker: one runs, one waits."""
+_AHEAD = 64
+"""Results kept for their turn behind a slow task, in multiples of the tasks in flight; then no task is begun until it ends."""
 _STOP_POLL_S = 0.1
 
 
@@ -145,6 +147,7 @@ class _Run(Generic[Argument, Value]):
         self._results: dict[int, Result[Argument, Value]] = {}
         """By place, until it is their turn."""
         self._turn = 0
+        """Results given out so far: with `ordered`, the place of the next one."""
 
     def results(self, tasks: Iterable[Task[Argument]], in_flight: int) -> Iterator[Result[Argument, Value]]:
         try:
@@ -152,9 +155,10 @@ class _Run(Generic[Argument, Value]):
                 if self._is_stopped():
                     break
                 self._begin(_Attempt(place, task))
-                while len(self._pending) >= in_flight:
-                    self._take()
                 yield from self._due()
+                while len(self._pending) >= in_flight or (self._pending and place - self._turn > _AHEAD * in_flight):
+                    self._take()
+                    yield from self._due()
             while self._pending:
                 self._take()
                 yield from self._due()
@@ -251,11 +255,12 @@ class _Run(Generic[Argument, Value]):
     def _due(self, *, gaps: bool = False) -> Iterator[Result[Argument, Value]]:
         if gaps or not self._ordered:
             for place in sorted(self._results):
+                self._turn += 1
                 yield self._results.pop(place)
             return
         while self._turn in self._results:
-            yield self._results.pop(self._turn)
             self._turn += 1
+            yield self._results.pop(self._turn - 1)
 
     def _is_stopped(self) -> bool:
         self._stopped = self._stopped or (self._stop is not None and self._stop())

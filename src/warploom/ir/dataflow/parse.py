@@ -1,0 +1,409 @@
+"""Reads dataflow programs: names, shapes, sets, definitions and goals of what `reader.py` finds."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from math import prod
+from typing import assert_never
+
+from warploom.core import Diagnostic, Span, UserError
+from warploom.ir.dataflow.definitions import LAMBDA_CALLS, defined_set, lambda_set
+from warploom.ir.dataflow.gather_set import GatherSet, Shape
+from warploom.ir.dataflow.goals import builtin_goal
+from warploom.ir.dataflow.lambda_syntax import lambda_text
+from warploom.ir.dataflow.program import Block, FoldOver, Gathered, Goal, Literal, Program, Statement, Value
+from warploom.ir.dataflow.reader import MAX_ELEMENTS, read_program
+from warploom.ir.dataflow.sets import NAMES, gather_set
+from warploom.ir.dataflow.syntax import (
+    BlockSyntax,
+    BuiltinSyntax,
+    CallSyntax,
+    DefineSyntax,
+    FoldSyntax,
+    GoalSyntax,
+    LiteralSyntax,
+    OptionSyntax,
+    OptionValue,
+    RangeSyntax,
+    StatementSyntax,
+    TypeSyntax,
+    Word,
+)
+from warploom.ir.dataflow.tokens import source_of
+from warploom.ir.dataflow.values import folded
+
+_FOLD_RULE = "without fold_len the last entry of the written shape is the fold's length"
+
+
+def parse_program(text: str, file: str = "<text>") -> Program:
+    """The program in a text (grammar in `syntax.py`); every node's span is its place there.
+
+    UserError with all the faults found, in the order of the text.
+    """
+    source = source_of(text, file)
+    items, found = read_program(source)
+    resolver = _Resolver(list(found))
+    statements: list[Statement] = []
+    goals: list[GoalSyntax] = []
+    scope = _Scope(None)
+    for item in items:
+        if isinstance(item, GoalSyntax):
+            goals.append(item)
+        else:
+            statements += resolver.item(item, scope)
+    end = source.span(len(text.rstrip()), len(text.rstrip()))
+    goal = resolver.goals(goals, statements, end)
+    if resolver.found or goal is None:
+        raise UserError(*sorted(resolver.found, key=lambda d: (d.span.line, d.span.column)))
+    return Program(tuple(statements), goal, tuple(resolver.definitions))
+
+
+@dataclass(frozen=True, slots=True)
+class _Definition:
+    choices: GatherSet
+    printed: str
+    """The name under which the printer shows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    outer: _Scope | None
+    shapes: dict[str, Shape] = field(default_factory=dict[str, Shape])
+    definitions: dict[str, list[_Definition]] = field(default_factory=dict[str, list[_Definition]])
+    """The newest last."""
+
+    def chain(self) -> Iterator[_Scope]:
+        scope: _Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.outer
+
+    def shape(self, name: str) -> Shape | None:
+        return next((s.shapes[name] for s in self.chain() if name in s.shapes), None)
+
+    def defined(self, name: str) -> list[_Definition]:
+        """The newest first."""
+        return [d for s in self.chain() for d in reversed(s.definitions.get(name, []))]
+
+
+class _Resolver:
+    def __init__(self, found: list[Diagnostic]) -> None:
+        self.found = found
+        self.definitions: list[str] = []
+        self.folds: list[FoldSyntax] = []
+        self.sets: dict[tuple[object, ...], GatherSet] = {}
+        self.used: set[str] = set()
+        """Names of sets and definitions that earlier statements call."""
+        self.defined: set[str] = set()
+
+    def item(self, item: StatementSyntax | DefineSyntax, scope: _Scope) -> list[Statement]:
+        """The statement, if it is one without fault; its name is known afterwards either way."""
+        try:
+            if isinstance(item, DefineSyntax):
+                self.define(item, scope)
+                return []
+            statement = self.statement(item, scope)
+        except UserError as error:
+            self.found += error.diagnostics
+            if isinstance(item, StatementSyntax):
+                scope.shapes[item.name.text] = _presumed_shape(item)
+            return []
+        scope.shapes[statement.name] = statement.shape
+        return [statement]
+
+    # ------------------------------------------------------------ definitions
+
+    def define(self, define: DefineSyntax, scope: _Scope) -> None:
+        choices = defined_set(define)
+        name = define.name.text
+        printed = name
+        # The printer puts definitions first, where a second one of a name, or one of a name used before, would be wrong.
+        hides = name in self.defined or name in self.used or (scope.outer is not None and name in NAMES)
+        count = 1
+        while hides and (printed in self.defined or printed in self.used or printed in NAMES or printed == name):
+            count += 1
+            printed = f"{name}_{count}"
+        self.defined |= {name, printed}
+        self.definitions.append(printed.join(define.text))
+        scope.definitions.setdefault(name, []).append(_Definition(choices, printed))
+
+    # ------------------------------------------------------------ statements
+
+    def statement(self, item: StatementSyntax, scope: _Scope) -> Statement:
+        name, shape = item.name.text, item.type.shape
+        match item.value:
+            case LiteralSyntax() as literal:
+                self.folds += (*literal.folds, *literal.element_folds)
+                value = Literal(_literal_values(literal, item.type))
+                fold, shape = None, _literal_shape(literal, item.type)
+            case BlockSyntax() as block:
+                value, fold = self.block(block, item.type, scope), None
+            case CallSyntax() as call:
+                value, fold, shape = self.call(call, item.type, scope)
+            case _:
+                assert_never(item.value)
+        return Statement(name, shape, value, fold, item.is_pruned, item.span)
+
+    def block(self, block: BlockSyntax, type_: TypeSyntax, outer: _Scope) -> Block:
+        scope = _Scope(outer)
+        before = len(self.found)
+        statements = [s for item in block.items for s in self.item(item, scope)]
+        if len(self.found) == before:
+            if not statements:
+                message = "expected a block with at least one statement, got none"
+                raise UserError(Diagnostic("EMPTY_BLOCK", message, block.span, "a block's value is its last statement's"))
+            if statements[-1].shape != type_.shape:
+                last = statements[-1]
+                message = f"expected the shape {_text(type_.shape)} of the block's last statement, got {_text(last.shape)}"
+                raise _mismatch(message, last.span, notes=(("the block's shape", type_.span),))
+        return Block(tuple(statements))
+
+    def call(self, call: CallSyntax, type_: TypeSyntax, scope: _Scope) -> tuple[Gathered, FoldOver | None, Shape]:
+        options = {o.key.text: o for o in call.options}
+        fold_len = options.pop("fold_len", None)
+        written = type_.shape
+        fold = None
+        if call.fold is None:
+            if fold_len is not None:
+                message = "expected fold_len in a fold only, got it without a fold"
+                raise UserError(Diagnostic("BAD_OPTION", message, fold_len.key.span, "write `fold` before the call"))
+            full, shape = written, written
+        else:
+            self.folds.append(call.fold)
+            argument = None if call.arguments is not None else scope.shape(call.callee.text)
+            full, shape = _folded_shapes(call, fold_len, type_, argument)
+            fold = FoldOver(call.fold.op, full[-1])
+        if prod(full) > MAX_ELEMENTS:
+            raise _mismatch(f"expected at most {MAX_ELEMENTS} elements before the fold, got {_text(full)}", type_.span)
+        if call.arguments is None:
+            gathered = self.copy(call, options, full, type_, scope)
+        else:
+            gathered = self.gathered(call, options, call.arguments, full, scope)
+        return gathered, fold, shape
+
+    def copy(self, call: CallSyntax, options: dict[str, OptionSyntax], full: Shape, type_: TypeSyntax, scope: _Scope) -> Gathered:
+        name = call.callee.text
+        shape = scope.shape(name)
+        if shape is None:
+            if name in NAMES or name in LAMBDA_CALLS or scope.defined(name):
+                message = f"expected a variable or a call, got the set `{name}` without arguments"
+                raise UserError(Diagnostic("UNKNOWN_NAME", message, call.callee.span, f"name its arguments: {name}(x)"))
+            raise _unknown_variable(call.callee, scope)
+        if options:
+            first = next(iter(options.values()))
+            raise UserError(Diagnostic("BAD_OPTION", f"expected no options on the variable `{name}`", first.key.span))
+        if prod(shape) != prod(full):
+            message = f"expected {prod(full)} elements for {_text(full)}, got `{name}` with the shape {_text(shape)}"
+            raise _mismatch(message, type_.span, _FOLD_RULE if call.fold else "a copy keeps all elements")
+        return Gathered((name,), self.set("id", {}, (shape,), full), name)
+
+    def gathered(
+        self, call: CallSyntax, options: dict[str, OptionSyntax], arguments: Sequence[Word], full: Shape, scope: _Scope
+    ) -> Gathered:
+        name = call.callee.text
+        shapes: list[Shape] = []
+        for word in arguments:
+            shape = scope.shape(word.text)
+            if shape is None:
+                raise _unknown_variable(word, scope)
+            shapes.append(shape)
+        printed = name
+        given = {key: option.value for key, option in options.items()}
+        fitting = next((d for d in scope.defined(name) if _fits(d.choices, shapes, full)), None)
+        if call.index is not None:
+            choices = lambda_set(call.callee, call.index, tuple(shapes), full)
+        elif fitting is not None:
+            choices, printed = fitting.choices, fitting.printed
+        elif scope.defined(name) and name not in NAMES:
+            candidates = "; ".join(
+                f"({', '.join(map(_text, d.choices.arguments))}) -> {_text(d.choices.out)}" for d in scope.defined(name)
+            )
+            got = f"({', '.join(map(_text, shapes))}) -> {_text(full)}"
+            raise _mismatch(
+                f"expected `{name}` as defined for {candidates}, got {got}", call.span, _FOLD_RULE if call.fold else ""
+            )
+        else:
+            choices = self.located(call, given, tuple(shapes), full)
+        if options and (call.index is not None or fitting is not None):
+            first = next(iter(options.values()))
+            raise UserError(Diagnostic("BAD_OPTION", f"expected no options on `{name}`, which has none", first.key.span))
+        self.used.add(printed)
+        index = f"({lambda_text(call.index)})" if call.index else ""
+        source = f"{printed}{_options_text(given)}{index}({', '.join(w.text for w in arguments)})"
+        return Gathered(tuple(w.text for w in arguments), choices, source)
+
+    def located(self, call: CallSyntax, options: dict[str, OptionValue], shapes: tuple[Shape, ...], full: Shape) -> GatherSet:
+        """A built-in set; its errors point into the call."""
+        name = call.callee.text
+        try:
+            return self.set(name, options, shapes, full)
+        except UserError as error:
+            located: list[Diagnostic] = []
+            for d in error.diagnostics:
+                fix = d.fix
+                span = call.span
+                if d.code == "UNKNOWN_SET":
+                    span = call.callee.span
+                    near = get_close_matches(name, [*NAMES, *LAMBDA_CALLS], 1)
+                    fix = f"did you mean `{near[0]}`?" if near else "define it, or see the list of sets in docs/dataflow.md"
+                    if name in LAMBDA_CALLS:
+                        fix = f"`{name}` takes an index lambda: {name}(\\i, j. ...)(x)"
+                elif d.code == "BAD_OPTION" and call.options:
+                    named = next((o.key.span for o in call.options if o.key.text in d.message.split("got")[-1]), None)
+                    span = named or call.options[0].key.span
+                elif d.code == "SHAPE_MISMATCH" and call.fold:
+                    fix = f"{fix}; {_FOLD_RULE}" if fix else _FOLD_RULE
+                located.append(replace(d, span=span, fix=fix))
+            raise UserError(*located) from None
+
+    def set(self, name: str, options: dict[str, OptionValue], arguments: tuple[Shape, ...], out: Shape) -> GatherSet:
+        key = (name, tuple(sorted(options.items(), key=lambda o: o[0])), arguments, out)
+        if key not in self.sets:
+            self.sets[key] = gather_set(name, options, arguments, out)
+        return self.sets[key]
+
+    # ------------------------------------------------------------ the goal
+
+    def goals(self, goals: Sequence[GoalSyntax], statements: Sequence[Statement], end: Span) -> Goal | None:
+        """The only goal; None after an error."""
+        for extra in goals[1:]:
+            message = "expected one goal, got a second one"
+            notes = (("the first goal is here", goals[0].span),)
+            self.found.append(Diagnostic("GOAL_TWICE", message, extra.span, "keep one goal per file", notes))
+        if not goals:
+            message = "expected a goal, got none"
+            self.found.append(Diagnostic("GOAL_MISSING", message, end, "add `goal: [4, 8] = ...` for the last statement"))
+            return None
+        goal = goals[0]
+        if isinstance(goal.value, LiteralSyntax):
+            self.folds += (*goal.value.folds, *goal.value.element_folds)
+        named = next((f for f in self.folds if f.op), None)
+        unnamed = next((f for f in self.folds if not f.op), None)
+        if named and unnamed:
+            message = "expected an operator on every fold, since one fold names its operator, got a fold without"
+            notes = ((f"this fold names {named.op}", named.span),)
+            self.found.append(Diagnostic("MIXED_FOLDS", message, unnamed.span, "write fold(+), or drop all operators", notes))
+        if self.found:
+            return None
+        try:
+            return self.goal(goal, statements, named is not None)
+        except UserError as error:
+            self.found += error.diagnostics
+            return None
+
+    def goal(self, goal: GoalSyntax, statements: Sequence[Statement], names_operators: bool) -> Goal:
+        if not statements:
+            message = "expected at least one statement, got a goal alone"
+            raise UserError(Diagnostic("GOAL_WITHOUT_STATEMENT", message, goal.span, "add the statements that reach it"))
+        last = statements[-1]
+        if goal.target is not None and goal.target.text != last.name:
+            message = f"expected the last statement `{last.name}`, got `{goal.target.text}`"
+            notes = (("the last statement", last.span),)
+            raise UserError(Diagnostic("GOAL_NOT_LAST", message, goal.target.span, "move that statement to the end", notes))
+        match goal.value:
+            case LiteralSyntax() as literal:
+                shape = _literal_shape(literal, goal.type)
+                values, source = _literal_values(literal, goal.type), "literal"
+            case BuiltinSyntax(word, options):
+                shape = goal.type.shape if goal.type else last.shape
+                given = {o.key.text: o.value for o in options}
+                source = word.text + _options_text(given)
+                try:
+                    values = builtin_goal(word.text, given, shape, names_operators)
+                except UserError as error:
+                    raise UserError(*(replace(d, span=word.span) for d in error.diagnostics)) from None
+            case _:
+                assert_never(goal.value)
+        if shape != last.shape:
+            message = f"expected a goal of the shape {_text(last.shape)} of the last statement `{last.name}`, got {_text(shape)}"
+            raise _mismatch(message, goal.type.span if goal.type else goal.span, notes=(("the last statement", last.span),))
+        return Goal(shape, values, source, goal.span)
+
+
+# ---------------------------------------------------------------- shapes, literals, texts
+
+
+def _presumed_shape(item: StatementSyntax) -> Shape:
+    """Of a statement with a fault, so that later statements can be checked."""
+    shape = item.type.shape
+    folds = item.value.fold is not None if isinstance(item.value, CallSyntax) else False
+    has_length = isinstance(item.value, CallSyntax) and any(o.key.text == "fold_len" for o in item.value.options)
+    return shape[:-1] if folds and not has_length and len(shape) > 1 else shape
+
+
+def _folded_shapes(
+    call: CallSyntax, fold_len: OptionSyntax | None, type_: TypeSyntax, argument: Shape | None
+) -> tuple[Shape, Shape]:
+    """Before and after the fold. `out: [32] = fold x` of an x: [32, 3] (the paper's form) folds x's last axis."""
+    written = type_.shape
+    if fold_len is not None:
+        length = fold_len.value
+        if isinstance(length, (bool, tuple)) or length < 1:
+            raise UserError(Diagnostic("BAD_OPTION", "expected fold_len=n with n > 0", fold_len.key.span))
+        return (*written, length), written
+    if argument is not None and prod(argument) != prod(written) and argument[:-1] == written:
+        return argument, written
+    if len(written) == 1:
+        message = f"expected a shape with the fold's length as its last entry, got {_text(written)}"
+        raise _mismatch(message, type_.span, "write fold_len=n in the call's options, or [1, n] to fold everything")
+    return written, written[:-1]
+
+
+def _literal_shape(literal: LiteralSyntax, type_: TypeSyntax | None) -> Shape:
+    """After the literal's folds; the written shape may count the folded axes or not."""
+    folds = len(literal.folds)
+    written = type_.shape if type_ else None
+    if isinstance(literal.body, RangeSyntax):
+        length = literal.body.high - literal.body.low
+        full = written or (length,)
+        if prod(full) != length:
+            raise _mismatch(f"expected {prod(full)} elements for {_text(full)}, got {length}", literal.span)
+    else:
+        full = literal.body.shape
+        if written is not None and written not in (full, full[: len(full) - folds]):
+            expected = _text(written) + (f" before or after {folds} folds" if folds else "")
+            raise _mismatch(f"expected {expected}, got a literal of the shape {_text(full)}", literal.span)
+    if len(full) <= folds:
+        message = f"expected more axes than folds, got {folds} folds of {_text(full)}"
+        raise _mismatch(message, literal.span, "put brackets around the literal: [[..]] has a first axis of length 1")
+    return full[: len(full) - folds]
+
+
+def _literal_values(literal: LiteralSyntax, type_: TypeSyntax | None) -> tuple[Value, ...]:
+    shape = _literal_shape(literal, type_)
+    if isinstance(literal.body, RangeSyntax):
+        values: tuple[Value, ...] = tuple(range(literal.body.low, literal.body.high))
+        full = type_.shape if type_ else shape
+    else:
+        values, full = literal.body.values, literal.body.shape
+    for fold, length in zip(reversed(literal.folds), reversed(full), strict=False):
+        values = tuple(folded(fold.op, values[i : i + length]) for i in range(0, len(values), length))
+    return values
+
+
+def _fits(choices: GatherSet, arguments: Sequence[Shape], out: Shape) -> bool:
+    return choices.arguments == tuple(arguments) and choices.out == out
+
+
+def _unknown_variable(word: Word, scope: _Scope) -> UserError:
+    names = sorted({name for s in scope.chain() for name in s.shapes})
+    near = get_close_matches(word.text, names, 1)
+    fix = f"did you mean `{near[0]}`?" if near else "give it a value before this line"
+    return UserError(Diagnostic("UNKNOWN_NAME", f"expected a variable from above, got `{word.text}`", word.span, fix))
+
+
+def _mismatch(message: str, span: Span, fix: str = "", notes: tuple[tuple[str, Span], ...] = ()) -> UserError:
+    return UserError(Diagnostic("SHAPE_MISMATCH", message, span, fix, notes))
+
+
+def _options_text(options: dict[str, OptionValue]) -> str:
+    parts = [
+        key if value is True else f"{key}={list(value) if isinstance(value, tuple) else value}" for key, value in options.items()
+    ]
+    return f"{{{', '.join(parts)}}}" if parts else ""
+
+
+def _text(shape: Shape) -> str:
+    return str(list(shape))

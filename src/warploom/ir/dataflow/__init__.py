@@ -1,6 +1,9 @@
 """The dataflow language: programs of gathers and folds with sets of gathers as holes."""
 
 from warploom.ir.dataflow.gather_set import UNDEFINED, ZERO, GatherSet, Shape
+from warploom.ir.dataflow.goals import GOALS, builtin_goal
+from warploom.ir.dataflow.interp import meets_goal, only_member, run_program
+from warploom.ir.dataflow.names import named_statements
 from warploom.ir.dataflow.parse import parse_program
 from warploom.ir.dataflow.program import (
     MISSING,
@@ -18,10 +21,13 @@ from warploom.ir.dataflow.program import (
 )
 from warploom.ir.dataflow.sets import NAMES as SET_NAMES
 from warploom.ir.dataflow.sets import gather_set
-from warploom.ir.dataflow.values import folded, value_key, value_text
+from warploom.ir.dataflow.text import program_text
+from warploom.ir.dataflow.values import folded, operators_of, value_key, value_text
+from warploom.ir.dataflow.verify import verify_program
 
 __all__ = [
-    "MISSING", "NOUGHT", "SET_NAMES", "UNDEFINED", "ZERO", "Block", "FoldOver", "Folded", "GatherSet", "Gathered", "Goal",
-    "Literal", "Nothing", "Program", "Shape", "Statement", "Value", "folded", "gather_set", "parse_program", "value_key",
-    "value_text",
+    "GOALS", "MISSING", "NOUGHT", "SET_NAMES", "UNDEFINED", "ZERO", "Block", "FoldOver", "Folded", "GatherSet", "Gathered",
+    "Goal", "Literal", "Nothing", "Program", "Shape", "Statement", "Value", "builtin_goal", "folded", "gather_set",
+    "meets_goal", "named_statements", "only_member", "operators_of", "parse_program", "program_text", "run_program",
+    "value_key", "value_text", "verify_program",
 ]  # fmt: skip

@@ -16,7 +16,7 @@ from warploom.core import Diagnostic, Span, UserError
 from warploom.ir.dataflow.gather_set import UNDEFINED, ZERO, GatherSet, Shape
 from warploom.ir.dataflow.lambda_syntax import Lambda, NoSource, lambda_text
 from warploom.ir.dataflow.lambda_values import LambdaValue, Place, index_text, lambda_value
-from warploom.ir.dataflow import sets
+from warploom.ir.dataflow.sets import tabulated
 from warploom.ir.dataflow.syntax import DefineSyntax, GatherArraySyntax, PlaceSyntax, Word
 from warploom.ir.swizzle import IntArray
 
@@ -45,7 +45,7 @@ def defined_set(define: DefineSyntax) -> GatherSet:
             found += error.diagnostics
     if found:
         raise UserError(*found)
-    return sets.tabulated(arguments, out, gathers)
+    return tabulated(arguments, out, gathers)
 
 
 def lambda_set(callee: Word, index: Lambda, arguments: tuple[Shape, ...], out: Shape) -> GatherSet:
@@ -54,7 +54,7 @@ def lambda_set(callee: Word, index: Lambda, arguments: tuple[Shape, ...], out: S
         message = f"expected one of {', '.join(LAMBDA_CALLS)} before an index lambda, got `{callee.text}`"
         raise UserError(Diagnostic("UNKNOWN_SET", message, callee.span, "use gather(\\i, j. [i, j])(x), or define the function"))
     if callee.text == "gather":
-        return sets.tabulated(arguments, out, [(lambda_text(index), _gathered(index, arguments, out, _identity))])
+        return tabulated(arguments, out, [(lambda_text(index), _gathered(index, arguments, out, _identity))])
     axis = 0 if callee.text == "swizzle_col" else len(out) - 1
     if len(arguments) != 1 or len(arguments[0]) != len(out):
         got = ", ".join(str(list(a)) for a in arguments)
@@ -68,7 +68,7 @@ def lambda_set(callee: Word, index: Lambda, arguments: tuple[Shape, ...], out: S
             value = 0 if value else 1
         return Place(0, (*at[:axis], int(value), *at[axis + 1 :]))
 
-    return sets.tabulated(arguments, out, [(lambda_text(index), _gathered(index, arguments, out, along_axis))])
+    return tabulated(arguments, out, [(lambda_text(index), _gathered(index, arguments, out, along_axis))])
 
 
 def _identity(value: LambdaValue, at: tuple[int, ...]) -> LambdaValue:

@@ -237,11 +237,11 @@ class _Expressions:
                 return Indexes(items, cursor.span_from(token.start))
             case "sign", "(":
                 cursor.next()
-                items = self.items(")")
-                if len(items) > 2:
+                first, *rest = self.items(")")
+                if len(rest) > 1:
                     span = cursor.span_from(token.start)
-                    raise syntax_error(span, "(argument, index)", f"{len(items)} items", "write indexes as [i, j, k]")
-                return items[0] if len(items) == 1 else InArgument(items[0], items[1], cursor.span_from(token.start))
+                    raise syntax_error(span, "(argument, index)", f"{1 + len(rest)} items", "write indexes as [i, j, k]")
+                return InArgument(first, rest[0], cursor.span_from(token.start)) if rest else first
             case _:
                 raise cursor.wrong("an index expression")
 

@@ -43,8 +43,8 @@ def parse_program(text: str, file: str = "<text>") -> Program:
     UserError with all the faults found, in the order of the text.
     """
     source = source_of(text, file)
-    items, found = read_program(source)
-    resolver = _Resolver(list(found))
+    items, found, unread = read_program(source)
+    resolver = _Resolver(list(found), unread)
     statements: list[Statement] = []
     goals: list[GoalSyntax] = []
     scope = _Scope(None)
@@ -89,14 +89,14 @@ class _Scope:
 
 
 class _Resolver:
-    def __init__(self, found: list[Diagnostic]) -> None:
+    def __init__(self, found: list[Diagnostic], unread: frozenset[str]) -> None:
         self.found = found
+        self.unread = unread
         self.definitions: list[str] = []
         self.folds: list[FoldSyntax] = []
         self.sets: dict[tuple[object, ...], GatherSet] = {}
-        self.used: set[str] = set()
-        """Names of sets and definitions that earlier statements call."""
-        self.defined: set[str] = set()
+        self.taken: set[tuple[str, tuple[Shape, ...], Shape]] = set()
+        """Keys of definitions and of the built-in sets that earlier statements call."""
 
     def item(self, item: StatementSyntax | DefineSyntax, scope: _Scope) -> list[Statement]:
         """The statement, if it is one without fault; its name is known afterwards either way."""
@@ -119,15 +119,19 @@ class _Resolver:
         choices = defined_set(define)
         name = define.name.text
         printed = name
-        # The printer puts definitions first, where a second one of a name, or one of a name used before, would be wrong.
-        hides = name in self.defined or name in self.used or (scope.outer is not None and name in NAMES)
+        # The printer puts definitions first, where one that hides another or a built-in set would be wrong.
+        hides = self.key(name, choices) in self.taken or (scope.outer is not None and name in NAMES)
         count = 1
-        while hides and (printed in self.defined or printed in self.used or printed in NAMES or printed == name):
+        while hides and (printed in NAMES or printed == name or self.key(printed, choices) in self.taken):
             count += 1
             printed = f"{name}_{count}"
-        self.defined |= {name, printed}
+        self.taken |= {self.key(name, choices), self.key(printed, choices)}
         self.definitions.append(printed.join(define.text))
         scope.definitions.setdefault(name, []).append(_Definition(choices, printed))
+
+    def key(self, name: str, choices: GatherSet) -> tuple[str, tuple[Shape, ...], Shape]:
+        """What a call finds a definition or a set by."""
+        return name, choices.arguments, choices.out
 
     # ------------------------------------------------------------ statements
 
@@ -190,7 +194,7 @@ class _Resolver:
             if name in NAMES or name in LAMBDA_CALLS or scope.defined(name):
                 message = f"expected a variable or a call, got the set `{name}` without arguments"
                 raise UserError(Diagnostic("UNKNOWN_NAME", message, call.callee.span, f"name its arguments: {name}(x)"))
-            raise _unknown_variable(call.callee, scope)
+            raise self.unknown_variable(call.callee, scope)
         if options:
             first = next(iter(options.values()))
             raise UserError(Diagnostic("BAD_OPTION", f"expected no options on the variable `{name}`", first.key.span))
@@ -207,7 +211,7 @@ class _Resolver:
         for word in arguments:
             shape = scope.shape(word.text)
             if shape is None:
-                raise _unknown_variable(word, scope)
+                raise self.unknown_variable(word, scope)
             shapes.append(shape)
         printed = name
         given = {key: option.value for key, option in options.items()}
@@ -229,7 +233,7 @@ class _Resolver:
         if options and (call.index is not None or fitting is not None):
             first = next(iter(options.values()))
             raise UserError(Diagnostic("BAD_OPTION", f"expected no options on `{name}`, which has none", first.key.span))
-        self.used.add(printed)
+        self.taken.add(self.key(printed, choices))
         index = f"({lambda_text(call.index)})" if call.index else ""
         source = f"{printed}{_options_text(given)}{index}({', '.join(w.text for w in arguments)})"
         return Gathered(tuple(w.text for w in arguments), choices, source)
@@ -257,6 +261,15 @@ class _Resolver:
                     fix = f"{fix}; {_FOLD_RULE}" if fix else _FOLD_RULE
                 located.append(replace(d, span=span, fix=fix))
             raise UserError(*located) from None
+
+    def unknown_variable(self, word: Word, scope: _Scope) -> UserError:
+        """Silent where the statement that gives the name its value could not be read."""
+        if word.text in self.unread:
+            return UserError()
+        names = sorted({name for s in scope.chain() for name in s.shapes})
+        near = get_close_matches(word.text, names, 1)
+        fix = f"did you mean `{near[0]}`?" if near else "give it a value before this line"
+        return UserError(Diagnostic("UNKNOWN_NAME", f"expected a variable from above, got `{word.text}`", word.span, fix))
 
     def set(self, name: str, options: dict[str, OptionValue], arguments: tuple[Shape, ...], out: Shape) -> GatherSet:
         key = (name, tuple(sorted(options.items(), key=lambda o: o[0])), arguments, out)
@@ -385,13 +398,6 @@ def _literal_values(literal: LiteralSyntax, type_: TypeSyntax | None) -> tuple[V
 
 def _fits(choices: GatherSet, arguments: Sequence[Shape], out: Shape) -> bool:
     return choices.arguments == tuple(arguments) and choices.out == out
-
-
-def _unknown_variable(word: Word, scope: _Scope) -> UserError:
-    names = sorted({name for s in scope.chain() for name in s.shapes})
-    near = get_close_matches(word.text, names, 1)
-    fix = f"did you mean `{near[0]}`?" if near else "give it a value before this line"
-    return UserError(Diagnostic("UNKNOWN_NAME", f"expected a variable from above, got `{word.text}`", word.span, fix))
 
 
 def _mismatch(message: str, span: Span, fix: str = "", notes: tuple[tuple[str, Span], ...] = ()) -> UserError:

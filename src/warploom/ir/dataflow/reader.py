@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from math import prod
 from typing import TypeVar
 
@@ -29,7 +30,7 @@ from warploom.ir.dataflow.syntax import (
     TypeSyntax,
     Word,
 )
-from warploom.ir.dataflow.tokens import Cursor, Source, syntax_error
+from warploom.ir.dataflow.tokens import Cursor, Source, source_of, syntax_error
 from warploom.ir.dataflow.values import folded
 
 Element = TypeVar("Element")
@@ -44,17 +45,27 @@ _MAX_AXES = 16
 _MAX_BLOCKS = 16
 
 
-def read_program(source: Source) -> tuple[tuple[ItemSyntax, ...], tuple[Diagnostic, ...]]:
-    """The statements, definitions and goals that can be read, in order, and everything else as errors."""
+def read_program(source: Source) -> tuple[tuple[ItemSyntax, ...], tuple[Diagnostic, ...], frozenset[str]]:
+    """The statements, definitions and goals that can be read, in order; errors; names of statements that cannot be read."""
     reader = _Reader(Cursor(source))
     items = reader.items(None)
-    return tuple(items), tuple(reader.found)
+    return tuple(items), tuple(reader.found), frozenset(reader.unread)
+
+
+def read_builtin(text: str) -> tuple[str, dict[str, OptionValue]]:
+    """Name and options of a built-in goal; UserError if the text is anything else."""
+    reader = _Reader(Cursor(source_of(text, "<goal>")))
+    name = reader.word("the name of a goal").text
+    options = {o.key.text: o.value for o in reader.options()}
+    reader.cursor.expect_kind("end", "the end of the goal")
+    return name, options
 
 
 class _Reader:
     def __init__(self, cursor: Cursor) -> None:
         self.cursor = cursor
         self.found: list[Diagnostic] = []
+        self.unread: set[str] = set()
         self.blocks = 0
 
     # ------------------------------------------------------------ items
@@ -68,6 +79,7 @@ class _Reader:
                 items.append(self.item())
             except UserError as error:
                 self.found += error.diagnostics
+                self.unread |= {t.text for t, u in pairwise(self.cursor.tokens[before : self.cursor.at + 1]) if u.text == ":"}
                 self.skip(before, closing)
         return items
 

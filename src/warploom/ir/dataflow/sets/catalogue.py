@@ -1,0 +1,71 @@
+"""Sets of gathers by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from warploom.core import Diagnostic, UserError
+from warploom.ir.dataflow.gather_set import GatherSet, Shape
+from warploom.ir.dataflow.sets import fixed, selects, swizzles
+from warploom.ir.dataflow.sets.call import Call, Option
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    build: Callable[[Call], GatherSet]
+    line: str
+    """What its members do."""
+
+
+def _swizzles() -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for prefix, axis in (
+        ("", "axis out, by the positions on main and second"),
+        ("row_", "the last index"),
+        ("col_", "the first index"),
+    ):
+        for suffix, groups in (("", ", in groups"), ("_no_group", "")):
+            entries[f"{prefix}xforms{suffix}"] = Entry(swizzles.xforms, f"fan and rotation of {axis}{groups}")
+            entries[f"{prefix}rots{suffix}"] = Entry(swizzles.rots, f"rotation of {axis} by a constant{groups}")
+    return entries
+
+
+def _conditional() -> dict[str, Entry]:
+    entries: dict[str, Entry] = {}
+    for suffix, constants in (("", "conditions with constants"), ("_no_consts", "conditions without constants")):
+        entries[f"reg_select{suffix}"] = Entry(selects.reg_select, f"one of the copies on the last axis, by {constants}")
+        entries[f"general_select{suffix}"] = Entry(selects.general_select, f"one of the copies on an axis, by {constants}")
+        entries[f"cond_keep{suffix}"] = Entry(selects.cond_keep, f"the element or 0, by {constants}")
+    return entries
+
+
+ENTRIES: Mapping[str, Entry] = {
+    "id": Entry(fixed.reshape, "the same elements, row-major"),
+    "identity": Entry(fixed.reshape, "the same elements, row-major"),
+    "reshape": Entry(fixed.reshape, "the same elements, row-major"),
+    "transpose": Entry(fixed.transpose, "axes in reverse order"),
+    "stack": Entry(fixed.stack, "arguments along a new last axis"),
+    "rot_idx": Entry(fixed.rot_idx, "axes rotated right (r=n) or left (l=n)"),
+    "broadcast": Entry(fixed.broadcast, "new axes at position group, ignored"),
+    "load_rep": Entry(fixed.load, "column-major, again from the start past the end"),
+    "load_trunc": Entry(fixed.load, "column-major, undefined past the end"),
+    "load_grid_2d": Entry(fixed.load_grid_2d, "a grid of threads, several elements each"),
+    **_swizzles(),
+    **_conditional(),
+}
+NAMES: Mapping[str, str] = {name: entry.line for name, entry in ENTRIES.items()}
+"""Every set, with one line each."""
+
+
+def gather_set(name: str, options: Mapping[str, Option], arguments: tuple[Shape, ...], out: Shape) -> GatherSet:
+    """The set `name` from arguments of the given shapes to `out` (before any fold).
+
+    Raises UserError (UNKNOWN_SET, BAD_OPTION, SHAPE_MISMATCH) without a span.
+    """
+    if name not in ENTRIES:
+        near = get_close_matches(name, ENTRIES, 1)
+        fix = f"Write {near[0]}." if near else ""
+        raise UserError(Diagnostic("UNKNOWN_SET", f"expected the name of a set of gathers, got {name!r}", fix=fix))
+    return ENTRIES[name].build(Call(name, options, arguments, out))

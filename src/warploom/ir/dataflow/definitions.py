@@ -90,7 +90,7 @@ def _gathered(
             case Place(argument, position):
                 where = f" at {index_text(dict(zip(index.parameters, at, strict=True)))}"
                 if not 0 <= argument < len(arguments):
-                    raise _outside(f"an argument number below {len(arguments)}", f"{argument}{where}", index.body.span)
+                    raise _outside(f"an argument number below {len(arguments)}", argument, index.body.span)
                 sources.append(starts[argument] + _element(position, arguments[argument], index.body.span, where))
             case int() as number:
                 where = f" at {index_text(dict(zip(index.parameters, at, strict=True)))}"
@@ -129,18 +129,18 @@ def _element(position: int | tuple[int, ...], shape: Shape, span: Span, where: s
     """Row-major number of an element of one argument."""
     if isinstance(position, int):
         if not 0 <= position < prod(shape):
-            raise _outside(f"an element number below {prod(shape)} for {list(shape)}", f"{position}{where}", span)
+            raise _outside(f"an element number below {prod(shape)} for {list(shape)}", position, span, where)
         return position
     if len(position) != len(shape):
-        raise _outside(f"{len(shape)} indexes for {list(shape)}", f"{len(position)}", span)
+        raise _outside(f"{len(shape)} indexes for {list(shape)}", len(position), span)
     number = 0
     for axis, (i, length) in enumerate(zip(position, shape, strict=True)):
         if not 0 <= i < length:
-            raise _outside(f"an index below {length} on axis {axis} of {list(shape)}", f"{i}{where}", span)
+            raise _outside(f"an index below {length} on axis {axis} of {list(shape)}", i, span, where)
         number = number * length + i
     return number
 
 
-def _outside(expected: str, got: str, span: Span) -> UserError:
-    fix = "keep indexes inside the argument; `%` binds tighter than + and -: write (i + j) % n"
-    return UserError(Diagnostic("INDEX_RANGE", f"expected {expected}, got {got}", span, fix if "=" in got else ""))
+def _outside(expected: str, got: int, span: Span, where: str = "") -> UserError:
+    fix = "`%` binds tighter than + and -: write (i + j) % n" if where else ""
+    return UserError(Diagnostic("INDEX_RANGE", f"expected {expected}, got {got}{where}", span, fix))

@@ -9,13 +9,15 @@ from math import prod
 from typing import assert_never
 
 from warploom.core import Diagnostic, Span, UserError
+from warploom.ir.dataflow.array_reader import MAX_ELEMENTS
 from warploom.ir.dataflow.definitions import LAMBDA_CALLS, defined_set, lambda_set
 from warploom.ir.dataflow.gather_set import GatherSet, Shape
 from warploom.ir.dataflow.goals import builtin_goal
 from warploom.ir.dataflow.lambda_syntax import lambda_text
-from warploom.ir.dataflow.program import Block, FoldOver, Gathered, Goal, Literal, Program, Statement, Value
-from warploom.ir.dataflow.reader import MAX_ELEMENTS, read_program
+from warploom.ir.dataflow.program import Block, FoldOver, Gathered, Goal, Literal, Program, Statement
+from warploom.ir.dataflow.reader import read_program
 from warploom.ir.dataflow.sets import NAMES, gather_set
+from warploom.ir.dataflow.shapes import folded_shapes, literal_shape, literal_values, mismatch, presumed_shape, shape_text
 from warploom.ir.dataflow.syntax import (
     BlockSyntax,
     BuiltinSyntax,
@@ -26,13 +28,11 @@ from warploom.ir.dataflow.syntax import (
     LiteralSyntax,
     OptionSyntax,
     OptionValue,
-    RangeSyntax,
     StatementSyntax,
     TypeSyntax,
     Word,
 )
 from warploom.ir.dataflow.tokens import source_of
-from warploom.ir.dataflow.values import folded
 
 _FOLD_RULE = "without fold_len the last entry of the written shape is the fold's length"
 
@@ -91,7 +91,8 @@ class _Scope:
 class _Resolver:
     def __init__(self, found: list[Diagnostic], unread: frozenset[str]) -> None:
         self.found = found
-        self.unread = unread
+        self.unread = set(unread)
+        """Names that a fault left without meaning: their uses are no further faults."""
         self.definitions: list[str] = []
         self.folds: list[FoldSyntax] = []
         self.sets: dict[tuple[object, ...], GatherSet] = {}
@@ -108,7 +109,7 @@ class _Resolver:
         except UserError as error:
             self.found += error.diagnostics
             if isinstance(item, StatementSyntax):
-                scope.shapes[item.name.text] = _presumed_shape(item)
+                scope.shapes[item.name.text] = presumed_shape(item)
             return []
         scope.shapes[statement.name] = statement.shape
         return [statement]
@@ -116,8 +117,12 @@ class _Resolver:
     # ------------------------------------------------------------ definitions
 
     def define(self, define: DefineSyntax, scope: _Scope) -> None:
-        choices = defined_set(define)
         name = define.name.text
+        try:
+            choices = defined_set(define)
+        except UserError:
+            self.unread.add(name)
+            raise
         printed = name
         # The printer puts definitions first, where one that hides another or a built-in set would be wrong.
         hides = self.key(name, choices) in self.taken or (scope.outer is not None and name in NAMES)
@@ -140,8 +145,8 @@ class _Resolver:
         match item.value:
             case LiteralSyntax() as literal:
                 self.folds += (*literal.folds, *literal.element_folds)
-                value = Literal(_literal_values(literal, item.type))
-                fold, shape = None, _literal_shape(literal, item.type)
+                value = Literal(literal_values(literal, item.type))
+                fold, shape = None, literal_shape(literal, item.type)
             case BlockSyntax() as block:
                 value, fold = self.block(block, item.type, scope), None
             case CallSyntax() as call:
@@ -160,8 +165,10 @@ class _Resolver:
                 raise UserError(Diagnostic("EMPTY_BLOCK", message, block.span, "a block's value is its last statement's"))
             if statements[-1].shape != type_.shape:
                 last = statements[-1]
-                message = f"expected the shape {_text(type_.shape)} of the block's last statement, got {_text(last.shape)}"
-                raise _mismatch(message, last.span, notes=(("the block's shape", type_.span),))
+                message = (
+                    f"expected the block's shape {shape_text(type_.shape)} in its last statement, got {shape_text(last.shape)}"
+                )
+                raise mismatch(message, last.span, notes=(("the block's shape", type_.span),))
         return Block(tuple(statements))
 
     def call(self, call: CallSyntax, type_: TypeSyntax, scope: _Scope) -> tuple[Gathered, FoldOver | None, Shape]:
@@ -177,10 +184,10 @@ class _Resolver:
         else:
             self.folds.append(call.fold)
             argument = None if call.arguments is not None else scope.shape(call.callee.text)
-            full, shape = _folded_shapes(call, fold_len, type_, argument)
+            full, shape = folded_shapes(call, fold_len, type_, argument)
             fold = FoldOver(call.fold.op, full[-1])
         if prod(full) > MAX_ELEMENTS:
-            raise _mismatch(f"expected at most {MAX_ELEMENTS} elements before the fold, got {_text(full)}", type_.span)
+            raise mismatch(f"expected at most {MAX_ELEMENTS} elements before the fold, got {shape_text(full)}", type_.span)
         if call.arguments is None:
             gathered = self.copy(call, options, full, type_, scope)
         else:
@@ -199,8 +206,8 @@ class _Resolver:
             first = next(iter(options.values()))
             raise UserError(Diagnostic("BAD_OPTION", f"expected no options on the variable `{name}`", first.key.span))
         if prod(shape) != prod(full):
-            message = f"expected {prod(full)} elements for {_text(full)}, got `{name}` with the shape {_text(shape)}"
-            raise _mismatch(message, type_.span, _FOLD_RULE if call.fold else "a copy keeps all elements")
+            message = f"expected {prod(full)} elements for {shape_text(full)}, got `{name}` with the shape {shape_text(shape)}"
+            raise mismatch(message, type_.span, _FOLD_RULE if call.fold else "a copy keeps all elements")
         return Gathered((name,), self.set("id", {}, (shape,), full), name)
 
     def gathered(
@@ -222,10 +229,10 @@ class _Resolver:
             choices, printed = fitting.choices, fitting.printed
         elif scope.defined(name) and name not in NAMES:
             candidates = "; ".join(
-                f"({', '.join(map(_text, d.choices.arguments))}) -> {_text(d.choices.out)}" for d in scope.defined(name)
+                f"({', '.join(map(shape_text, d.choices.arguments))}) -> {shape_text(d.choices.out)}" for d in scope.defined(name)
             )
-            got = f"({', '.join(map(_text, shapes))}) -> {_text(full)}"
-            raise _mismatch(
+            got = f"({', '.join(map(shape_text, shapes))}) -> {shape_text(full)}"
+            raise mismatch(
                 f"expected `{name}` as defined for {candidates}, got {got}", call.span, _FOLD_RULE if call.fold else ""
             )
         else:
@@ -248,6 +255,8 @@ class _Resolver:
             for d in error.diagnostics:
                 fix = d.fix
                 span = call.span
+                if d.code == "UNKNOWN_SET" and name in self.unread:
+                    continue
                 if d.code == "UNKNOWN_SET":
                     span = call.callee.span
                     near = get_close_matches(name, [*NAMES, *LAMBDA_CALLS], 1)
@@ -285,6 +294,8 @@ class _Resolver:
             message = "expected one goal, got a second one"
             notes = (("the first goal is here", goals[0].span),)
             self.found.append(Diagnostic("GOAL_TWICE", message, extra.span, "keep one goal per file", notes))
+        if not goals and "goal" in self.unread:
+            return None
         if not goals:
             message = "expected a goal, got none"
             self.found.append(Diagnostic("GOAL_MISSING", message, end, "add `goal: [4, 8] = ...` for the last statement"))
@@ -317,8 +328,8 @@ class _Resolver:
             raise UserError(Diagnostic("GOAL_NOT_LAST", message, goal.target.span, "move that statement to the end", notes))
         match goal.value:
             case LiteralSyntax() as literal:
-                shape = _literal_shape(literal, goal.type)
-                values, source = _literal_values(literal, goal.type), "literal"
+                shape = literal_shape(literal, goal.type)
+                values, source = literal_values(literal, goal.type), "literal"
             case BuiltinSyntax(word, options):
                 shape = goal.type.shape if goal.type else last.shape
                 given = {o.key.text: o.value for o in options}
@@ -330,78 +341,14 @@ class _Resolver:
             case _:
                 assert_never(goal.value)
         if shape != last.shape:
-            message = f"expected a goal of the shape {_text(last.shape)} of the last statement `{last.name}`, got {_text(shape)}"
-            raise _mismatch(message, goal.type.span if goal.type else goal.span, notes=(("the last statement", last.span),))
+            wanted = f"the shape {shape_text(last.shape)} of the last statement `{last.name}`"
+            message = f"expected a goal of {wanted}, got {shape_text(shape)}"
+            raise mismatch(message, goal.type.span if goal.type else goal.span, notes=(("the last statement", last.span),))
         return Goal(shape, values, source, goal.span)
-
-
-# ---------------------------------------------------------------- shapes, literals, texts
-
-
-def _presumed_shape(item: StatementSyntax) -> Shape:
-    """Of a statement with a fault, so that later statements can be checked."""
-    shape = item.type.shape
-    folds = item.value.fold is not None if isinstance(item.value, CallSyntax) else False
-    has_length = isinstance(item.value, CallSyntax) and any(o.key.text == "fold_len" for o in item.value.options)
-    return shape[:-1] if folds and not has_length and len(shape) > 1 else shape
-
-
-def _folded_shapes(
-    call: CallSyntax, fold_len: OptionSyntax | None, type_: TypeSyntax, argument: Shape | None
-) -> tuple[Shape, Shape]:
-    """Before and after the fold. `out: [32] = fold x` of an x: [32, 3] (the paper's form) folds x's last axis."""
-    written = type_.shape
-    if fold_len is not None:
-        length = fold_len.value
-        if isinstance(length, (bool, tuple)) or length < 1:
-            raise UserError(Diagnostic("BAD_OPTION", "expected fold_len=n with n > 0", fold_len.key.span))
-        return (*written, length), written
-    if argument is not None and prod(argument) != prod(written) and argument[:-1] == written:
-        return argument, written
-    if len(written) == 1:
-        message = f"expected a shape with the fold's length as its last entry, got {_text(written)}"
-        raise _mismatch(message, type_.span, "write fold_len=n in the call's options, or [1, n] to fold everything")
-    return written, written[:-1]
-
-
-def _literal_shape(literal: LiteralSyntax, type_: TypeSyntax | None) -> Shape:
-    """After the literal's folds; the written shape may count the folded axes or not."""
-    folds = len(literal.folds)
-    written = type_.shape if type_ else None
-    if isinstance(literal.body, RangeSyntax):
-        length = literal.body.high - literal.body.low
-        full = written or (length,)
-        if prod(full) != length:
-            raise _mismatch(f"expected {prod(full)} elements for {_text(full)}, got {length}", literal.span)
-    else:
-        full = literal.body.shape
-        if written is not None and written not in (full, full[: len(full) - folds]):
-            expected = _text(written) + (f" before or after {folds} folds" if folds else "")
-            raise _mismatch(f"expected {expected}, got a literal of the shape {_text(full)}", literal.span)
-    if len(full) <= folds:
-        message = f"expected more axes than folds, got {folds} folds of {_text(full)}"
-        raise _mismatch(message, literal.span, "put brackets around the literal: [[..]] has a first axis of length 1")
-    return full[: len(full) - folds]
-
-
-def _literal_values(literal: LiteralSyntax, type_: TypeSyntax | None) -> tuple[Value, ...]:
-    shape = _literal_shape(literal, type_)
-    if isinstance(literal.body, RangeSyntax):
-        values: tuple[Value, ...] = tuple(range(literal.body.low, literal.body.high))
-        full = type_.shape if type_ else shape
-    else:
-        values, full = literal.body.values, literal.body.shape
-    for fold, length in zip(reversed(literal.folds), reversed(full), strict=False):
-        values = tuple(folded(fold.op, values[i : i + length]) for i in range(0, len(values), length))
-    return values
 
 
 def _fits(choices: GatherSet, arguments: Sequence[Shape], out: Shape) -> bool:
     return choices.arguments == tuple(arguments) and choices.out == out
-
-
-def _mismatch(message: str, span: Span, fix: str = "", notes: tuple[tuple[str, Span], ...] = ()) -> UserError:
-    return UserError(Diagnostic("SHAPE_MISMATCH", message, span, fix, notes))
 
 
 def _options_text(options: dict[str, OptionValue]) -> str:
@@ -409,7 +356,3 @@ def _options_text(options: dict[str, OptionValue]) -> str:
         key if value is True else f"{key}={list(value) if isinstance(value, tuple) else value}" for key, value in options.items()
     ]
     return f"{{{', '.join(parts)}}}" if parts else ""
-
-
-def _text(shape: Shape) -> str:
-    return str(list(shape))

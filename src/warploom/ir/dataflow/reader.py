@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
-from math import prod
-from typing import TypeVar
 
 from warploom.core import Diagnostic, UserError
-from warploom.ir.dataflow.gather_set import Shape
+from warploom.ir.dataflow.array_reader import ArrayReader
 from warploom.ir.dataflow.lambda_syntax import Lambda, read_lambda
-from warploom.ir.dataflow.program import MISSING, NOUGHT, Value
 from warploom.ir.dataflow.syntax import (
-    ArraySyntax,
     BlockSyntax,
     BuiltinSyntax,
     CallSyntax,
@@ -24,24 +19,12 @@ from warploom.ir.dataflow.syntax import (
     LiteralSyntax,
     OptionSyntax,
     OptionValue,
-    PlaceSyntax,
-    RangeSyntax,
     StatementSyntax,
-    TypeSyntax,
     Word,
 )
 from warploom.ir.dataflow.tokens import Cursor, Source, source_of, syntax_error
-from warploom.ir.dataflow.values import folded
-
-Element = TypeVar("Element")
-
-MAX_ELEMENTS = 1 << 24
-"""Of one array: a larger type is a slip of the pen."""
 
 _ANNOTATIONS = {"prune": True, "noprune": False}
-_OPERATOR_SIGNS = ("+", "*", "&", "|", "^")
-_KEYWORDS = ("define", "goal", "fold")
-_MAX_AXES = 16
 _MAX_BLOCKS = 16
 
 
@@ -61,9 +44,9 @@ def read_builtin(text: str) -> tuple[str, dict[str, OptionValue]]:
     return name, options
 
 
-class _Reader:
+class _Reader(ArrayReader):
     def __init__(self, cursor: Cursor) -> None:
-        self.cursor = cursor
+        super().__init__(cursor)
         self.found: list[Diagnostic] = []
         self.unread: set[str] = set()
         self.blocks = 0
@@ -79,9 +62,18 @@ class _Reader:
                 items.append(self.item())
             except UserError as error:
                 self.found += error.diagnostics
-                self.unread |= {t.text for t, u in pairwise(self.cursor.tokens[before : self.cursor.at + 1]) if u.text == ":"}
+                self.note_unread(before)
                 self.skip(before, closing)
         return items
+
+    def note_unread(self, before: int) -> None:
+        """The names that the item would have given a meaning, from the token where it starts."""
+        tokens = self.cursor.tokens[before : self.cursor.at + 1]
+        self.unread |= {t.text for t, u in pairwise(tokens) if u.text == ":"} | {
+            u.text for t, u in pairwise(tokens) if t.text == "define"
+        }
+        if tokens[0].text == "goal":
+            self.unread.add("goal")
 
     def skip(self, before: int, closing: str | None) -> None:
         cursor = self.cursor
@@ -217,27 +209,13 @@ class _Reader:
             folds.append(self.fold())
         return tuple(folds)
 
-    def fold(self) -> FoldSyntax:
-        cursor = self.cursor
-        token = cursor.next()
-        if token.text != "fold":
-            return FoldSyntax(token.text, cursor.span_of(token))
-        if not (cursor.sees("(") and cursor.sees(")", ahead=2)):
-            return FoldSyntax("", cursor.span_of(token))
-        op = cursor.peek(1)
-        # `fold(max) x` names an operator, `fold(x)` folds x: a value, not a new item, must follow the operator.
-        is_value = cursor.peek(3).kind == "name" and not cursor.sees(":", ahead=4) and not cursor.sees("define", "goal", ahead=3)
-        if op.text in _OPERATOR_SIGNS or (op.kind == "name" and (is_value or cursor.sees("?", "[", "+", "*", "{", ahead=3))):
-            cursor.at += 3
-            return FoldSyntax(op.text, cursor.span_from(token.start))
-        return FoldSyntax("", cursor.span_of(token))
-
     def call(self, fold: FoldSyntax | None, start: int) -> CallSyntax:
         cursor = self.cursor
         before = self.options() if fold else ()
         is_wrapped = fold is not None and cursor.accept("(")
         cursor.accept("?")
-        callee = self.word("a call, a variable, a literal or a block")
+        fix = "name the operator as in fold(+) x" if is_wrapped else ""
+        callee = self.word("a call, a variable, a literal or a block", fix)
         options = before + self.options()
         index = None
         if cursor.sees("(") and cursor.sees("\\", ahead=1):
@@ -276,172 +254,3 @@ class _Reader:
                     break
             cursor.expect("}")
         return tuple(options)
-
-    def integers(self) -> tuple[int, ...]:
-        self.cursor.expect("[")
-        items: list[int] = []
-        while not self.cursor.sees("]"):
-            items.append(self.cursor.integer())
-            if not self.cursor.accept(","):
-                break
-        self.cursor.expect("]")
-        return tuple(items)
-
-    # ------------------------------------------------------------ literals and gathers
-
-    def literal(self, folds: tuple[FoldSyntax, ...], start: int | None = None) -> LiteralSyntax:
-        cursor = self.cursor
-        start = cursor.peek().start if start is None else start
-        inner: list[FoldSyntax] = []
-        if cursor.accept("range"):
-            cursor.expect("(")
-            low = cursor.integer()
-            cursor.expect(",", "a range is `range(low, high)`")
-            high = cursor.integer()
-            cursor.expect(")")
-            if high <= low or high - low > MAX_ELEMENTS:
-                message = f"expected low < high, at most {MAX_ELEMENTS} apart, got range({low}, {high})"
-                raise UserError(Diagnostic("SHAPE_MISMATCH", message, cursor.span_from(start), "high is not part of the range"))
-            body = RangeSyntax(low, high)
-        else:
-            shape, values = self.array(lambda: self.element(inner), between=_progression)
-            body = ArraySyntax(shape, values)
-        return LiteralSyntax(folds, body, tuple(inner), cursor.span_from(start))
-
-    def element(self, folds: list[FoldSyntax]) -> Value:
-        cursor = self.cursor
-        token = cursor.peek()
-        if token.kind == "name" and token.text[0] == "x" and token.text[1:].isdigit() and len(token.text) <= 15:
-            return int(cursor.next().text[1:])
-        if cursor.accept("_"):
-            return MISSING
-        if cursor.accept("zero"):
-            return NOUGHT
-        if cursor.sees("fold", "+", "*"):
-            fold = self.fold()
-            folds.append(fold)
-            if len(folds) > MAX_ELEMENTS:
-                raise cursor.wrong("fewer folds")
-            cursor.expect("{", "a folded element is `fold{1, 2}`")
-            values = [self.element(folds)]
-            while cursor.accept(","):
-                values.append(self.element(folds))
-            cursor.expect("}")
-            return folded(fold.op, values)
-        return cursor.integer("an integer, x<integer>, `_` (undefined), `zero` or a nested list")
-
-    def gathers(self) -> GatherArraySyntax | Lambda:
-        cursor = self.cursor
-        if cursor.sees("\\"):
-            return read_lambda(cursor)
-        start = cursor.peek().start
-        shape, places = self.array(self.place)
-        return GatherArraySyntax(shape, places, cursor.span_from(start))
-
-    def place(self) -> PlaceSyntax:
-        cursor = self.cursor
-        start = cursor.peek().start
-        if not cursor.accept("("):
-            number = cursor.integer("an element number, (argument, number), (argument, (i, j)) or ((i, j))")
-            return PlaceSyntax(0, number, cursor.span_from(start))
-        if cursor.sees("("):
-            argument, index = 0, self.indexes()
-        else:
-            argument = cursor.integer("an argument number or `(`")
-            cursor.expect(",", "write (argument, number), (argument, (i, j)) or ((i, j))")
-            index = self.indexes() if cursor.sees("(") else cursor.integer()
-        cursor.expect(")", "indexes of argument 0 need two pairs of parentheses: ((i, j))")
-        return PlaceSyntax(argument, index, cursor.span_from(start))
-
-    def indexes(self) -> tuple[int, ...]:
-        cursor = self.cursor
-        cursor.expect("(")
-        items = [cursor.integer()]
-        while cursor.accept(",") and not cursor.sees(")"):
-            items.append(cursor.integer())
-        cursor.expect(")")
-        return tuple(items)
-
-    def array(
-        self, item: Callable[[], Element], between: Callable[[Cursor, list[Element]], list[Element]] | None = None
-    ) -> tuple[Shape, tuple[Element, ...]]:
-        """A rectangular nested list: its shape and its elements, row-major; `between` reads what `...` leaves out."""
-        cursor = self.cursor
-        shape: list[int] = []
-        elements: list[Element] = []
-        leaf_axis: list[int] = []
-
-        def level(axis: int) -> None:
-            opening = cursor.expect("[", "all lists at this depth hold lists, as the first does")
-            if axis == _MAX_AXES:
-                raise syntax_error(cursor.span_of(opening), f"at most {_MAX_AXES} axes", "one more")
-            is_inner = not cursor.sees("[")
-            first = len(elements)
-            count = 0
-            while not cursor.sees("]"):
-                if not is_inner:
-                    level(axis + 1)
-                elif between is not None and cursor.sees("..."):
-                    elements.extend(between(cursor, elements[first:]))
-                else:
-                    elements.append(item())
-                count += 1
-                if not cursor.accept(",") and not cursor.sees("..."):
-                    break
-            count = len(elements) - first if is_inner else count
-            cursor.expect("]", "separate elements with commas")
-            span = cursor.span_from(opening.start)
-            if count == 0:
-                raise syntax_error(span, "at least one element", "an empty list")
-            while len(shape) <= axis:
-                shape.append(0)
-            if is_inner and not leaf_axis:
-                leaf_axis.append(axis)
-            if is_inner != (axis == leaf_axis[0]):
-                message = f"expected {leaf_axis[0] + 1} levels of brackets as in the first list, got another depth"
-                raise UserError(Diagnostic("RAGGED_ARRAY", message, span, "nest all elements equally deep"))
-            if shape[axis] not in (0, count):
-                message = f"expected lists of {shape[axis]} elements at this depth, got {count}"
-                raise UserError(Diagnostic("RAGGED_ARRAY", message, span, "make all lists of one depth equally long"))
-            shape[axis] = count
-
-        level(0)
-        return tuple(shape), tuple(elements)
-
-    # ------------------------------------------------------------ small parts
-
-    def word(self, expected: str, fix: str = "") -> Word:
-        token = self.cursor.peek()
-        if token.kind != "name" or token.text in _KEYWORDS:
-            raise self.cursor.wrong(expected, fix)
-        self.cursor.next()
-        return Word(token.text, self.cursor.span_of(token))
-
-    def type(self) -> TypeSyntax:
-        cursor = self.cursor
-        start = cursor.peek().start
-        if not cursor.sees("["):
-            raise cursor.wrong("a shape such as [4, 8]")
-        shape = self.integers()
-        span = cursor.span_from(start)
-        if not 1 <= len(shape) <= _MAX_AXES or min(shape) < 1 or prod(shape) > MAX_ELEMENTS:
-            expected = f"1 to {_MAX_AXES} positive lengths, at most {MAX_ELEMENTS} elements"
-            raise syntax_error(span, expected, f"{list(shape)}", "write a shape such as [4, 8]")
-        return TypeSyntax(shape, span)
-
-
-def _progression(cursor: Cursor, before: list[Value]) -> list[Value]:
-    """`a, b, ..., z`: the integers after b up to z in steps of b - a (of 1 after a single one), z included."""
-    dots = cursor.expect("...")
-    cursor.accept(",")
-    token = cursor.peek()
-    last_text = token.text[1:] if token.kind == "name" and token.text[:1] == "x" and token.text[1:].isdigit() else None
-    last = int(cursor.next().text[1:]) if last_text and len(last_text) <= 15 else cursor.integer("the last integer")
-    known = [v for v in before[-2:] if isinstance(v, int)]
-    if not known or len(known) != len(before[-2:]):
-        raise syntax_error(cursor.span_of(dots), "one or two integers before `...`", "something else")
-    step = known[1] - known[0] if len(known) == 2 else 1
-    if step == 0 or (last - known[-1]) % step or not 0 <= (last - known[-1]) // step <= MAX_ELEMENTS:
-        span = cursor.span_from(dots.start)
-        raise syntax_error(span, f"a last integer that steps of {step} from {known[-1]} reach", f"{last}")
-    return list(range(known[-1] + step, last + step, step)) if last != known[-1] else []

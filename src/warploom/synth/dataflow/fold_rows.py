@@ -1,0 +1,100 @@
+"""What a fold's result and its elements demand of each other where the goal does not yet fix the result.
+
+Source: Swizzleflow, section 4, where any element may hold any part of a result; here small folds are matched element by element.
+"""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+
+from warploom.synth.dataflow.lower import FoldRows
+from warploom.synth.dataflow.numbers import ZERO_NUMBER, ValueNumbers
+from warploom.synth.network import BoolArray, IntArray
+from warploom.synth.propagation import Candidate, Changes, narrow_cells, need_cells, pack, unpack
+
+MATCHED = 3
+"""Folds of more elements are only checked for membership."""
+
+
+class FoldRowsConstraint:
+    """out[row] = the multiset of what elements[row] hold, zeros dropped."""
+
+    holes: tuple[int, ...] = ()
+
+    def __init__(self, rows: FoldRows, numbers: ValueNumbers, group_of: IntArray) -> None:
+        self.rows = rows
+        self.numbers = numbers
+        self.group_of = group_of
+        of_op = np.array([o == rows.op for o in numbers.operators], np.bool_)
+        count = (numbers.members >= 0).sum(axis=1)
+        fits = np.flatnonzero(of_op & (count <= rows.elements.shape[1])) if len(of_op) else np.zeros(0, np.int64)
+        self.composites = numbers.composites[fits]
+        self.members = numbers.members[fits]
+        self.out_group = int(group_of[rows.out[0]])
+        self.groups = frozenset(np.unique(group_of[rows.elements]).tolist()) | {self.out_group}
+        self.settled: frozenset[int] = frozenset()
+        self.size = len(numbers)
+        n = rows.elements.shape[1]
+        self.orders = list(permutations(range(n))) if n <= MATCHED else []
+        padded = np.full((len(fits), n), ZERO_NUMBER, np.int64)
+        width = min(n, self.members.shape[1])
+        padded[:, :width] = np.where(self.members[:, :width] >= 0, self.members[:, :width], ZERO_NUMBER)
+        self.padded = padded
+        """[composites, n] what the elements hold in some order."""
+
+    def narrow(self, candidate: Candidate, changes: Changes) -> None:
+        out, elements = self.rows.out, self.rows.elements
+        words = candidate.domains.shape[1]
+        mine = unpack(candidate.domains[out], self.size)
+        held = unpack(candidate.domains[elements.ravel()], self.size).reshape(*elements.shape, self.size)
+        needed = candidate.needed[out]
+        wanted: BoolArray = mine[:, self.composites]
+        possible, used = self._matched(held, wanted) if self.orders else self._contained(held, wanted)
+        kept = np.zeros_like(mine)
+        kept[:, self.composites] = possible
+        empty = held[:, :, ZERO_NUMBER].all(axis=1)
+        kept[:, ZERO_NUMBER] = empty
+        kept[:, -1] = True
+        narrow_cells(candidate, changes, self.group_of, out, pack(kept & mine, words))
+        rows = np.flatnonzero(needed)
+        if not len(rows):
+            return
+        # The empty fold asks for zeros everywhere.
+        may_be_empty = mine[rows, ZERO_NUMBER] & empty[rows]
+        used = used[rows]
+        used[:, :, ZERO_NUMBER] |= may_be_empty[:, None]
+        cells = elements[rows].ravel()
+        narrow_cells(candidate, changes, self.group_of, cells, pack(used.reshape(-1, self.size), words))
+        need_cells(candidate, changes, self.group_of, cells)
+
+    def _matched(self, held: BoolArray, wanted: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """([rows, composites] possible, [rows, elements, values] used by a possible one): every order is tried."""
+        possible = np.zeros_like(wanted)
+        used = np.zeros_like(held)
+        for order in self.orders:
+            fits = wanted.copy()
+            for element, place in enumerate(order):
+                fits &= held[:, element, self.padded[:, place]]
+            possible |= fits
+            row, composite = np.nonzero(fits)
+            for element, place in enumerate(order):
+                used[row, element, self.padded[composite, place]] = True
+        return possible, used
+
+    def _contained(self, held: BoolArray, wanted: BoolArray) -> tuple[BoolArray, BoolArray]:
+        """As `_matched`, but every part must merely be in some element, and every element hold a part or 0."""
+        row, composite = np.nonzero(wanted)
+        parts = np.zeros((len(self.composites), self.size), np.bool_)
+        at, place = np.nonzero(self.members >= 0)
+        parts[at, self.members[at, place]] = True
+        somewhere = held.any(axis=1)
+        fits = ~(parts[composite] & ~somewhere[row]).any(axis=1)
+        parts[:, ZERO_NUMBER] = True
+        fits &= (held[row] & parts[composite][:, None, :]).any(axis=2).all(axis=1)
+        possible = np.zeros_like(wanted)
+        possible[row[fits], composite[fits]] = True
+        union = np.zeros((len(held), self.size), np.bool_)
+        np.logical_or.at(union, row[fits], parts[composite[fits]])
+        return possible, held & union[:, None, :]

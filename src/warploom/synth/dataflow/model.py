@@ -1,0 +1,180 @@
+"""The driver's view of a dataflow program: its holes are choices, cells and folds constrain each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from warploom.ir.swizzle import Functions
+from warploom.solve import Alternative, Cost
+from warploom.synth.dataflow.ahead import Ahead
+from warploom.synth.dataflow.composed import ComposedSet, Member, Way
+from warploom.synth.dataflow.counters import Counters
+from warploom.synth.dataflow.fold_rows import FoldRowsConstraint
+from warploom.synth.dataflow.lower import Lowered
+from warploom.synth.dataflow.numbers import ZERO_NUMBER
+from warploom.synth.dataflow.useful import UsefulConstraint
+from warploom.synth.model import Chosen, SketchModel, build_constraints, injective_elements
+from warploom.synth.network import IntArray
+from warploom.synth.propagation import Candidate, ConflictError, Constraint, ElementConstraint, pack
+from warploom.synth.requirements import Requirements, Universe
+
+FEW = 16
+"""Members of a hole that are tried one by one at once."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Found(Chosen):
+    """A function for every hole that the goal depends on."""
+
+    ways: tuple[tuple[Way, ...], ...]
+    """Per hole: the ways to make its function, cheapest first; none where the goal does not depend on the hole."""
+
+
+class ProgramModel(SketchModel):
+    """A lowered program, as `solve.Model[Candidate, tuple of ways per hole]`."""
+
+    def __init__(self, lowered: Lowered, requirements: Requirements, start: Candidate, counters: Counters) -> None:
+        network = lowered.network
+        constraints, folds = build_constraints(network, requirements)
+        elements = [c for c in constraints if isinstance(c, ElementConstraint)]
+        group_of = _groups(lowered, elements)
+        constraints += [FoldRowsConstraint(rows, lowered.numbers, group_of) for rows in lowered.folds]
+        injective = injective_elements(network, requirements, constraints)
+        for element in injective:
+            start.needed[element.out] = True
+        for element in injective:
+            for reader in elements:
+                if np.isin(element.out, reader.source).all() and not np.isin(element.out, _read_elsewhere(lowered, reader)).any():
+                    constraints.append(UsefulConstraint(reader, element.out, group_of))
+        sets = [h.members for h in lowered.holes]
+        super().__init__(network, requirements, folds, constraints, injective, sets, start, None)
+        self.lowered = lowered
+        self.counters = counters
+        self.live = frozenset(h for c in constraints for h in c.holes)
+        """Holes that the goal depends on."""
+
+    def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
+        found = [(hole, size) for hole, size in super().open_choices(candidate) if hole in self.live]
+        if len(found) < 2:
+            return found
+        smallest = min(found, key=lambda c: c[1])
+        if smallest[1] <= FEW:
+            return [smallest]
+        known = [c for c in found if self._ahead(candidate, c[0]).is_known]
+        return [min(known or found, key=lambda c: c[1])]
+
+    def _ahead(self, candidate: Candidate, hole: int) -> Ahead:
+        return Ahead(candidate, self.constraints, hole, len(self.required.universe), self.counters)
+
+    def alternatives(self, candidate: Candidate, choice: int) -> Iterator[Alternative[Candidate]]:
+        functions = self._members(candidate, choice)
+        if functions is None:
+            yield from self._split_point(candidate, choice)
+            return
+        cost = self.bound(candidate)[1]
+        kept = candidate.functions[choice]
+        before = int(kept.costs[0]) if kept is not None else 0
+        for j in range(len(functions)):
+            bound = (0, cost - before + int(functions.costs[j]))
+            yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
+
+    def _members(self, candidate: Candidate, choice: int) -> Functions | None:
+        """What is left of a hole after a look ahead; None: too many to list."""
+        functions = candidate.functions[choice]
+        ahead = self._ahead(candidate, choice)
+        if functions is not None:
+            if ahead.is_known:
+                return functions.select(ahead.surviving(functions))
+            self.counters.tested += len(functions)
+            return functions
+        members = self.sets[choice]
+        allowed = candidate.allowed[choice]
+        if ahead.is_known and isinstance(members, ComposedSet):
+            found = ahead.surviving_pairs(members)
+            return None if found is None else found.matching(allowed)
+        return members.matching(allowed)
+
+    def bound(self, candidate: Candidate) -> Cost:
+        return 0, sum(int(f.costs[0]) for h, f in enumerate(candidate.functions) if h in self.live and f is not None and len(f))
+
+    def answer(self, candidate: Candidate) -> tuple[Cost, Found] | None:
+        ways: list[tuple[Way, ...]] = []
+        for hole, (members, functions) in enumerate(zip(self.sets, candidate.functions, strict=True)):
+            if hole not in self.live:
+                ways.append(())
+                continue
+            assert functions is not None and len(functions) == 1
+            expr = functions.expr(0)
+            ways.append(members.ways(expr) if isinstance(members, ComposedSet) else ((Member(expr, functions.tables[0]),),))
+        return self.bound(candidate), Found({}, 0, tuple(ways))
+
+
+def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:
+    """What the goal demands of the network: values of cells, contents of folds."""
+    required, numbers = lowered.required, lowered.numbers
+    contents: list[tuple[IntArray, IntArray]] = []
+    for value in required.values.tolist():
+        at = np.flatnonzero(numbers.composites == value)
+        members = numbers.members[at[0]] if len(at) else np.zeros(0, np.int64)
+        contents.append(np.unique(members[members >= 0], return_counts=True))
+    most = max((len(v) for v, _ in contents), default=1) or 1
+    terms = np.full((len(contents), most, 1), -1, np.int64)
+    multiplicity = np.zeros((len(contents), most), np.int64)
+    for row, (values, counts) in enumerate(contents):
+        terms[row, : len(values), 0] = values
+        multiplicity[row, : len(values)] = counts
+    none = np.zeros(0, np.int64)
+    return Requirements(
+        universe, lowered.goal_values, lowered.goal_cells, none, none, len(contents), terms, multiplicity, "exact", ZERO_NUMBER,
+        required.entries, is_loose=False,
+    )  # fmt: skip
+
+
+def start_of(lowered: Lowered, requirements: Requirements) -> Candidate:
+    """Known cells hold their value, goal cells what the goal says, all else is open. Raises ConflictError."""
+    numbers = lowered.numbers
+    size = len(numbers)
+    words = (size + 63) // 64
+    every = pack(np.ones((1, size), np.bool_), words)
+    domains = every.repeat(lowered.network.cells, axis=0)
+    domains[0] = 0
+    cells = np.array(list(lowered.known), np.int64)
+    held = np.zeros((len(cells), size), np.bool_)
+    held[np.arange(len(cells)), list(lowered.known.values())] = True
+    domains[cells] = pack(held, words)
+    wanted = np.zeros((len(lowered.goal_cells), size), np.bool_)
+    wanted[np.arange(len(wanted)), lowered.goal_values] = True
+    np.bitwise_and.at(domains, lowered.goal_cells, pack(wanted, words))
+    if not domains[lowered.goal_cells].any(axis=1).all():
+        raise ConflictError
+    needed = np.zeros(lowered.network.cells, np.bool_)
+    needed[lowered.goal_cells] = True
+    return Candidate([h.allowed.copy() for h in lowered.holes], [None] * len(lowered.holes), domains, needed)
+
+
+def _groups(lowered: Lowered, elements: list[ElementConstraint]) -> IntArray:
+    """[cells] the constraint that writes a cell; shared with the constraints already built."""
+    group_of = elements[0].group_of if elements else np.zeros(lowered.network.cells, np.int64)
+    top = int(group_of.max())
+    for number, rows in enumerate(lowered.folds):
+        group_of[rows.out] = top + 1 + number
+    for element in elements:
+        element.source_groups = frozenset(np.unique(group_of[element.source]).tolist())
+        element.groups = element.source_groups | {element.out_group}
+    return group_of
+
+
+def _read_elsewhere(lowered: Lowered, reader: ElementConstraint) -> IntArray:
+    """Cells that something else than `reader` reads."""
+    read = [rows.elements.ravel() for rows in lowered.folds]
+    read += [f for e in lowered.required.entries for f in e.factors]
+    read += [e.source.ravel() for e in lowered.network.batches if e.slots.holes != reader.slots.holes]  # pyright: ignore[reportAttributeAccessIssue]
+    read.append(lowered.goal_cells)
+    return np.concatenate(read)
+
+
+__all__ = ["Constraint", "ProgramModel", "requirements_of", "start_of"]

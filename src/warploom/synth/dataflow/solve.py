@@ -1,0 +1,172 @@
+"""Solves a dataflow program: every choice of members that meets the goal, one, the cheapest, or the proof that there is none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice, product
+from math import prod
+
+import numpy as np
+
+from warploom.core import i32
+from warploom.ir.dataflow import Program
+from warploom.ir.swizzle import FunctionSet
+from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
+from warploom.solve.driver import Goal
+from warploom.synth.dataflow.composed import Member, Way
+from warploom.synth.dataflow.counters import Counters
+from warploom.synth.dataflow.flat import FlatStatement
+from warploom.synth.dataflow.lower import Lowered, Lowering
+from warploom.synth.dataflow.model import Found, ProgramModel, requirements_of, start_of
+from warploom.synth.propagation import ConflictError
+from warploom.synth.requirements import Universe
+from warploom.terms import Normaliser, algebra_for
+
+ORACLE_LIMIT = 20_000
+"""Solutions beyond which the oracle's tests are not counted."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Solution:
+    """A member for every hole, by the hole's name."""
+
+    members: dict[str, Member]
+    cost: int
+
+
+@dataclass(frozen=True, eq=False)
+class Solutions:
+    """All that was found, cheapest first; `count` counts ways, not effects."""
+
+    holes: tuple[FlatStatement, ...]
+    names: tuple[tuple[str, ...], ...]
+    """Per choice of the search: the holes it stands for."""
+    answers: tuple[tuple[Cost, Found], ...]
+    free: tuple[str, ...]
+    """Holes that the goal does not depend on: any member will do."""
+
+    @cached_property
+    def count(self) -> int:
+        free = prod(size_of(h.choices.members) for h in self.holes if h.name in self.free and h.choices is not None)
+        return free * sum(prod(len(w) for w in found.ways if w) for _, found in self.answers)
+
+    def __iter__(self) -> Iterator[Solution]:
+        any_member = {h.name: _members(h) for h in self.holes if h.name in self.free}
+        for cost, found in self.answers:
+            live = [(names, ways) for names, ways in zip(self.names, found.ways, strict=True) if ways]
+            for chosen in product(*(ways for _, ways in live)):
+                fixed = {n: m for (names, _), way in zip(live, chosen, strict=True) for n, m in zip(names, way, strict=True)}
+                for rest in product(*any_member.values()):
+                    yield Solution(fixed | dict(zip(any_member, rest, strict=True)), cost[1])
+
+    def first(self, most: int) -> list[Solution]:
+        return list(islice(self, most))
+
+
+@dataclass(frozen=True, eq=False)
+class ProgramResult:
+    solutions: Solutions
+    complete: bool
+    """The whole space was covered: with goal all nothing is missing; without an answer there is none."""
+    reason: str
+    visited: int
+    """Members tested on a partial answer, join probes included."""
+    oracle: int | None
+    """Members an oracle would test that walks the holes in order and enters viable partial answers only; None without one."""
+    phases: dict[str, float] = field(default_factory=dict[str, float])
+    statistics: Statistics = field(default_factory=Statistics)
+
+    @property
+    def ineffectiveness(self) -> float | None:
+        """Tests over those of an oracle (paper section 5.3). An oracle may join as we do, so this is never below 1."""
+        return None if self.oracle is None else max(1.0, self.visited / self.oracle)
+
+
+def solve_program(
+    program: Program,
+    *,
+    goal: Goal = "all",
+    budget: Budget = UNLIMITED,
+    progress: Callable[[Statistics], None] | None = None,
+) -> ProgramResult:
+    """Search the program's holes; `goal` as in `solve.search`, costs are index operations and instructions."""
+    phases: dict[str, float] = {}
+    clock = _Clock(phases)
+    counters = Counters()
+    lowering = Lowering(program, counters)
+    lowered = lowering.run()
+    clock.lap("lower")
+    holes = tuple(s for s in lowering.flat if s.is_hole)
+    statistics = Statistics()
+    answers: tuple[tuple[Cost, Found], ...] = ()
+    complete, reason = True, ""
+    try:
+        requirements = requirements_of(lowered, Universe(dict(lowered.numbers.numbers), Normaliser(algebra_for(i32, "syntactic"))))
+        model = ProgramModel(lowered, requirements, start_of(lowered, requirements), counters)
+    except ConflictError:
+        model = None
+    clock.lap("constraints")
+    if model is not None:
+        outcome = search(model, goal=goal, budget=budget, statistics=statistics, progress=progress)
+        answers = tuple((cost, found) for cost, found in outcome.answers if isinstance(found, Found))
+        complete, reason = outcome.complete, outcome.reason
+    clock.lap("search")
+    free = () if model is None else _free(lowered, model.live, holes)
+    solutions = Solutions(holes, tuple(h.names for h in lowered.holes), answers, free)
+    oracle = oracle_tests(solutions)
+    clock.lap("expand")
+    return ProgramResult(solutions, complete, reason, counters.visited, oracle, phases, statistics)
+
+
+def oracle_tests(solutions: Solutions) -> int | None:
+    """Tests of a walk over the holes in order that only enters partial answers with a solution behind them."""
+    if not solutions.answers or solutions.count > ORACLE_LIMIT:
+        return None
+    tests = 0
+    found = list(solutions)
+    prefixes: list[tuple[int, ...]] = [()] * len(found)
+    seen: dict[tuple[int, bytes], int] = {}
+    for hole in solutions.holes:
+        assert hole.choices is not None
+        tests += len(set(prefixes)) * size_of(hole.choices.members)
+        for n, solution in enumerate(found):
+            key = (id(hole), solution.members[hole.name].table.tobytes())
+            prefixes[n] = (*prefixes[n], seen.setdefault(key, len(seen)))
+    return tests
+
+
+def size_of(members: FunctionSet) -> int:
+    """How many members there are; at least as many where they are too many to list."""
+    exact = getattr(members, "size", None)
+    if exact is not None:
+        return int(exact)
+    listed = members.matching(np.ones((members.points, members.values), np.bool_))
+    return members.size_bound if listed is None else len(listed)
+
+
+def _free(lowered: Lowered, live: frozenset[int], holes: tuple[FlatStatement, ...]) -> tuple[str, ...]:
+    bound = {name for n, hole in enumerate(lowered.holes) if n in live for name in hole.names}
+    return tuple(h.name for h in holes if h.name not in bound)
+
+
+def _members(hole: FlatStatement) -> list[Member]:
+    assert hole.choices is not None
+    members = hole.choices.members
+    listed = members.matching(np.ones((members.points, members.values), np.bool_))
+    if listed is None:
+        raise NotImplementedError
+    return [Member(listed.expr(j), listed.tables[j]) for j in range(len(listed))]
+
+
+class _Clock:
+    def __init__(self, phases: dict[str, float]) -> None:
+        self.phases = phases
+        self.last = time.process_time()
+
+    def lap(self, name: str) -> None:
+        now = time.process_time()
+        self.phases[name] = round(now - self.last, 6)
+        self.last = now

@@ -8,7 +8,7 @@ from difflib import get_close_matches
 
 from warploom.core import Diagnostic, UserError
 from warploom.ir.dataflow.gather_set import GatherSet, Shape
-from warploom.ir.dataflow.sets import fixed, selects, swizzles
+from warploom.ir.dataflow.sets import amd, avx2, fixed, hvx, permutations, selects, swizzles, xform
 from warploom.ir.dataflow.sets.call import Call, Option
 
 
@@ -54,6 +54,19 @@ ENTRIES: Mapping[str, Entry] = {
     "load_grid_2d": Entry(fixed.load_grid_2d, "a grid of threads, several elements each"),
     **_swizzles(),
     **_conditional(),
+    "xform": Entry(xform.xform, "Swizzle Inventor's template on axis out"),
+    "row": Entry(xform.xform, "Swizzle Inventor's template on the last index"),
+    "col": Entry(xform.xform, "Swizzle Inventor's template on the first index"),
+    "grouped_perms": Entry(permutations.grouped_perms, "one order for all groups of neighbours"),
+    "amd_swizzles_perm": Entry(permutations.amd_swizzles_perm, "grouped_perms and XOR of lane numbers"),
+    "amd_dpp": Entry(amd.amd_dpp, "AMD data-parallel primitives: quads, rows and waves of lanes"),
+    "amd_ds_swizzle": Entry(amd.amd_ds_swizzle, "AMD ds_swizzle: bits of lane numbers, quads"),
+    "amd_bpermute": Entry(amd.amd_bpermute, "AMD ds_bpermute: every lane reads any lane"),
+    "hvx_2x1": Entry(hvx.hvx_2x1, "HVX instructions with one result register"),
+    "hvx": Entry(hvx.hvx_2x1, "the same; vmux by its name"),
+    "hvx_2x2": Entry(hvx.hvx_2x2, "HVX instructions with two result registers"),
+    "hvx_inplace": Entry(hvx.hvx_inplace, "HVX instructions with one or two results among the operands"),
+    "avx2": Entry(avx2.avx2, "x86 AVX2 shuffles between registers"),
 }
 NAMES: Mapping[str, str] = {name: entry.line for name, entry in ENTRIES.items()}
 """Every set, with one line each."""

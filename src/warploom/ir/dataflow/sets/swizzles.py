@@ -39,13 +39,13 @@ class Axes:
     n: int
 
 
-def swizzle_axes(call: Call) -> Axes:
-    """Axes of the call, from its options or its name's prefix; checks the shapes."""
+def swizzle_axes(call: Call, *more: str) -> Axes:
+    """Axes of the call, from its options or its name's prefix; checks the shapes. `more` are further options."""
     shape = call.argument()
-    call.only(*(() if call.name.startswith(("row_", "col_")) else AXIS_OPTIONS))
+    prefix = call.name.split("_")[0]
+    call.only(*(() if prefix in ("row", "col") else AXIS_OPTIONS), *more)
     if len(shape) != len(call.out):
         raise call.mismatch("as many axes out as in")
-    prefix = call.name.split("_")[0]
     if prefix in ("row", "col"):
         if len(shape) < 2:
             raise call.mismatch("at least two axes")

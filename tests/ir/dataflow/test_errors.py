@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from random import Random
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.ir.dataflow import programs
 
 from warploom.core import UserError
-from warploom.ir.dataflow import parse_program
+from warploom.ir.dataflow import parse_program, program_text, verify_program
 
 X = "x: [2, 2] = range(0, 4)\n"
 GOAL = "\ngoal: [2, 2] id"
@@ -141,6 +147,27 @@ goal: [4, 4] = 5
         ("UNKNOWN_NAME", 10, 15),
         ("DATAFLOW_SYNTAX", 13, 16),
     ]
+
+
+def test_a_block_with_a_wrong_first_line_is_one_fault() -> None:
+    assert faults(X + "b: [2 2] = {\n y: [2, 2] = x\n}\nz: [2, 2] = b" + GOAL) == [("DATAFLOW_SYNTAX", 2, 7)]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.randoms(use_true_random=False), st.sampled_from([programs.EVERY_FORM, programs.LISTING_4, programs.MULT_32_WITH_4]))
+def test_damaged_texts_are_errors_or_programs(random: Random, text: str) -> None:
+    words = re.findall(r'\s+|\w+|"[^"]*"|\.\.\.|->|==|//|.', text)
+    for _ in range(random.choice([1, 1, 2, 4])):
+        at = random.randrange(len(words))
+        words[at : at + random.randrange(2)] = [random.choice([*words, "_", "zero", "fold", "{", ")", "]", "\\", "", "-"])]
+    try:
+        program = parse_program("".join(words))
+    except UserError as error:
+        assert error.diagnostics and all(d.span.line >= 1 and d.render() for d in error.diagnostics)
+    else:
+        verify_program(program)
+        printed = program_text(program)
+        assert program_text(parse_program(printed)) == printed
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,8 @@ class _Reader(ArrayReader):
         items: list[ItemSyntax] = []
         while self.cursor.peek().kind != "end" and not (closing and self.cursor.sees(closing)):
             before = self.cursor.at
+            if self.found and self.cursor.accept("}"):
+                continue  # of a block whose first line could not be read
             try:
                 items.append(self.item())
             except UserError as error:

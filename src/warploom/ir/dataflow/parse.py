@@ -260,7 +260,7 @@ class _Resolver:
                 if d.code == "UNKNOWN_SET":
                     span = call.callee.span
                     near = get_close_matches(name, [*NAMES, *LAMBDA_CALLS], 1)
-                    fix = f"did you mean `{near[0]}`?" if near else "define it, or see the list of sets in docs/dataflow.md"
+                    fix = f"did you mean `{near[0]}`?" if near else "define it, or see the list of sets in docs/dataflow-sets.md"
                     if name in LAMBDA_CALLS:
                         fix = f"`{name}` takes an index lambda: {name}(\\i, j. ...)(x)"
                 elif d.code == "BAD_OPTION" and call.options:

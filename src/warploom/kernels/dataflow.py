@@ -140,7 +140,7 @@ def mult32(level: Level, width: int = 4, unused: bool = False) -> str:
         part = [f"{name}: [{width}] = range({start}, {start + width})", f"{name}0: {shape} = broadcast({name})", *moves]
         lines += part if unused else [f"{name}2: {shape} = {{", *part, "}"]
     if unused:
-        lines += [f"useless: [{width}] = ?rots_no_group{{main=0, second=0, out=0}}(a)"]
+        lines += [f"useless: {shape} = ?rots_no_group{{main=0, second=1, out=0}}(a0)"]
     sums = f"[{width}, 2, {width}]"
     return _text(
         *lines,

@@ -9,10 +9,11 @@ the hash join of two holes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
+from warploom.ir.swizzle import BoolArray, Functions, FunctionSet, IntArray, Tables
 from warploom.synth.dataflow.composed import ComposedSet, row_hashes
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.propagation import Candidate, Constraint, ElementConstraint, any_bits, slot_options, unpack
@@ -22,108 +23,115 @@ MAX_FAMILIES = 16
 MAX_LISTED = 400_000
 
 
+class Holes(Protocol):
+    """What a look ahead needs of a model."""
+
+    counters: Counters
+    sets: Sequence[FunctionSet]
+
+    @property
+    def universe(self) -> int: ...
+
+
+Choose: TypeAlias = Callable[[IntArray, IntArray], IntArray]
+"""(members, rows of the hole) -> [members, rows] the values that the members take there."""
+
+
 class Ahead:
     """Filters the members of one hole below one candidate."""
 
-    def __init__(self, candidate: Candidate, constraints: Sequence[Constraint], hole: int, universe: int, counters: Counters) -> None:
-        self.candidate = candidate
-        self.counters = counters
-        self.universe = universe
+    def __init__(self, candidate: Candidate, constraints: Sequence[Constraint], hole: int, model: Holes) -> None:
+        self.counters = model.counters
+        self.universe = model.universe
         single = np.bitwise_count(candidate.domains).sum(axis=1) == 1
-        self.value = np.full(len(candidate.domains), -1)
+        value = np.full(len(candidate.domains), -1)
         cells = np.flatnonzero(single)
-        self.value[cells] = unpack(candidate.domains[cells], universe).argmax(axis=1)
-        self.value[~any_bits(candidate.domains)] = universe - 1  # nothing is as good as a value that nobody wants
+        value[cells] = unpack(candidate.domains[cells], self.universe).argmax(axis=1)
+        value[~any_bits(candidate.domains)] = self.universe - 1  # nothing is as good as a value that nobody wants
         elements = [c for c in constraints if isinstance(c, ElementConstraint)]
-        self.mine = [e for e in elements if e.holes == (hole,)]
-        self.out = np.concatenate([e.out for e in self.mine]) if self.mine else np.zeros(0, np.int64)
-        self.place = np.full(len(self.value), -1)
-        self.place[self.out] = np.arange(len(self.out))
-        self.is_known = bool(self.mine) and all(bool((self.value[e.source] >= 0).all()) for e in self.mine)
+        mine = [e for e in elements if e.holes == (hole,)]
+        self.is_known = len(mine) == 1 and bool((value[mine[0].source] >= 0).all())
         """Whether everything the hole may read is known."""
         if not self.is_known:
             return
-        self.held: IntArray = np.concatenate([self.value[e.source] for e in self.mine])
+        self.held: IntArray = value[mine[0].source]
         """[rows of the hole, values] value numbers."""
-        self.points: IntArray = np.concatenate([e.slots.points[0] for e in self.mine])
-        self.readers = [self._reader(e) for e in elements if hole not in e.holes and self._reads(e)]
+        self.points: IntArray = mine[0].slots.points[0]
+        self.readers = self._readers(candidate, elements, mine[0], value, model)
 
-    def _reads(self, element: ElementConstraint) -> bool:
-        """Whether it reads this hole's results and otherwise known cells only, through a hole of its own."""
-        mine = self.place[element.source] >= 0
-        known = self.value[element.source] >= 0
-        return len(element.slots.holes) == 1 and bool(mine.any()) and bool((mine | known).all())
-
-    def _reader(self, element: ElementConstraint) -> _Reader:
-        candidate = self.candidate
-        rows = np.flatnonzero(candidate.needed[element.out])
-        options = slot_options(candidate, element.slots, (len(element.out),)).reshape(len(element.out), -1)[rows]
-        source = element.source[rows]
-        wanted = unpack(candidate.domains[element.out[rows]], self.universe)
-        wanted[:, -1] = False
-        hole = element.slots.holes[0]
-        return _Reader(
-            self.place[source], self.value[source], options, wanted, element.slots.points[0][rows], candidate.functions[hole]
-        )
+    def _readers(
+        self, candidate: Candidate, elements: list[ElementConstraint], mine: ElementConstraint, value: IntArray, model: Holes
+    ) -> list[_Reader]:
+        """Gathers of open holes that read the hole's results, or those of such gathers, and otherwise known cells only."""
+        place = np.full(len(value), -1)
+        place[mine.out] = np.arange(len(mine.out))
+        count = len(mine.out)
+        left = [e for e in elements if e is not mine and len(e.slots.holes) == 1]
+        found: list[_Reader] = []
+        while True:
+            ready = [e for e in left if bool(((place[e.source] >= 0) | (value[e.source] >= 0)).all())]
+            ready = [e for e in ready if bool((place[e.source] >= 0).any())]
+            if not ready:
+                return found
+            for element in ready:
+                left.remove(element)
+                found.append(_Reader(candidate, element, place, value, count, self.universe, model))
+                place[element.out] = count + np.arange(len(element.out))
+                count += len(element.out)
 
     # ------------------------------------------------------------ members
 
     def surviving(self, functions: Functions) -> IntArray:
         """Positions of the members that are not refuted."""
         self.counters.tested += len(functions)
-        return self._surviving(functions.tables)
+        return self._tested(len(functions), self._chosen(functions.tables))
 
-    def _surviving(self, tables: Tables) -> IntArray:
-        return self._tested(len(tables), lambda keep, rows: tables[keep][:, self.points[rows]])
+    def _chosen(self, tables: Tables) -> Choose:
+        return lambda members, rows: tables[members][:, self.points[rows]]
 
-    def _tested(self, count: int, choose: Callable[[IntArray, IntArray], IntArray]) -> IntArray:
-        """`choose(members, rows)` -> [members, rows] the values that members take at rows of the hole."""
-        alive = np.arange(count)
+    def _read(self, alive: IntArray, choose: Choose) -> IntArray:
+        """Members under which every row that reads the hole's results may read a value it wants."""
         for reader in self.readers:
-            for sample in reader.samples():
-                if not len(alive):
-                    return alive
-                alive = self._readable(reader, sample, alive, choose)
-            alive = self._offered(reader, alive, choose)
+            if reader.reads_hole_only(len(self.points)):
+                for sample in reader.samples():
+                    alive = self._readable(reader, sample, alive, choose)
         return alive
 
-    def _held(self, reader: _Reader, sample: IntArray, members: IntArray, choose: Callable[[IntArray, IntArray], IntArray]) -> IntArray:
-        """[members, sample, values] value numbers that the reader's rows may read."""
+    def _tested(self, count: int, choose: Choose) -> IntArray:
+        alive = self._read(np.arange(count), choose)
+        if not self.readers or not len(alive):
+            return alive
+        step = max(1, _CHUNK // max(1, sum(r.place.size for r in self.readers)))
+        return np.concatenate([self._followed(alive[n : n + step], choose) for n in range(0, len(alive), step)])
+
+    def _readable(self, reader: _Reader, sample: IntArray, alive: IntArray, choose: Choose) -> IntArray:
+        """Members under which every sampled row may read a value it wants."""
         place = reader.place[sample]
         rows, back = np.unique(place[place >= 0], return_inverse=True)
-        chosen = choose(members, rows)
-        values = self.held[rows[None, :], chosen]
-        result = np.broadcast_to(reader.known[sample], (len(members), *place.shape)).copy()
-        result[:, place >= 0] = values[:, back.reshape(-1)]
-        return result
-
-    def _readable(
-        self, reader: _Reader, sample: IntArray, alive: IntArray, choose: Callable[[IntArray, IntArray], IntArray]
-    ) -> IntArray:
-        step = max(1, _CHUNK // max(1, reader.place[sample].size))
-        keep: list[IntArray] = []
+        step = max(1, _CHUNK // max(1, place.size))
+        keep: list[IntArray] = [alive[:0]]
         for start in range(0, len(alive), step):
             members = alive[start : start + step]
-            fits = reader.fits(sample, self._held(reader, sample, members, choose))
-            keep.append(members[fits.any(axis=2).all(axis=1)])
+            read = np.broadcast_to(reader.known[sample], (len(members), *place.shape)).copy()
+            read[:, place >= 0] = self.held[rows[None, :], choose(members, rows)][:, back.reshape(-1)]
+            keep.append(members[reader.fits(sample, read).any(axis=2).all(axis=1)])
         return np.concatenate(keep)
 
-    def _offered(self, reader: _Reader, alive: IntArray, choose: Callable[[IntArray, IntArray], IntArray]) -> IntArray:
-        """Members for which the reading hole has a member that takes the only fitting value at every point, where it is one."""
-        if reader.functions is None or not len(alive) or not len(reader.place):
-            return alive
-        rows = np.arange(len(reader.place))
-        distinct, first = np.unique(reader.points, return_index=True)
-        offers = row_hashes(reader.functions.tables[:, distinct])
-        step = max(1, _CHUNK // max(1, reader.place.size))
-        keep: list[IntArray] = []
-        for start in range(0, len(alive), step):
-            members = alive[start : start + step]
-            fits = reader.fits(rows, self._held(reader, rows, members, choose))
-            forced = fits.argmax(axis=2)[:, first].astype(np.int16)
-            is_forced = (fits.sum(axis=2) == 1).all(axis=1)
-            keep.append(members[~is_forced | np.isin(row_hashes(forced), offers)])
-        return np.concatenate(keep)
+    def _followed(self, members: IntArray, choose: Choose) -> IntArray:
+        """Members whose effect the readers can follow: where all points of a reader are forced, it has such a member."""
+        rows = np.arange(len(self.points))
+        values = self.held[rows[None, :], choose(members, rows)]
+        refuted = np.zeros(len(members), np.bool_)
+        for reader in self.readers:
+            left = np.flatnonzero(~refuted)
+            if not len(left):
+                break
+            refused, results = reader.follow(values[left])
+            refuted[left] = refused
+            grown = np.full((len(members), len(reader.out)), self.universe)
+            grown[left] = results
+            values = np.concatenate([values, grown], axis=1)
+        return members[~refuted]
 
     # ------------------------------------------------------------ pairs
 
@@ -143,7 +151,8 @@ class Ahead:
             for row in families:
                 rest = np.flatnonzero(~found)
                 self.counters.probes += len(rest)
-                found[rest[self._surviving(first.tables[rest][:, pairs.places[row]])]] = True
+                choose_first = self._chosen(first.tables[:, pairs.places[row]])
+                found[self._read(rest, choose_first)] = True
             alive = np.flatnonzero(found)
         seconds = len(pairs.second)
         if len(alive) * seconds > MAX_LISTED:
@@ -166,6 +175,8 @@ class Ahead:
         for row in range(len(pairs.second)):
             key = np.uint64(0)
             for reader in self.readers:
+                if not reader.reads_hole_only(len(self.points)):
+                    continue
                 read = weights[pairs.places[row][self.points[np.maximum(reader.place, 0)]]]
                 sets = np.where(reader.options & (reader.place >= 0), read, np.uint64(0)).sum(axis=1, dtype=np.uint64)
                 key += _mixed(sets + reader.wants).sum(dtype=np.uint64)
@@ -174,35 +185,73 @@ class Ahead:
 
 
 class _Reader:
-    """Rows of a further gather, with what they may hold."""
+    """A further gather, with what its rows may hold."""
 
     def __init__(
-        self, place: IntArray, known: IntArray, options: BoolArray, wanted: BoolArray, points: IntArray, functions: Functions | None
+        self, candidate: Candidate, element: ElementConstraint, place: IntArray, value: IntArray, count: int, universe: int, model: Holes
     ) -> None:
-        """`place`: [rows, values] row of the hole that is read, -1 where `known` ([rows, values]) is the value number.
+        """`place`: [cells] column of the values tracked so far, -1 for known cells, whose `value` ([cells]) is given."""
+        hole = element.slots.holes[0]
+        self.out = element.out
+        self.rows = np.flatnonzero(candidate.needed[element.out])
+        """Only these want anything."""
+        options = slot_options(candidate, element.slots, (len(element.out),)).reshape(len(element.out), -1)
+        self.options: BoolArray = options[self.rows]
+        source = element.source[self.rows]
+        self.place: IntArray = place[source]
+        self.known: IntArray = value[source]
+        self.wanted = np.ones((len(self.rows), universe + 1), np.bool_)
+        self.wanted[:, :-1] = unpack(candidate.domains[element.out[self.rows]], universe)
+        self.wanted[:, universe - 1] = False
+        weights = np.random.default_rng(1).integers(1, 1 << 62, universe + 1, dtype=np.uint64)
+        self.wants = self.wanted.astype(np.uint64) @ weights
+        self.points, self.first = np.unique(element.slots.points[0][self.rows], return_index=True)
+        self.universe = universe
+        self.model = model
+        self.hole = hole
+        self.functions = candidate.functions[hole]
 
-        `wanted`: [rows, universe].
-        """
-        self.place = place
-        self.known = known
-        self.options = options
-        self.wanted = wanted
-        self.points = points
-        self.functions = functions
-        weights = np.random.default_rng(1).integers(1, 1 << 62, wanted.shape[1], dtype=np.uint64)
-        self.wants = wanted.astype(np.uint64) @ weights
+    def reads_hole_only(self, rows: int) -> bool:
+        return bool((self.place < rows).all())
 
     def samples(self) -> list[IntArray]:
         """Rows to look at, few first."""
         count = len(self.place)
         order = np.random.default_rng(2).permutation(count)
-        cuts = [c for c in (4, 16, 64) if c < count]
-        return np.split(order, cuts) if count else []
+        return np.split(order, [c for c in (4, 16, 64) if c < count]) if count else []
 
     def fits(self, sample: IntArray, held: IntArray) -> BoolArray:
         """[members, sample, values]: whether the row wants the value and may read it."""
         wanted = self.wanted[sample]
         return wanted[np.arange(len(sample))[None, :, None], held] & self.options[sample][None]
+
+    def follow(self, values: IntArray) -> tuple[BoolArray, IntArray]:
+        """([members] refuted, [members, rows of the gather] the values that it must hold, `universe` where that is open)."""
+        results = np.full((len(values), len(self.out)), self.universe)
+        if not len(self.rows):
+            return np.zeros(len(values), np.bool_), results
+        held = np.where(self.place >= 0, values[:, np.maximum(self.place, 0)], self.known)
+        fits = self.fits(np.arange(len(self.rows)), held)
+        count = fits.sum(axis=2)
+        option = fits.argmax(axis=2)
+        refuted = (count == 0).any(axis=1)
+        forced = ~refuted & (count == 1).all(axis=1)
+        only = np.take_along_axis(held, option[:, :, None], axis=2)[:, :, 0]
+        results[:, self.rows] = np.where(count == 1, only, self.universe)
+        members = np.flatnonzero(forced)
+        if len(members):
+            tables = option[members][:, self.first].astype(np.int16)
+            refuted[members] = ~self._has(tables)
+        return refuted, results
+
+    def _has(self, tables: Tables) -> BoolArray:
+        """[tables] whether the hole has a member with these values at `points`."""
+        if self.functions is not None:
+            return np.isin(row_hashes(tables), row_hashes(self.functions.tables[:, self.points]))
+        members = self.model.sets[self.hole]
+        if isinstance(members, ComposedSet) and len(self.points) == members.points:
+            return members.takes(tables)
+        return np.ones(len(tables), np.bool_)
 
 
 def _mixed(keys: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:

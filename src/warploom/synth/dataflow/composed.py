@@ -20,6 +20,8 @@ from warploom.synth.dataflow.counters import Counters
 
 MAX_PAIRS = 60_000
 """More pairs are not listed."""
+SAMPLE = 12
+"""Points on which pairs are looked up first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -49,7 +51,8 @@ class ComposedSet:
         self.counters = counters
         self.places: IntArray = inner[np.arange(len(outer)), second.tables[:, outer]]
         """[members of second, points]: the point of `first` that is read."""
-        self._ways: dict[int, tuple[Way, ...]] = {}
+        self._ways: list[tuple[_Batch, int, int]] = []
+        self._index: _Index | None = None
 
     @property
     def size_bound(self) -> int:
@@ -81,27 +84,78 @@ class ComposedSet:
             return Functions(np.zeros((0, self.points), np.int16), none, _unreachable, none)
         tables = np.concatenate([f.tables[keep][:, self.places[row]] for row, f, keep in found])
         costs = np.concatenate([f.costs[keep] + self.second.costs[row] for row, f, keep in found])
-        origin = [(row, f, int(k)) for row, f, keep in found for k in keep]
         group = same_rows(tables)
         order = np.lexsort((costs, group))
-        first = order[np.r_[True, group[order][1:] != group[order][:-1]]]
-        first = first[np.argsort(costs[first], kind="stable")]
-        rows = np.zeros(len(first), np.int64)
-        members: dict[int, list[int]] = {}
-        for place in order.tolist():
-            members.setdefault(int(group[place]), []).append(place)
-        for n, place in enumerate(first.tolist()):
-            rows[n] = len(self._ways)
-            ways = [origin[p] for p in members[int(group[place])]]
-            self._ways[len(self._ways)] = tuple(
-                (Member(f.expr(k), f.tables[k]), Member(self.second.expr(row), self.second.tables[row])) for row, f, k in ways
-            )
+        starts = np.flatnonzero(np.r_[True, group[order][1:] != group[order][:-1]])
+        ends = np.r_[starts[1:], len(order)]
+        by_cost = np.argsort(costs[order[starts]], kind="stable")
+        batch = _Batch(found, order, np.cumsum([0, *(len(keep) for _, _, keep in found)]))
+        rows = len(self._ways) + np.arange(len(starts))
+        self._ways += [(batch, int(starts[n]), int(ends[n])) for n in by_cost]
+        first = order[starts[by_cost]]
         return Functions(tables[first], costs[first], IndexConst, rows)
 
     def ways(self, expr: IndexExpr) -> tuple[Way, ...]:
         """All pairs with the effect of a listed function (`Functions.expr`), cheapest first."""
         assert isinstance(expr, IndexConst)
-        return self._ways[int(expr.value)]
+        batch, start, end = self._ways[int(expr.value)]
+        return tuple(self._way(batch, int(place)) for place in batch.order[start:end])
+
+    def _way(self, batch: _Batch, place: int) -> Way:
+        part = int(np.searchsorted(batch.starts, place, side="right")) - 1
+        row, first, keep = batch.found[part]
+        k = int(keep[place - batch.starts[part]])
+        return Member(first.expr(k), first.tables[k]), Member(self.second.expr(row), self.second.tables[row])
+
+    # ------------------------------------------------------------ lookup
+
+    def takes(self, tables: Tables) -> BoolArray:
+        """[functions] whether a pair has the effect of each of `tables` ([functions, points]); a hash join."""
+        if self._index is None:
+            self._index = _Index(self)
+        self.counters.probes += len(tables)
+        found = np.isin(row_hashes(tables[:, self._index.sample]), self._index.sampled)
+        left = np.flatnonzero(found)
+        taken = np.zeros(len(left), np.bool_)
+        for row in range(len(self.second)):
+            rest = np.flatnonzero(~taken)
+            if not len(rest):
+                break
+            self.counters.probes += len(rest)
+            pulled = np.zeros((len(rest), self.first.points), np.int16)
+            pulled[:, self.places[row]] = tables[left[rest]]
+            fits = (pulled[:, self.places[row]] == tables[left[rest]]).all(axis=1)
+            taken[rest] = fits & np.isin(row_hashes(pulled[:, self._index.read[row]]), self._index.offers[row])
+        found[left] = taken
+        return found
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Batch:
+    """Pairs that were listed together."""
+
+    found: list[tuple[int, Functions, IntArray]]
+    order: IntArray
+    """Pairs, those with one effect together."""
+    starts: IntArray
+    """First pair of each entry of `found`."""
+
+
+class _Index:
+    """Hashes of all pairs on a few points, and of the first hole's members on the points that each second member reads."""
+
+    def __init__(self, pairs: ComposedSet) -> None:
+        first = pairs.first.matching(np.ones((pairs.first.points, pairs.values), np.bool_))
+        assert first is not None
+        rng = np.random.default_rng(0)
+        self.sample = np.sort(rng.permutation(pairs.points)[:SAMPLE])
+        self.sampled = np.unique(np.concatenate([row_hashes(first.tables[:, places[self.sample]]) for places in pairs.places]))
+        self.read: list[IntArray] = [np.unique(places) for places in pairs.places]
+        kept: dict[bytes, NDArray[np.uint64]] = {}
+        for read in self.read:
+            if read.tobytes() not in kept:
+                kept[read.tobytes()] = row_hashes(first.tables[:, read])
+        self.offers = [kept[read.tobytes()] for read in self.read]
 
 
 def row_hashes(tables: Tables) -> NDArray[np.uint64]:

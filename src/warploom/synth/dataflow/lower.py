@@ -19,6 +19,7 @@ from warploom.synth.dataflow.flat import FlatStatement, flatten
 from warploom.synth.dataflow.numbers import ValueNumbers, value_numbers
 from warploom.synth.network import BoolArray, Elements, HoleUses, IntArray, Network, Slots
 from warploom.synth.requirements import StatementEntries
+from warploom.terms import atom
 
 UNDEFINED_CELL, ZERO_CELL = 0, 1
 MAX_SECOND = 512
@@ -229,7 +230,8 @@ class Lowering:
             HoleUses(Hole(".".join(h.names), "choose", (), n=h.members.values), np.arange(h.members.points)[:, None], h.members.values)
             for h in self.holes
         )
-        network = Network(uses, self.cells, {}, tuple(reversed(elements)), {}, (), (), frozenset())
+        known = {cell: atom("value", (number,)) for cell, number in self.known.items()}
+        network = Network(uses, self.cells, known, tuple(reversed(elements)), {}, (), (), frozenset())
         return Lowered(
             network,
             self.known,

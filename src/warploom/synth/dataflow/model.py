@@ -17,11 +17,14 @@ from warploom.synth.dataflow.fold_rows import FoldRowsConstraint
 from warploom.synth.dataflow.lower import Lowered
 from warploom.synth.dataflow.numbers import ZERO_NUMBER
 from warploom.synth.dataflow.useful import UsefulConstraint
+from warploom.synth.folds import FoldConstraint
 from warploom.synth.model import Chosen, SketchModel, build_constraints, injective_elements
 from warploom.synth.network import IntArray
 from warploom.synth.propagation import Candidate, ConflictError, Constraint, ElementConstraint, pack
 from warploom.synth.requirements import Requirements, Universe
 
+LIST_AT_MOST = 8192
+"""Larger sets stay implicit until propagation or a look ahead leaves few members."""
 FEW = 16
 """Members of a hole that are tried one by one at once."""
 
@@ -41,7 +44,7 @@ class ProgramModel(SketchModel):
         network = lowered.network
         constraints, folds = build_constraints(network, requirements)
         elements = [c for c in constraints if isinstance(c, ElementConstraint)]
-        group_of = _groups(lowered, elements)
+        group_of = _groups(lowered, elements, folds)
         constraints += [FoldRowsConstraint(rows, lowered.numbers, group_of) for rows in lowered.folds]
         injective = injective_elements(network, requirements, constraints)
         for element in injective:
@@ -52,10 +55,19 @@ class ProgramModel(SketchModel):
                     constraints.append(UsefulConstraint(reader, element.out, group_of))
         sets = [h.members for h in lowered.holes]
         super().__init__(network, requirements, folds, constraints, injective, sets, start, None)
+        self.filter.LIST_AT_MOST = LIST_AT_MOST
         self.lowered = lowered
         self.counters = counters
         self.live = frozenset(h for c in constraints for h in c.holes)
         """Holes that the goal depends on."""
+
+    @property
+    def universe(self) -> int:
+        """Number of values."""
+        return len(self.required.universe)
+
+    def root(self) -> Candidate | None:
+        return self.propagated(self.start.copy(), range(len(self.constraints)), range(len(self.sets)))
 
     def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
         found = [(hole, size) for hole, size in super().open_choices(candidate) if hole in self.live]
@@ -68,7 +80,7 @@ class ProgramModel(SketchModel):
         return [min(known or found, key=lambda c: c[1])]
 
     def _ahead(self, candidate: Candidate, hole: int) -> Ahead:
-        return Ahead(candidate, self.constraints, hole, len(self.required.universe), self.counters)
+        return Ahead(candidate, self.constraints, hole, self)
 
     def alternatives(self, candidate: Candidate, choice: int) -> Iterator[Alternative[Candidate]]:
         functions = self._members(candidate, choice)
@@ -156,15 +168,17 @@ def start_of(lowered: Lowered, requirements: Requirements) -> Candidate:
     return Candidate([h.allowed.copy() for h in lowered.holes], [None] * len(lowered.holes), domains, needed)
 
 
-def _groups(lowered: Lowered, elements: list[ElementConstraint]) -> IntArray:
+def _groups(lowered: Lowered, elements: list[ElementConstraint], folds: FoldConstraint) -> IntArray:
     """[cells] the constraint that writes a cell; shared with the constraints already built."""
-    group_of = elements[0].group_of if elements else np.zeros(lowered.network.cells, np.int64)
+    group_of = folds.group_of
     top = int(group_of.max())
     for number, rows in enumerate(lowered.folds):
         group_of[rows.out] = top + 1 + number
     for element in elements:
         element.source_groups = frozenset(np.unique(group_of[element.source]).tolist())
         element.groups = element.source_groups | {element.out_group}
+    cells = [factor for entry in folds.entries for factor in entry.factors]
+    folds.groups = frozenset(np.unique(group_of[np.concatenate(cells)]).tolist()) if cells else frozenset()
     return group_of
 
 

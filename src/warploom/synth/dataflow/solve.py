@@ -82,7 +82,7 @@ class ProgramResult:
     @property
     def ineffectiveness(self) -> float | None:
         """Tests over those of an oracle (paper section 5.3). An oracle may join as we do, so this is never below 1."""
-        return None if self.oracle is None else max(1.0, self.visited / self.oracle)
+        return None if self.oracle is None else max(1.0, self.visited / max(1, self.oracle))
 
 
 def solve_program(

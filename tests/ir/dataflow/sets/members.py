@@ -8,6 +8,8 @@ from math import prod
 import numpy as np
 
 from warploom.ir.dataflow.gather_set import GatherSet
+from warploom.ir.dataflow.sets import Supporting
+from warploom.ir.dataflow.sets.condition_lists import ConditionLists
 
 Gather = tuple[int, ...]
 
@@ -47,8 +49,9 @@ def check(choices: GatherSet, seed: int = 0) -> dict[Gather, str]:
         wanted = {tuple(row) for row in everyone.tolist() if all(allowed[p, v] for p, v in enumerate(row))}
         kept = members.matching(allowed)
         assert {tuple(row) for row in kept.tables.tolist()} == wanted and len(kept) == len(wanted)
-        if hasattr(members, "supported"):
+        if isinstance(members, Supporting):
             exact = kept.supported(members.values)
             offered = members.supported(allowed)
             assert (offered | ~exact).all() and (allowed | ~offered).all()
+            assert isinstance(members, ConditionLists) or (offered == exact).all()
     return found

@@ -86,3 +86,9 @@ def test_every_set_has_a_line() -> None:
 def test_shapes_are_checked(name: str, options: dict, arguments: tuple[tuple[int, ...], ...], out: tuple[int, ...]) -> None:
     with pytest.raises(UserError, match=r"SHAPE_MISMATCH\]: .*expected .*, got \("):
         gather_set(name, options, arguments, out)
+
+
+def test_sets_refuse_arrays_that_they_cannot_tabulate() -> None:
+    assert gather_set("transpose", {}, ((2, 40000),), (40000, 2)).is_single
+    with pytest.raises(UserError, match=r"TOO_LARGE\]: col_rots: expected arrays with at most"):
+        gather_set("col_rots", {}, ((40000, 2),), (40000, 2))

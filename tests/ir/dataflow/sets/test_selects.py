@@ -136,6 +136,12 @@ def test_three_copies_are_listed_quickly() -> None:
     assert min(spent) < 0.15
 
 
+def test_one_copy_leaves_no_choice() -> None:
+    single = gather_set("reg_select", {}, ((4, 1),), (4, 3))
+    assert single.is_single and check(single) == {tuple(i for i in range(4) for _ in range(3)): "0"}
+    assert len(single.members.matching(np.zeros((single.members.points, 1), np.bool_))) == 0
+
+
 @pytest.mark.parametrize(("copies", "width"), [(4, 11), (5, 15)])
 def test_long_lists_are_filtered_not_enumerated(copies: int, width: int) -> None:
     options = {"axis": 2, "dims": (0, 2), "consts": (0, 1, -1, 4, -4)}

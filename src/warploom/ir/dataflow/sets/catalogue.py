@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from math import prod
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ir.dataflow.gather_set import GatherSet, Shape
 from warploom.ir.dataflow.sets import amd, avx2, fixed, hvx, permutations, selects, swizzles, xform
-from warploom.ir.dataflow.sets.call import Call, Option
+from warploom.ir.dataflow.sets.call import Call, Option, shape_text
+
+MOST_SOURCES = 1 << 25
+"""Elements times the longest axis: entries of the largest table of sources that is built."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,8 @@ class Entry:
     build: Callable[[Call], GatherSet]
     line: str
     """What its members do."""
+    is_fixed: bool = False
+    """Exactly one member for given shapes."""
 
 
 def _swizzles() -> dict[str, Entry]:
@@ -42,16 +48,16 @@ def _conditional() -> dict[str, Entry]:
 
 
 ENTRIES: Mapping[str, Entry] = {
-    "id": Entry(fixed.reshape, "the same elements, row-major"),
-    "identity": Entry(fixed.reshape, "the same elements, row-major"),
-    "reshape": Entry(fixed.reshape, "the same elements, row-major"),
-    "transpose": Entry(fixed.transpose, "axes in reverse order"),
-    "stack": Entry(fixed.stack, "arguments along a new last axis"),
-    "rot_idx": Entry(fixed.rot_idx, "axes rotated right (r=n) or left (l=n)"),
-    "broadcast": Entry(fixed.broadcast, "new axes at position group, ignored"),
-    "load_rep": Entry(fixed.load, "column-major, again from the start past the end"),
-    "load_trunc": Entry(fixed.load, "column-major, undefined past the end"),
-    "load_grid_2d": Entry(fixed.load_grid_2d, "a grid of threads, several elements each"),
+    "id": Entry(fixed.reshape, "the same elements, row-major", is_fixed=True),
+    "identity": Entry(fixed.reshape, "the same elements, row-major", is_fixed=True),
+    "reshape": Entry(fixed.reshape, "the same elements, row-major", is_fixed=True),
+    "transpose": Entry(fixed.transpose, "axes in reverse order", is_fixed=True),
+    "stack": Entry(fixed.stack, "arguments along a new last axis", is_fixed=True),
+    "rot_idx": Entry(fixed.rot_idx, "axes rotated right (r=n) or left (l=n)", is_fixed=True),
+    "broadcast": Entry(fixed.broadcast, "new axes at position group, ignored", is_fixed=True),
+    "load_rep": Entry(fixed.load, "column-major, again from the start past the end", is_fixed=True),
+    "load_trunc": Entry(fixed.load, "column-major, undefined past the end", is_fixed=True),
+    "load_grid_2d": Entry(fixed.load_grid_2d, "a grid of threads, several elements each", is_fixed=True),
     **_swizzles(),
     **_conditional(),
     "xform": Entry(xform.xform, "Swizzle Inventor's template on axis out"),
@@ -75,10 +81,17 @@ NAMES: Mapping[str, str] = {name: entry.line for name, entry in ENTRIES.items()}
 def gather_set(name: str, options: Mapping[str, Option], arguments: tuple[Shape, ...], out: Shape) -> GatherSet:
     """The set `name` from arguments of the given shapes to `out` (before any fold).
 
-    Raises UserError (UNKNOWN_SET, BAD_OPTION, SHAPE_MISMATCH) without a span.
+    Raises UserError (UNKNOWN_SET, BAD_OPTION, SHAPE_MISMATCH, TOO_LARGE) without a span.
     """
     if name not in ENTRIES:
         near = get_close_matches(name, ENTRIES, 1)
         fix = f"Write {near[0]}." if near else ""
         raise UserError(Diagnostic("UNKNOWN_SET", f"expected the name of a set of gathers, got {name!r}", fix=fix))
-    return ENTRIES[name].build(Call(name, options, arguments, out))
+    entry = ENTRIES[name]
+    if (
+        not entry.is_fixed
+        and prod(out) * max((length for shape in (out, *arguments) for length in shape), default=1) > MOST_SOURCES
+    ):
+        message = f"{name}: expected arrays with at most {MOST_SOURCES} pairs of an element and a position, got {shape_text(out)}"
+        raise UnsupportedError(Diagnostic("TOO_LARGE", message, fix="Use fewer elements."))
+    return entry.build(Call(name, options, arguments, out))

@@ -58,6 +58,9 @@ class ConditionLists:
 
     def matching(self, allowed: BoolArray) -> Functions | None:
         last = self.parts - 1
+        if not allowed.any(axis=1).all():
+            empty: IntArray = np.zeros(0, np.int64)
+            return Functions(np.zeros((0, self.points), np.int16), empty, IndexConst, empty)
         tables: Tables = np.full((1, self.points), last, np.int16)
         costs = np.zeros(1, np.int64)
         lists: IntArray = np.zeros((1, 0), np.int64)

@@ -17,16 +17,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import gcd
+from math import prod
 
 import numpy as np
 
-from warploom.ir.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
 from warploom.ir.dataflow.gather_set import GatherSet
 from warploom.ir.dataflow.sets.call import Call
 from warploom.ir.dataflow.sets.elements import coordinates, element_numbers, point_numbers
-from warploom.ir.dataflow.sets.listed import ListedSet, distinct_rows, numbered, numbered_text
-from warploom.ir.swizzle import IntArray, Tables
+from warploom.ir.dataflow.sets.listed import ListedSet, distinct_rows, numbered_text
+from warploom.ir.dataflow.sets.xform_template import XformTemplate, divisors, modulo_cost
+from warploom.ir.kernel import IndexConst
+from warploom.ir.swizzle import Functions, IntArray, Tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,141 +74,99 @@ AXIS_OPTIONS = ("main", "second", "out")
 
 def xforms(call: Call) -> GatherSet:
     axes = swizzle_axes(call)
-    grouped = not call.name.endswith("_no_group")
-    tables, costs, parameters = _xform_tables(axes.n, call.out[axes.main], call.out[axes.second], grouped)
+    template = XformTemplate(axes.n, call.out[axes.main], call.out[axes.second], is_grouped=not call.name.endswith("_no_group"))
+    listed = template.distinct()
 
-    def text(row: int) -> str:
-        g, cf, cr, dr, wrap = (int(v) for v in parameters[row])
+    def text(number: int) -> str:
+        g, cf, cr, dr, wrap = template.parameters(number)
         return f"{call.name}(g={g}, cf={cf}, cr={cr}, dr={dr}{', wrap' if wrap else ''})"
 
-    return _swizzle(call, axes, (axes.main, axes.second), tables, costs, text)
+    def tabulate(out: Tables) -> None:
+        template.tabulate(listed, out)
+
+    return _swizzle(call, axes, (axes.main, axes.second), _Listing(listed, template.costs[listed], tabulate, text))
 
 
 def rots(call: Call) -> GatherSet:
     axes = swizzle_axes(call)
-    groups = [axes.n] if call.name.endswith("_no_group") else [g for g in _divisors(axes.n) if g > 1 or axes.n == 1]
+    groups = [axes.n] if call.name.endswith("_no_group") else [g for g in divisors(axes.n) if g > 1 or axes.n == 1]
     i = np.arange(call.out[axes.main])
     settings = np.array([(g, shift) for g in groups for shift in range(g)], np.int64)
     g, shift = settings.T[:, :, None]
-    tables = ((shift + i) % g + i // g * g).astype(np.int16)
+    tables: Tables = ((shift + i) % g + i // g * g).astype(np.int16)
     costs = np.array([_rot_cost(int(g), int(shift), axes.n) for g, shift in settings], np.int64)
+    listed = distinct_rows(tables, costs)
+
+    def tabulate(out: Tables) -> None:
+        out[:] = tables[listed]
+
+    def text(number: int) -> str:
+        return f"{call.name}(g={settings[number, 0]}, shift={settings[number, 1]})"
+
+    return _swizzle(call, axes, (axes.main,), _Listing(listed, costs[listed], tabulate, text))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Listing:
+    """Distinct functions of the positions read, cheapest first."""
+
+    numbers: IntArray
+    costs: IntArray
+    tabulate: Callable[[Tables], None]
+    """Fills [functions, positions]."""
+    text: Callable[[int], str]
+    """From a function's number."""
+
+
+IDENTITY = -1
+
+
+def _swizzle(call: Call, axes: Axes, read: tuple[int, ...], listing: _Listing) -> GatherSet:
+    """The set of the listing's functions, and of the identity where the shapes agree."""
+    has_identity = call.argument() == call.out
+    if not has_identity and not len(listing.numbers):
+        raise call.mismatch(f"a length of axis {axes.second} above 1, or equal shapes,")
+    deciding = read if axes.out in read or not has_identity else (*read, axes.out)
+    point, positions = point_numbers(call.out, deciding)
+    # Row 0 is kept free for the identity: the table may be large, so it is made once.
+    tables: Tables = np.empty((len(listing.numbers) + 1, prod(call.out[a] for a in read)), np.int16)
+    listing.tabulate(tables[1:])
+    if deciding != read:
+        tables = tables[:, element_numbers(positions[: len(read)], tuple(call.out[a] for a in read))]
+    numbers = np.concatenate([np.array([IDENTITY]), listing.numbers])
+    costs = np.concatenate([np.zeros(1, np.int64), listing.costs])
+    first = 1
+    if has_identity:
+        identity = positions[deciding.index(axes.out)].astype(np.int16)
+        first, same = 0, _row_equal(tables[1:], identity)
+        if same is not None:
+            # In its place: the rows before it move up by one.
+            for column in (tables, numbers, costs):
+                column[2 : same + 2] = column[1 : same + 1].copy()
+            first = 1
+        tables[first], numbers[first], costs[first] = identity, IDENTITY, 0
+    rows: IntArray = np.arange(len(numbers) - first)
+    numbers = numbers[first:]
+    functions = Functions(tables[first:], costs[first:], IndexConst, rows)
+    values = int(functions.tables.max()) + 1
 
     def text(row: int) -> str:
-        return f"{call.name}(g={settings[row, 0]}, shift={settings[row, 1]})"
+        number = int(numbers[row])
+        return f"{call.name}(identity)" if number == IDENTITY else listing.text(number)
 
-    return _swizzle(call, axes, (axes.main,), tables, costs, text)
-
-
-def _swizzle(
-    call: Call, axes: Axes, read: tuple[int, ...], tables: Tables, costs: IntArray, text: Callable[[int], str]
-) -> GatherSet:
-    """The set of `tables` ([functions, positions on the axes `read`]), and of the identity where the shapes agree."""
-    if call.argument() == call.out:
-        deciding = read if axes.out in read else (*read, axes.out)
-        point, positions = point_numbers(call.out, deciding)
-        number = element_numbers(positions[: len(read)], tuple(call.out[a] for a in read))
-        identity = positions[deciding.index(axes.out)].astype(np.int16)
-        tables = np.concatenate([identity[None], tables[:, number]])
-        costs = np.concatenate([np.zeros(1, np.int64), costs])
-        text = _after_identity(f"{call.name}(identity)", text)
-    elif len(tables):
-        point, _ = point_numbers(call.out, read)
-    else:
-        raise call.mismatch(f"a length of axis {axes.second} above 1, or equal shapes,")
-    functions = numbered(tables, costs)
-    values = int(functions.tables.max()) + 1
     source = positions_on(call, axes.out, values)
-    members = ListedSet(functions, values)
-    return GatherSet(call.arguments, call.out, point, source, members, numbered_text(text))
+    return GatherSet(call.arguments, call.out, point, source, ListedSet(functions, values), numbered_text(text))
 
 
-def _after_identity(identity: str, text: Callable[[int], str]) -> Callable[[int], str]:
-    return lambda row: identity if row == 0 else text(row - 1)
-
-
-def _xform_tables(n: int, i_extent: int, k_extent: int, grouped: bool) -> tuple[Tables, IntArray, IntArray]:
-    """[functions, i * k] values, costs, and (g, cf, cr, dr, wrap) with cf and cr as printed."""
-    i = np.arange(i_extent, dtype=np.int64)
-    periods = [d for d in _divisors(k_extent) if d > 1]
-    tables: list[Tables] = []
-    costs: list[IntArray] = []
-    parameters: list[IntArray] = []
-    for g in [g for g in _divisors(n) if g > 1] if grouped and n > 1 else [n]:
-        group_cost = 2 * _modulo_cost(g) + 1 if g < n else 0
-        for step in _divisors(g):
-            # All cf with gcd(g, cf) = step share df and the rotations.
-            scales = np.array([cf for cf in range(g) if gcd(g, cf) == step], np.int64)
-            rotations, settings = _rotations(g, step, k_extent, periods, wrap=grouped)
-            local = i % g
-            fans = (scales[:, None] * local + local // (g // step)) % g
-            fans, kept = _distinct_fans(fans)
-            fan_costs = np.array([_scale_cost(int(s), g) for s in scales[kept]]) + _modulo_cost(g) + group_cost
-            if 1 < step < g:
-                fan_costs += 1 + _modulo_cost(g // step)
-            moved = fans[:, None, :, None].astype(np.int16) + rotations[None, :, None, :].astype(np.int16)
-            moved -= np.int16(g) * (moved >= g)
-            moved += (i - local).astype(np.int16)[:, None]
-            tables.append(moved.reshape(len(fans) * len(rotations), i_extent * k_extent))
-            costs.append((fan_costs[:, None] + settings[:, 3]).ravel())
-            rows = np.empty((len(fans), len(rotations), 5), np.int64)
-            rows[..., 0] = g
-            rows[..., 1] = _signed(scales[kept], g)[:, None]
-            rows[..., 2:] = settings[:, :3]
-            parameters.append(rows.reshape(-1, 5))
-    return np.concatenate(tables), np.concatenate(costs), np.concatenate(parameters)
-
-
-def _distinct_fans(fans: IntArray) -> tuple[IntArray, IntArray]:
-    kept = distinct_rows(fans.astype(np.int16), np.arange(len(fans), dtype=np.int64))
-    return fans[kept], kept
-
-
-def _rotations(g: int, step: int, k_extent: int, periods: list[int], *, wrap: bool) -> tuple[IntArray, IntArray]:
-    """[rotations, k] amounts below g, distinct; and (cr, dr, wrap, cost) of the cheapest of each."""
-    k = np.arange(k_extent, dtype=np.int64)
-    tables: list[IntArray] = []
-    settings: list[IntArray] = []
-    for modulus in (g, step) if wrap and step < g else (g,):
-        cr, dr = (part.ravel() for part in np.meshgrid(np.arange(modulus), np.array(periods, np.int64), indexing="ij"))
-        tables.append((cr[:, None] * k + k // dr[:, None]) % modulus)
-        division = np.array([0 if d == k_extent else 1 + _modulo_cost(d) for d in periods], np.int64)
-        cost = np.array([_joined_cost(int(c), modulus) for c in range(modulus)], np.int64)[:, None] + division
-        wrapped = np.full(len(cr), int(modulus < g), np.int64)
-        settings.append(np.stack([_signed(cr, modulus), dr, wrapped, cost.ravel() + wrapped * _modulo_cost(step)], axis=1))
-    stacked, all_settings = np.concatenate(tables), np.concatenate(settings)
-    keep = distinct_rows(stacked.astype(np.int16), all_settings[:, 3])
-    return stacked[keep], all_settings[keep]
-
-
-def _signed(value: IntArray, modulus: int) -> IntArray:
-    return np.where(value <= modulus // 2, value, value - modulus)
-
-
-def _divisors(n: int) -> list[int]:
-    return [d for d in range(1, n + 1) if n % d == 0]
-
-
-def _modulo_cost(n: int) -> int:
-    return 1 if is_power_of_two(n) else DIVISION_COST
-
-
-def _scale_cost(scale: int, modulus: int) -> int:
-    """Of `scale * variable` mod `modulus`."""
-    signed = scale if scale <= modulus // 2 else scale - modulus
-    if signed in (0, 1):
-        return 0
-    return 1 if abs(signed) == 1 or is_power_of_two(abs(signed)) else MULTIPLY_COST
-
-
-def _joined_cost(scale: int, modulus: int) -> int:
-    """Of `+ scale * variable` mod `modulus`."""
-    signed = scale if scale <= modulus // 2 else scale - modulus
-    if signed == 0:
-        return 0
-    return 1 if abs(signed) == 1 else 2 if is_power_of_two(abs(signed)) else 1 + MULTIPLY_COST
+def _row_equal(tables: Tables, row: Tables) -> int | None:
+    """Position of the only row that may be equal to `row`."""
+    left = np.arange(len(tables))
+    for start in range(0, tables.shape[1], 64):
+        left = left[(tables[left, start : start + 64] == row[start : start + 64]).all(axis=1)]
+    return int(left[0]) if len(left) else None
 
 
 def _rot_cost(g: int, shift: int, n: int) -> int:
     if shift == 0:
         return 0
-    return 1 + _modulo_cost(g) + (2 * _modulo_cost(g) + 1 if g < n else 0)
+    return 1 + modulo_cost(g) + (2 * modulo_cost(g) + 1 if g < n else 0)

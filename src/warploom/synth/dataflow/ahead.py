@@ -14,7 +14,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from warploom.ir.swizzle import BoolArray, Functions, FunctionSet, IntArray, Tables
-from warploom.synth.dataflow.composed import ComposedSet, row_hashes
+from warploom.synth.dataflow.composed import ComposedSet, is_among, row_hashes
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.propagation import Candidate, Constraint, ElementConstraint, any_bits, slot_options, unpack
 
@@ -98,7 +98,10 @@ class Ahead:
         return alive
 
     def _tested(self, count: int, choose: Choose) -> IntArray:
-        alive = self._read(np.arange(count), choose)
+        return self._follow(self._read(np.arange(count), choose), choose)
+
+    def _follow(self, alive: IntArray, choose: Choose) -> IntArray:
+        """Members whose effect the readers can follow to the end."""
         if not self.readers or not len(alive):
             return alive
         step = max(1, _CHUNK // max(1, sum(r.place.size for r in self.readers)))
@@ -145,16 +148,15 @@ class Ahead:
         if first is None:
             return None
         families = self._families(pairs)
+        seconds = len(pairs.second)
         alive = np.arange(len(first))
         if len(families) <= MAX_FAMILIES:
             found = np.zeros(len(first), np.bool_)
             for row in families:
                 rest = np.flatnonzero(~found)
                 self.counters.probes += len(rest)
-                choose_first = self._chosen(first.tables[:, pairs.places[row]])
-                found[self._read(rest, choose_first)] = True
+                found[self._read(rest, self._chosen(first.tables[:, pairs.places[row]]))] = True
             alive = np.flatnonzero(found)
-        seconds = len(pairs.second)
         if len(alive) * seconds > MAX_LISTED:
             return None
         self.counters.tested += len(alive) * seconds
@@ -163,9 +165,44 @@ class Ahead:
         def choose(members: IntArray, rows: IntArray) -> IntArray:
             return tables[members[:, None] // seconds, pairs.places[(members % seconds)[:, None], self.points[rows][None, :]]]
 
-        kept = self._tested(len(alive) * seconds, choose)
+        left = np.arange(len(alive) * seconds)
+        if len(families) == 1:
+            left = np.flatnonzero(self._joined(pairs, families[0], tables).ravel())
+        else:
+            left = self._read(left, choose)
+        kept = self._follow(left, choose)
         groups = [(row, first, alive[kept[kept % seconds == row] // seconds]) for row in range(seconds)]
         return pairs.listed([group for group in groups if len(group[2])])
+
+    def _joined(self, pairs: ComposedSet, row: int, tables: Tables) -> BoolArray:
+        """[members of the first hole, of the second]: whether the readers have members for what the pair forces them to.
+
+        Every member of the second permutes what the readers see under its member `row`, so one look at each member of the first
+        gives the forced values under all: their hashes are one matrix product.
+        """
+        found = np.ones((len(tables), len(pairs.second)), np.bool_)
+        for reader in self.readers:
+            if reader.functions is None or not reader.reads_hole_only(len(self.points)) or not len(reader.rows):
+                continue
+            read = pairs.places[:, self.points[reader.place]]
+            same, order = _permutations(read, read[row], reader.wants)
+            held = np.broadcast_to(self.held, self.held.shape)
+            choose = self._chosen(tables[:, pairs.places[row]])
+            rows = np.arange(len(self.points))
+            step = max(1, _CHUNK // max(1, reader.place.size))
+            weights = np.random.default_rng(3).integers(1, 1 << 30, len(reader.points)).astype(np.float64)
+            spread = np.zeros((len(reader.rows), len(pairs.second)))
+            for second in np.flatnonzero(same):
+                spread[order[second][reader.first], second] = weights
+            offers = np.unique(reader.functions.tables[:, reader.points].astype(np.float64) @ weights)
+            for start in range(0, len(tables), step):
+                members = np.arange(start, min(start + step, len(tables)))
+                values = held[rows[None, :], choose(members, rows)]
+                fits = reader.fits(np.arange(len(reader.rows)), values[:, reader.place])
+                forced = (fits.sum(axis=2) == 1).all(axis=1)
+                hashes = fits.argmax(axis=2).astype(np.float64) @ spread
+                found[members] = is_among(hashes, offers) | ~forced[:, None] | ~same[None, :]
+        return found
 
     def _families(self, pairs: ComposedSet) -> list[int]:
         """One member of the second hole for each way in which it matters to the readers."""
@@ -247,7 +284,7 @@ class _Reader:
     def _has(self, tables: Tables) -> BoolArray:
         """[tables] whether the hole has a member with these values at `points`."""
         if self.functions is not None:
-            return np.isin(row_hashes(tables), row_hashes(self.functions.tables[:, self.points]))
+            return is_among(row_hashes(tables), np.unique(row_hashes(self.functions.tables[:, self.points])))
         members = self.model.sets[self.hole]
         if isinstance(members, ComposedSet) and len(self.points) == members.points:
             return members.takes(tables)
@@ -258,3 +295,17 @@ def _mixed(keys: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray
     """Spreads sums so that sums of them do not cancel."""
     keys = (keys ^ (keys >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
     return keys ^ (keys >> np.uint64(29))
+
+
+def _permutations(read: IntArray, base: IntArray, wants: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> tuple[BoolArray, IntArray]:
+    """Which rows of `base` ([rows, values]) read, with the same wants, what rows of each `read` ([seconds, rows, values]) read.
+
+    ([seconds] whether every row has one, [seconds, rows] the rows).
+    """
+    weights = np.random.default_rng(4).integers(1, 1 << 62, base.shape[1], dtype=np.uint64)
+    keys = _mixed((read.astype(np.uint64) + np.uint64(1)) @ weights + wants)
+    mine = _mixed((base.astype(np.uint64) + np.uint64(1)) @ weights + wants)
+    order = np.argsort(mine)
+    place = order[np.minimum(np.searchsorted(mine[order], keys), len(mine) - 1)]
+    same: BoolArray = ((read == base[place]).all(axis=2) & (wants[place] == wants)).all(axis=1)
+    return same, place

@@ -8,8 +8,10 @@ the place where g reads. Pairs with the same effect are one function; `ways` tel
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
+from functools import cached_property
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,13 +54,18 @@ class ComposedSet:
         self.places: IntArray = inner[np.arange(len(outer)), second.tables[:, outer]]
         """[members of second, points]: the point of `first` that is read."""
         self._ways: list[tuple[_Batch, int, int]] = []
-        self._index: _Index | None = None
+
+    @cached_property
+    def index(self) -> _Index:
+        return _Index(self)
 
     @property
     def size_bound(self) -> int:
         return self.first.size_bound * len(self.second)
 
     def matching(self, allowed: BoolArray) -> Functions | None:
+        if (allowed.sum(axis=1) == 1).all():
+            return self._equal_to(allowed.argmax(axis=1).astype(np.int16))
         found: list[tuple[int, Functions]] = []
         pairs = 0
         for row in range(len(self.second)):
@@ -76,6 +83,19 @@ class ComposedSet:
             if len(functions):
                 found.append((row, functions))
         return self.listed([(row, functions, np.arange(len(functions))) for row, functions in found])
+
+    def _equal_to(self, table: Tables) -> Functions:
+        """The pairs with one effect."""
+        index = self.index
+        self.counters.probes += len(self.second)
+        pulled = np.zeros((len(self.second), self.first.points), np.int16)
+        pulled[np.arange(len(pulled))[:, None], self.places] = table
+        fits = (np.take_along_axis(pulled, self.places, axis=1) == table).all(axis=1)
+        found: list[tuple[int, Functions, IntArray]] = []
+        for row, keep in enumerate(index.members_with(pulled, fits)):
+            if len(keep):
+                found.append((row, index.first, keep))
+        return self.listed(found)
 
     def listed(self, found: list[tuple[int, Functions, IntArray]]) -> Functions:
         """The functions made of the given (member of second, members of first), equal ones joined."""
@@ -111,10 +131,9 @@ class ComposedSet:
 
     def takes(self, tables: Tables) -> BoolArray:
         """[functions] whether a pair has the effect of each of `tables` ([functions, points]); a hash join."""
-        if self._index is None:
-            self._index = _Index(self)
+        index = self.index
         self.counters.probes += len(tables)
-        found = np.isin(row_hashes(tables[:, self._index.sample]), self._index.sampled)
+        found = is_among(row_hashes(tables[:, index.sample]), index.sampled)
         left = np.flatnonzero(found)
         taken = np.zeros(len(left), np.bool_)
         for row in range(len(self.second)):
@@ -125,7 +144,7 @@ class ComposedSet:
             pulled = np.zeros((len(rest), self.first.points), np.int16)
             pulled[:, self.places[row]] = tables[left[rest]]
             fits = (pulled[:, self.places[row]] == tables[left[rest]]).all(axis=1)
-            taken[rest] = fits & np.isin(row_hashes(pulled[:, self._index.read[row]]), self._index.offers[row])
+            taken[rest] = fits & is_among(row_hashes(pulled[:, index.read[row]]), index.offers[row])
         found[left] = taken
         return found
 
@@ -147,15 +166,39 @@ class _Index:
     def __init__(self, pairs: ComposedSet) -> None:
         first = pairs.first.matching(np.ones((pairs.first.points, pairs.values), np.bool_))
         assert first is not None
+        self.first = first
         rng = np.random.default_rng(0)
         self.sample = np.sort(rng.permutation(pairs.points)[:SAMPLE])
         self.sampled = np.unique(np.concatenate([row_hashes(first.tables[:, places[self.sample]]) for places in pairs.places]))
         self.read: list[IntArray] = [np.unique(places) for places in pairs.places]
-        kept: dict[bytes, NDArray[np.uint64]] = {}
+        kept: dict[bytes, tuple[NDArray[np.uint64], IntArray]] = {}
         for read in self.read:
             if read.tobytes() not in kept:
-                kept[read.tobytes()] = row_hashes(first.tables[:, read])
-        self.offers = [kept[read.tobytes()] for read in self.read]
+                hashes = row_hashes(first.tables[:, read])
+                order = np.argsort(hashes, kind="stable")
+                kept[read.tobytes()] = hashes[order], order
+        self.offers = [kept[read.tobytes()][0] for read in self.read]
+        self.order = [kept[read.tobytes()][1] for read in self.read]
+
+    def members_with(self, tables: Tables, fits: BoolArray) -> Iterator[IntArray]:
+        """Per second member: the first hole's members equal to its row of `tables` where it reads; none unless it `fits`."""
+        whole = all(len(read) == tables.shape[1] for read in self.read)
+        hashes = row_hashes(tables) if whole else None
+        for row, read in enumerate(self.read):
+            if not fits[row]:
+                yield np.zeros(0, np.int64)
+                continue
+            key = hashes[row] if hashes is not None else row_hashes(tables[row : row + 1, read])[0]
+            start, end = np.searchsorted(self.offers[row], key, "left"), np.searchsorted(self.offers[row], key, "right")
+            found = self.order[row][start:end]
+            yield found[(self.first.tables[found][:, read] == tables[row, read]).all(axis=1)]
+
+
+def is_among(keys: NDArray[Any], known: NDArray[Any]) -> BoolArray:
+    """Which keys are in `known`, which is sorted."""
+    if not len(known):
+        return np.zeros(keys.shape, np.bool_)
+    return known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
 
 
 def row_hashes(tables: Tables) -> NDArray[np.uint64]:

@@ -1,5 +1,6 @@
-"""Finite-domain search shared by every open decision; the SMT layer; executor, journal, events. Knows no IR."""
+"""Finite-domain search shared by every open decision; the SMT layer; executor, journal, event log, result cache. Knows no IR."""
 
+from warploom.solve.cache import ResultCache, default_cache_path
 from warploom.solve.cluster import OtherSourceError, cluster_executor
 from warploom.solve.driver import (
     UNLIMITED,
@@ -75,6 +76,7 @@ __all__ = [
     "OtherSourceError",
     "Outcome",
     "Result",
+    "ResultCache",
     "Sat",
     "SmtSession",
     "Some",
@@ -93,6 +95,7 @@ __all__ = [
     "cluster_executor",
     "conjunction",
     "declared_order",
+    "default_cache_path",
     "differing_words",
     "disjunction",
     "emit",

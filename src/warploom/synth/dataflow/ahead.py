@@ -54,6 +54,8 @@ class Ahead:
         """Whether everything the hole may read is known."""
         if not self.is_known:
             return
+        self.hole = hole
+        self.out: IntArray = mine[0].out
         self.held: IntArray = value[mine[0].source]
         """[rows of the hole, values] value numbers."""
         self.points: IntArray = mine[0].slots.points[0]
@@ -135,6 +137,26 @@ class Ahead:
             grown[left] = results
             values = np.concatenate([values, grown], axis=1)
         return members[~refuted]
+
+    def decided(self, functions: Functions, holes: frozenset[int], cells: IntArray) -> list[dict[int, Functions] | None]:
+        """Per member: the only functions of all other holes, where they are forced and settle `cells` and `holes`."""
+        reached = np.concatenate([self.out, *(r.out[r.rows] for r in self.readers)])
+        if holes - {r.hole for r in self.readers} != {self.hole} or not np.isin(cells, reached).all():
+            return [None] * len(functions)
+        rows = np.arange(len(self.points))
+        values = self.held[rows[None, :], self._chosen(functions.tables)(np.arange(len(functions)), rows)]
+        result: list[dict[int, Functions] | None] = [{} for _ in range(len(functions))]
+        for reader in self.readers:
+            refused, held, tables, forced = reader.followed(values)
+            for n in range(len(functions)):
+                found = reader.only(tables[n]) if forced[n] and not refused[n] else None
+                mine = result[n]
+                if found is None or mine is None:
+                    result[n] = None
+                else:
+                    mine[reader.hole] = found
+            values = np.concatenate([values, held], axis=1)
+        return result
 
     # ------------------------------------------------------------ pairs
 
@@ -247,6 +269,8 @@ class _Reader:
         self.model = model
         self.hole = hole
         self.functions = candidate.functions[hole]
+        self.found: dict[bytes, Functions | None] = {}
+        self.single = self._single(count)
 
     def reads_hole_only(self, rows: int) -> bool:
         return bool((self.place < rows).all())
@@ -264,22 +288,86 @@ class _Reader:
 
     def follow(self, values: IntArray) -> tuple[BoolArray, IntArray]:
         """([members] refuted, [members, rows of the gather] the values that it must hold, `universe` where that is open)."""
+        refuted, results, tables, forced = self.followed(values)
+        members = np.flatnonzero(forced & ~refuted)
+        refuted[members] = ~self._has(tables[members])
+        return refuted, results
+
+    def followed(self, values: IntArray) -> tuple[BoolArray, IntArray, Tables, BoolArray]:
+        """([members] refuted by some row, [members, rows of the gather] what it must hold, [members, points], [members] forced)."""
         results = np.full((len(values), len(self.out)), self.universe)
         if not len(self.rows):
-            return np.zeros(len(values), np.bool_), results
+            none = np.zeros(len(values), np.bool_)
+            return none, results, np.zeros((len(values), 0), np.int16), none
+        refuted, option, only, is_only = self._by_place(values) if self.single is not None else self._by_option(values)
+        results[:, self.rows] = np.where(is_only, only, self.universe)
+        return refuted, results, option[:, self.first].astype(np.int16), is_only.all(axis=1)
+
+    def _by_option(self, values: IntArray) -> tuple[BoolArray, IntArray, IntArray, BoolArray]:
+        """Refuted members; per row the first fitting option, its value, and whether no other fits."""
         held = np.where(self.place >= 0, values[:, np.maximum(self.place, 0)], self.known)
         fits = self.fits(np.arange(len(self.rows)), held)
         count = fits.sum(axis=2)
         option = fits.argmax(axis=2)
-        refuted = (count == 0).any(axis=1)
-        forced = ~refuted & (count == 1).all(axis=1)
         only = np.take_along_axis(held, option[:, :, None], axis=2)[:, :, 0]
-        results[:, self.rows] = np.where(count == 1, only, self.universe)
-        members = np.flatnonzero(forced)
-        if len(members):
-            tables = option[members][:, self.first].astype(np.int16)
-            refuted[members] = ~self._has(tables)
-        return refuted, results
+        return (count == 0).any(axis=1), option, only, count == 1
+
+    def _by_place(self, values: IntArray) -> tuple[BoolArray, IntArray, IntArray, BoolArray]:
+        """The same where every row wants one value: look for the place that holds it, if only one does."""
+        assert self.single is not None
+        single, option_of = self.single
+        members = np.arange(len(values))[:, None]
+        place = np.full((len(values), self.universe + 1), -1)
+        columns = np.arange(values.shape[1] - option_of.shape[1], values.shape[1])
+        seen = values[:, columns]
+        place[members, seen] = np.arange(len(columns))
+        unique = (place[members, seen] == np.arange(len(columns))).all(axis=1) & (place[:, self.universe] < 0)
+        at = place[:, single]
+        option = np.where(at >= 0, option_of[np.arange(len(single))[None, :], np.maximum(at, 0)], -1)
+        refuted = (option < 0).any(axis=1)
+        only = np.broadcast_to(single, option.shape).copy()
+        is_only = np.ones(option.shape, np.bool_)
+        again = np.flatnonzero(~unique)
+        if len(again):
+            refuted[again], option[again], only[again], is_only[again] = self._by_option(values[again])
+        return refuted, np.maximum(option, 0), only, is_only
+
+    def _single(self, count: int) -> tuple[IntArray, IntArray] | None:
+        """([rows] the only value each row wants, [rows, places] the option that reads a place, -1 for none); None: does not apply.
+
+        It does where the rows read a block of places that ends at `count`, each place through one option at most.
+        """
+        wants: IntArray = self.wanted[:, :-1].sum(axis=1)
+        if not len(self.rows) or (wants != 1).any() or (self.place < 0).any():
+            return None
+        low = int(self.place.min())
+        if int(self.place.max()) != count - 1 or (count - low) * len(self.rows) > _CHUNK:
+            return None
+        option_of = np.full((len(self.rows), count - low), -1)
+        row, option = np.nonzero(self.options)
+        option_of[row, self.place[row, option] - low] = option
+        if (option_of >= 0).sum() != len(row):
+            return None
+        return self.wanted[:, :-1].argmax(axis=1), option_of
+
+    def only(self, table: Tables) -> Functions | None:
+        """The hole's only function with these values at `points`."""
+        key = table.tobytes()
+        if key not in self.found:
+            self.found[key] = self._only(table)
+        return self.found[key]
+
+    def _only(self, table: Tables) -> Functions | None:
+        if self.functions is not None:
+            same = (self.functions.tables[:, self.points] == table).all(axis=1)
+            found: Functions | None = self.functions.select(same)
+        elif len(self.points) == self.model.sets[self.hole].points:
+            allowed = np.zeros((len(table), self.options.shape[1]), np.bool_)
+            allowed[np.arange(len(table)), table] = True
+            found = self.model.sets[self.hole].matching(allowed)
+        else:
+            found = None
+        return found if found is not None and len(found) == 1 else None
 
     def _has(self, tables: Tables) -> BoolArray:
         """[tables] whether the hole has a member with these values at `points`."""

@@ -60,6 +60,8 @@ class ProgramModel(SketchModel):
         self.counters = counters
         self.live = frozenset(h for c in constraints for h in c.holes)
         """Holes that the goal depends on."""
+        self.only_moves = all(isinstance(c, ElementConstraint | UsefulConstraint) for c in constraints)
+        """No folds: what the look ahead follows is all there is."""
 
     @property
     def universe(self) -> int:
@@ -83,21 +85,35 @@ class ProgramModel(SketchModel):
         return Ahead(candidate, self.constraints, hole, self)
 
     def alternatives(self, candidate: Candidate, choice: int) -> Iterator[Alternative[Candidate]]:
-        functions = self._members(candidate, choice)
+        ahead = self._ahead(candidate, choice)
+        functions = self._members(candidate, choice, ahead)
         if functions is None:
             yield from self._split_point(candidate, choice)
             return
+        settled: list[dict[int, Functions] | None] = [None] * len(functions)
+        if self.only_moves and ahead.is_known:
+            holes = frozenset(h for h in self.live if candidate.functions[h] is None or len(candidate.functions[h] or ()) != 1)
+            settled = ahead.decided(functions, holes, self.required.output_cells)
         cost = self.bound(candidate)[1]
         kept = candidate.functions[choice]
         before = int(kept.costs[0]) if kept is not None else 0
         for j in range(len(functions)):
             bound = (0, cost - before + int(functions.costs[j]))
-            yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
+            others = settled[j]
+            if others is None:
+                yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
+            else:
+                chosen = others | {choice: functions.select(np.array([j]))}
+                yield Alternative(bound, partial(self._settled, candidate, chosen))
 
-    def _members(self, candidate: Candidate, choice: int) -> Functions | None:
+    def _settled(self, candidate: Candidate, chosen: dict[int, Functions]) -> Candidate:
+        """A look ahead has followed the values to the goal: nothing is left to propagate."""
+        functions = [chosen.get(hole, old) for hole, old in enumerate(candidate.functions)]
+        return Candidate(candidate.allowed, functions, candidate.domains, candidate.needed)
+
+    def _members(self, candidate: Candidate, choice: int, ahead: Ahead) -> Functions | None:
         """What is left of a hole after a look ahead; None: too many to list."""
         functions = candidate.functions[choice]
-        ahead = self._ahead(candidate, choice)
         if functions is not None:
             if ahead.is_known:
                 return functions.select(ahead.surviving(functions))

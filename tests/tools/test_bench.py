@@ -11,7 +11,6 @@ from warploom.kernels import NAMES
 from warploom.tools import bench, bench_command, kernel_bench, synth_bench
 from warploom.tools.bench import Case, InterruptedBenchmarkError, run_case
 from warploom.tools.cli import cli
-from warploom.tools.journal import Journal
 from warploom.tools.lines import combined_exit, plain_line
 from warploom.tools.usage import Stopwatch
 
@@ -100,19 +99,42 @@ def test_exit_codes() -> None:
     assert [combined_exit(codes) for codes in ([], [0, 3], [3, 1], [1, 2, 3], [130, 2])] == [0, 3, 1, 2, 130]
 
 
-def test_journal(tmp_path: Path) -> None:
-    path, case = tmp_path / "journal", Case("c", ("synth", "c"), 60.0)
-    journal = Journal(path)
-    assert journal.find(case) is None
-    journal.add(case, solved("c"))
+def test_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[str] = []
+
+    def run(case: Case) -> dict[str, object]:
+        ran.append(case.name)
+        if case.name == "conv1d-9":
+            return plain_line(case.name, "error", Stopwatch().read(), reason="crash")
+        return solved(case.name, accumulates=1)
+
+    monkeypatch.setattr(bench_command, "run_case", run)
+    path = tmp_path / "journal"
+    command = ["bench", "synth", "--case", "conv1d-*", "--json", "--journal", str(path)]
+    first = CliRunner().invoke(cli, command)
     with path.open("a") as file:
-        file.write('{"key": "cut sh')
-    again = Journal(path)
-    found = again.find(case)
-    assert found is not None and found["status"] == "solved" and found["from_journal"]
-    assert again.find(Case("c", ("synth", "c", "--space", "1"), 60.0)) is None
-    again.add(Case("d", (), 1.0), solved("d"))
-    assert Journal(path).find(Case("d", (), 1.0)) is not None
+        file.write('{"key": "cut sh\n')
+    again = CliRunner().invoke(cli, command)
+    assert ran == ["conv1d-3", "conv1d-9", "conv1d-17", "conv1d-9"]
+    assert [line.get("from_journal", False) for line in lines_of(first.stdout)] == [False] * 3
+    assert [line.get("from_journal", False) for line in lines_of(again.stdout)] == [True, False, True]
+    assert [line["status"] for line in lines_of(again.stdout)] == ["solved", "error", "solved"]
+    assert "JOURNAL_DAMAGED" in again.stderr
+    CliRunner().invoke(cli, [*command, "--space", "1"])
+    assert len(ran) == 7
+
+
+def test_a_journal_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    command = ["bench", "synth", "--case", "conv1d-3", "--json", "--journal"]
+    missing = CliRunner().invoke(cli, [*command, str(tmp_path / "missing" / "journal")])
+    (line,) = lines_of(missing.stdout)
+    assert (missing.exit_code, line["status"]) == (2, "error")
+    assert "JOURNAL_UNUSABLE" in missing.stderr
+    monkeypatch.setattr(bench_command, "run_case", lambda case: solved(case.name, accumulates=1))
+    full = CliRunner().invoke(cli, [*command, "/dev/full"])
+    (line,) = lines_of(full.stdout)
+    assert (full.exit_code, line["status"]) == (0, "solved")
+    assert "No space left" in full.stderr
 
 
 def test_selection() -> None:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import cast
 
+from warploom.core import UserError
+from warploom.solve import Journal, Json, problem_key
 from warploom.tools.bench import Case, InterruptedBenchmarkError, run_case
 from warploom.tools.console import Output
-from warploom.tools.journal import Journal
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
+from warploom.tools.messages import rendered
+from warploom.tools.synth_command import failed
 from warploom.tools.usage import Stopwatch
 
 
@@ -19,12 +23,17 @@ def run_bench(
     judged: Callable[[Line], Line],
     journal_path: Path | None,
 ) -> int:
-    """Exit code; every case gets its line, also those that an interruption left undone."""
-    journal = Journal(journal_path) if journal_path is not None else None
+    """Exit code; every case gets its line, also those that an interruption left undone. None is run without the journal."""
+    try:
+        journal = Journal(journal_path) if journal_path is not None else None
+    except UserError as error:
+        return output.outcome(failed(str(journal_path), error, Stopwatch()))
+    for message in rendered(journal.damage) if journal is not None else ():
+        output.say(message)
     codes: list[int] = []
     late = 0
     for place, case in enumerate(cases):
-        kept = journal.find(case) if journal is not None else None
+        kept = _kept(journal, case) if journal is not None else None
         try:
             with output.progress(case.name):
                 line = run_case(case) if kept is None else kept
@@ -36,10 +45,25 @@ def run_bench(
             return INTERRUPTED
         line = judged(line)
         if journal is not None and kept is None and line["status"] != "error":
-            journal.add(case, line)
+            try:
+                journal.add(_key(case), cast(Json, line))
+            except UserError as error:  # a full disk costs the journal, not the benchmark
+                output.say("\n".join(rendered(error.diagnostics)))
         output.row(line, columns(line))
         # A case that is solved but misses its bar is short of what was asked: the code of "impossible".
         codes.append(SOLVED if line.get("as_expected") else EXIT_BY_STATUS[str(line["status"])] or IMPOSSIBLE)
         late += line.get("in_time") is False
     output.say(f"{codes.count(SOLVED)} of {len(cases)} cases ended as they should" + (f", {late} late" if late else ""))
     return combined_exit(codes)
+
+
+def _kept(journal: Journal, case: Case) -> Line | None:
+    match journal.find(_key(case)):
+        case {"status": str()} as line:
+            return {**line, "from_journal": True}
+        case _:
+            return None
+
+
+def _key(case: Case) -> str:
+    return problem_key(("bench", case.name, case.arguments, case.limit_s))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -35,6 +35,8 @@ class Found(Chosen):
 
     ways: tuple[tuple[Way, ...], ...]
     """Per hole: the ways to make its function, cheapest first; none where the goal does not depend on the hole."""
+    functions: tuple[Functions | None, ...]
+    """Per hole: its function."""
 
 
 class ProgramModel(SketchModel):
@@ -129,6 +131,18 @@ class ProgramModel(SketchModel):
     def bound(self, candidate: Candidate) -> Cost:
         return 0, sum(int(f.costs[0]) for h, f in enumerate(candidate.functions) if h in self.live and f is not None and len(f))
 
+    def confirmed(self, root: Candidate, functions: Mapping[int, Functions]) -> tuple[Cost, Found] | None:
+        """The answer that takes these functions, if it is one. `root`: propagated."""
+        self.counters.tested += 1
+        child = root.copy()
+        for hole, chosen in functions.items():
+            child.functions[hole] = chosen
+            child.allowed[hole] &= chosen.supported(child.allowed[hole].shape[1])
+            if not child.allowed[hole].any(axis=1).all():
+                return None
+        whole = self.propagated(child, range(len(self.constraints)), set())
+        return None if whole is None else self.answer(whole)
+
     def answer(self, candidate: Candidate) -> tuple[Cost, Found] | None:
         ways: list[tuple[Way, ...]] = []
         for hole, (members, functions) in enumerate(zip(self.sets, candidate.functions, strict=True)):
@@ -138,7 +152,7 @@ class ProgramModel(SketchModel):
             assert functions is not None and len(functions) == 1
             expr = functions.expr(0)
             ways.append(members.ways(expr) if isinstance(members, ComposedSet) else ((Member(expr, functions.tables[0]),),))
-        return self.bound(candidate), Found({}, 0, tuple(ways))
+        return self.bound(candidate), Found({}, 0, tuple(ways), tuple(candidate.functions))
 
 
 def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:

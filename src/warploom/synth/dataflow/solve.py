@@ -18,6 +18,7 @@ from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.solve.driver import Goal
 from warploom.synth.dataflow.composed import Member, Way
 from warploom.synth.dataflow.counters import Counters
+from warploom.synth.dataflow.factors import Factor, factors
 from warploom.synth.dataflow.flat import FlatStatement
 from warploom.synth.dataflow.lower import Lowered, Lowering
 from warploom.synth.dataflow.model import Found, ProgramModel, requirements_of, start_of
@@ -101,24 +102,79 @@ def solve_program(
     clock.lap("lower")
     holes = tuple(s for s in lowering.flat if s.is_hole)
     statistics = Statistics()
-    answers: tuple[tuple[Cost, Found], ...] = ()
-    complete, reason = True, ""
-    try:
-        requirements = requirements_of(lowered, Universe(dict(lowered.numbers.numbers), Normaliser(algebra_for(i32, "syntactic"))))
-        model = ProgramModel(lowered, requirements, start_of(lowered, requirements), counters)
-    except ConflictError:
-        model = None
-    clock.lap("constraints")
-    if model is not None:
-        outcome = search(model, goal=goal, budget=budget, statistics=statistics, progress=progress)
-        answers = tuple((cost, found) for cost, found in outcome.answers if isinstance(found, Found))
-        complete, reason = outcome.complete, outcome.reason
+    run = _Run(lowered, counters, goal, budget, statistics, progress)
+    answers = run.answers()
     clock.lap("search")
-    free = () if model is None else _free(lowered, model.live, holes)
+    free = _free(lowered, run.live, holes)
     solutions = Solutions(holes, tuple(h.names for h in lowered.holes), answers, free)
     oracle = oracle_tests(solutions)
     clock.lap("expand")
-    return ProgramResult(solutions, complete, reason, counters.visited, oracle, phases, statistics)
+    return ProgramResult(solutions, run.complete, run.reason, counters.visited, oracle, phases, statistics)
+
+
+class _Run:
+    """One search, in factors where the problem has any."""
+
+    def __init__(
+        self,
+        lowered: Lowered,
+        counters: Counters,
+        goal: Goal,
+        budget: Budget,
+        statistics: Statistics,
+        progress: Callable[[Statistics], None] | None,
+    ) -> None:
+        self.lowered = lowered
+        self.counters = counters
+        self.goal: Goal = goal
+        self.budget = budget
+        self.statistics = statistics
+        self.progress = progress
+        self.complete, self.reason = True, ""
+        self.live: frozenset[int] = frozenset()
+
+    def answers(self) -> tuple[tuple[Cost, Found], ...]:
+        model = self._model(self.lowered)
+        root = None if model is None else model.root()
+        if model is None or root is None:
+            return ()
+        self.live = model.live
+        parts = factors(self.lowered, self.live)
+        if parts is None:
+            return self._search(model)
+        found = [self._factor(part) for part in parts]
+        answers: list[tuple[Cost, Found]] = []
+        for chosen in product(*found):
+            functions = {hole: f.functions[hole] for part, f in zip(parts, chosen, strict=True) for hole in part.holes}
+            whole = model.confirmed(root, functions)
+            if whole is not None:
+                answers.append(whole)
+                if self.goal == "first":
+                    break
+        answers.sort(key=lambda a: a[0])
+        return tuple(answers if self.goal == "all" else answers[:1])
+
+    def _factor(self, part: Factor) -> list[Found]:
+        """All answers of a factor: even the cheapest of the whole may need any of them."""
+        model = self._model(part.lowered)
+        if model is None:
+            return []
+        outcome = search(model, goal="all", budget=self.budget, statistics=self.statistics, progress=self.progress)
+        self.complete &= outcome.complete
+        self.reason = self.reason or outcome.reason
+        return [found for _, found in outcome.answers if isinstance(found, Found)]
+
+    def _search(self, model: ProgramModel) -> tuple[tuple[Cost, Found], ...]:
+        outcome = search(model, goal=self.goal, budget=self.budget, statistics=self.statistics, progress=self.progress)
+        self.complete, self.reason = outcome.complete, outcome.reason
+        return tuple((cost, found) for cost, found in outcome.answers if isinstance(found, Found))
+
+    def _model(self, lowered: Lowered) -> ProgramModel | None:
+        try:
+            requirements = requirements_of(lowered, Universe(dict(lowered.numbers.numbers), Normaliser(algebra_for(i32, "syntactic"))))
+            return ProgramModel(lowered, requirements, start_of(lowered, requirements), self.counters)
+        except ConflictError:
+            return None
 
 
 def oracle_tests(solutions: Solutions) -> int | None:

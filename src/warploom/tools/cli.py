@@ -1,4 +1,4 @@
-"""The command line: `warploom synth`, `warploom bench synth|kernels`, `warploom demo`, `warploom list`.
+"""The command line: `warploom synth`, `warploom solve`, `warploom bench synth|kernels`, `warploom demo`, `warploom list`.
 
 Exit codes: 0 all that was asked for is solved; 1 proved impossible, refuted or refused; 2 bad input; 3 gave up; 130 interrupted.
 """
@@ -11,12 +11,14 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels import NAMES, find
+from warploom.solve import Goal
 from warploom.tools import kernel_bench, synth_bench
 from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
@@ -25,7 +27,8 @@ from warploom.tools.demo import run_demo
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.messages import rendered
-from warploom.tools.synth_command import KEEPABLE, Outcome, SynthOptions, crashed, failed, interrupted, synthesise
+from warploom.tools.solve_command import SolveOptions, read_source, solve
+from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
 from warploom.tools.usage import Stopwatch
 
@@ -99,7 +102,11 @@ def synth(
             targets = ()
             codes.append(output.outcome(interrupted(target, stopwatch)))
         for found in targets:
-            outcome = interrupted(found.case, stopwatch) if stopped.seen else _guarded(found, options, stopwatch, output, debug)
+            if stopped.seen:
+                outcome = interrupted(found.case, stopwatch)
+            else:
+                work = partial(synthesise, found, options, stopwatch)
+                outcome = _guarded(found.case, work, stopwatch, output, debug)
             codes.append(output.outcome(outcome))
             stopwatch = Stopwatch()
     sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
@@ -114,19 +121,54 @@ def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
     return targets
 
 
-def _guarded(target: Target, options: SynthOptions, stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
-    """The outcome of one target, whatever happens."""
+def _guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
+    """The outcome of one case, whatever happens."""
     try:
-        with output.progress(target.case) as progress:
-            return synthesise(target, options, stopwatch, progress)
+        with output.progress(case) as progress:
+            return work(progress)
     except UserError as error:
-        return failed(target.case, error, stopwatch)
+        return failed(case, error, stopwatch)
     except KeyboardInterrupt:
-        return interrupted(target.case, stopwatch)
+        return interrupted(case, stopwatch)
     except Exception as error:
         if debug:
             traceback.print_exc()
-        return crashed(target.case, error, stopwatch)
+        return crashed(case, error, stopwatch)
+
+
+@cli.command("solve")
+@click.argument("program", metavar="FILE|CASE")
+@click.option("--all", "goal", flag_value="all", help="Every solution.")
+@click.option("--first", "goal", flag_value="first", help="Any solution.")
+@click.option("--best", "goal", flag_value="best", default=True, help="The cheapest solution (default).")
+@click.option("--show", is_flag=True, help="Print the program instead.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of the search, such as 60s or 2m.")
+@click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def solve_dataflow(
+    program: str, goal: Goal, show: bool, as_json: bool, budget: float | None, nodes: int | None, debug: bool
+) -> None:
+    """Find the gathers that make a dataflow program meet its goal, or prove that there are none."""
+    output, stopwatch = Output(as_json), Stopwatch()
+
+    def work(progress: Progress) -> Outcome:
+        return solve(read_source(program), SolveOptions(goal, budget, nodes), stopwatch, progress)
+
+    with Interrupts() as stopped:
+        if show:
+            code = _shown(program, output, stopwatch)
+        else:
+            code = output.outcome(_guarded(program, work, stopwatch, output, debug))
+    sys.exit(INTERRUPTED if stopped.seen else code)
+
+
+def _shown(program: str, output: Output, stopwatch: Stopwatch) -> int:
+    try:
+        click.echo(read_source(program).text, nl=False)
+    except UserError as error:
+        return output.outcome(failed(program, error, stopwatch))
+    return SOLVED
 
 
 _CASE = click.option("--case", "pattern", metavar="GLOB", help="Only the cases that match.")
@@ -194,18 +236,11 @@ def _bench(
 def bench_kernel(name: str, debug: bool) -> None:
     """One case of `bench kernels`, in this process, as one JSON line."""
     output, stopwatch = Output(as_json=True), Stopwatch()
-    try:
-        with output.progress(name) as progress:
-            outcome = Outcome(kernel_bench.measure(name, progress), SOLVED)
-    except UserError as error:
-        outcome = failed(name, error, stopwatch)
-    except KeyboardInterrupt:
-        outcome = interrupted(name, stopwatch)
-    except Exception as error:
-        if debug:
-            traceback.print_exc()
-        outcome = crashed(name, error, stopwatch)
-    sys.exit(output.outcome(outcome))
+
+    def work(progress: Progress) -> Outcome:
+        return Outcome(kernel_bench.measure(name, progress), SOLVED)
+
+    sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))
 
 
 @cli.command()

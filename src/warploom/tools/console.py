@@ -37,6 +37,8 @@ class Output:
             self._out.print(f"  {escape(str(outcome.line['reason']))}")
         if "space" in outcome.line and outcome.line["status"] in ("solved", "unknown"):
             self._answer(outcome.line)
+        if "visited" in outcome.line:
+            self._program(outcome.line)
         for path in outcome.written:
             self._out.print(f"  wrote {escape(str(path))}")
         return outcome.exit_code
@@ -89,16 +91,41 @@ class Output:
         )
         if line.get("lift"):
             self._out.print(f"  every size: {escape(str(line['lift']))}")
-        solutions = cast("list[dict[str, str]]", line.get("solutions") or [line["holes"]])
-        for number, holes in enumerate(solutions, 1):
-            if len(solutions) > 1:
-                self._out.print(f"  solution {number} of {len(solutions)}")
-            table = Table(box=None, show_header=False, padding=(0, 1, 0, 3))
-            for name, text in holes.items():
-                table.add_row(escape(name), escape(text))
-            self._out.print(table)
+        self._holes(line)
         if "registers" in line:
             self._out.print(
                 f"  {line['arch']}: {line['registers']} registers, {line['local_bytes']} bytes of local memory, "
                 f"{line['spill_bytes']} bytes of spills"
             )
+
+    def _program(self, line: Line) -> None:
+        """The answer of `solve`."""
+        solved = line["status"] == "solved"
+        effort = f"{line['visited']} members tested"
+        if line["ineffectiveness"] is not None:
+            effort += f", ineffectiveness {line['ineffectiveness']}"
+        match line["goal"]:
+            case "all":
+                count = cast(int, line["count"])
+                found = f"{count} solution{'' if count == 1 else 's'}{'' if line['complete'] else ' so far'}"
+            case "best" if solved:
+                found = f"cost {line['cost']}, " + ("none is cheaper" if line["complete"] else "others may be cheaper")
+            case _:
+                found = f"cost {line['cost']}" if solved else ""
+        self._out.print(f"  {found}; {effort}" if found else f"  {effort}")
+        if line["count"]:
+            self._holes(line)
+
+    def _holes(self, line: Line) -> None:
+        """Every listed solution as a table of its holes."""
+        solutions = cast("list[dict[str, str]]", line.get("solutions") or [line["holes"]])
+        count = cast(int, line.get("count", len(solutions)))
+        for number, holes in enumerate(solutions, 1):
+            if len(solutions) > 1:
+                self._out.print(f"  solution {number} of {count}")
+            table = Table(box=None, show_header=False, padding=(0, 1, 0, 3))
+            for name, text in holes.items():
+                table.add_row(escape(name), escape(text))
+            self._out.print(table)
+        if "solutions" in line and count > len(solutions):
+            self._out.print(f"  ... and {count - len(solutions)} more")

@@ -1,0 +1,190 @@
+"""`warploom solve`: finds the members of a dataflow program's holes, replays every answer, reports with one line."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError
+from warploom.ir.dataflow import Gathered, GatherSet, Program, meets_goal, named_statements, parse_program
+from warploom.ir.swizzle import IntArray
+from warploom.kernels import find_program
+from warploom.solve import Budget, Goal, Statistics
+from warploom.synth import Status
+from warploom.synth.dataflow import ProgramResult, Solution, solve_program
+from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, Line, plain_line
+from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.usage import Stopwatch
+
+LISTED = 1000
+"""Solutions that a report lists at most."""
+REPLAYED = 20_000
+"""Solutions that are replayed at most; with more, the verdict is `tested`."""
+BATCH = 256
+"""Solutions replayed together."""
+DOMAIN = "multisets of symbols"
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A program to solve."""
+
+    case: str
+    """As it was asked for."""
+    text: str
+    file: str
+    """For places of errors."""
+
+
+@dataclass(frozen=True, slots=True)
+class SolveOptions:
+    goal: Goal = "best"
+    budget_s: float | None = None
+    budget_nodes: int | None = None
+
+
+def read_source(asked: str) -> Source:
+    """The program of a file, or of a case of the library; UserError says what was expected."""
+    path = Path(asked)
+    if not path.is_file():
+        if asked.endswith(".swflow"):
+            raise UserError(
+                Diagnostic("FILE_NOT_FOUND", f"expected a dataflow file, found none at {asked}", fix="Check the path.")
+            )
+        return Source(asked, find_program(asked), asked)
+    try:
+        return Source(asked, path.read_text(encoding="utf-8"), asked)
+    except (OSError, UnicodeDecodeError) as error:
+        what = error.strerror if isinstance(error, OSError) else f"byte {error.start} is not UTF-8"
+        fix = "Save the program as UTF-8 text."
+        raise UserError(Diagnostic("NOT_READ", f"expected a text file at {asked}, got: {what}", fix=fix)) from error
+
+
+def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    """Solves one program; UserError for a program that is wrong in itself."""
+    started = time.process_time()
+    program = parse_program(source.text, source.file)
+    parsed_s = time.process_time() - started
+
+    def tell(statistics: Statistics) -> None:
+        progress(f"{statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
+
+    budget = Budget(options.budget_nodes, options.budget_s)
+    result = solve_program(program, goal=options.goal, budget=budget, progress=tell)
+    progress("replaying")
+    holes = _holes(program, result)
+    started = time.process_time()
+    check = _replay(program, holes, result)
+    phases = {"parse": round(parsed_s, 6), **result.phases, "replay": round(time.process_time() - started, 6)}
+    return _outcome(source, options, holes, result, check, phases, stopwatch)
+
+
+@dataclass(frozen=True, slots=True)
+class _Check:
+    """What the replay of the solutions gave."""
+
+    listed: list[Solution]
+    replayed: int
+    refuted: int | None
+    """The first solution, from 1, that does not meet the goal."""
+    reason: str = ""
+    """Why some solutions were not replayed."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Hole:
+    name: str
+    key: str
+    """What the engine calls it."""
+    choices: GatherSet
+
+
+def _holes(program: Program, result: ProgramResult) -> list[_Hole]:
+    """In order of evaluation, which is the engine's order, too."""
+    found = [(name, s.value.choices) for name, s in named_statements(program) if isinstance(s.value, Gathered)]
+    holes = [(name, choices) for name, choices in found if not choices.is_single]
+    return [_Hole(name, known.name, choices) for (name, choices), known in zip(holes, result.solutions.holes, strict=True)]
+
+
+def _replay(program: Program, holes: list[_Hole], result: ProgramResult) -> _Check:
+    solutions = result.solutions.first(REPLAYED)
+    replayed, refuted, reason = 0, None, ""
+    try:
+        for start in range(0, len(solutions), BATCH):
+            batch = solutions[start : start + BATCH]
+            meets = replays(program, [_gathers(holes, solution) for solution in batch])
+            if not meets.all():
+                refuted = start + int(np.argmin(meets)) + 1
+                break
+            replayed += len(batch)
+    except KeyboardInterrupt:
+        reason = "interrupted during the replay"
+    return _Check(solutions[:LISTED], replayed, refuted, reason)
+
+
+def replays(program: Program, members: Sequence[Mapping[str, IntArray]]) -> NDArray[np.bool_]:
+    """[solutions] whether each meets the goal."""
+    return np.array([meets_goal(program, chosen) for chosen in members], np.bool_)
+
+
+def _gathers(holes: list[_Hole], solution: Solution) -> dict[str, IntArray]:
+    return {hole.name: hole.choices.gather(solution.members[hole.key].table.astype(np.int64)) for hole in holes}
+
+
+def _texts(holes: list[_Hole], solution: Solution) -> dict[str, str]:
+    return {hole.name: hole.choices.text(solution.members[hole.key].expr) for hole in holes}
+
+
+def _outcome(
+    source: Source,
+    options: SolveOptions,
+    holes: list[_Hole],
+    result: ProgramResult,
+    check: _Check,
+    phases: Mapping[str, float],
+    stopwatch: Stopwatch,
+) -> Outcome:
+    asked_all = options.goal == "all"
+    count = result.solutions.count
+    status, reason = _status(result, count, asked_all)
+    fields: Line = {}
+    verdict = "unchecked"
+    if check.refuted is not None:
+        status, verdict = "error", "refuted"
+        reason = f"internal error: the replay of solution {check.refuted} does not meet the goal"
+    elif check.reason:
+        status, reason = "unknown", check.reason
+    elif 0 < check.replayed == count:
+        verdict, fields["domain"] = "proved", DOMAIN
+    elif check.replayed:
+        verdict, fields["cases"] = "tested", check.replayed
+    best = check.listed[0] if check.listed else None
+    fields |= {
+        "goal": options.goal,
+        "complete": result.complete,
+        "count": count,
+        "cost": best and best.cost,
+        "visited": result.visited,
+        "oracle": result.oracle,
+        "ineffectiveness": result.ineffectiveness and round(result.ineffectiveness, 3),
+        "phases": dict(phases),
+        "holes": _texts(holes, best) if best else {},
+    }
+    if asked_all:
+        fields["solutions"] = [_texts(holes, solution) for solution in check.listed]
+    line = plain_line(source.case, status, stopwatch.read(), verdict=verdict, reason=reason, **fields)
+    return Outcome(line, IMPOSSIBLE if check.refuted is not None else EXIT_BY_STATUS[status])
+
+
+def _status(result: ProgramResult, count: int, asked_all: bool) -> tuple[Status, str]:
+    """Status and reason; the best so far of a search that was stopped is an answer, some of all solutions are not."""
+    if count and (result.complete or not asked_all):
+        return "solved", result.reason
+    if not result.complete:
+        return "unknown", result.reason or "stopped"
+    return "unsat", "no members of the holes meet the goal: the space was exhausted"

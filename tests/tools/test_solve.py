@@ -1,0 +1,130 @@
+"""`warploom solve`: lines, exit codes, bad input."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from tests.tools.contract import lines_of
+
+from warploom.kernels import find_program
+from warploom.tools import solve_command
+from warploom.tools.cli import cli
+
+SMALL = """
+x: [4, 1] = range(0, 4)
+turned: [4, 1] = ?col_rots(x)
+both: [4, 1, 2] = stack(x, turned)
+sums: [4, 1] = fold(+) both
+goal: [4, 1] = fold(+) [[[0, 2]], [[1, 3]], [[2, 0]], [[3, 1]]]
+"""
+
+
+def call(*arguments: object) -> Result:
+    return CliRunner().invoke(cli, ["solve", *map(str, arguments)])
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> Path:
+    path = tmp_path / "small.swflow"
+    path.write_text(SMALL)
+    return path
+
+
+def test_best() -> None:
+    result = call("sf/trove-8x3", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["verdict"]) == (0, "solved", "proved")
+    assert (line["goal"], line["complete"]) == ("best", True)
+    assert list(line["holes"]) == ["s1", "s2", "s3", "s4", "s5", "s6"]
+    assert line["visited"] > 0 and line["ineffectiveness"] >= 1
+    assert "solutions" not in line
+
+
+def test_all(small: Path) -> None:
+    (line,) = lines_of(call(small, "--all", "--json").stdout)
+    assert line["count"] == len(line["solutions"]) == 1
+    assert line["solutions"][0] == line["holes"] == {"turned": "col_rots(g=4, shift=2)"}
+
+
+def test_first() -> None:
+    (line,) = lines_of(call("sf/l3/trove-rcr-2", "--first", "--json").stdout)
+    assert (line["status"], line["verdict"], line["count"]) == ("solved", "proved", 1)
+
+
+def test_unsat(small: Path) -> None:
+    small.write_text(SMALL.replace("[[3, 1]]]", "[[3, 2]]]"))
+    result = call(small, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["count"], line["ineffectiveness"]) == (1, "unsat", 0, None)
+    assert line["holes"] == {}
+
+
+def test_for_people(small: Path) -> None:
+    result = call("sf/trove-8x3", "--all")
+    assert result.exit_code == 0
+    assert "sf/trove-8x3: solved, proved over multisets of symbols" in result.stdout
+    assert "  2 solutions; " in result.stdout
+    assert "  solution 2 of 2\n" in result.stdout
+    assert "none is cheaper" in call(small).stdout
+
+
+def test_long_lists_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve_command, "LISTED", 3)
+    (line,) = lines_of(call("sf/useless-var-test", "--all", "--json").stdout)
+    assert (line["count"], len(line["solutions"]), line["verdict"]) == (8, 3, "proved")
+    assert "  ... and 5 more" in call("sf/useless-var-test", "--all").stdout
+
+
+def test_what_is_not_replayed_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(solve_command, "REPLAYED", 5)
+    (line,) = lines_of(call("sf/useless-var-test", "--all", "--json").stdout)
+    assert (line["verdict"], line["cases"], line["count"]) == ("tested", 5, 8)
+
+
+def test_a_wrong_answer_is_refuted(monkeypatch: pytest.MonkeyPatch, small: Path) -> None:
+    monkeypatch.setattr(solve_command, "replays", lambda program, members: np.zeros(len(members), np.bool_))
+    result = call(small, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["verdict"]) == (1, "error", "refuted")
+    assert "solution 1" in line["reason"]
+
+
+def test_budget() -> None:
+    result = call("sf/l3/trove-rcr-2", "--all", "--nodes", 1, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["complete"]) == (3, "unknown", False)
+    assert line["reason"] == "budget: nodes"
+
+
+def test_show() -> None:
+    assert call("sf/trove-8x3", "--show").stdout == find_program("sf/trove-8x3")
+    assert call("sf/nothing", "--show").exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x: [4] = range(0, 4)\n", "error[GOAL_MISSING]"),
+        ("x: [4] = range(0, 5)\ngoal: [4] = [0, 1, 2, 3]\n", "bad.swflow:1:"),
+        ("\xff", "error[NOT_READ]"),
+    ],
+)
+def test_bad_files(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "bad.swflow"
+    path.write_bytes(text.encode("latin-1"))
+    result = call(path, "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+@pytest.mark.parametrize(("target", "code"), [("nowhere.swflow", "FILE_NOT_FOUND"), ("sf/l3/trove-crc-77", "UNKNOWN_PROGRAM")])
+def test_bad_targets(target: str, code: str) -> None:
+    result = call(target, "--json")
+    assert (result.exit_code, json.loads(result.stdout)["status"]) == (2, "error")
+    assert code in result.stderr

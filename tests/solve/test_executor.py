@@ -185,7 +185,7 @@ def test_stop_while_waiting(workers: ProcessExecutor) -> None:
     begin = time.monotonic()
     tasks = [Task(str(number), 0.4) for number in range(4)]
     results = list(run_tasks(tasks, work.nap, executor=workers, stop=lambda: time.monotonic() > begin + 0.1))
-    assert len(results) == 2
+    assert len(results) <= 2
 
 
 def test_a_finished_task_is_not_repeated(workers: ProcessExecutor, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from warploom.ir.dataflow.program import (
     Statement,
     Value,
 )
+from warploom.ir.dataflow.replay import is_member, replays
 from warploom.ir.dataflow.sets import NAMES as SET_NAMES
 from warploom.ir.dataflow.sets import gather_set
 from warploom.ir.dataflow.text import program_text
@@ -27,7 +28,7 @@ from warploom.ir.dataflow.verify import verify_program
 
 __all__ = [
     "GOALS", "MISSING", "NOUGHT", "SET_NAMES", "UNDEFINED", "ZERO", "Block", "FoldOver", "Folded", "GatherSet", "Gathered",
-    "Goal", "Literal", "Nothing", "Program", "Shape", "Statement", "Value", "builtin_goal", "folded", "gather_set",
-    "meets_goal", "named_statements", "only_member", "operators_of", "parse_program", "program_text", "run_program",
+    "Goal", "Literal", "Nothing", "Program", "Shape", "Statement", "Value", "builtin_goal", "folded", "gather_set", "is_member",
+    "meets_goal", "named_statements", "only_member", "operators_of", "parse_program", "program_text", "replays", "run_program",
     "value_key", "value_text", "verify_program",
 ]  # fmt: skip

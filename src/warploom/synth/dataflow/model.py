@@ -78,7 +78,7 @@ class ProgramModel(SketchModel):
         if len(found) < 2:
             return found
         smallest = min(found, key=lambda c: c[1])
-        if smallest[1] <= FEW:
+        if smallest[1] <= FEW or not self.only_moves:
             return [smallest]
         known = [c for c in found if self._ahead(candidate, c[0]).is_known]
         return [min(known or found, key=lambda c: c[1])]

@@ -20,6 +20,8 @@ from warploom.synth.network import UNDEFINED, BoolArray, Elements, IntArray, Net
 from warploom.synth.requirements import Requirements
 
 Words = NDArray[np.uint64]
+SPARSE = 4
+"""Options are looked at one by one where fewer than one in this many are left."""
 
 
 @dataclass(eq=False, slots=True)
@@ -135,9 +137,12 @@ class ElementConstraint:
         domains, needed = candidate.domains, candidate.needed
         rows = len(self.out)
         options = slot_options(candidate, self.slots, (rows,)).reshape(rows, -1)
-        held = domains[self.source]
         mine = domains[self.out]
         need = needed[self.out]
+        if np.count_nonzero(options) * SPARSE < options.size:
+            self._narrow_sparse(candidate, changes, options, mine, need)
+            return
+        held = domains[self.source]
         meets = options & any_bits(held & mine[:, None, :])
         if (need & ~meets.any(axis=1)).any():
             raise ConflictError
@@ -150,7 +155,34 @@ class ElementConstraint:
         if (narrowed != mine).any():
             domains[self.out] = narrowed
             changes.groups.add(self.out_group)
-        single = need & (usable.sum(axis=1) == 1)
+        self._follow(candidate, changes, usable, need, narrowed)
+
+    def _narrow_sparse(self, candidate: Candidate, changes: Changes, options: BoolArray, mine: Words, need: BoolArray) -> None:
+        """The same where most options are gone: only the others are looked at."""
+        row, option = np.nonzero(options)
+        held = candidate.domains[self.source[row, option]]
+        meets = any_bits(held & mine[row])
+        usable = np.zeros_like(options)
+        usable[row, option] = meets | ~need[row]
+        if not usable.any(axis=1)[need].all():
+            raise ConflictError
+        if (options != usable).any():
+            which = np.flatnonzero(need)
+            narrow_slots(candidate, changes, self.slots, usable[need].reshape((-1, *self.shape)), which)
+        kept = usable[row, option]
+        reachable = np.zeros_like(mine)
+        found, starts = np.unique(row[kept], return_index=True)
+        if len(found):
+            reachable[found] = np.bitwise_or.reduceat(held[kept], starts, axis=0)
+        narrowed = mine & reachable
+        if (narrowed != mine).any():
+            candidate.domains[self.out] = narrowed
+            changes.groups.add(self.out_group)
+        self._follow(candidate, changes, usable, need, narrowed)
+
+    def _follow(self, candidate: Candidate, changes: Changes, usable: BoolArray, need: BoolArray, narrowed: Words) -> None:
+        """A needed row with one option left needs the cell behind it, and that cell holds what the row may hold."""
+        single = need & (np.count_nonzero(usable, axis=1) == 1)
         if single.any():
             picked = self.source[single, usable[single].argmax(axis=1)]
             narrow_cells(candidate, changes, self.group_of, picked, narrowed[single])

@@ -20,7 +20,7 @@ from warploom.ir import IndexConst, IndexExpr
 from warploom.ir.swizzle import BoolArray, Functions, FunctionSet, IntArray, Tables
 from warploom.synth.dataflow.counters import Counters
 
-MAX_PAIRS = 60_000
+MAX_PAIRS = 8192
 """More pairs are not listed."""
 SAMPLE = 12
 """Points on which pairs are looked up first."""

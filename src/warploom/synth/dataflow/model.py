@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,8 +25,8 @@ from warploom.synth.requirements import Requirements, Universe
 
 LIST_AT_MOST = 8192
 """Larger sets stay implicit until propagation or a look ahead leaves few members."""
-FEW = 16
-"""Members of a hole that are tried one by one at once."""
+FEW, FEW_UNDER_FOLDS = 16, 2048
+"""Members of a hole that are tried one by one at once; a decision tells more where folds are counted."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -71,6 +71,10 @@ class ProgramModel(SketchModel):
         return len(self.required.universe)
 
     def root(self) -> Candidate | None:
+        return self._root
+
+    @cached_property
+    def _root(self) -> Candidate | None:
         return self.propagated(self.start.copy(), range(len(self.constraints)), range(len(self.sets)))
 
     def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
@@ -78,7 +82,7 @@ class ProgramModel(SketchModel):
         if len(found) < 2:
             return found
         smallest = min(found, key=lambda c: c[1])
-        if smallest[1] <= FEW or not self.only_moves:
+        if smallest[1] <= (FEW if self.only_moves else FEW_UNDER_FOLDS):
             return [smallest]
         known = [c for c in found if self._ahead(candidate, c[0]).is_known]
         return [min(known or found, key=lambda c: c[1])]

@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
-from warploom.kernels import NAMES
-from warploom.tools import bench, bench_command, kernel_bench, synth_bench
+from warploom.kernels import NAMES, PUBLISHED
+from warploom.tools import bench, bench_command, kernel_bench, program_bench, synth_bench
 from warploom.tools.bench import Case, InterruptedBenchmarkError, run_case
 from warploom.tools.cli import cli
 from warploom.tools.lines import combined_exit, plain_line
@@ -54,6 +54,35 @@ def test_bench_synth() -> None:
     assert (two["case"], two["space"], two["unsat_in"], two["as_expected"]) == ("aos-store-crc-2", 3, [1, 2], True)
     assert (three["case"], three["space"], three["unsat_in"]) == ("aos-store-crc-3", 1, [])
     assert two["bar"] == {"accumulates": 0, "seconds": 2.0}
+
+
+def test_bench_of_dataflow_programs() -> None:
+    result = CliRunner().invoke(cli, ["bench", "synth", "--case", "sf/l1/trove-crc-[23]", "--json"])
+    two, three = lines_of(result.stdout)
+    assert result.exit_code == 0
+    assert (two["status"], two["solutions"], two["ineffectiveness"], two["as_expected"]) == ("unsat", 0, None, True)
+    assert (three["solutions"], three["goal"], three["missed"]) == (2, "all", [])
+    assert three["bar"]["seconds"] == 0.066
+    assert set(three["phases"]) >= {"parse", "search", "replay"}
+
+
+@pytest.mark.parametrize(
+    ("name", "seconds"),
+    [("sf/l3/trove-crc-9", 1.0), ("sf/l3/trove-crc-7", 0.3702), ("sf/l3/trove-rcr-2", 0.0995), ("sf/l1/trove-crc-1", 1.0)],
+)
+def test_seconds_asked_for(name: str, seconds: float) -> None:
+    bar = program_bench.bar_of(name)
+    assert bar is not None and bar.seconds == seconds
+
+
+def test_what_a_dataflow_case_misses() -> None:
+    fields: dict[str, Any] = {"goal": "all", "ineffectiveness": 2.5, "solutions": [{}]}
+    line = solved("sf/l3/trove-rcr-2", count=271, **fields) | {"seconds": 3.0, "peak_mb": 2000.0}
+    judged = program_bench.judged(line)
+    assert judged["missed"] == ["solutions", "seconds", "peak_mb", "ineffectiveness"]
+    assert (judged["solutions"], judged["as_expected"], judged["in_time"]) == (271, False, False)
+    assert program_bench.judged(judged) == judged
+    assert program_bench.judged(solved("sf/l3/trove-rcr-2", count=1, goal="first"))["as_expected"]
 
 
 def test_bench_kernels() -> None:
@@ -138,7 +167,12 @@ def test_a_journal_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_selection() -> None:
-    assert set(synth_bench.select(None)) < set(NAMES)
-    assert all(synth_bench.bar_of(name) for name in synth_bench.select(None))
+    sketches = [name for name in synth_bench.select(None) if name in NAMES]
+    assert all(synth_bench.bar_of(name) for name in sketches)
+    programs = [name for name in synth_bench.select(None) if name not in NAMES]
+    assert all(program_bench.bar_of(name) for name in programs)
+    assert set(PUBLISHED) < set(programs)
+    assert synth_bench.select("wall/crc-29") == ("wall/crc-29",)
+    assert synth_bench.select("wall/crc-65") == ()
     assert synth_bench.select("ffm-3*") == ("ffm-32", "ffm-320", "ffm-352", "ffm-384")
     assert kernel_bench.select(None) == NAMES

@@ -241,8 +241,10 @@ def test_interrupt_prints_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 def test_list() -> None:
     names = [json.loads(text)["case"] for text in call("list", "--json").stdout.splitlines()]
-    assert {"conv1d-3", "mult64-reg", "aos-store-rcr-8"} <= set(names)
-    assert "conv1d-3" in call("list").stdout
+    assert {"conv1d-3", "mult64-reg", "aos-store-rcr-8", "sf/l3/trove-crc-7", "wall/conv1d-33"} <= set(names)
+    text = call("list").stdout
+    assert "conv1d-3" in text
+    assert "trove-crc-{1,2,3,4,5,7,9}" in text
 
 
 def test_demo(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 import click
 
 from warploom.core import Diagnostic, UserError
-from warploom.kernels import NAMES, find
+from warploom.kernels import NAMES, PROGRAM_NAMES, find
 from warploom.solve import Goal
 from warploom.tools import kernel_bench, synth_bench
 from warploom.tools.bench import Case
@@ -26,6 +26,7 @@ from warploom.tools.console import Output
 from warploom.tools.demo import run_demo
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
+from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
 from warploom.tools.solve_command import SolveOptions, read_source, solve
 from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
@@ -187,20 +188,30 @@ def bench() -> None:
 @_CASE
 @_JSON
 @_JOURNAL
-@click.option("--space", type=click.IntRange(1, 3), help="Search this space only.")
+@click.option("--all", "goal", flag_value="all", help="All solutions; the default of dataflow cases.")
+@click.option("--first", "goal", flag_value="first", help="Any solution of each dataflow case.")
+@click.option("--best", "goal", flag_value="best", help="The cheapest solution; the default of sketches.")
+@click.option("--space", type=click.IntRange(1, 3), help="Search this space of sketches only.")
 @click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of each case.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
 def bench_synth(
-    pattern: str | None, as_json: bool, journal: Path | None, space: int | None, budget: float | None, seed: int
+    pattern: str | None,
+    as_json: bool,
+    journal: Path | None,
+    goal: Goal | None,
+    space: int | None,
+    budget: float | None,
+    seed: int,
 ) -> None:
-    """Complete every case of the paper; `as_expected`: proved at the paper's cost or better."""
+    """Complete every case of both papers, and larger ones.
+
+    `as_expected`: a sketch is proved at the paper's cost or better, a dataflow case has its number of solutions.
+    """
     options = {"seed": str(seed)}
-    if space is not None:
-        options["space"] = str(space)
     if budget is not None:
         options["budget"] = f"{budget}s"
     limit_s = synth_bench.LIMIT_S if budget is None else 2 * budget + 60
-    cases = [synth_bench.synth_case(name, options, limit_s) for name in synth_bench.select(pattern)]
+    cases = [synth_bench.bench_case(name, goal, options, space, limit_s) for name in synth_bench.select(pattern)]
     _bench(cases, pattern, as_json, synth_bench.columns, synth_bench.judged, journal)
 
 
@@ -255,16 +266,23 @@ def demo(out: Path) -> None:
 
 
 @cli.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per example.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per case.")
 def list_examples(as_json: bool) -> None:
-    """The library's examples: names that `synth` and `bench` take."""
+    """The library's cases: names that `synth`, `solve` and `bench` take."""
     for name in NAMES:
         example = find(name)
         holes = len(example.sketch.kernel.holes)
         if as_json:
-            click.echo(encode({"case": name, "holes": holes, "notes": example.notes}))
+            click.echo(encode({"case": name, "kind": "sketch", "holes": holes, "notes": example.notes}))
         else:
             click.echo(f"{name:<24} {holes:>2} holes  {example.notes}")
+    if as_json:
+        for name in PROGRAM_NAMES:
+            click.echo(encode({"case": name, "kind": "dataflow"}))
+        return
+    click.echo("\nDataflow programs, for `solve`:")
+    for line in listing(PROGRAM_NAMES):
+        click.echo(line)
 
 
 def main() -> None:

@@ -50,12 +50,12 @@ class Output:
             return
         status = str(line["status"])
         numbers = "  ".join(f"{name} {value}" for name, value in columns.items())
-        case = f"{line['case']!s:<24}"
+        case = f"{line['case']!s:<28}"
         self._out.print(
             f"[bold]{escape(case)}[/] [{_COLOURS[status]}]{status}[/] {escape(str(line['verdict']))}  {escape(numbers)}"
         )
         if "reason" in line:
-            self._out.print(f"{'':<24} {escape(str(line['reason']))}")
+            self._out.print(f"{'':<28} {escape(str(line['reason']))}")
 
     def say(self, text: str) -> None:
         """A message: on stdout for people, on stderr beside JSON."""

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
-from warploom.ir.dataflow import Gathered, GatherSet, Program, meets_goal, named_statements, parse_program
+from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, replays
 from warploom.ir.swizzle import IntArray
 from warploom.kernels import find_program
 from warploom.solve import Budget, Goal, Statistics
@@ -125,11 +124,6 @@ def _replay(program: Program, holes: list[_Hole], result: ProgramResult) -> _Che
     except KeyboardInterrupt:
         reason = "interrupted during the replay"
     return _Check(solutions[:LISTED], replayed, refuted, reason)
-
-
-def replays(program: Program, members: Sequence[Mapping[str, IntArray]]) -> NDArray[np.bool_]:
-    """[solutions] whether each meets the goal."""
-    return np.array([meets_goal(program, chosen) for chosen in members], np.bool_)
 
 
 def _gathers(holes: list[_Hole], solution: Solution) -> dict[str, IntArray]:

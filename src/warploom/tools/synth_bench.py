@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import cast
 
-from warploom.kernels import NAMES
+from warploom.kernels import NAMES, PROGRAM_NAMES, is_program
+from warploom.solve import Goal
+from warploom.tools import program_bench
 from warploom.tools.bench import Case
 from warploom.tools.lines import Line
 
@@ -37,15 +39,36 @@ BARS = (
 
 
 def select(pattern: str | None) -> tuple[str, ...]:
-    """Names that match a glob; without one every case that has a bar (field multiplication shares the holes of mult64-reg)."""
+    """Names that match a glob; without one every case that has a bar (field multiplication shares the holes of mult64-reg).
+
+    The name of a dataflow case that is not listed, such as `wall/crc-29`, matches that case.
+    """
+    programs = tuple(name for name in PROGRAM_NAMES if name not in NAMES)
     if pattern is None:
-        return tuple(name for name in NAMES if bar_of(name) is not None)
-    return tuple(name for name in NAMES if fnmatchcase(name, pattern))
+        return (*(name for name in NAMES if bar_of(name) is not None), *programs)
+    names = tuple(name for name in (*NAMES, *programs) if fnmatchcase(name, pattern))
+    return names or ((pattern,) if is_program(pattern) else ())
 
 
-def synth_case(name: str, options: Mapping[str, str], limit_s: float) -> Case:
+def bench_case(name: str, goal: Goal | None, options: Mapping[str, str], space: int | None, limit_s: float) -> Case:
+    """A sketch or a dataflow program; `goal` None: the best completion of a sketch, all solutions of a program.
+
+    `options` by flag, without dashes; the space is for sketches.
+    """
+    if _is_sketch(name):
+        own = {} if space is None else {"space": str(space)}
+        return synth_case(name, {**options, **own}, limit_s, all_solutions=goal == "all")
+    return program_bench.program_case(name, goal or "all", {k: v for k, v in options.items() if k != "seed"}, limit_s)
+
+
+def _is_sketch(name: str) -> bool:
+    return name in NAMES or not is_program(name)
+
+
+def synth_case(name: str, options: Mapping[str, str], limit_s: float, *, all_solutions: bool = False) -> Case:
     """`options` by flag, without dashes."""
     flags = [text for flag, value in options.items() for text in (f"--{flag}", value)]
+    flags += ["--all"] if all_solutions else []
     return Case(name, ("synth", name, "--json", *flags), limit_s)
 
 
@@ -55,6 +78,8 @@ def bar_of(name: str) -> Bar | None:
 
 def judged(line: Line) -> Line:
     """The line with `bar` (what was asked) and `in_time`; `as_expected` says whether it is proved at the paper's cost."""
+    if not _is_sketch(str(line["case"])):
+        return program_bench.judged(line)
     bar = bar_of(str(line["case"]))
     proved = line["status"] == "solved" and line["verdict"] == "proved"
     if bar is None:
@@ -69,6 +94,8 @@ def judged(line: Line) -> Line:
 
 def columns(line: Line) -> dict[str, str]:
     """For people."""
+    if not _is_sketch(str(line["case"])):
+        return program_bench.columns(line)
     found = {"space": str(line.get("space") or "-"), "acc": str(line.get("accumulates", "-"))}
     found["optimal_in"] = str(line.get("optimal_in") or "-")
     if line.get("unsat_in"):

@@ -41,6 +41,9 @@ class Chosen:
 class SketchModel:
     """A network with a function set per hole, as `solve.Model[Candidate, Chosen]`."""
 
+    lists_last = False
+    """Constraints come to rest before a set's functions are listed: right where listing is the dearer of the two."""
+
     def __init__(
         self,
         network: Network,
@@ -131,8 +134,9 @@ class SketchModel:
         pending, pending_holes = set(constraints), set(holes)
         try:
             while pending or pending_holes:
-                while pending_holes:
-                    hole = pending_holes.pop()
+                ready = {h for h in pending_holes if not (self.lists_last and pending and candidate.functions[h] is None)}
+                for hole in ready:
+                    pending_holes.discard(hole)
                     if self.filter.narrow(candidate, hole):
                         pending |= self.of_hole.get(hole, set())
                 if not pending:

@@ -42,6 +42,8 @@ class Found(Chosen):
 class ProgramModel(SketchModel):
     """A lowered program, as `solve.Model[Candidate, tuple of ways per hole]`."""
 
+    lists_last = True
+
     def __init__(self, lowered: Lowered, requirements: Requirements, start: Candidate, counters: Counters) -> None:
         network = lowered.network
         constraints, folds = build_constraints(network, requirements)

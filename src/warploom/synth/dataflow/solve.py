@@ -22,12 +22,14 @@ from warploom.synth.dataflow.factors import Factor, factors
 from warploom.synth.dataflow.flat import FlatStatement
 from warploom.synth.dataflow.lower import Lowered, Lowering
 from warploom.synth.dataflow.model import Found, ProgramModel, requirements_of, start_of
-from warploom.synth.propagation import ConflictError
+from warploom.synth.propagation import Candidate, ConflictError
 from warploom.synth.requirements import Universe
 from warploom.terms import Normaliser, algebra_for
 
 ORACLE_LIMIT = 20_000
 """Solutions beyond which the oracle's tests are not counted."""
+MOST_COUNTED = 100_000
+"""A set that may have more members counts as large as its bound says."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -142,25 +144,35 @@ class _Run:
         parts = factors(self.lowered, self.live)
         if parts is None:
             return self._search(model)
-        found = [self._factor(part) for part in parts]
+        if self.goal != "all":
+            # Costs add up, so the product of cheapest answers is the cheapest product.
+            answers = self._products(model, root, parts, self.goal)
+            if answers or not self.complete:
+                return answers
+        answers = self._products(model, root, parts, "all")
+        return answers if self.goal == "all" else answers[:1]
+
+    def _products(self, model: ProgramModel, root: Candidate, parts: list[Factor], goal: Goal) -> tuple[tuple[Cost, Found], ...]:
+        """Answers that are made of one answer per factor, cheapest first."""
+        found: list[list[Found]] = []
+        for part in parts:
+            found.append(self._factor(part, goal))
+            if not found[-1]:
+                return ()
         answers: list[tuple[Cost, Found]] = []
         for chosen in product(*found):
             functions = {hole: f.functions[hole] for part, f in zip(parts, chosen, strict=True) for hole in part.holes}
             whole = model.confirmed(root, functions)
             if whole is not None:
                 answers.append(whole)
-                if self.goal == "first":
-                    break
-        answers.sort(key=lambda a: a[0])
-        return tuple(answers if self.goal == "all" else answers[:1])
+        return tuple(sorted(answers, key=lambda a: a[0]))
 
-    def _factor(self, part: Factor) -> list[Found]:
-        """All answers of a factor: even the cheapest of the whole may need any of them."""
+    def _factor(self, part: Factor, goal: Goal) -> list[Found]:
         model = self._model(part.lowered)
         if model is None:
             return []
-        outcome = search(model, goal="all", budget=self.budget, statistics=self.statistics, progress=self.progress)
-        self.complete &= outcome.complete
+        outcome = search(model, goal=goal, budget=self.budget, statistics=self.statistics, progress=self.progress)
+        self.complete &= outcome.complete or goal == "first"
         self.reason = self.reason or outcome.reason
         return [found for _, found in outcome.answers if isinstance(found, Found)]
 
@@ -196,9 +208,8 @@ def oracle_tests(solutions: Solutions) -> int | None:
 
 def size_of(members: FunctionSet) -> int:
     """How many members there are; at least as many where they are too many to list."""
-    exact = getattr(members, "size", None)
-    if exact is not None:
-        return int(exact)
+    if members.size_bound > MOST_COUNTED:
+        return members.size_bound
     listed = members.matching(np.ones((members.points, members.values), np.bool_))
     return members.size_bound if listed is None else len(listed)
 

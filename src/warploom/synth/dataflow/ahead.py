@@ -20,6 +20,8 @@ from warploom.synth.propagation import Candidate, Constraint, ElementConstraint,
 
 _CHUNK = 1 << 22
 MAX_FAMILIES = 16
+FEW = 64
+"""Fewer members are followed in full at once."""
 MAX_LISTED = 400_000
 
 
@@ -41,6 +43,7 @@ class Ahead:
     """Filters the members of one hole below one candidate."""
 
     def __init__(self, candidate: Candidate, constraints: Sequence[Constraint], hole: int, model: Holes) -> None:
+        self.model = model
         self.counters = model.counters
         self.universe = model.universe
         single = np.bitwise_count(candidate.domains).sum(axis=1) == 1
@@ -106,6 +109,8 @@ class Ahead:
         """Members whose effect the readers can follow to the end."""
         if not self.readers or not len(alive):
             return alive
+        if len(alive) > FEW and len(self.readers) == 2:
+            alive = self._glanced(self.readers[0], self.readers[1], alive, choose)
         step = max(1, _CHUNK // max(1, sum(r.place.size for r in self.readers)))
         return np.concatenate([self._followed(alive[n : n + step], choose) for n in range(0, len(alive), step)])
 
@@ -120,6 +125,48 @@ class Ahead:
             read = np.broadcast_to(reader.known[sample], (len(members), *place.shape)).copy()
             read[:, place >= 0] = self.held[rows[None, :], choose(members, rows)][:, back.reshape(-1)]
             keep.append(members[reader.fits(sample, read).any(axis=2).all(axis=1)])
+        return np.concatenate(keep)
+
+    def _glanced(self, near: _Reader, far: _Reader, alive: IntArray, choose: Choose) -> IntArray:
+        """Members under which a few values reach the goal through both readers, by a pair that the far one's set has.
+
+        A value with one holder must be read from there by the one row of the near reader that may read it and wants it.
+        """
+        pairs = self.model.sets[far.hole]
+        if far.single is None or far.functions is not None or not isinstance(pairs, ComposedSet) or len(far.points) != pairs.points:
+            return alive
+        if not near.reads_hole_only(len(self.points)) or (near.place < 0).any() or far.place.min() < len(self.points):
+            return alive
+        count = len(self.points)
+        may_read = np.zeros((len(near.rows), count), np.float32)
+        row, option = np.nonzero(near.options)
+        may_read[row, near.place[row, option]] = 1
+        wants = near.wanted[:, :-1].astype(np.float32)
+        readers = may_read.T @ wants
+        reader = ((may_read * np.arange(len(near.rows), dtype=np.float32)[:, None]).T @ wants).astype(np.int64)
+        only = readers == 1
+        rows = far.first[pairs.index.sample]
+        values, option_of = far.single[0][rows], far.single[1][rows]
+        low = int(far.place.min())
+        keep: list[IntArray] = []
+        step = max(1, _CHUNK // (count + self.universe))
+        for start in range(0, len(alive), step):
+            members = alive[start : start + step]
+            every = np.arange(count)
+            held = self.held[every[None, :], choose(members, every)]
+            place = np.full((len(members), self.universe), -1)
+            at = np.arange(len(members))[:, None]
+            place[at, held] = every
+            unclear = (place[at, held] != every).any(axis=1)
+            holder = place[:, values]
+            lost = (holder < 0) | (readers[holder, values] == 0)
+            unclear |= ~(only[holder, values] | lost).all(axis=1)
+            column = count + near.rows[np.where(only[holder, values], reader[holder, values], 0)] - low
+            chosen = option_of[np.arange(len(rows))[None, :], column]
+            lost |= chosen < 0
+            self.counters.probes += len(members)
+            fits = ~lost.any(axis=1) & is_among(row_hashes(chosen.astype(np.int16)), pairs.index.sampled)
+            keep.append(members[fits | unclear])
         return np.concatenate(keep)
 
     def _followed(self, members: IntArray, choose: Choose) -> IntArray:

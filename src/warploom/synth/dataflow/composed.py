@@ -92,7 +92,7 @@ class ComposedSet:
         pulled[np.arange(len(pulled))[:, None], self.places] = table
         fits = (np.take_along_axis(pulled, self.places, axis=1) == table).all(axis=1)
         found: list[tuple[int, Functions, IntArray]] = []
-        for row, keep in enumerate(index.members_with(pulled, fits)):
+        for row, keep in index.members_with(pulled, fits):
             if len(keep):
                 found.append((row, index.first, keep))
         return self.listed(found)
@@ -180,18 +180,16 @@ class _Index:
         self.offers = [kept[read.tobytes()][0] for read in self.read]
         self.order = [kept[read.tobytes()][1] for read in self.read]
 
-    def members_with(self, tables: Tables, fits: BoolArray) -> Iterator[IntArray]:
-        """Per second member: the first hole's members equal to its row of `tables` where it reads; none unless it `fits`."""
-        whole = all(len(read) == tables.shape[1] for read in self.read)
-        hashes = row_hashes(tables) if whole else None
-        for row, read in enumerate(self.read):
-            if not fits[row]:
-                yield np.zeros(0, np.int64)
-                continue
-            key = hashes[row] if hashes is not None else row_hashes(tables[row : row + 1, read])[0]
+    def members_with(self, tables: Tables, fits: BoolArray) -> Iterator[tuple[int, IntArray]]:
+        """(second member, the first hole's members equal to its row of `tables` where it reads) for those that `fits`."""
+        if all(offers is self.offers[0] for offers in self.offers):  # all read the same points
+            fits = fits & is_among(row_hashes(tables[:, self.read[0]]), self.offers[0])
+        for row in np.flatnonzero(fits).tolist():
+            read = self.read[row]
+            key = row_hashes(tables[row : row + 1, read])[0]
             start, end = np.searchsorted(self.offers[row], key, "left"), np.searchsorted(self.offers[row], key, "right")
             found = self.order[row][start:end]
-            yield found[(self.first.tables[found][:, read] == tables[row, read]).all(axis=1)]
+            yield row, found[(self.first.tables[found][:, read] == tables[row, read]).all(axis=1)]
 
 
 def is_among(keys: NDArray[Any], known: NDArray[Any]) -> BoolArray:

@@ -340,6 +340,7 @@ class _Writer:
         _, shape = self.scope[-1]
         if self.scope == outer:
             del self.lines[before:]
+            self.defines = defines
             return
         self.scope, self.defines = outer, defines
         name = f"v{self.names}"

@@ -20,6 +20,7 @@ from warploom.synth.network import UNDEFINED, BoolArray, Elements, IntArray, Net
 from warploom.synth.requirements import Requirements
 
 Words = NDArray[np.uint64]
+LIST_AT_MOST = 50_000
 SPARSE = 4
 """Options are looked at one by one where fewer than one in this many are left."""
 
@@ -164,7 +165,7 @@ class ElementConstraint:
         meets = any_bits(held & mine[row])
         usable = np.zeros_like(options)
         usable[row, option] = meets | ~need[row]
-        if not usable.any(axis=1)[need].all():
+        if not np.logical_or.reduce(usable, axis=1)[need].all():
             raise ConflictError
         if (options != usable).any():
             which = np.flatnonzero(need)
@@ -301,13 +302,15 @@ class PlacementConstraint:
 class FunctionFilter:
     """Keeps a hole's functions and the allowed values of its points consistent with each other."""
 
-    LIST_AT_MOST = 50_000
-    """List the functions once the allowed values leave an estimated number of this size."""
-
     def __init__(self, sets: list[FunctionSetLike], injective: list[ElementConstraint]) -> None:
         """`injective`: constraints whose rows must all choose different sources."""
         self.sets = sets
         self.injective = [e for e in injective if len(e.slots.holes) == 1]
+        self.list_at_most = LIST_AT_MOST
+        """List the functions once the allowed values leave an estimated number of this size."""
+
+    LIST_WHERE_KNOWN = 1 << 20
+    """Functions of a larger set differ mostly where nothing is known: wait until something is known at half of the points."""
 
     def narrow(self, candidate: Candidate, hole: int) -> bool:
         """Whether the allowed values changed."""
@@ -315,7 +318,7 @@ class FunctionFilter:
         functions = candidate.functions[hole]
         if functions is None:
             freedom = np.log2(np.maximum(allowed.sum(axis=1), 1) / allowed.shape[1]).sum()
-            if np.log2(self.sets[hole].size_bound) + freedom > np.log2(self.LIST_AT_MOST) and freedom > -16:
+            if np.log2(self.sets[hole].size_bound) + freedom > np.log2(self.list_at_most) and freedom > -16:
                 return False
             functions = self.sets[hole].matching(allowed)
             if functions is None:

@@ -9,33 +9,22 @@ the hash join of two holes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
-from warploom.ir.swizzle import BoolArray, Functions, FunctionSet, IntArray, Tables
+from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
 from warploom.synth.dataflow.composed import ComposedSet, is_among, row_hashes
-from warploom.synth.dataflow.counters import Counters
-from warploom.synth.propagation import Candidate, Constraint, ElementConstraint, any_bits, slot_options, unpack
+from warploom.synth.dataflow.readers import CHUNK, Holes, Keys, Reader, spread_keys
+from warploom.synth.propagation import Candidate, Constraint, ElementConstraint, any_bits, unpack
 
-_CHUNK = 1 << 22
 MAX_FAMILIES = 16
 FEW = 64
 """Fewer members are followed in full at once."""
 MAX_LISTED = 400_000
 
 
-class Holes(Protocol):
-    """What a look ahead needs of a model."""
-
-    counters: Counters
-    sets: Sequence[FunctionSet]
-
-    @property
-    def universe(self) -> int: ...
-
-
-Choose: TypeAlias = Callable[[IntArray, IntArray], IntArray]
+Choose: TypeAlias = Callable[[IntArray, IntArray], IntArray | Tables]
 """(members, rows of the hole) -> [members, rows] the values that the members take there."""
 
 
@@ -66,13 +55,13 @@ class Ahead:
 
     def _readers(
         self, candidate: Candidate, elements: list[ElementConstraint], mine: ElementConstraint, value: IntArray, model: Holes
-    ) -> list[_Reader]:
+    ) -> list[Reader]:
         """Gathers of open holes that read the hole's results, or those of such gathers, and otherwise known cells only."""
         place = np.full(len(value), -1)
         place[mine.out] = np.arange(len(mine.out))
         count = len(mine.out)
         left = [e for e in elements if e is not mine and len(e.slots.holes) == 1]
-        found: list[_Reader] = []
+        found: list[Reader] = []
         while True:
             ready = [e for e in left if bool(((place[e.source] >= 0) | (value[e.source] >= 0)).all())]
             ready = [e for e in ready if bool((place[e.source] >= 0).any())]
@@ -80,7 +69,7 @@ class Ahead:
                 return found
             for element in ready:
                 left.remove(element)
-                found.append(_Reader(candidate, element, place, value, count, self.universe, model))
+                found.append(Reader(candidate, element, place, value, count, self.universe, model))
                 place[element.out] = count + np.arange(len(element.out))
                 count += len(element.out)
 
@@ -111,29 +100,35 @@ class Ahead:
             return alive
         if len(alive) > FEW and len(self.readers) == 2:
             alive = self._glanced(self.readers[0], self.readers[1], alive, choose)
-        step = max(1, _CHUNK // max(1, sum(r.place.size for r in self.readers)))
+        step = max(1, CHUNK // max(1, sum(r.place.size for r in self.readers)))
         return np.concatenate([self._followed(alive[n : n + step], choose) for n in range(0, len(alive), step)])
 
-    def _readable(self, reader: _Reader, sample: IntArray, alive: IntArray, choose: Choose) -> IntArray:
+    def _readable(self, reader: Reader, sample: IntArray, alive: IntArray, choose: Choose) -> IntArray:
         """Members under which every sampled row may read a value it wants."""
         place = reader.place[sample]
         rows, back = np.unique(place[place >= 0], return_inverse=True)
-        step = max(1, _CHUNK // max(1, place.size))
+        step = max(1, CHUNK // max(1, place.size))
         keep: list[IntArray] = [alive[:0]]
         for start in range(0, len(alive), step):
             members = alive[start : start + step]
             read = np.broadcast_to(reader.known[sample], (len(members), *place.shape)).copy()
             read[:, place >= 0] = self.held[rows[None, :], choose(members, rows)][:, back.reshape(-1)]
-            keep.append(members[reader.fits(sample, read).any(axis=2).all(axis=1)])
+            readable: BoolArray = np.logical_or.reduce(reader.fits(sample, read), axis=2)
+            keep.append(members[np.logical_and.reduce(readable, axis=1)])
         return np.concatenate(keep)
 
-    def _glanced(self, near: _Reader, far: _Reader, alive: IntArray, choose: Choose) -> IntArray:
+    def _glanced(self, near: Reader, far: Reader, alive: IntArray, choose: Choose) -> IntArray:
         """Members under which a few values reach the goal through both readers, by a pair that the far one's set has.
 
         A value with one holder must be read from there by the one row of the near reader that may read it and wants it.
         """
         pairs = self.model.sets[far.hole]
-        if far.single is None or far.functions is not None or not isinstance(pairs, ComposedSet) or len(far.points) != pairs.points:
+        if (
+            far.single is None
+            or far.functions is not None
+            or not isinstance(pairs, ComposedSet)
+            or len(far.points) != pairs.points
+        ):
             return alive
         if not near.reads_hole_only(len(self.points)) or (near.place < 0).any() or far.place.min() < len(self.points):
             return alive
@@ -149,7 +144,7 @@ class Ahead:
         values, option_of = far.single[0][rows], far.single[1][rows]
         low = int(far.place.min())
         keep: list[IntArray] = []
-        step = max(1, _CHUNK // (count + self.universe))
+        step = max(1, CHUNK // (count + self.universe))
         for start in range(0, len(alive), step):
             members = alive[start : start + step]
             every = np.arange(count)
@@ -188,7 +183,7 @@ class Ahead:
     def decided(self, functions: Functions, holes: frozenset[int], cells: IntArray) -> list[dict[int, Functions] | None]:
         """Per member: the only functions of all other holes, where they are forced and settle `cells` and `holes`."""
         reached = np.concatenate([self.out, *(r.out[r.rows] for r in self.readers)])
-        if holes - {r.hole for r in self.readers} != {self.hole} or not np.isin(cells, reached).all():
+        if set(holes) - {r.hole for r in self.readers} != {self.hole} or not np.isin(cells, reached).all():
             return [None] * len(functions)
         rows = np.arange(len(self.points))
         values = self.held[rows[None, :], self._chosen(functions.tables)(np.arange(len(functions)), rows)]
@@ -231,7 +226,7 @@ class Ahead:
         self.counters.tested += len(alive) * seconds
         tables = first.tables[alive]
 
-        def choose(members: IntArray, rows: IntArray) -> IntArray:
+        def choose(members: IntArray, rows: IntArray) -> Tables:
             return tables[members[:, None] // seconds, pairs.places[(members % seconds)[:, None], self.points[rows][None, :]]]
 
         left = np.arange(len(alive) * seconds)
@@ -258,7 +253,7 @@ class Ahead:
             held = np.broadcast_to(self.held, self.held.shape)
             choose = self._chosen(tables[:, pairs.places[row]])
             rows = np.arange(len(self.points))
-            step = max(1, _CHUNK // max(1, reader.place.size))
+            step = max(1, CHUNK // max(1, reader.place.size))
             weights = np.random.default_rng(3).integers(1, 1 << 30, len(reader.points)).astype(np.float64)
             spread = np.zeros((len(reader.rows), len(pairs.second)))
             for second in np.flatnonzero(same):
@@ -285,161 +280,19 @@ class Ahead:
                     continue
                 read = weights[pairs.places[row][self.points[np.maximum(reader.place, 0)]]]
                 sets = np.where(reader.options & (reader.place >= 0), read, np.uint64(0)).sum(axis=1, dtype=np.uint64)
-                key += _mixed(sets + reader.wants).sum(dtype=np.uint64)
+                key += spread_keys(sets + reader.wants).sum(dtype=np.uint64)
             keys.append(int(key))
         return list({key: row for row, key in enumerate(keys)}.values())
 
 
-class _Reader:
-    """A further gather, with what its rows may hold."""
-
-    def __init__(
-        self, candidate: Candidate, element: ElementConstraint, place: IntArray, value: IntArray, count: int, universe: int, model: Holes
-    ) -> None:
-        """`place`: [cells] column of the values tracked so far, -1 for known cells, whose `value` ([cells]) is given."""
-        hole = element.slots.holes[0]
-        self.out = element.out
-        self.rows = np.flatnonzero(candidate.needed[element.out])
-        """Only these want anything."""
-        options = slot_options(candidate, element.slots, (len(element.out),)).reshape(len(element.out), -1)
-        self.options: BoolArray = options[self.rows]
-        source = element.source[self.rows]
-        self.place: IntArray = place[source]
-        self.known: IntArray = value[source]
-        self.wanted = np.ones((len(self.rows), universe + 1), np.bool_)
-        self.wanted[:, :-1] = unpack(candidate.domains[element.out[self.rows]], universe)
-        self.wanted[:, universe - 1] = False
-        weights = np.random.default_rng(1).integers(1, 1 << 62, universe + 1, dtype=np.uint64)
-        self.wants = self.wanted.astype(np.uint64) @ weights
-        self.points, self.first = np.unique(element.slots.points[0][self.rows], return_index=True)
-        self.universe = universe
-        self.model = model
-        self.hole = hole
-        self.functions = candidate.functions[hole]
-        self.found: dict[bytes, Functions | None] = {}
-        self.single = self._single(count)
-
-    def reads_hole_only(self, rows: int) -> bool:
-        return bool((self.place < rows).all())
-
-    def samples(self) -> list[IntArray]:
-        """Rows to look at, few first."""
-        count = len(self.place)
-        order = np.random.default_rng(2).permutation(count)
-        return np.split(order, [c for c in (4, 16, 64) if c < count]) if count else []
-
-    def fits(self, sample: IntArray, held: IntArray) -> BoolArray:
-        """[members, sample, values]: whether the row wants the value and may read it."""
-        wanted = self.wanted[sample]
-        return wanted[np.arange(len(sample))[None, :, None], held] & self.options[sample][None]
-
-    def follow(self, values: IntArray) -> tuple[BoolArray, IntArray]:
-        """([members] refuted, [members, rows of the gather] the values that it must hold, `universe` where that is open)."""
-        refuted, results, tables, forced = self.followed(values)
-        members = np.flatnonzero(forced & ~refuted)
-        refuted[members] = ~self._has(tables[members])
-        return refuted, results
-
-    def followed(self, values: IntArray) -> tuple[BoolArray, IntArray, Tables, BoolArray]:
-        """([members] refuted by some row, [members, rows of the gather] what it must hold, [members, points], [members] forced)."""
-        results = np.full((len(values), len(self.out)), self.universe)
-        if not len(self.rows):
-            none = np.zeros(len(values), np.bool_)
-            return none, results, np.zeros((len(values), 0), np.int16), none
-        refuted, option, only, is_only = self._by_place(values) if self.single is not None else self._by_option(values)
-        results[:, self.rows] = np.where(is_only, only, self.universe)
-        return refuted, results, option[:, self.first].astype(np.int16), is_only.all(axis=1)
-
-    def _by_option(self, values: IntArray) -> tuple[BoolArray, IntArray, IntArray, BoolArray]:
-        """Refuted members; per row the first fitting option, its value, and whether no other fits."""
-        held = np.where(self.place >= 0, values[:, np.maximum(self.place, 0)], self.known)
-        fits = self.fits(np.arange(len(self.rows)), held)
-        count = fits.sum(axis=2)
-        option = fits.argmax(axis=2)
-        only = np.take_along_axis(held, option[:, :, None], axis=2)[:, :, 0]
-        return (count == 0).any(axis=1), option, only, count == 1
-
-    def _by_place(self, values: IntArray) -> tuple[BoolArray, IntArray, IntArray, BoolArray]:
-        """The same where every row wants one value: look for the place that holds it, if only one does."""
-        assert self.single is not None
-        single, option_of = self.single
-        members = np.arange(len(values))[:, None]
-        place = np.full((len(values), self.universe + 1), -1)
-        columns = np.arange(values.shape[1] - option_of.shape[1], values.shape[1])
-        seen = values[:, columns]
-        place[members, seen] = np.arange(len(columns))
-        unique = (place[members, seen] == np.arange(len(columns))).all(axis=1) & (place[:, self.universe] < 0)
-        at = place[:, single]
-        option = np.where(at >= 0, option_of[np.arange(len(single))[None, :], np.maximum(at, 0)], -1)
-        refuted = (option < 0).any(axis=1)
-        only = np.broadcast_to(single, option.shape).copy()
-        is_only = np.ones(option.shape, np.bool_)
-        again = np.flatnonzero(~unique)
-        if len(again):
-            refuted[again], option[again], only[again], is_only[again] = self._by_option(values[again])
-        return refuted, np.maximum(option, 0), only, is_only
-
-    def _single(self, count: int) -> tuple[IntArray, IntArray] | None:
-        """([rows] the only value each row wants, [rows, places] the option that reads a place, -1 for none); None: does not apply.
-
-        It does where the rows read a block of places that ends at `count`, each place through one option at most.
-        """
-        wants: IntArray = self.wanted[:, :-1].sum(axis=1)
-        if not len(self.rows) or (wants != 1).any() or (self.place < 0).any():
-            return None
-        low = int(self.place.min())
-        if int(self.place.max()) != count - 1 or (count - low) * len(self.rows) > _CHUNK:
-            return None
-        option_of = np.full((len(self.rows), count - low), -1)
-        row, option = np.nonzero(self.options)
-        option_of[row, self.place[row, option] - low] = option
-        if (option_of >= 0).sum() != len(row):
-            return None
-        return self.wanted[:, :-1].argmax(axis=1), option_of
-
-    def only(self, table: Tables) -> Functions | None:
-        """The hole's only function with these values at `points`."""
-        key = table.tobytes()
-        if key not in self.found:
-            self.found[key] = self._only(table)
-        return self.found[key]
-
-    def _only(self, table: Tables) -> Functions | None:
-        if self.functions is not None:
-            same = (self.functions.tables[:, self.points] == table).all(axis=1)
-            found: Functions | None = self.functions.select(same)
-        elif len(self.points) == self.model.sets[self.hole].points:
-            allowed = np.zeros((len(table), self.options.shape[1]), np.bool_)
-            allowed[np.arange(len(table)), table] = True
-            found = self.model.sets[self.hole].matching(allowed)
-        else:
-            found = None
-        return found if found is not None and len(found) == 1 else None
-
-    def _has(self, tables: Tables) -> BoolArray:
-        """[tables] whether the hole has a member with these values at `points`."""
-        if self.functions is not None:
-            return is_among(row_hashes(tables), np.unique(row_hashes(self.functions.tables[:, self.points])))
-        members = self.model.sets[self.hole]
-        if isinstance(members, ComposedSet) and len(self.points) == members.points:
-            return members.takes(tables)
-        return np.ones(len(tables), np.bool_)
-
-
-def _mixed(keys: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> np.ndarray[tuple[int, ...], np.dtype[np.uint64]]:
-    """Spreads sums so that sums of them do not cancel."""
-    keys = (keys ^ (keys >> np.uint64(31))) * np.uint64(0x9E3779B97F4A7C15)
-    return keys ^ (keys >> np.uint64(29))
-
-
-def _permutations(read: IntArray, base: IntArray, wants: np.ndarray[tuple[int, ...], np.dtype[np.uint64]]) -> tuple[BoolArray, IntArray]:
+def _permutations(read: IntArray, base: IntArray, wants: Keys) -> tuple[BoolArray, IntArray]:
     """Which rows of `base` ([rows, values]) read, with the same wants, what rows of each `read` ([seconds, rows, values]) read.
 
     ([seconds] whether every row has one, [seconds, rows] the rows).
     """
-    weights = np.random.default_rng(4).integers(1, 1 << 62, base.shape[1], dtype=np.uint64)
-    keys = _mixed((read.astype(np.uint64) + np.uint64(1)) @ weights + wants)
-    mine = _mixed((base.astype(np.uint64) + np.uint64(1)) @ weights + wants)
+    weights: Keys = np.random.default_rng(4).integers(1, 1 << 62, int(base.shape[1]), dtype=np.uint64)
+    keys = spread_keys((read.astype(np.uint64) + np.uint64(1)) @ weights + wants)
+    mine = spread_keys((base.astype(np.uint64) + np.uint64(1)) @ weights + wants)
     order = np.argsort(mine)
     place = order[np.minimum(np.searchsorted(mine[order], keys), len(mine) - 1)]
     same: BoolArray = ((read == base[place]).all(axis=2) & (wants[place] == wants)).all(axis=1)

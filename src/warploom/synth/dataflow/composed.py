@@ -186,8 +186,9 @@ class _Index:
             fits = fits & is_among(row_hashes(tables[:, self.read[0]]), self.offers[0])
         for row in np.flatnonzero(fits).tolist():
             read = self.read[row]
-            key = row_hashes(tables[row : row + 1, read])[0]
-            start, end = np.searchsorted(self.offers[row], key, "left"), np.searchsorted(self.offers[row], key, "right")
+            key = row_hashes(tables[row : row + 1, read])
+            start = int(np.searchsorted(self.offers[row], key, "left")[0])
+            end = int(np.searchsorted(self.offers[row], key, "right")[0])
             found = self.order[row][start:end]
             yield row, found[(self.first.tables[found][:, read] == tables[row, read]).all(axis=1)]
 
@@ -201,9 +202,10 @@ def is_among(keys: NDArray[Any], known: NDArray[Any]) -> BoolArray:
 
 def row_hashes(tables: Tables) -> NDArray[np.uint64]:
     """[rows] equal for equal rows, and almost always different for different ones."""
-    weights = np.random.default_rng(tables.shape[1]).integers(1, 1 << 63, tables.shape[1], dtype=np.uint64)
-    step = max(1, (1 << 22) // max(1, tables.shape[1]))
-    parts = [tables[n : n + step].astype(np.uint64) @ weights for n in range(0, len(tables), step)]
+    points = int(tables.shape[1])
+    weights: NDArray[np.uint64] = np.random.default_rng(points).integers(1, 1 << 63, points, dtype=np.uint64)
+    step = max(1, (1 << 22) // max(1, points))
+    parts: list[NDArray[np.uint64]] = [tables[n : n + step].astype(np.uint64) @ weights for n in range(0, len(tables), step)]
     return np.concatenate(parts) if parts else np.zeros(0, np.uint64)
 
 

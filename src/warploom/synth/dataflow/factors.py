@@ -151,7 +151,8 @@ class _Quotient:
         for fold, cell in zip(entry.fold.tolist(), cells, strict=True):
             per_fold[fold][cell] += 1
         sums: dict[tuple[tuple[tuple[int, int], ...], Value], None] = {}
-        for number, contributions in zip(lowered.required.values.tolist(), per_fold, strict=True):
+        wanted_numbers: list[int] = lowered.required.values.tolist()
+        for number, contributions in zip(wanted_numbers, per_fold, strict=True):
             value = mapped(values[number])
             wanted = Counter(value.values) if isinstance(value, Folded) else Counter[Value]()
             times = gcd(*contributions.values(), *wanted.values())
@@ -163,7 +164,9 @@ class _Quotient:
         folds = [n for n, (contributions, _) in enumerate(sums) for _, times in contributions for _ in range(times)]
         parts = [cell for contributions, _ in sums for cell, times in contributions for _ in range(times)]
         known = {c: numbers.number(mapped(v)) for c, v in self._known(values).items()} | {ZERO_CELL: ZERO_NUMBER}
-        entries = StatementEntries(0, np.array(folds, np.int64), (np.array(parts, np.int64),), Slots((), ()), np.ones(len(parts), np.bool_))
+        entries = StatementEntries(
+            0, np.array(folds, np.int64), (np.array(parts, np.int64),), Slots((), ()), np.ones(len(parts), np.bool_)
+        )
         required = RequiredFolds(np.array([numbers.number(v) for _, v in sums], np.int64), (entries,))
         elements = self._elements(parts)
         terms = {cell: atom("value", (number,)) for cell, number in known.items()}
@@ -192,7 +195,10 @@ class _Quotient:
             if not own:
                 continue
             hole, point = own[0][:2]
-            sources = [next((self._find(s) for s in column if s != UNDEFINED_CELL), UNDEFINED_CELL) for column in zip(*(o[2] for o in own), strict=True)]
+            sources = [
+                next((self._find(s) for s in column if s != UNDEFINED_CELL), UNDEFINED_CELL)
+                for column in zip(*(o[2] for o in own), strict=True)
+            ]
             rows.setdefault(hole, []).append((root, point, sources))
             pending += [s for s in sources if s != UNDEFINED_CELL]
         result: list[Elements] = []

@@ -54,7 +54,7 @@ class FoldRowsConstraint:
         possible, used = self._matched(held, wanted) if self.orders else self._contained(held, wanted)
         kept = np.zeros_like(mine)
         kept[:, self.composites] = possible
-        empty = held[:, :, ZERO_NUMBER].all(axis=1)
+        empty: BoolArray = np.logical_and.reduce(held[:, :, ZERO_NUMBER], axis=1)
         kept[:, ZERO_NUMBER] = empty
         kept[:, -1] = True
         narrow_cells(candidate, changes, self.group_of, out, pack(kept & mine, words))
@@ -89,10 +89,11 @@ class FoldRowsConstraint:
         parts = np.zeros((len(self.composites), self.size), np.bool_)
         at, place = np.nonzero(self.members >= 0)
         parts[at, self.members[at, place]] = True
-        somewhere = held.any(axis=1)
-        fits = ~(parts[composite] & ~somewhere[row]).any(axis=1)
+        somewhere: BoolArray = np.logical_or.reduce(held, axis=1)
+        fits: BoolArray = ~np.logical_or.reduce(parts[composite] & ~somewhere[row], axis=1)
         parts[:, ZERO_NUMBER] = True
-        fits &= (held[row] & parts[composite][:, None, :]).any(axis=2).all(axis=1)
+        held_parts: BoolArray = np.logical_or.reduce(held[row] & parts[composite][:, None, :], axis=2)
+        fits &= np.logical_and.reduce(held_parts, axis=1)
         possible = np.zeros_like(wanted)
         possible[row[fits], composite[fits]] = True
         union = np.zeros((len(held), self.size), np.bool_)

@@ -227,7 +227,9 @@ class Lowering:
                     alive[parts[keep]] = True
                     folds.append(FoldRows(out[keep], parts[keep], op))
         uses = tuple(
-            HoleUses(Hole(".".join(h.names), "choose", (), n=h.members.values), np.arange(h.members.points)[:, None], h.members.values)
+            HoleUses(
+                Hole(".".join(h.names), "choose", (), n=h.members.values), np.arange(h.members.points)[:, None], h.members.values
+            )
             for h in self.holes
         )
         known = {cell: atom("value", (number,)) for cell, number in self.known.items()}

@@ -19,8 +19,8 @@ from warploom.synth.dataflow.numbers import ZERO_NUMBER
 from warploom.synth.dataflow.useful import UsefulConstraint
 from warploom.synth.folds import FoldConstraint
 from warploom.synth.model import Chosen, SketchModel, build_constraints, injective_elements
-from warploom.synth.network import IntArray
-from warploom.synth.propagation import Candidate, ConflictError, Constraint, ElementConstraint, pack
+from warploom.synth.network import Elements, IntArray
+from warploom.synth.propagation import Candidate, ConflictError, ElementConstraint, pack
 from warploom.synth.requirements import Requirements, Universe
 
 LIST_AT_MOST = 8192
@@ -35,8 +35,8 @@ class Found(Chosen):
 
     ways: tuple[tuple[Way, ...], ...]
     """Per hole: the ways to make its function, cheapest first; none where the goal does not depend on the hole."""
-    functions: tuple[Functions | None, ...]
-    """Per hole: its function."""
+    functions: dict[int, Functions]
+    """Of every hole that the goal depends on."""
 
 
 class ProgramModel(SketchModel):
@@ -59,7 +59,7 @@ class ProgramModel(SketchModel):
                     constraints.append(UsefulConstraint(reader, element.out, group_of))
         sets = [h.members for h in lowered.holes]
         super().__init__(network, requirements, folds, constraints, injective, sets, start, None)
-        self.filter.LIST_AT_MOST = LIST_AT_MOST
+        self.filter.list_at_most = LIST_AT_MOST
         self.lowered = lowered
         self.counters = counters
         self.live = frozenset(h for c in constraints for h in c.holes)
@@ -158,7 +158,9 @@ class ProgramModel(SketchModel):
             assert functions is not None and len(functions) == 1
             expr = functions.expr(0)
             ways.append(members.ways(expr) if isinstance(members, ComposedSet) else ((Member(expr, functions.tables[0]),),))
-        return self.bound(candidate), Found({}, 0, tuple(ways), tuple(candidate.functions))
+        return self.bound(candidate), Found(
+            {}, 0, tuple(ways), {h: f for h, f in enumerate(candidate.functions) if f is not None and h in self.live}
+        )
 
 
 def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:
@@ -222,9 +224,8 @@ def _read_elsewhere(lowered: Lowered, reader: ElementConstraint) -> IntArray:
     """Cells that something else than `reader` reads."""
     read = [rows.elements.ravel() for rows in lowered.folds]
     read += [f for e in lowered.required.entries for f in e.factors]
-    read += [e.source.ravel() for e in lowered.network.batches if e.slots.holes != reader.slots.holes]  # pyright: ignore[reportAttributeAccessIssue]
+    for batch in lowered.network.batches:
+        if isinstance(batch, Elements) and batch.slots.holes != reader.slots.holes:
+            read.append(batch.source.ravel())
     read.append(lowered.goal_cells)
     return np.concatenate(read)
-
-
-__all__ = ["Constraint", "ProgramModel", "requirements_of", "start_of"]

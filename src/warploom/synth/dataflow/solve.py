@@ -16,7 +16,7 @@ from warploom.ir.dataflow import Program
 from warploom.ir.swizzle import FunctionSet
 from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.solve.driver import Goal
-from warploom.synth.dataflow.composed import Member, Way
+from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.factors import Factor, factors
 from warploom.synth.dataflow.flat import FlatStatement
@@ -174,16 +174,18 @@ class _Run:
         outcome = search(model, goal=goal, budget=self.budget, statistics=self.statistics, progress=self.progress)
         self.complete &= outcome.complete or goal == "first"
         self.reason = self.reason or outcome.reason
-        return [found for _, found in outcome.answers if isinstance(found, Found)]
+        return [found for _, found in outcome.answers]
 
     def _search(self, model: ProgramModel) -> tuple[tuple[Cost, Found], ...]:
         outcome = search(model, goal=self.goal, budget=self.budget, statistics=self.statistics, progress=self.progress)
         self.complete, self.reason = outcome.complete, outcome.reason
-        return tuple((cost, found) for cost, found in outcome.answers if isinstance(found, Found))
+        return outcome.answers
 
     def _model(self, lowered: Lowered) -> ProgramModel | None:
         try:
-            requirements = requirements_of(lowered, Universe(dict(lowered.numbers.numbers), Normaliser(algebra_for(i32, "syntactic"))))
+            requirements = requirements_of(
+                lowered, Universe({**lowered.numbers.numbers}, Normaliser(algebra_for(i32, "syntactic")))
+            )
             return ProgramModel(lowered, requirements, start_of(lowered, requirements), self.counters)
         except ConflictError:
             return None

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
+from warploom.ir.dataflow import parse_program, program_text
 from warploom.kernels import find_program
 from warploom.tools import solve_command
 from warploom.tools.cli import cli
@@ -23,8 +24,16 @@ goal: [4, 1] = fold(+) [[[0, 2]], [[1, 3]], [[2, 0]], [[3, 1]]]
 """
 
 
+UNSAT = SMALL.replace("[[3, 1]]]", "[[3, 2]]]")
+
+
 def call(*arguments: object) -> Result:
     return CliRunner().invoke(cli, ["solve", *map(str, arguments)])
+
+
+@pytest.fixture(autouse=True)
+def without_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WARPLOOM_CACHE", raising=False)
 
 
 @pytest.fixture
@@ -56,7 +65,7 @@ def test_first() -> None:
 
 
 def test_unsat(small: Path) -> None:
-    small.write_text(SMALL.replace("[[3, 1]]]", "[[3, 2]]]"))
+    small.write_text(UNSAT)
     result = call(small, "--json")
     (line,) = lines_of(result.stdout)
     assert (result.exit_code, line["status"], line["count"], line["ineffectiveness"]) == (1, "unsat", 0, None)
@@ -100,9 +109,64 @@ def test_budget() -> None:
     assert line["reason"] == "budget: nodes"
 
 
+def test_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Path) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    (solved,) = lines_of(call(small, "--all", "--json").stdout)
+    assert "cached" not in solved
+    small.write_text("# the same problem\n" + SMALL)
+    (kept,) = lines_of(call(small, "--all", "--json").stdout)
+    of_the_run = {"seconds", "wall_s", "peak_mb", "phases"}
+    assert {k: v for k, v in kept.items() if k not in of_the_run} == {
+        **{k: v for k, v in solved.items() if k not in of_the_run},
+        "cached": True,
+    }
+    assert "members tested when it was solved" in call(small, "--all").stdout
+    assert "cached" not in json.loads(call(small, "--first", "--json").stdout)
+    assert "cached" not in json.loads(call(small, "--all", "--no-cache", "--json").stdout)
+
+
+def test_cache_holds_what_is_impossible_and_nothing_that_was_stopped(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Path
+) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    small.write_text(UNSAT)
+    first, second = (call(small, "--json") for _ in range(2))
+    assert (first.exit_code, second.exit_code) == (1, 1)
+    assert json.loads(second.stdout)["cached"]
+    for _ in range(2):
+        (line,) = lines_of(call("sf/l3/trove-rcr-2", "--all", "--nodes", 1, "--json").stdout)
+        assert line["status"] == "unknown"
+
+
+def test_a_cache_that_cannot_be_used_is_a_warning(monkeypatch: pytest.MonkeyPatch, small: Path) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(small))
+    result = call(small, "--json")
+    assert result.exit_code == 0
+    assert "warning: cache unusable" in result.stderr
+
+
 def test_show() -> None:
     assert call("sf/trove-8x3", "--show").stdout == find_program("sf/trove-8x3")
     assert call("sf/nothing", "--show").exit_code == 2
+
+
+EXAMPLES = sorted(Path("examples/dataflow").glob("*.swflow"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_examples(path: Path) -> None:
+    (line,) = lines_of(call(path, "--json").stdout)
+    assert (line["status"], line["verdict"], line["complete"]) == ("solved", "proved", True)
+    assert line["seconds"] < 1.0
+
+
+@pytest.mark.parametrize(
+    ("example", "case"),
+    [("avx2_filter", "wall/avx2-filter"), ("amd_filter", "wall/amd-filter")],
+)
+def test_examples_are_the_cases_of_the_library(example: str, case: str) -> None:
+    text = Path(f"examples/dataflow/{example}.swflow").read_text(encoding="utf-8")
+    assert program_text(parse_program(text)) == program_text(parse_program(find_program(case)))
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import partial
@@ -21,6 +21,7 @@ from warploom.kernels.dataflow import (
     trove,
     trove_sum,
 )
+from warploom.kernels.filters import amd_filter, avx2_filter
 
 HVX_LANES = range(8, 129)
 
@@ -101,12 +102,15 @@ FAMILIES: tuple[ProgramFamily, ...] = (
     ),
 )
 
+_FILTERS: Mapping[str, Callable[[], str]] = {"wall/avx2-filter": avx2_filter, "wall/amd-filter": amd_filter}
+
 PROGRAM_NAMES: tuple[str, ...] = (
     *PROGRAMS,
     *(f"wall/{order}-{m}" for order in ("crc", "rcr", "sum") for m in (11, 13, 15, 31, 33, 63)),
     *(f"wall/conv1d-{k}" for k in (15, 17, 33)),
     *(f"wall/stencil2d-{k}" for k in (11, 13, 15)),
     *("wall/hvx-gaussian-128", "wall/hvx-gaussian-blocks-128", "wall/mult64-shared-w8"),
+    *_FILTERS,
 )
 """The authors' cases, and those past the sizes where they stopped; `find_program` builds others of the same patterns."""
 
@@ -130,8 +134,8 @@ def is_program(name: str) -> bool:
 
 
 def _builder(name: str) -> Callable[[], str] | None:
-    if name in PROGRAMS:
-        return PROGRAMS[name]
+    if name in PROGRAMS or name in _FILTERS:
+        return PROGRAMS.get(name) or _FILTERS[name]
     for family in FAMILIES:
         match = re.fullmatch(family.pattern, name)
         if match is not None and int(match.groups()[-1]) in family.numbers:

@@ -18,7 +18,7 @@ import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels import NAMES, PROGRAM_NAMES, find
-from warploom.solve import Goal
+from warploom.solve import Goal, default_cache_path
 from warploom.tools import kernel_bench, synth_bench
 from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
@@ -146,15 +146,25 @@ def _guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatc
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of the search, such as 60s or 2m.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
+@click.option("--cache/--no-cache", "cached", default=None, help="Keep answers on disk; default: only if WARPLOOM_CACHE is set.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def solve_dataflow(
-    program: str, goal: Goal, show: bool, as_json: bool, budget: float | None, nodes: int | None, debug: bool
+    program: str,
+    goal: Goal,
+    show: bool,
+    as_json: bool,
+    budget: float | None,
+    nodes: int | None,
+    cached: bool | None,
+    debug: bool,
 ) -> None:
     """Find the gathers that make a dataflow program meet its goal, or prove that there are none."""
     output, stopwatch = Output(as_json), Stopwatch()
+    is_cached = bool(os.environ.get("WARPLOOM_CACHE")) if cached is None else cached
+    options = SolveOptions(goal, budget, nodes, default_cache_path() if is_cached else None)
 
     def work(progress: Progress) -> Outcome:
-        return solve(read_source(program), SolveOptions(goal, budget, nodes), stopwatch, progress)
+        return solve(read_source(program), options, stopwatch, progress)
 
     with Interrupts() as stopped:
         if show:

@@ -9,7 +9,6 @@ from typing import cast
 import click
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from warploom.tools.lines import Line, encode
 from warploom.tools.synth_command import Outcome, Progress
@@ -101,7 +100,7 @@ class Output:
     def _program(self, line: Line) -> None:
         """The answer of `solve`."""
         solved = line["status"] == "solved"
-        effort = f"{line['visited']} members tested"
+        effort = f"{line['visited']} members tested{' when it was solved' if line.get('cached') else ''}"
         if line["ineffectiveness"] is not None:
             effort += f", ineffectiveness {line['ineffectiveness']}"
         match line["goal"]:
@@ -123,9 +122,8 @@ class Output:
         for number, holes in enumerate(solutions, 1):
             if len(solutions) > 1:
                 self._out.print(f"  solution {number} of {count}")
-            table = Table(box=None, show_header=False, padding=(0, 1, 0, 3))
+            width = max(map(len, holes), default=0)
             for name, text in holes.items():
-                table.add_row(escape(name), escape(text))
-            self._out.print(table)
+                self._out.print(f"   {escape(name):<{width}}    {escape(text)}")
         if "solutions" in line and count > len(solutions):
             self._out.print(f"  ... and {count - len(solutions)} more")

@@ -34,6 +34,7 @@ WALLS = (
     (r"wall/(crc|rcr|sum|conv1d)-\d+", ProgramBar(2.0)),
     (r"wall/stencil2d-\d+", ProgramBar(10.0)),
     (r"wall/hvx-gaussian(-blocks)?-\d+", ProgramBar(0.3, 4)),
+    (r"wall/(avx2|amd)-filter", ProgramBar(0.3, 1)),
     (r"wall/mult64-shared-w8", ProgramBar(2.0, 8)),
 )
 _OWN_BARS = {
@@ -46,7 +47,7 @@ _OWN_BARS = {
 def program_case(name: str, goal: str, options: Mapping[str, str], limit_s: float) -> Case:
     """`goal`: all, first or best; `options` by flag, without dashes."""
     flags = [text for flag, value in options.items() for text in (f"--{flag}", value)]
-    return Case(name, ("solve", name, f"--{goal}", "--json", *flags), limit_s)
+    return Case(name, ("solve", name, f"--{goal}", "--json", "--no-cache", *flags), limit_s)
 
 
 def bar_of(name: str) -> ProgramBar | None:

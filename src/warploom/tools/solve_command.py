@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
-from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, replays
+from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
 from warploom.kernels import find_program
-from warploom.solve import Budget, Goal, Statistics
+from warploom.solve import Budget, Event, Goal, Json, ResultCache, Statistics, problem_key
 from warploom.synth import Status
 from warploom.synth.dataflow import ProgramResult, Solution, solve_program
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, Line, plain_line
@@ -45,6 +46,8 @@ class SolveOptions:
     goal: Goal = "best"
     budget_s: float | None = None
     budget_nodes: int | None = None
+    cache: Path | None = None
+    """A database of earlier answers."""
 
 
 def read_source(asked: str) -> Source:
@@ -65,11 +68,26 @@ def read_source(asked: str) -> Source:
 
 
 def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
-    """Solves one program; UserError for a program that is wrong in itself."""
+    """Solves one program, or finds its answer in the cache; UserError for a program that is wrong in itself."""
     started = time.process_time()
     program = parse_program(source.text, source.file)
-    parsed_s = time.process_time() - started
+    phases = {"parse": round(time.process_time() - started, 6)}
+    if options.cache is None:
+        return _solved(source.case, program, options, phases, stopwatch, progress)
+    events: list[Event] = []
+    with ResultCache(options.cache, events.append) as cache:
+        key = _key(program, options.goal)
+        outcome = _kept(source.case, cache.find(key), phases, stopwatch)
+        if outcome is None:
+            outcome = _solved(source.case, program, options, phases, stopwatch, progress)
+            if _is_final(outcome.line):
+                cache.add(key, cast(Json, {k: v for k, v in outcome.line.items() if k not in _OF_THE_RUN}))
+    return replace(outcome, messages=(*outcome.messages, *map(_warning, events)))
 
+
+def _solved(
+    case: str, program: Program, options: SolveOptions, phases: dict[str, float], stopwatch: Stopwatch, progress: Progress
+) -> Outcome:
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
 
@@ -79,8 +97,37 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
     holes = _holes(program, result)
     started = time.process_time()
     check = _replay(program, holes, result)
-    phases = {"parse": round(parsed_s, 6), **result.phases, "replay": round(time.process_time() - started, 6)}
-    return _outcome(source, options, holes, result, check, phases, stopwatch)
+    phases |= {**result.phases, "replay": round(time.process_time() - started, 6)}
+    return _outcome(case, options.goal, holes, result, check, phases, stopwatch)
+
+
+_OF_THE_RUN = ("v", "case", "seconds", "wall_s", "peak_mb", "phases")
+"""Fields that are not kept."""
+
+
+def _key(program: Program, goal: Goal) -> str:
+    """Comments, file and layout do not matter, but for the lines in the names of holes."""
+    names = [name for name, _ in named_statements(program)]
+    return problem_key(("solve", program_text(program), names, goal))
+
+
+def _kept(case: str, found: Json, phases: dict[str, float], stopwatch: Stopwatch) -> Outcome | None:
+    match found:
+        case {"status": "solved" | "unsat", "verdict": str()}:
+            line: Line = {**dict(found), "phases": phases, "cached": True}
+            status, verdict = cast(Status, line.pop("status")), cast(str, line.pop("verdict"))
+            return Outcome(plain_line(case, status, stopwatch.read(), verdict=verdict) | line, EXIT_BY_STATUS[status])
+        case _:
+            return None
+
+
+def _is_final(line: Line) -> bool:
+    """Whether solving it again would say the same."""
+    return line["status"] in ("solved", "unsat") and (line["complete"] is True or line["goal"] == "first")
+
+
+def _warning(event: Event) -> str:
+    return f"warning: {event.kind}: {event.fields.get('path', '')} ({event.fields.get('reason', '')})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +182,15 @@ def _texts(holes: list[_Hole], solution: Solution) -> dict[str, str]:
 
 
 def _outcome(
-    source: Source,
-    options: SolveOptions,
+    case: str,
+    goal: Goal,
     holes: list[_Hole],
     result: ProgramResult,
     check: _Check,
     phases: Mapping[str, float],
     stopwatch: Stopwatch,
 ) -> Outcome:
-    asked_all = options.goal == "all"
+    asked_all = goal == "all"
     count = result.solutions.count
     status, reason = _status(result, count, asked_all)
     fields: Line = {}
@@ -159,7 +206,7 @@ def _outcome(
         verdict, fields["cases"] = "tested", check.replayed
     best = check.listed[0] if check.listed else None
     fields |= {
-        "goal": options.goal,
+        "goal": goal,
         "complete": result.complete,
         "count": count,
         "cost": best and best.cost,
@@ -171,7 +218,7 @@ def _outcome(
     }
     if asked_all:
         fields["solutions"] = [_texts(holes, solution) for solution in check.listed]
-    line = plain_line(source.case, status, stopwatch.read(), verdict=verdict, reason=reason, **fields)
+    line = plain_line(case, status, stopwatch.read(), verdict=verdict, reason=reason, **fields)
     return Outcome(line, IMPOSSIBLE if check.refuted is not None else EXIT_BY_STATUS[status])
 
 

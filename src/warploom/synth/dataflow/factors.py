@@ -175,8 +175,12 @@ class _Quotient:
 
     def _known(self, values: Sequence[Value]) -> dict[int, Value]:
         other = Folded("", ())  # no goal's value
-        lowered = self.lowered
-        return {self._find(c): values[n] if n < len(values) else other for c, n in lowered.known.items()}
+        named: dict[int, Value] = {}
+        for cell, number in self.lowered.known.items():
+            named.setdefault(self._find(cell), other)
+            if number < len(values):
+                named[self._find(cell)] = values[number]
+        return named
 
     def _elements(self, needed: list[int]) -> tuple[Elements, ...]:
         """Gathers that the given classes depend on, those of one hole together, in their old order."""

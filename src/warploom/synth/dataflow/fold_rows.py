@@ -83,6 +83,19 @@ class FoldRowsConstraint:
                 used[row, element, self.padded[composite, place]] = True
         return possible, used
 
+    def _count(self, held: BoolArray, possible: BoolArray) -> None:
+        """Where every element is known, the result is exactly what they make."""
+        known = np.flatnonzero((np.count_nonzero(held, axis=2) == 1).all(axis=1))
+        values = np.sort(held[known].argmax(axis=2), axis=1)
+        for row, content in zip(known, values, strict=True):
+            content = content[content != ZERO_NUMBER]
+            exact = np.full(self.members.shape[1], -1)
+            if len(content) <= len(exact):
+                exact[: len(content)] = content
+                possible[row] &= (self.members == exact).all(axis=1)
+            else:
+                possible[row] = False
+
     def _contained(self, held: BoolArray, wanted: BoolArray) -> tuple[BoolArray, BoolArray]:
         """As `_matched`, but every part must merely be in some element, and every element hold a part or 0."""
         row, composite = np.nonzero(wanted)
@@ -96,6 +109,7 @@ class FoldRowsConstraint:
         fits &= np.logical_and.reduce(held_parts, axis=1)
         possible = np.zeros_like(wanted)
         possible[row[fits], composite[fits]] = True
+        self._count(held, possible)
         union = np.zeros((len(held), self.size), np.bool_)
         np.logical_or.at(union, row[fits], parts[composite[fits]])
         return possible, held & union[:, None, :]

@@ -50,7 +50,8 @@ class ProgramModel(SketchModel):
         elements = [c for c in constraints if isinstance(c, ElementConstraint)]
         group_of = _groups(lowered, elements, folds)
         constraints += [FoldRowsConstraint(rows, lowered.numbers, group_of) for rows in lowered.folds]
-        injective = injective_elements(network, requirements, constraints)
+        # What a fold makes is no copy of its elements, so counting copies says nothing there.
+        injective = [] if lowered.folds else injective_elements(network, requirements, constraints)
         for element in injective:
             start.needed[element.out] = True
         for element in injective:

@@ -58,7 +58,9 @@ class Reader:
         self.wanted[:, universe - 1] = False
         weights = np.random.default_rng(1).integers(1, 1 << 62, universe + 1, dtype=np.uint64)
         self.wants = self.wanted.astype(np.uint64) @ weights
-        self.points, self.first = np.unique(element.slots.points[0][self.rows], return_index=True)
+        self.points, self.first, of_row = np.unique(element.slots.points[0][self.rows], return_index=True, return_inverse=True)
+        self.lead: IntArray = self.first[of_row.reshape(-1)]
+        """[rows] the first row with the same point."""
         self.universe = universe
         self.model = model
         self.hole = hole
@@ -94,6 +96,8 @@ class Reader:
             none = np.zeros(len(values), np.bool_)
             return none, results, np.zeros((len(values), 0), np.int16), none
         refuted, option, only, is_only = self._by_place(values) if self.single is not None else self._by_option(values)
+        # Rows that share a point read through one option.
+        refuted = refuted | np.logical_or.reduce(is_only & is_only[:, self.lead] & (option != option[:, self.lead]), axis=1)
         results[:, self.rows] = np.where(is_only, only, self.universe)
         return refuted, results, option[:, self.first].astype(np.int16), np.logical_and.reduce(is_only, axis=1)
 

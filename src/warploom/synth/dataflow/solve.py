@@ -222,12 +222,24 @@ def _free(lowered: Lowered, live: frozenset[int], holes: tuple[FlatStatement, ..
 
 
 def _members(hole: FlatStatement) -> list[Member]:
+    """The hole's members; one of them where they are too many to list."""
     assert hole.choices is not None
     members = hole.choices.members
-    listed = members.matching(np.ones((members.points, members.values), np.bool_))
-    if listed is None:
-        raise NotImplementedError
-    return [Member(listed.expr(j), listed.tables[j]) for j in range(len(listed))]
+    allowed = np.ones((members.points, members.values), np.bool_)
+    listed = members.matching(allowed)
+    if listed is not None:
+        return [Member(listed.expr(j), listed.tables[j]) for j in range(len(listed))]
+    for point in range(members.points):
+        choices = allowed[point].copy()
+        for value in np.flatnonzero(choices).tolist():
+            allowed[point] = False
+            allowed[point, value] = True
+            listed = members.matching(allowed)
+            if listed is not None and len(listed):
+                return [Member(listed.expr(0), listed.tables[0])]
+            if listed is None:
+                break
+    raise AssertionError("a set with every point decided lists its member")
 
 
 class _Clock:

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from warploom.gpu import cuda_source
+from warploom.ir.dataflow import Gathered, named_statements, parse_program, program_text
 from warploom.sketch import load
 from warploom.synth import Report, complete
+from warploom.synth.dataflow import solve_program
 from warploom.tools.completions import hole_texts
 from warploom.tools.picture import picture
 from warploom.tools.trace import trace
@@ -55,6 +57,18 @@ def test_the_picture_is_what_the_command_draws(golden: Callable[[Path, str], Non
     (sketch,) = load("examples/conv1d_8_lanes.py")
     holes = complete(sketch).completions[0].holes
     golden(Path("docs/conv1d.svg"), picture(sketch.kernel, holes, trace(sketch.kernel, holes, sketch.complete_at)))
+
+
+def test_the_dataflow_program_is_solved_as_printed() -> None:
+    (text,) = blocks("swflow")
+    program = parse_program(text)
+    example = Path("examples/dataflow/transpose_8x3.swflow").read_text(encoding="utf-8")
+    assert program_text(program) == program_text(parse_program(example))
+    (solution,) = solve_program(program, goal="best").solutions.first(1)
+    choices = {name: s.value.choices for name, s in named_statements(program) if isinstance(s.value, Gathered)}
+    printed = dict(re.findall(r"^   (s\d)\s+(.*)$", README, re.M))
+    assert printed == {name: choices[name].text(member.expr) for name, member in solution.members.items()}
+    assert f"cost {solution.cost}, none is cheaper" in README
 
 
 def test_links() -> None:

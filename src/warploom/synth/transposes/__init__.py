@@ -1,0 +1,13 @@
+"""Three-step transposes in the grown grammar: search, proof, comparison with the paper's table."""
+
+from warploom.synth.report import Status
+from warploom.synth.transposes.problem import KINDS, Kind
+from warploom.synth.transposes.recover import SELF_CHECKS, random_composition, recover, tabulated
+from warploom.synth.transposes.replay import replay
+from warploom.synth.transposes.solve import DOMAIN, GRAMMARS, Grammar, TransposeReport, solve_transpose
+from warploom.synth.transposes.table import table_cost
+
+__all__ = [
+    "DOMAIN", "GRAMMARS", "KINDS", "SELF_CHECKS", "Grammar", "Kind", "Status", "TransposeReport", "random_composition", "recover",
+    "replay", "solve_transpose", "table_cost", "tabulated",
+]  # fmt: skip

@@ -1,0 +1,186 @@
+"""`warploom bench transposes`: completes the three-step transpose of every size by search, one line per size.
+
+Sizes are independent: they run in worker processes or on a cluster, and a journal keeps those that are done.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import cast
+
+import click
+
+from warploom.core import Diagnostic, UserError
+from warploom.solve import (
+    Failed,
+    Finished,
+    Journal,
+    Json,
+    Result,
+    Task,
+    cluster_executor,
+    problem_key,
+    process_executor,
+    run_tasks,
+)
+from warploom.synth import transposes
+from warploom.tools.console import Output
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
+from warploom.tools.synth_command import failed
+from warploom.tools.usage import Stopwatch, Usage
+
+Argument = tuple[transposes.Kind, int, int, transposes.Grammar]
+
+
+def complete(argument: Argument) -> Json:
+    """One size, in a worker: the fields of its line that do not depend on the run."""
+    kind, m, n, grammar = argument
+    report = transposes.solve_transpose(kind, m, n, grammar)
+    fields: dict[str, Json] = {
+        "m": m, "n": n, "kind": kind, "grammar": grammar, "status": report.status,
+        "composition": list(report.composition), "cost": report.cost, "optimal": report.optimal, "depth": report.depth,
+        "pivots": report.pivots,
+    }  # fmt: skip
+    if report.reason:
+        fields["reason"] = report.reason
+    if kind == "crc" and grammar == "grown" and report.cost is not None:
+        table = transposes.table_cost(m, n)
+        fields |= {"table_cost": table, "cheaper_than_table": report.cost < table}
+    return fields
+
+
+def line_of(result: Result[Argument, Json]) -> Line:
+    kind, m, n, grammar = result.task.argument
+    name = _name(kind, m, n)
+    match result:
+        case Failed(_, reason, _, spent):
+            usage = Usage(0.0, 0.0, 0.0) if spent is None else Usage(spent.seconds, spent.wall_s, spent.peak_mb)
+            return plain_line(name, "error", usage, reason=reason, m=m, n=n, kind=kind, grammar=grammar)
+        case Finished(_, value, spent):
+            kept = cast("dict[str, Json]", value)
+            usage = Usage(0.0, 0.0, 0.0) if spent is None else Usage(spent.seconds, spent.wall_s, spent.peak_mb)
+            status = cast(transposes.Status, kept["status"])
+            fields: Line = {k: v for k, v in kept.items() if k not in ("status", "reason")}
+            if spent is None:
+                fields["from_journal"] = True
+            proved = status in ("solved", "unsat")
+            if proved:
+                fields["domain"] = transposes.DOMAIN
+            reason = cast(str, kept.get("reason", ""))
+            return plain_line(name, status, usage, verdict="proved" if proved else "unchecked", reason=reason, **fields)
+
+
+def columns(line: Line) -> dict[str, str]:
+    """For people."""
+    if line["status"] != "solved":
+        return {"seconds": str(line["seconds"])}
+    found = {"cost": f"{line['cost']}{' (optimal)' if line['optimal'] else ''}", "seconds": str(line["seconds"])}
+    if line.get("cheaper_than_table"):
+        found["table"] = str(line["table_cost"])
+    found["steps"] = "  |  ".join(cast("list[str]", line["composition"]))
+    return found
+
+
+def _name(kind: str, m: int, n: int) -> str:
+    return f"transpose/{kind}/{m}x{n}"
+
+
+@click.command("transposes")
+@click.option("--max", "most", type=click.IntRange(1, 64), default=64, show_default=True, help="Largest m and n.")
+@click.option("--min", "least", type=click.IntRange(1, 64), default=1, show_default=True, help="Smallest m and n.")
+@click.option("--lanes", type=click.IntRange(1, 64), multiple=True, help="Only these n.")
+@click.option("--kind", "kinds", type=click.Choice(transposes.KINDS), multiple=True, default=("crc",), show_default=True)
+@click.option("--case", "pattern", metavar="GLOB", help="Only the cases that match.")
+@click.option(
+    "--grammar", type=click.Choice(transposes.GRAMMARS), default="grown", show_default=True, help="template: eq. 5 to 7."
+)
+@click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished sizes here; do not repeat them.")
+@click.option("--workers", type=click.IntRange(min=1), help="Processes; default: one per CPU.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
+@click.option("--self-check", is_flag=True, help="Instead: recover random compositions, refute random permutations.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+def transposes_command(
+    most: int,
+    least: int,
+    lanes: tuple[int, ...],
+    kinds: tuple[transposes.Kind, ...],
+    pattern: str | None,
+    grammar: transposes.Grammar,
+    journal: Path | None,
+    workers: int | None,
+    cluster: str | None,
+    self_check: bool,
+    as_json: bool,
+) -> None:
+    """Find the steps of every m x n transpose by search; each is proved on all of its elements."""
+    output, stopwatch = Output(as_json), Stopwatch()
+    if self_check:
+        sys.exit(_self_check(output))
+    sizes: list[Argument] = [
+        (kind, m, n, grammar) for kind in kinds for m in range(least, most + 1) for n in lanes or range(least, most + 1)
+    ]  # fmt: skip
+    sizes = [size for size in sizes if pattern is None or fnmatchcase(_name(*size[:3]), pattern)]
+    try:
+        if not sizes:
+            message = f"expected sizes from {least} to {most} that the pattern matches, got {pattern or 'none'}"
+            raise UserError(Diagnostic("NO_CASE", message, fix="Cases are called transpose/crc/12x32."))
+        code = _sweep(sizes, output, journal, workers, cluster)
+    except UserError as error:
+        code = output.outcome(failed("transposes", error, stopwatch))
+    sys.exit(code)
+
+
+def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None, workers: int | None, cluster: str | None) -> int:
+    journal = Journal(journal_path) if journal_path is not None else None
+    tasks = [Task(problem_key(["transpose", *size]), size) for size in sizes]
+    codes: list[int] = []
+    done: set[str] = set()
+    with ExitStack() as stack:
+        stopped = stack.enter_context(Interrupts())
+        try:
+            executor: Executor = cluster_executor(cluster) if cluster else process_executor(workers)
+            stack.enter_context(executor)
+            progress = stack.enter_context(output.progress("transposes"))
+            for result in run_tasks(tasks, complete, executor=executor, journal=journal, ordered=True):
+                line = line_of(result)
+                done.add(result.task.key)
+                output.row(line, columns(line))
+                codes.append(GAVE_UP if line["status"] == "error" else EXIT_BY_STATUS[str(line["status"])])
+                progress(f"{len(done)} of {len(tasks)}")
+        except KeyboardInterrupt:
+            for task in tasks:
+                if task.key not in done:
+                    kind, m, n, _ = task.argument
+                    line = plain_line(_name(kind, m, n), "unknown", Stopwatch().read(), reason="interrupted", m=m, n=n)
+                    output.row(line, columns(line))
+    if stopped.seen:
+        return INTERRUPTED
+    output.say(f"{codes.count(0)} of {len(tasks)} sizes solved")
+    return combined_exit(codes)
+
+
+def _self_check(output: Output) -> int:
+    codes: list[int] = []
+    for name, check in transposes.SELF_CHECKS.items():
+        stopwatch = Stopwatch()
+        passed, tried = check()
+        good = passed == tried
+        line = plain_line(
+            f"transpose/self-check/{name}",
+            "solved" if good else "error",
+            stopwatch.read(),
+            verdict="proved" if good else "refuted",
+            reason="" if good else f"{tried - passed} of {tried} failed",
+            domain="all points of each table",
+            tried=tried,
+            passed=passed,
+        )
+        output.row(line, {"passed": f"{passed} of {tried}"})
+        codes.append(EXIT_BY_STATUS[str(line["status"])])
+    return combined_exit(codes)

@@ -31,6 +31,7 @@ from warploom.tools.messages import rendered
 from warploom.tools.solve_command import SolveOptions, read_source, solve
 from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
+from warploom.tools.transposes_bench import transposes_command
 from warploom.tools.usage import Stopwatch
 
 _UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -223,6 +224,9 @@ def bench_synth(
     limit_s = synth_bench.LIMIT_S if budget is None else 2 * budget + 60
     cases = [synth_bench.bench_case(name, goal, options, space, limit_s) for name in synth_bench.select(pattern)]
     _bench(cases, pattern, as_json, synth_bench.columns, synth_bench.judged, journal)
+
+
+bench.add_command(transposes_command)
 
 
 @bench.command("kernels")

@@ -9,6 +9,7 @@ the hash join of two holes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TypeAlias
 
 import numpy as np
@@ -24,6 +25,8 @@ FEW = 64
 MAX_LISTED = 400_000
 
 
+Holders: TypeAlias = Callable[[IntArray, IntArray], tuple[IntArray, BoolArray]]
+"""(members, values) -> `Ahead._holders`."""
 Choose: TypeAlias = Callable[[IntArray, IntArray], IntArray | Tables]
 """(members, rows of the hole) -> [members, rows] the values that the members take there."""
 
@@ -92,14 +95,16 @@ class Ahead:
         return alive
 
     def _tested(self, count: int, choose: Choose) -> IntArray:
-        return self._follow(self._read(np.arange(count), choose), choose)
+        return self._follow(
+            self._read(np.arange(count), choose), choose, lambda members, values: self._holders(choose, members, values)
+        )
 
-    def _follow(self, alive: IntArray, choose: Choose) -> IntArray:
+    def _follow(self, alive: IntArray, choose: Choose, holders: Holders) -> IntArray:
         """Members whose effect the readers can follow to the end."""
         if not self.readers or not len(alive):
             return alive
         if len(alive) > FEW and len(self.readers) == 2:
-            alive = self._glanced(self.readers[0], self.readers[1], alive, choose)
+            alive = self._glanced(self.readers[0], self.readers[1], alive, holders)
         step = max(1, CHUNK // max(1, sum(r.place.size for r in self.readers)))
         return np.concatenate([self._followed(alive[n : n + step], choose) for n in range(0, len(alive), step)])
 
@@ -117,7 +122,22 @@ class Ahead:
             keep.append(members[np.logical_and.reduce(readable, axis=1)])
         return np.concatenate(keep)
 
-    def _glanced(self, near: Reader, far: Reader, alive: IntArray, choose: Choose) -> IntArray:
+    def _holders(self, choose: Choose, members: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
+        """([members, values] the row that holds a value, -1 for none, [members] whether some value has two)."""
+        every = np.arange(len(self.points))
+        step = max(1, CHUNK // (len(every) + self.universe))
+        found: list[IntArray] = []
+        shared: list[BoolArray] = []
+        for start in range(0, len(members), step):
+            held = self.held[every[None, :], choose(members[start : start + step], every)]
+            place = np.full((len(held), self.universe), -1)
+            at = np.arange(len(held))[:, None]
+            place[at, held] = every
+            shared.append(np.logical_or.reduce(place[at, held] != every, axis=1))
+            found.append(place[:, values])
+        return np.concatenate(found), np.concatenate(shared)
+
+    def _glanced(self, near: Reader, far: Reader, alive: IntArray, holders: Holders) -> IntArray:
         """Members under which a few values reach the goal through both readers, by a pair that the far one's set has.
 
         A value with one holder must be read from there by the one row of the near reader that may read it and wants it.
@@ -144,18 +164,12 @@ class Ahead:
         values, option_of = far.single[0][rows], far.single[1][rows]
         low = int(far.place.min())
         keep: list[IntArray] = []
-        step = max(1, CHUNK // (count + self.universe))
+        step = max(1, CHUNK // (16 * len(values)))
         for start in range(0, len(alive), step):
             members = alive[start : start + step]
-            every = np.arange(count)
-            held = self.held[every[None, :], choose(members, every)]
-            place = np.full((len(members), self.universe), -1)
-            at = np.arange(len(members))[:, None]
-            place[at, held] = every
-            unclear = (place[at, held] != every).any(axis=1)
-            holder = place[:, values]
+            holder, unclear = holders(members, values)
             lost = (holder < 0) | (readers[holder, values] == 0)
-            unclear |= ~(only[holder, values] | lost).all(axis=1)
+            unclear = unclear | ~(only[holder, values] | lost).all(axis=1)
             column = count + near.rows[np.where(only[holder, values], reader[holder, values], 0)] - low
             chosen = option_of[np.arange(len(rows))[None, :], column]
             lost |= chosen < 0
@@ -190,13 +204,14 @@ class Ahead:
         result: list[dict[int, Functions] | None] = [{} for _ in range(len(functions))]
         for reader in self.readers:
             refused, held, tables, forced = reader.followed(values)
-            for n in range(len(functions)):
-                found = reader.only(tables[n]) if forced[n] and not refused[n] else None
-                mine = result[n]
-                if found is None or mine is None:
+            distinct, back = np.unique(tables, axis=0, return_inverse=True)
+            found = reader.only(distinct)
+            for n, at in enumerate(back.reshape(-1).tolist()):
+                mine, only = result[n], found[at]
+                if mine is None or only is None or refused[n] or not forced[n]:
                     result[n] = None
                 else:
-                    mine[reader.hole] = found
+                    mine[reader.hole] = only
             values = np.concatenate([values, held], axis=1)
         return result
 
@@ -230,13 +245,40 @@ class Ahead:
             return tables[members[:, None] // seconds, pairs.places[(members % seconds)[:, None], self.points[rows][None, :]]]
 
         left = np.arange(len(alive) * seconds)
+        holders: Holders = partial(self._holders, choose)
         if len(families) == 1:
             left = np.flatnonzero(self._joined(pairs, families[0], tables).ravel())
+            holders = self._pair_holders(pairs, families[0], tables) or holders
         else:
             left = self._read(left, choose)
-        kept = self._follow(left, choose)
+        kept = self._follow(left, choose, holders)
         groups = [(row, first, alive[kept[kept % seconds == row] // seconds]) for row in range(seconds)]
         return pairs.listed([group for group in groups if len(group[2])])
+
+    def _pair_holders(self, pairs: ComposedSet, row: int, tables: Tables) -> Holders | None:
+        """Where members of the second hole only permute the rows: holders under its member `row`, permuted."""
+        codes = self._codes(pairs)
+        order = np.argsort(codes[row])
+        at = np.minimum(np.searchsorted(codes[row][order], codes), codes.shape[1] - 1)
+        if (codes[row][order][at] != codes).any() or (np.sort(codes[row])[1:] == np.sort(codes[row])[:-1]).any():
+            return None
+        moved = np.argsort(order[at], axis=1)
+        choose = self._chosen(tables[:, pairs.places[row]])
+        seconds = len(pairs.second)
+
+        def holders(members: IntArray, values: IntArray) -> tuple[IntArray, BoolArray]:
+            firsts, back = np.unique(members // seconds, return_inverse=True)
+            place, shared = self._holders(choose, firsts, values)
+            place = place[back.reshape(-1)]
+            there = moved[(members % seconds)[:, None], np.maximum(place, 0)]
+            return np.where(place >= 0, there, -1), shared[back.reshape(-1)]
+
+        return holders
+
+    def _codes(self, pairs: ComposedSet) -> IntArray:
+        """[members of the second hole, rows] equal where rows show the same element whatever the first hole becomes."""
+        fibre = np.unique(self.held, axis=0, return_inverse=True)[1].reshape(-1)
+        return pairs.places[:, self.points] * (int(fibre.max()) + 1) + fibre
 
     def _joined(self, pairs: ComposedSet, row: int, tables: Tables) -> BoolArray:
         """[members of the first hole, of the second]: whether the readers have members for what the pair forces them to.
@@ -248,9 +290,8 @@ class Ahead:
         for reader in self.readers:
             if reader.functions is None or not reader.reads_hole_only(len(self.points)) or not len(reader.rows):
                 continue
-            read = pairs.places[:, self.points[reader.place]]
+            read = self._codes(pairs)[:, reader.place]
             same, order = _permutations(read, read[row], reader.wants)
-            held = np.broadcast_to(self.held, self.held.shape)
             choose = self._chosen(tables[:, pairs.places[row]])
             rows = np.arange(len(self.points))
             step = max(1, CHUNK // max(1, reader.place.size))
@@ -261,7 +302,7 @@ class Ahead:
             offers = np.unique(reader.functions.tables[:, reader.points].astype(np.float64) @ weights)
             for start in range(0, len(tables), step):
                 members = np.arange(start, min(start + step, len(tables)))
-                values = held[rows[None, :], choose(members, rows)]
+                values = self.held[rows[None, :], choose(members, rows)]
                 fits = reader.fits(np.arange(len(reader.rows)), values[:, reader.place])
                 forced = (fits.sum(axis=2) == 1).all(axis=1)
                 hashes = fits.argmax(axis=2).astype(np.float64) @ spread
@@ -270,15 +311,15 @@ class Ahead:
 
     def _families(self, pairs: ComposedSet) -> list[int]:
         """One member of the second hole for each way in which it matters to the readers."""
-        rng = np.random.default_rng(0)
-        weights = rng.integers(1, 1 << 62, pairs.first.points, dtype=np.uint64)
+        codes = self._codes(pairs)
+        weights: Keys = np.random.default_rng(0).integers(1, 1 << 62, int(codes.max()) + 1, dtype=np.uint64)
         keys: list[int] = []
         for row in range(len(pairs.second)):
             key = np.uint64(0)
             for reader in self.readers:
                 if not reader.reads_hole_only(len(self.points)):
                     continue
-                read = weights[pairs.places[row][self.points[np.maximum(reader.place, 0)]]]
+                read = weights[codes[row][np.maximum(reader.place, 0)]]
                 sets = np.where(reader.options & (reader.place >= 0), read, np.uint64(0)).sum(axis=1, dtype=np.uint64)
                 key += spread_keys(sets + reader.wants).sum(dtype=np.uint64)
             keys.append(int(key))

@@ -65,7 +65,7 @@ class ComposedSet:
 
     def matching(self, allowed: BoolArray) -> Functions | None:
         if (allowed.sum(axis=1) == 1).all():
-            return self._equal_to(allowed.argmax(axis=1).astype(np.int16))
+            return self.equal_to(allowed.argmax(axis=1).astype(np.int16)[None, :])[0]
         found: list[tuple[int, Functions]] = []
         pairs = 0
         for row in range(len(self.second)):
@@ -84,18 +84,13 @@ class ComposedSet:
                 found.append((row, functions))
         return self.listed([(row, functions, np.arange(len(functions))) for row, functions in found])
 
-    def _equal_to(self, table: Tables) -> Functions:
-        """The pairs with one effect."""
-        index = self.index
-        self.counters.probes += len(self.second)
-        pulled = np.zeros((len(self.second), self.first.points), np.int16)
-        pulled[np.arange(len(pulled))[:, None], self.places] = table
-        fits = (np.take_along_axis(pulled, self.places, axis=1) == table).all(axis=1)
-        found: list[tuple[int, Functions, IntArray]] = []
-        for row, keep in index.members_with(pulled, fits):
-            if len(keep):
-                found.append((row, index.first, keep))
-        return self.listed(found)
+    def equal_to(self, tables: Tables) -> list[Functions]:
+        """Per table ([tables, points]): the pairs with that effect."""
+        self.counters.probes += len(self.second) * len(tables)
+        found: list[list[tuple[int, Functions, IntArray]]] = [[] for _ in tables]
+        for table, row, members in self.index.members_with(tables):
+            found[table].append((row, self.index.first, members))
+        return [self.listed(pairs) for pairs in found]
 
     def listed(self, found: list[tuple[int, Functions, IntArray]]) -> Functions:
         """The functions made of the given (member of second, members of first), equal ones joined."""
@@ -136,15 +131,9 @@ class ComposedSet:
         found = is_among(row_hashes(tables[:, index.sample]), index.sampled)
         left = np.flatnonzero(found)
         taken = np.zeros(len(left), np.bool_)
-        for row in range(len(self.second)):
-            rest = np.flatnonzero(~taken)
-            if not len(rest):
-                break
-            self.counters.probes += len(rest)
-            pulled = np.zeros((len(rest), self.first.points), np.int16)
-            pulled[:, self.places[row]] = tables[left[rest]]
-            fits = (pulled[:, self.places[row]] == tables[left[rest]]).all(axis=1)
-            taken[rest] = fits & is_among(row_hashes(pulled[:, index.read[row]]), index.offers[row])
+        self.counters.probes += len(left) * len(self.second)
+        for table, _, _ in index.members_with(tables[left]):
+            taken[table] = True
         found[left] = taken
         return found
 
@@ -167,30 +156,40 @@ class _Index:
         first = pairs.first.matching(np.ones((pairs.first.points, pairs.values), np.bool_))
         assert first is not None
         self.first = first
+        self.places = pairs.places
         rng = np.random.default_rng(0)
         self.sample = np.sort(rng.permutation(pairs.points)[:SAMPLE])
-        self.sampled = np.unique(np.concatenate([row_hashes(first.tables[:, places[self.sample]]) for places in pairs.places]))
-        self.read: list[IntArray] = [np.unique(places) for places in pairs.places]
-        kept: dict[bytes, tuple[NDArray[np.uint64], IntArray]] = {}
-        for read in self.read:
-            if read.tobytes() not in kept:
-                hashes = row_hashes(first.tables[:, read])
-                order = np.argsort(hashes, kind="stable")
-                kept[read.tobytes()] = hashes[order], order
-        self.offers = [kept[read.tobytes()][0] for read in self.read]
-        self.order = [kept[read.tobytes()][1] for read in self.read]
+        self.sampled = np.sort(np.concatenate([row_hashes(first.tables[:, places[self.sample]]) for places in pairs.places]))
+        points = int(first.tables.shape[1])
+        once: BoolArray = np.logical_and.reduce(np.sort(pairs.places, axis=1) == np.arange(points), axis=1)
+        self.whole: BoolArray = once & (pairs.points == points)
+        """[members of second] that read every point of the first hole once."""
+        self.weights = hash_weights(points)
+        hashes = row_hashes(first.tables)
+        self.order = np.argsort(hashes, kind="stable")
+        self.hashes = hashes[self.order]
 
-    def members_with(self, tables: Tables, fits: BoolArray) -> Iterator[tuple[int, IntArray]]:
-        """(second member, the first hole's members equal to its row of `tables` where it reads) for those that `fits`."""
-        if all(offers is self.offers[0] for offers in self.offers):  # all read the same points
-            fits = fits & is_among(row_hashes(tables[:, self.read[0]]), self.offers[0])
-        for row in np.flatnonzero(fits).tolist():
-            read = self.read[row]
-            key = row_hashes(tables[row : row + 1, read])
-            start = int(np.searchsorted(self.offers[row], key, "left")[0])
-            end = int(np.searchsorted(self.offers[row], key, "right")[0])
-            found = self.order[row][start:end]
-            yield row, found[(self.first.tables[found][:, read] == tables[row, read]).all(axis=1)]
+    def members_with(self, tables: Tables) -> Iterator[tuple[int, int, IntArray]]:
+        """(table, second member, the first hole's members that make the table with it) where there are any."""
+        seconds = np.flatnonzero(self.whole)
+        # Where the second member only permutes, the hash of the table that the first must have is a product.
+        keys = tables.astype(np.uint64) @ self.weights[self.places[seconds]].T
+        for table, at in zip(*(found.tolist() for found in np.nonzero(is_among(keys, self.hashes))), strict=True):
+            row = int(seconds[at])
+            start = int(np.searchsorted(self.hashes, keys[table, at], "left"))
+            end = int(np.searchsorted(self.hashes, keys[table, at], "right"))
+            members = self.order[start:end]
+            members = members[(self.first.tables[members][:, self.places[row]] == tables[table]).all(axis=1)]
+            if len(members):
+                yield table, row, members
+        for row in np.flatnonzero(~self.whole).tolist():
+            made = self.first.tables[:, self.places[row]]
+            hashes = row_hashes(made)
+            for table, key in enumerate(row_hashes(tables)):
+                members = np.flatnonzero(hashes == key)
+                members = members[(made[members] == tables[table]).all(axis=1)]
+                if len(members):
+                    yield table, row, members
 
 
 def is_among(keys: NDArray[Any], known: NDArray[Any]) -> BoolArray:
@@ -200,10 +199,15 @@ def is_among(keys: NDArray[Any], known: NDArray[Any]) -> BoolArray:
     return known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
 
 
+def hash_weights(points: int) -> NDArray[np.uint64]:
+    """Of `row_hashes`: the hash of a row is its product with them."""
+    return np.random.default_rng(points).integers(1, 1 << 63, points, dtype=np.uint64)
+
+
 def row_hashes(tables: Tables) -> NDArray[np.uint64]:
     """[rows] equal for equal rows, and almost always different for different ones."""
     points = int(tables.shape[1])
-    weights: NDArray[np.uint64] = np.random.default_rng(points).integers(1, 1 << 63, points, dtype=np.uint64)
+    weights = hash_weights(points)
     step = max(1, (1 << 22) // max(1, points))
     parts: list[NDArray[np.uint64]] = [tables[n : n + step].astype(np.uint64) @ weights for n in range(0, len(tables), step)]
     return np.concatenate(parts) if parts else np.zeros(0, np.uint64)

@@ -65,7 +65,6 @@ class Reader:
         self.model = model
         self.hole = hole
         self.functions = candidate.functions[hole]
-        self.found: dict[bytes, Functions | None] = {}
         self.single = self._single(count)
 
     def reads_hole_only(self, rows: int) -> bool:
@@ -148,24 +147,18 @@ class Reader:
             return None
         return self.wanted[:, :-1].argmax(axis=1), option_of
 
-    def only(self, table: Tables) -> Functions | None:
-        """The hole's only function with these values at `points`."""
-        key = table.tobytes()
-        if key not in self.found:
-            self.found[key] = self._only(table)
-        return self.found[key]
-
-    def _only(self, table: Tables) -> Functions | None:
+    def only(self, tables: Tables) -> list[Functions | None]:
+        """Per table ([tables, points]): the hole's only function with these values at `points`."""
+        members = self.model.sets[self.hole]
+        found: list[Functions | None]
         if self.functions is not None:
-            same = (self.functions.tables[:, self.points] == table).all(axis=1)
-            found: Functions | None = self.functions.select(same)
-        elif len(self.points) == self.model.sets[self.hole].points:
-            allowed = np.zeros((len(table), self.options.shape[1]), np.bool_)
-            allowed[np.arange(len(table)), table] = True
-            found = self.model.sets[self.hole].matching(allowed)
+            functions = self.functions
+            found = [functions.select((functions.tables[:, self.points] == table).all(axis=1)) for table in tables]
+        elif isinstance(members, ComposedSet) and len(self.points) == members.points:
+            found = [*members.equal_to(tables)]
         else:
-            found = None
-        return found if found is not None and len(found) == 1 else None
+            found = [None] * len(tables)
+        return [f if f is not None and len(f) == 1 else None for f in found]
 
     def _has(self, tables: Tables) -> BoolArray:
         """[tables] whether the hole has a member with these values at `points`."""

@@ -161,8 +161,9 @@ class _Index:
         self.sample = np.sort(rng.permutation(pairs.points)[:SAMPLE])
         self.sampled = np.sort(np.concatenate([row_hashes(first.tables[:, places[self.sample]]) for places in pairs.places]))
         points = int(first.tables.shape[1])
-        once: BoolArray = np.logical_and.reduce(np.sort(pairs.places, axis=1) == np.arange(points), axis=1)
-        self.whole: BoolArray = once & (pairs.points == points)
+        self.whole: BoolArray = np.zeros(len(pairs.places), np.bool_)
+        if pairs.points == points:
+            self.whole = np.logical_and.reduce(np.sort(pairs.places, axis=1) == np.arange(points), axis=1)
         """[members of second] that read every point of the first hole once."""
         self.weights = hash_weights(points)
         hashes = row_hashes(first.tables)

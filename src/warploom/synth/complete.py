@@ -170,7 +170,7 @@ class _Completing:
             # Aim for the bound first: an answer that meets it is optimal everywhere. A space without one is not exhausted yet.
             for space in spaces[:2]:
                 found = self._search_space(space, None, most_accumulates=bound)
-                if found.answers or not found.complete:
+                if found.answers or found.reason:
                     self.results = [found]
                     return self.results
             self.results.clear()

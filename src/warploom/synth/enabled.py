@@ -3,18 +3,22 @@
 The objective counts accumulate statements whose guard is not false everywhere (paper section 4.3). Where every product of
 operands must be taken by exactly one accumulator, one loop iteration of one lane admits few *patterns* (sets of statements
 that fire together). A set of statements can work only if, in every lane, patterns inside it feed every accumulator that needs
-terms. The patterns are computed with every hole free, so the bound holds in every search space.
+terms. The patterns are computed with every hole free, so the bound holds in every search space. Where the products form grids
+too large for listing patterns, the bound is how little the patterns of two kinds of iterations can differ (`grids`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Collection
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from warploom.synth.folds import FoldConstraint
-from warploom.synth.network import Network
+from warploom.synth.grids import ProductGrids, closest, product_grids
+from warploom.synth.network import BoolArray, Network
 from warploom.synth.propagation import Candidate, any_option, slot_options, unpack
 
 MAX_PATTERNS = 64
@@ -24,26 +28,64 @@ MAX_STEPS = 200_000
 
 @dataclass(frozen=True, slots=True)
 class EnabledSets:
-    """Sets of statements that need not fire, smallest first; bit n = statement n.
-
-    In every answer the statements that add to a required accumulator, without the certain ones, are one of them.
-    """
+    """Sets of statements that need not fire; bit n = statement n."""
 
     sets: tuple[int, ...]
+    """Worth trying, smallest first."""
+    bound: int
+    """Every answer has at least as many statements of the kind."""
+    is_exhaustive: bool
+    """In every answer the statements that add to a required accumulator, without the certain ones, are one of `sets`."""
 
 
 def enabled_sets(network: Network, folds: FoldConstraint, root: Candidate) -> EnabledSets | None:
-    """None when the patterns say nothing (products that may go unused or cancel, or too many patterns to enumerate).
+    """None when nothing is known up front (products that may go unused or cancel, or too many patterns to enumerate).
 
     `root`: propagated with every hole free.
     """
     certain = sum(1 << n for n, s in enumerate(network.statements) if s.is_certain)
-    products = folds.products
-    if folds.is_silent or not products.used_once.all() or all(s.is_certain for s in network.statements):
+    if folds.is_silent or not folds.products.used_once.all() or all(s.is_certain for s in network.statements):
         return None
-    patterns = _Patterns(folds, root)
+    on = _open_rows(folds, root)
+    grids = None if certain else product_grids(folds, on)
+    if grids is not None:
+        return _of_grids(grids)
+    return _of_patterns(folds, root, on, certain)
+
+
+def _open_rows(folds: FoldConstraint, root: Candidate) -> BoolArray:
+    """[contributions]: whether they can be made at all."""
+    rows = [any_option(slot_options(root, e.slots, (len(e.fold),)) & e.guard) for e in folds.entries]
+    return np.concatenate(rows) if rows else np.zeros(0, np.bool_)
+
+
+def _of_grids(grids: ProductGrids) -> EnabledSets | None:
+    """Every block is taken in some iteration, in one of its orders."""
+    if grids.orders * len(grids.blocks) <= MAX_PATTERNS:
+        kinds = [grids.patterns(block) for block in grids.blocks]
+        unions = _unions({pattern for found in kinds for pattern in found})
+        if unions is not None:
+            working = [u for u in unions if all(any(p & ~u == 0 for p in found) for found in kinds)]
+            return _exhaustive(working)
+    # Operands are interchangeable, so the first block is taken in the order in which it is written down, without loss.
+    straight = tuple(range(grids.statements.shape[0])), tuple(range(grids.statements.shape[1]))
+    bound = len(straight[0]) * len(straight[1])
+    sets: set[int] = set()
+    for first, second in combinations(grids.blocks, 2):
+        alignment = closest(first, second)
+        if alignment is None:
+            continue
+        bound = max(bound, len(straight[0]) * len(straight[1]) + alignment.different)
+        if len(grids.blocks) == 2:
+            patterns = [(grids.pattern(first, *straight), grids.pattern(second, *order)) for order in alignment.orders]
+            sets |= {a | b for a, b in patterns if a is not None and b is not None}
+    return EnabledSets(tuple(sorted(sets)), bound, is_exhaustive=False)
+
+
+def _of_patterns(folds: FoldConstraint, root: Candidate, on: BoolArray, certain: int) -> EnabledSets | None:
+    patterns = _Patterns(folds, root, on)
     found: set[tuple[frozenset[int], frozenset[frozenset[int]]]] = set()
-    for component in np.unique(products.component):
+    for component in np.unique(folds.products.component):
         of_component = patterns.of_component(int(component))
         if of_component is None:
             return None
@@ -52,7 +94,12 @@ def enabled_sets(network: Network, folds: FoldConstraint, root: Candidate) -> En
     if unions is None or not found:
         return None
     working = {u & ~certain for u in unions if all(_feeds_all(u, kinds, feeds) for kinds, feeds in found)}
-    return EnabledSets(tuple(sorted(working, key=lambda u: (u.bit_count(), u))))
+    return _exhaustive(working)
+
+
+def _exhaustive(sets: Collection[int]) -> EnabledSets:
+    smallest_first = tuple(sorted(sets, key=lambda u: (u.bit_count(), u)))
+    return EnabledSets(smallest_first, smallest_first[0].bit_count() if sets else 0, is_exhaustive=True)
 
 
 def _unions(kinds: set[int]) -> set[int] | None:
@@ -72,17 +119,15 @@ def _feeds_all(union: int, kinds: frozenset[int], feeds: frozenset[frozenset[int
 
 
 class _Patterns:
-    def __init__(self, folds: FoldConstraint, root: Candidate) -> None:
+    def __init__(self, folds: FoldConstraint, root: Candidate, on: BoolArray) -> None:
         self.folds = folds
         self.values: list[list[int]] = [
             np.flatnonzero(row).tolist() for row in unpack(root.domains, len(folds.required.universe))
         ]
         self.rows_of_product: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for n, (entry, start) in enumerate(zip(folds.entries, folds.starts, strict=False)):
-            options = slot_options(root, entry.slots, (len(entry.fold),))
-            on = any_option(options & entry.guard)
-            for row in np.flatnonzero(on).tolist():
-                self.rows_of_product[int(folds.products.of_row[int(start) + row])].append((n, row))
+        for n, start in enumerate(folds.starts[:-1].tolist()):
+            for row in np.flatnonzero(on[start : folds.starts[n + 1]]).tolist():
+                self.rows_of_product[int(folds.products.of_row[start + row])].append((n, row))
         self.domains = root.domains
         self.known: dict[object, frozenset[int] | None] = {}
         self.partners: dict[tuple[int, int, int], list[tuple[int, ...]]] = {}

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
-from warploom.ir import IndexExpr, Kernel
+from warploom.core import NOWHERE
+from warploom.ir import Hole, IndexExpr, Kernel
 from warploom.ir.swizzle import FunctionSet, function_set
 from warploom.sketch import TermArrays
 from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
@@ -24,6 +25,9 @@ from warploom.synth.probe import make_probe
 from warploom.synth.propagation import Candidate, ConflictError, initial_candidate
 from warploom.synth.requirements import requirements
 from warploom.terms import Algebra, Term
+
+FREE_FOLDS = 1 << 22
+"""Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,8 @@ class Engine:
         self.injective = injective_elements(self.network, self.required, self.constraints)
         self.evaluate = evaluate if self.required.is_loose else None
         self.probe = make_probe(self.network, self._wanted(spec, stored), algebra) if self.required.is_loose else None
+        self.waiting: set[int] = set()
+        """Constraints that `free` was not propagated by."""
         self.free = self._free_root()
         self.last: tuple[int, tuple[bool, Cost | None, int | None], SpaceResult] | None = None
         self.closed = sum(s.is_certain for s in self.network.statements)
@@ -93,14 +99,14 @@ class Engine:
         if self.enabled is None:
             certain = self._model([_Unlimited(u.values) for u in self.network.holes], self.free).bound(self.free)[0]
             return max(certain, int(bool(self.required.multiplicity.any())))
-        if not self.enabled.sets:
+        if self.enabled.is_exhaustive and not self.enabled.sets:
             return None
-        return self.closed + self.enabled.sets[0].bit_count()
+        return self.closed + self.enabled.bound
 
     @property
     def has_enabled_sets(self) -> bool:
-        """Whether the sets of accumulate statements worth keeping are known up front."""
-        return self.enabled is not None
+        """Whether sets of accumulate statements worth keeping are known up front."""
+        return self.enabled is not None and bool(self.enabled.sets)
 
     @property
     def may_cancel(self) -> bool:
@@ -112,7 +118,7 @@ class Engine:
         started = time.process_time()
         if self.free is None:
             return SpaceResult(space, (), False, False, "", 0.0, Statistics())
-        sets: list[FunctionSet] = [function_set(u.hole, u.points, space) for u in self.network.holes]
+        sets = self._function_sets(space)
         good_enough = (0 if self.accumulates_bound is None else self.accumulates_bound + 1, 0)
         with self.folds.counting_exactly():
             outcome = search(self._model(sets, self.free), good_enough=good_enough, budget=budget, progress=progress)
@@ -131,13 +137,14 @@ class Engine:
     ) -> SpaceResult:
         """The best completion in the space (cheaper than `below`, of at most `most_accumulates`), or all of them.
 
-        complete = the space holds no better one that meets these limits.
+        complete = the space holds no better one that meets these limits. With `most_accumulates` only sets of statements known
+        up front are tried; where they are not all sets there are, finding nothing is not complete (reason: empty).
         """
         started = time.process_time()
         statistics = Statistics()
         if self.free is None:
             return SpaceResult(space, (), True, True, "", 0.0, statistics)
-        sets: list[FunctionSet] = [function_set(u.hole, u.points, space) for u in self.network.holes]
+        sets = self._function_sets(space)
         widened = space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
         asked = (all_answers, below, most_accumulates)
         if not widened and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
@@ -145,14 +152,18 @@ class Engine:
         answers: list[tuple[Cost, Chosen]] = []
         complete, cheapest, reason = True, True, ""
         bound = self.accumulates_bound
-        for enabled in self._sets_to_try(all_answers):
+        for enabled in self._sets_to_try(all_answers, known_only=most_accumulates is not None):
             if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
+                break
+            if enabled is None and answers and answers[0][0][0] == bound:
+                cheapest = False
                 break
             if enabled is not None and not all_answers:
                 best = answers[0][0] if answers else below
                 if best is not None and (self.closed + enabled.bit_count(), 0) >= best:
                     break
             model = self._model(sets, self.free)
+            model.merges = not all_answers
             if enabled is not None and not disable(model, enabled):
                 continue
             outcome = search(
@@ -170,23 +181,40 @@ class Engine:
                 if outcome.reason != "good enough":
                     complete, reason = False, outcome.reason
                 break
+        if not answers and most_accumulates is not None and self.enabled is not None and not self.enabled.is_exhaustive:
+            complete = False
         seconds = time.process_time() - started
         result = SpaceResult(space, tuple(answers), complete, complete and cheapest, reason, seconds, statistics)
         self.last = space, asked, result
         return result
 
-    def _sets_to_try(self, all_answers: bool) -> tuple[int | None, ...]:
+    def _function_sets(self, space: int) -> list[FunctionSet]:
+        """One per hole; holes with the same grammar and points share theirs."""
+        made: dict[tuple[Hole, int, bytes], FunctionSet] = {}
+        sets: list[FunctionSet] = []
+        for use in self.network.holes:
+            key = replace(use.hole, name="", span=NOWHERE), len(use.points), use.points.tobytes()
+            if key not in made:
+                made[key] = function_set(use.hole, use.points, space)
+            sets.append(made[key])
+        return sets
+
+    def _sets_to_try(self, all_answers: bool, known_only: bool) -> tuple[int | None, ...]:
         """Sets of statements to search below, smallest first (None: all of them); for all answers one set that holds them all."""
         if self.enabled is None:
             return (None,)
+        if not self.enabled.is_exhaustive:
+            return self.enabled.sets if known_only else (None,) if all_answers else (*self.enabled.sets, None)
         if all_answers and self.enabled.sets:
             return (reduce(lambda a, b: a | b, self.enabled.sets),)
         return self.enabled.sets
 
     def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
-        return SketchModel(
+        model = SketchModel(
             self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe
         )
+        model.start_constraints |= self.waiting
+        return model
 
     def _free_root(self) -> Candidate | None:
         """Everything propagated while any hole may become any function at all."""
@@ -195,10 +223,17 @@ class Engine:
         except ConflictError:
             return None
         unlimited: list[FunctionSet] = [_Unlimited(u.values) for u in self.network.holes]
-        model = self._model(unlimited, candidate)
-        if self.required.folds:
-            self.folds.restrict_orders(candidate)
-        return model.propagated(candidate, range(len(self.constraints)), set())
+        moves = [c for c in self.constraints if c is not self.folds]
+        model = SketchModel(self.network, self.required, self.folds, moves, [], unlimited, candidate, None)
+        moved = model.propagated(candidate, range(len(moves)), set())
+        if moved is None or not self.required.folds:
+            return moved
+        self.folds.restrict_orders(moved)
+        counting = self.constraints.index(self.folds)
+        if self.folds.rows * self.folds.real.shape[1] > FREE_FOLDS:
+            self.waiting.add(counting)
+            return moved
+        return self._model(unlimited, moved).propagated(moved, {counting}, set())
 
 
 @dataclass(frozen=True, slots=True)

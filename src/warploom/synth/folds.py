@@ -22,6 +22,8 @@ from warploom.synth.propagation import (
     Candidate,
     Changes,
     ConflictError,
+    Words,
+    any_bits,
     any_option,
     narrow_cells,
     narrow_slots,
@@ -92,9 +94,23 @@ class FoldConstraint:
 
     def restrict_orders(self, candidate: Candidate) -> None:
         """Forget the orders of factors that no contribution can have (root domains)."""
+        words = candidate.domains.shape[1]
+        held = np.zeros((len(self.real), self.terms.shape[2], len(self.required.universe)), np.bool_)
+        fold, term = np.nonzero(self.real)
+        for position in range(self.terms.shape[2]):
+            held[fold, position, self.terms[fold, term, position]] = True
+        factors = pack(held.reshape(-1, held.shape[2]), words).reshape(*held.shape[:2], words)
         for n, entry in enumerate(self.entries):
-            orders = [o for o in self.orders[n] if self._supplies(candidate, entry, np.arange(len(entry.fold)), o).any()]
+            orders = [o for o in self.orders[n] if self._may_supply(candidate, entry, o, factors)]
             self.orders[n] = orders or self.orders[n][:1]
+
+    def _may_supply(self, candidate: Candidate, entry: StatementEntries, order: tuple[int, ...], factors: Words) -> bool:
+        """Whether some contribution can have this order. `factors`: [folds, positions, words] values of the terms' factors."""
+        for position, cells in zip(order, entry.factors, strict=True):
+            if not any_bits(candidate.domains[cells] & factors[entry.fold, position]).any():
+                return False
+        rows = np.arange(len(entry.fold))
+        return any(self._supplies(candidate, entry, rows[n : n + 64], order).any() for n in range(0, len(rows), 64))
 
     def _supplies(self, candidate: Candidate, entry: StatementEntries, rows: IntArray, order: tuple[int, ...]) -> BoolArray:
         """[rows, terms]: whether the operands can hold the term's factors in this order."""

@@ -30,7 +30,7 @@ from warploom.ir import (
     Sync,
 )
 from warploom.sketch import TermArrays
-from warploom.synth.lower_values import AccumulatorState, Pending, Storage, ValueLowering
+from warploom.synth.lower_values import AccumulatorState, Pending, Storage, ValueLowering, uniform
 from warploom.synth.network import UNDEFINED, AccumulateStatement, GuardRows, IntArray, Network, Placements, Retained
 from warploom.synth.open_index import IndexValue, Open, rows_of
 from warploom.terms import Term, atom, constant
@@ -153,7 +153,8 @@ class _Lowering(ValueLowering):
         if isinstance(guard, Open):
             rows = np.flatnonzero(self.active)
             self.guards.append(GuardRows(number, rows_of(guard.slots, rows), guard.table[rows].astype(np.bool_)))
-            guard = self.map(np.logical_and, self.active, guard)
+            if not self.active.all():
+                guard = self.map(np.logical_and, self.active, guard)
         else:
             guard = guard.astype(np.bool_) & self.active
             if not guard.any():
@@ -161,7 +162,7 @@ class _Lowering(ValueLowering):
             self.certain.add(number)
             self.active = guard
         element = self.flattened(accumulator.shape, stmt.index)
-        accumulator.pending.append(Pending(number, element, self.value(stmt.value), guard))
+        accumulator.pending.append(Pending(number, element, uniform(element), self.value(stmt.value), guard))
         self.active = before
 
     # ------------------------------------------------------------ stores

@@ -45,6 +45,8 @@ class Pending:
 
     statement: int
     element: IndexValue
+    only: int | None
+    """The element, if all threads name the same."""
     value: IntArray
     guard: IndexValue
 
@@ -76,6 +78,8 @@ class ValueLowering(IndexLowering):
         self.variables: dict[str, IntArray] = {}
         self.accumulators: dict[str, AccumulatorState] = {}
         self._constants: dict[tuple[str, object], int] = {}
+        self._computed: dict[tuple[str, bytes, bytes], IntArray] = {}
+        """(operation, operands of all threads, which of them are active) -> the cells that hold the results."""
         self._parts: dict[tuple[int, int], int] = {}
         """(vector cell, position) -> the cell of that component."""
 
@@ -212,11 +216,14 @@ class ValueLowering(IndexLowering):
     # ------------------------------------------------------------ arithmetic, vectors
 
     def _arithmetic(self, op: str, operands: tuple[IntArray, ...]) -> IntArray:
-        rows = np.flatnonzero(self.active)
-        result = np.full(self.threads, UNDEFINED)
-        result[rows] = self.new_cells(len(rows))
-        self.batches.append(Arithmetic(result[rows], op, tuple(o[rows] for o in operands)))
-        return result
+        key = op, b"".join(o.tobytes() for o in operands), self.active.tobytes()
+        if key not in self._computed:
+            rows = np.flatnonzero(self.active)
+            result = np.full(self.threads, UNDEFINED)
+            result[rows] = self.new_cells(len(rows))
+            self.batches.append(Arithmetic(result[rows], op, tuple(o[rows] for o in operands)))
+            self._computed[key] = result
+        return self._computed[key]
 
     def _components(self, cells: IntArray, position: int) -> IntArray:
         """One component of each vector cell: gathers of vectors become gathers of components."""
@@ -266,8 +273,14 @@ class ValueLowering(IndexLowering):
         position = np.full(self.threads, -1)
         position[rows] = np.arange(len(rows))
         entries: list[Entries] = []
+        wanted = uniform(element)
         for pending in accumulator.pending:
-            made = self.map(np.logical_and, pending.guard, self.map(np.equal, pending.element, element))
+            if wanted is not None and pending.only is not None:
+                if pending.only != wanted:
+                    continue
+                made = pending.guard
+            else:
+                made = self.map(np.logical_and, pending.guard, self.map(np.equal, pending.element, element))
             if isinstance(made, Open):
                 mine = rows[made.table.reshape(self.threads, -1)[rows].any(axis=1)]
                 slots, table = rows_of(made.slots, mine), made.table[mine]
@@ -284,3 +297,10 @@ class ValueLowering(IndexLowering):
         finalized = self.value(accumulator.finalize)
         self.variables = before
         return finalized
+
+
+def uniform(value: IndexValue) -> int | None:
+    """The value that all threads have."""
+    if isinstance(value, Open) or (value != value[0]).any():
+        return None
+    return int(value[0])

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from warploom.ir import IndexExpr
-from warploom.ir.swizzle import Functions, FunctionSet, Tables
+from warploom.ir.swizzle import Functions, FunctionSet, PartitionSet, Tables
 from warploom.solve import Alternative, Cost
 from warploom.synth.folds import FoldConstraint
 from warploom.synth.lookahead import WORTH_IT, Lookahead
@@ -27,6 +27,7 @@ from warploom.synth.propagation import (
     narrow_slots,
     slot_options,
 )
+from warploom.synth.relevance import relevant_points
 from warploom.synth.requirements import Requirements
 
 
@@ -68,7 +69,11 @@ class SketchModel:
         self.start = start
         self.start_changes: set[int] = set()
         """Holes narrowed in `start` since it was last at a fixed point of the constraints."""
+        self.start_constraints: set[int] = set()
+        """Constraints at which `start` is not at a fixed point for other reasons."""
         self.evaluate = evaluate
+        self.merges = False
+        """Of answers that differ only where nothing depends on it, one is enough."""
         self.constraints = constraints
         self.filter = FunctionFilter(list(sets), injective)
         self.of_group, self.of_hole = _watchers(constraints)
@@ -77,7 +82,7 @@ class SketchModel:
     # ------------------------------------------------------------ solve.Model
 
     def root(self) -> Candidate | None:
-        pending = {n for hole in self.start_changes for n in self.of_hole.get(hole, set())}
+        pending = self.start_constraints.union(*(self.of_hole.get(hole, set()) for hole in self.start_changes))
         return self.propagated(self.start.copy(), pending, range(len(self.sets)))
 
     def open_choices(self, candidate: Candidate) -> Sequence[tuple[int, int]]:
@@ -91,6 +96,8 @@ class SketchModel:
 
     def alternatives(self, candidate: Candidate, choice: int) -> Iterator[Alternative[Candidate]]:
         functions = candidate.functions[choice]
+        if functions is None and self.merges:
+            functions = self._where_it_matters(candidate, choice)
         if functions is None:
             functions = self.sets[choice].matching(candidate.allowed[choice])
         if functions is None:
@@ -165,6 +172,14 @@ class SketchModel:
         allowed[np.arange(len(allowed)), chosen.tables[0]] = True
         child.allowed[hole] = allowed
         return self.propagated(child, set(self.of_hole.get(hole, set())), set())
+
+    def _where_it_matters(self, candidate: Candidate, hole: int) -> Functions | None:
+        """Functions of a set too large to list, one for all that agree at the points that can still matter."""
+        members = self.sets[hole]
+        if not isinstance(members, PartitionSet):
+            return None
+        points = relevant_points(self.network, self.constraints, candidate, hole)
+        return members.matching_at(points, candidate.allowed[hole] | ~points[:, None])
 
     def _split_point(self, candidate: Candidate, hole: int) -> Iterator[Alternative[Candidate]]:
         """Too many functions to list: decide the value at the most constrained open point instead."""

@@ -55,8 +55,12 @@ class IndexLowering:
         self.sizes = sizes
         self.threads = kernel.threads
         self.holes = {h.name: n for n, h in enumerate(kernel.holes)}
-        self.points: list[dict[tuple[int, ...], int]] = [{} for _ in kernel.holes]
-        """Per hole: arguments -> point number."""
+        self.arguments: dict[tuple[int, ...], int] = {}
+        """Argument tuples of all holes, numbered."""
+        self._rows_met: dict[tuple[bytes, bytes], IntArray] = {}
+        """(arguments of all threads, which of them are active) -> [active threads] argument numbers."""
+        self.points: list[IntArray] = [np.zeros(0, np.int64) for _ in kernel.holes]
+        """Per hole: [argument numbers] point number, -1 where the hole is not used with these arguments."""
         numbers = np.arange(self.threads)
         bx, by, _ = kernel.block
         self.thread_ids = (numbers % bx, numbers // bx % by, numbers // (bx * by))
@@ -67,9 +71,13 @@ class IndexLowering:
     def hole_uses(self) -> tuple[HoleUses, ...]:
         """Every hole with the points met so far, in the kernel's order."""
         uses: list[HoleUses] = []
-        for hole, points in zip(self.kernel.holes, self.points, strict=True):
+        arguments = list(self.arguments)
+        for hole, numbers in zip(self.kernel.holes, self.points, strict=True):
             arity = 0 if hole.kind in ("const", "choose") else len(hole.arg_names)
-            table = np.array(list(points), np.int64).reshape(len(points), arity)
+            used = np.flatnonzero(numbers >= 0)
+            order: list[int] = used[np.argsort(numbers[used])].tolist()
+            rows = [arguments[n] for n in order]
+            table = np.array(rows, np.int64).reshape(len(rows), arity)
             uses.append(HoleUses(hole, table, hole_values(hole)))
         return tuple(uses)
 
@@ -144,20 +152,40 @@ class IndexLowering:
                 raise _nested(hole)
             args.append(value)
         if hole.kind in ("const", "choose"):
-            point = self.points[number].setdefault((), 0)
-            slots = Slots((number,), (np.full(self.threads, point),))
+            self._number_points(number, np.array([self.arguments.setdefault((), len(self.arguments))]))
+            slots = Slots((number,), (np.zeros(self.threads, np.int64),))
             if hole.kind == "const":
                 return Open(slots, np.broadcast_to(np.array(hole.constants or (0,)), (self.threads, values)))
             return Open(slots, np.stack(args, axis=1))
         columns = np.stack(args, axis=1).astype(np.int64)
         if hole.kind == "xform":
             self._check_primary(hole, columns)
-        points = np.zeros(self.threads, np.int64)
-        known = self.points[number]
-        for row in np.flatnonzero(self.active):
-            points[row] = known.setdefault(tuple(columns[row].tolist()), len(known))
+        points = self._points(number, columns)
         table: Table = np.array([False, True]) if hole.kind == "cond" else np.arange(values)
         return Open(Slots((number,), (points,)), np.broadcast_to(table, (self.threads, values)))
+
+    def _points(self, number: int, columns: IntArray) -> IntArray:
+        """[threads] point number of the arguments `columns` ([threads, arguments]) of a hole; 0 in inactive threads."""
+        key = columns.tobytes(), self.active.tobytes()
+        met = self._rows_met.get(key)
+        if met is None:
+            rows = columns[self.active].tolist()
+            met = np.array([self.arguments.setdefault(tuple(row), len(self.arguments)) for row in rows], np.int64)
+            self._rows_met[key] = met
+        points = np.zeros(self.threads, np.int64)
+        points[self.active] = self._number_points(number, met)
+        return points
+
+    def _number_points(self, number: int, arguments: IntArray) -> IntArray:
+        """Point numbers of a hole for argument numbers; those met for the first time are counted on."""
+        known = self.points[number]
+        if len(known) < len(self.arguments):
+            known = self.points[number] = np.append(known, np.full(len(self.arguments) - len(known), -1))
+        fresh = arguments[known[arguments] < 0]
+        if len(fresh):
+            distinct, first = np.unique(fresh, return_index=True)
+            known[distinct[np.argsort(first)]] = int(known.max()) + 1 + np.arange(len(distinct))
+        return known[arguments]
 
     def _check_primary(self, hole: Hole, columns: IntArray) -> None:
         outside = self.active & ((columns[:, 0] < 0) | (columns[:, 0] >= hole.n))

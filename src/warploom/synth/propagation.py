@@ -21,6 +21,8 @@ from warploom.synth.requirements import Requirements
 
 Words = NDArray[np.uint64]
 LIST_AT_MOST = 50_000
+LIST_WHERE_KNOWN = 1 << 20
+"""Functions of a larger set differ mostly where nothing is known: they wait until something is known at half of the points."""
 SPARSE = 4
 """Options are looked at one by one where fewer than one in this many are left."""
 
@@ -309,16 +311,16 @@ class FunctionFilter:
         self.list_at_most = LIST_AT_MOST
         """List the functions once the allowed values leave an estimated number of this size."""
 
-    LIST_WHERE_KNOWN = 1 << 20
-    """Functions of a larger set differ mostly where nothing is known: wait until something is known at half of the points."""
-
     def narrow(self, candidate: Candidate, hole: int) -> bool:
         """Whether the allowed values changed."""
         allowed = candidate.allowed[hole]
         functions = candidate.functions[hole]
         if functions is None:
-            freedom = np.log2(np.maximum(allowed.sum(axis=1), 1) / allowed.shape[1]).sum()
+            count = allowed.sum(axis=1)
+            freedom = np.log2(np.maximum(count, 1) / allowed.shape[1]).sum()
             if np.log2(self.sets[hole].size_bound) + freedom > np.log2(self.list_at_most) and freedom > -16:
+                return False
+            if self.sets[hole].size_bound > LIST_WHERE_KNOWN and 2 * (count == allowed.shape[1]).sum() > len(count):
                 return False
             functions = self.sets[hole].matching(allowed)
             if functions is None:

@@ -167,9 +167,12 @@ class _FoldRequirements:
         self.normaliser = normaliser
         self.algebra = normaliser.algebra
         self.arithmetic: dict[int, tuple[Arithmetic, int]] = {}
+        self.made_by: dict[str, BoolArray] = {}
+        """Operation -> [cells] whether it is the one that computes the cell."""
         self.fold_of: dict[int, tuple[Folds, int]] = {}
         for batch in network.batches:
             if isinstance(batch, Arithmetic):
+                self.made_by.setdefault(batch.op, np.zeros(network.cells, np.bool_))[batch.out] = True
                 self.arithmetic.update((c, (batch, row)) for row, c in enumerate(batch.out.tolist()))
             elif isinstance(batch, Folds):
                 self.fold_of.update((c, (batch, row)) for row, c in enumerate(batch.out.tolist()))
@@ -313,19 +316,11 @@ class _FoldRequirements:
 
     def _summands(self, rows: IntArray, value: IntArray, outer: str) -> tuple[IntArray, IntArray]:
         """(rows, cells): a contribution `a + b` to a sum is two contributions."""
-        split_rows: list[int] = []
-        cells: list[int] = []
-        for row in rows.tolist():
-            pending = [int(value[row])]
-            while pending:
-                cell = pending.pop()
-                found = self.arithmetic.get(cell)
-                if found is not None and found[0].op == outer:
-                    pending += [int(o[found[1]]) for o in found[0].operands]
-                else:
-                    split_rows.append(row)
-                    cells.append(cell)
-        return np.array(split_rows, np.int64), np.array(cells, np.int64)
+        cells = value[rows]
+        if outer not in self.made_by or not self.made_by[outer][cells].any():
+            return rows, cells
+        split = [self._factors_of(int(c), outer) for c in cells]
+        return np.repeat(rows, [len(s) for s in split]), np.array([c for s in split for c in s], np.int64)
 
     def _inner(self, rows: list[tuple[int, IntArray, IntArray, Slots, BoolArray]], outer: str) -> str:
         for _, _, value, _, _ in rows:
@@ -340,11 +335,13 @@ class _FoldRequirements:
         groups: dict[
             tuple[int, tuple[int, ...], tuple[int, ...]], list[tuple[IntArray, tuple[IntArray, ...], Slots, BoolArray]]
         ] = {}
+        cells = np.unique(np.concatenate([value for _, _, value, _, _ in rows])) if rows else np.zeros(0, np.int64)
+        split = [self._factors_of(c, inner) for c in cells.tolist()]
+        if any(len(s) != factors for s in split):
+            return None
+        table = np.array(split, np.int64).reshape(len(cells), factors)
         for statement, fold, value, slots, guard in rows:
-            split = [self._factors_of(int(v), inner) for v in value]
-            if any(len(s) != factors for s in split):
-                return None
-            columns = tuple(np.array(c, np.int64) for c in zip(*split, strict=True))
+            columns = tuple(table[np.searchsorted(cells, value)].T)
             groups.setdefault((statement, slots.holes, guard.shape[1:]), []).append((fold, columns, slots, guard))
         result: list[StatementEntries] = []
         for (statement, holes, _), parts in groups.items():
@@ -361,6 +358,7 @@ class _FoldRequirements:
         return tuple(result)
 
     def _factors_of(self, cell: int, inner: str) -> list[int]:
+        """The cells that `cell` is made of by the operation `inner` alone."""
         found = self.arithmetic.get(cell)
         if found is None or found[0].op != inner:
             return [cell]

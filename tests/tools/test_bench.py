@@ -66,6 +66,16 @@ def test_bench_of_dataflow_programs() -> None:
     assert set(three["phases"]) >= {"parse", "search", "replay"}
 
 
+def test_bench_of_transposes() -> None:
+    result = CliRunner().invoke(cli, ["bench", "synth", "--all", "--case", "wall/crc-6", "--json"])
+    (line,) = lines_of(result.stdout)
+    assert result.exit_code == 0
+    assert (line["status"], line["verdict"], line["template"], line["solutions"]) == ("solved", "proved", "unsat", 1)
+    assert len(line["composition"]) == 3
+    assert line["missed"] == []
+    assert not program_bench.judged({**line, "template": "unknown"})["as_expected"]
+
+
 @pytest.mark.parametrize(
     ("name", "seconds"),
     [("sf/l3/trove-crc-9", 1.0), ("sf/l3/trove-crc-7", 0.3702), ("sf/l3/trove-rcr-2", 0.0995), ("sf/l1/trove-crc-1", 1.0)],

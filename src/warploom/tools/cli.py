@@ -33,6 +33,7 @@ from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptio
 from warploom.tools.targets import Target, resolve
 from warploom.tools.transposes_bench import transposes_command
 from warploom.tools.usage import Stopwatch
+from warploom.tools.wall_transposes import measure
 
 _UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
 
@@ -266,6 +267,15 @@ def bench_kernel(name: str, debug: bool) -> None:
         return Outcome(kernel_bench.measure(name, progress), SOLVED)
 
     sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))
+
+
+@cli.command("bench-transpose", hidden=True)
+@click.argument("name")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def bench_transpose(name: str, debug: bool) -> None:
+    """One transpose of `bench synth`, in this process, as one JSON line."""
+    output, stopwatch = Output(as_json=True), Stopwatch()
+    sys.exit(output.outcome(_guarded(name, partial(measure, name, stopwatch), stopwatch, output, debug)))
 
 
 @cli.command()

@@ -64,7 +64,8 @@ def bar_of(name: str) -> ProgramBar | None:
 def judged(line: Line) -> Line:
     """The line with `solutions` as their number, with `bar`, `in_time`, and `missed`: what of the bar it does not reach.
 
-    `as_expected`: proved, with the number of solutions that the bar asks for, or none where that is 0.
+    `as_expected`: proved, with the number of solutions that the bar asks for, or none where that is 0; a transpose is decided in
+    the template, too.
     """
     line = dict(line)
     if "count" in line:
@@ -75,7 +76,8 @@ def judged(line: Line) -> Line:
         return line | {"as_expected": solved}
     expected = bar.solutions
     counted = line.get("goal") != "all" or expected in (None, line.get("solutions"))
-    line["as_expected"] = (line["status"] == "unsat" if expected == 0 else solved) and counted
+    decided = line.get("template", "solved") in ("solved", "unsat")
+    line["as_expected"] = (line["status"] == "unsat" if expected == 0 else solved) and counted and decided
     line["bar"] = {"solutions": expected, "seconds": bar.seconds, "peak_mb": MOST_MB, "ineffectiveness": MOST_TESTS}
     seconds = cast(float, line["seconds"])
     line["in_time"] = seconds <= bar.seconds
@@ -97,6 +99,8 @@ def columns(line: Line) -> dict[str, str]:
     found = {"solutions": str(line.get("solutions", "-")), "visited": str(line.get("visited", "-"))}
     found["ineffectiveness"] = str(line.get("ineffectiveness") or "-")
     found["seconds"] = f"{line['seconds']}{'' if line.get('in_time', True) else ' (late)'}"
+    if "template" in line:
+        found["template"] = str(line["template"])
     if "times_faster" in line:
         found["times"] = str(line["times_faster"])
     return found

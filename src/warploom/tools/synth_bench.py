@@ -13,6 +13,7 @@ from warploom.solve import Goal
 from warploom.tools import program_bench
 from warploom.tools.bench import Case
 from warploom.tools.lines import Line
+from warploom.tools.wall_transposes import is_wall_transpose, transpose_case
 
 LIMIT_S = 600.0
 """Wall time of one case unless the user gives a budget."""
@@ -51,10 +52,12 @@ def select(pattern: str | None) -> tuple[str, ...]:
 
 
 def bench_case(name: str, goal: Goal | None, options: Mapping[str, str], space: int | None, limit_s: float) -> Case:
-    """A sketch or a dataflow program; `goal` None: the best completion of a sketch, all solutions of a program.
+    """A sketch, a dataflow program or a transpose; `goal` None: the best completion of a sketch, all solutions of a program.
 
-    `options` by flag, without dashes; the space is for sketches.
+    `options` by flag, without dashes; the space is for sketches. Of transposes only the first answer is asked for.
     """
+    if is_wall_transpose(name):
+        return transpose_case(name, limit_s)
     if _is_sketch(name):
         own = {} if space is None else {"space": str(space)}
         return synth_case(name, {**options, **own}, limit_s, all_solutions=goal == "all")

@@ -1,0 +1,48 @@
+"""Benchmark cases `wall/crc-M`, `wall/rcr-M`, `wall/sum-M`: transposes of M registers by 32 lanes, any M up to 64."""
+
+from __future__ import annotations
+
+import re
+from typing import cast
+
+from warploom.synth import transposes
+from warploom.tools.bench import Case
+from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.usage import Stopwatch
+
+LANES = 32
+_NAME = re.compile(r"wall/(crc|rcr|sum)-(\d+)")
+
+
+def is_wall_transpose(name: str) -> bool:
+    return _NAME.fullmatch(name) is not None
+
+
+def transpose_case(name: str, limit_s: float) -> Case:
+    return Case(name, ("bench-transpose", name), limit_s)
+
+
+def measure(name: str, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    """The first answer in the grown grammar, then whether equations 5 to 7 suffice; `seconds` are those of the first answer."""
+    match = _NAME.fullmatch(name)
+    assert match is not None
+    kind, m = cast(transposes.Kind, match[1]), int(match[2])
+    progress("grown grammar")
+    report = transposes.solve_transpose(kind, m, LANES, "grown")
+    usage = stopwatch.read()
+    fields: Line = {
+        "goal": "first", "m": m, "n": LANES, "kind": kind, "composition": list(report.composition), "cost": report.cost,
+        "optimal": report.optimal, "count": len(report.composition) and 1, "visited": report.pivots, "ineffectiveness": None,
+    }  # fmt: skip
+    if report.status == "solved":
+        fields["domain"] = transposes.DOMAIN
+    progress("equations 5 to 7")
+    try:
+        fields["template"] = transposes.solve_transpose(kind, m, LANES, "template").status
+    except KeyboardInterrupt:
+        fields["template"] = "unknown"
+    fields["phases"] = {"grown": usage.seconds, "template": round(stopwatch.read().seconds - usage.seconds, 3)}
+    verdict = "proved" if report.status == "solved" else "unchecked"
+    line = plain_line(name, report.status, usage, verdict=verdict, reason=report.reason, **fields)
+    return Outcome(line, EXIT_BY_STATUS[report.status])

@@ -23,8 +23,10 @@ class FoldRowsConstraint:
 
     holes: tuple[int, ...] = ()
 
-    def __init__(self, rows: FoldRows, numbers: ValueNumbers, group_of: IntArray) -> None:
+    def __init__(self, rows: FoldRows, numbers: ValueNumbers, group_of: IntArray, needs_elements: bool = True) -> None:
+        """`needs_elements`: what is wanted of a result is wanted of the elements."""
         self.rows = rows
+        self.needs_elements = needs_elements
         self.numbers = numbers
         self.group_of = group_of
         of_op = np.array([o == rows.op for o in numbers.operators], np.bool_)
@@ -59,7 +61,7 @@ class FoldRowsConstraint:
         kept[:, -1] = True
         narrow_cells(candidate, changes, self.group_of, out, pack(kept & mine, words))
         rows = np.flatnonzero(needed)
-        if not len(rows):
+        if not len(rows) or not self.needs_elements:
             return
         # The empty fold asks for zeros everywhere.
         may_be_empty = mine[rows, ZERO_NUMBER] & empty[rows]
@@ -73,14 +75,16 @@ class FoldRowsConstraint:
         """([rows, composites] possible, [rows, elements, values] used by a possible one): every order is tried."""
         possible = np.zeros_like(wanted)
         used = np.zeros_like(held)
+        row, composite = np.nonzero(wanted)
+        parts = self.padded[composite]
         for order in self.orders:
-            fits = wanted.copy()
+            fits = np.ones(len(row), np.bool_)
             for element, place in enumerate(order):
-                fits &= held[:, element, self.padded[:, place]]
-            possible |= fits
-            row, composite = np.nonzero(fits)
+                fits &= held[row, element, parts[:, place]]
+            found = np.flatnonzero(fits)
+            possible[row[found], composite[found]] = True
             for element, place in enumerate(order):
-                used[row, element, self.padded[composite, place]] = True
+                used[row[found], element, parts[found, place]] = True
         return possible, used
 
     def _count(self, held: BoolArray, possible: BoolArray) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -14,8 +14,10 @@ from warploom.synth.dataflow.ahead import Ahead
 from warploom.synth.dataflow.composed import ComposedSet, Member, Way
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.fold_rows import FoldRowsConstraint
+from warploom.synth.dataflow.forward import CheckedFolds, forward
 from warploom.synth.dataflow.lower import Lowered
 from warploom.synth.dataflow.numbers import ZERO_NUMBER
+from warploom.synth.dataflow.options import ALL_IDEAS, EngineOptions
 from warploom.synth.dataflow.useful import UsefulConstraint
 from warploom.synth.folds import FoldConstraint
 from warploom.synth.model import Chosen, SketchModel, build_constraints, injective_elements
@@ -44,14 +46,30 @@ class ProgramModel(SketchModel):
 
     lists_last = True
 
-    def __init__(self, lowered: Lowered, requirements: Requirements, start: Candidate, counters: Counters) -> None:
+    def __init__(
+        self,
+        lowered: Lowered,
+        requirements: Requirements,
+        start: Candidate,
+        counters: Counters,
+        options: EngineOptions = ALL_IDEAS,
+    ) -> None:
         network = lowered.network
+        self.options = options
         constraints, folds = build_constraints(network, requirements)
+        if not options.counts_copies:
+            count_nothing(folds)
+        is_forward = options.propagation == "forward"
+        if is_forward:
+            constraints = [forward(c) if isinstance(c, ElementConstraint) else c for c in constraints]
         elements = [c for c in constraints if isinstance(c, ElementConstraint)]
         group_of = _groups(lowered, elements, folds)
-        constraints += [FoldRowsConstraint(rows, lowered.numbers, group_of) for rows in lowered.folds]
+        if is_forward:
+            constraints = [CheckedFolds(folds) if c is folds else c for c in constraints]
+        constraints += [FoldRowsConstraint(rows, lowered.numbers, group_of, not is_forward) for rows in lowered.folds]
         # What a fold makes is no copy of its elements, so counting copies says nothing there.
-        injective = [] if lowered.folds else injective_elements(network, requirements, constraints)
+        is_counted = options.counts_copies and not lowered.folds
+        injective = injective_elements(network, requirements, constraints) if is_counted else []
         for element in injective:
             start.needed[element.out] = True
         for element in injective:
@@ -84,14 +102,20 @@ class ProgramModel(SketchModel):
         found = [(hole, size) for hole, size in super().open_choices(candidate) if hole in self.live]
         if len(found) < 2:
             return found
+        if self.options.propagation == "forward":
+            return found[:1]
         smallest = min(found, key=lambda c: c[1])
         if smallest[1] <= (FEW if self.only_moves else FEW_UNDER_FOLDS):
             return [smallest]
-        known = [c for c in found if self._ahead(candidate, c[0]).is_known]
+        known = [c for c in found if self._ahead(candidate, c[0]) is not None]
         return [min(known or found, key=lambda c: c[1])]
 
-    def _ahead(self, candidate: Candidate, hole: int) -> Ahead:
-        return Ahead(candidate, self.constraints, hole, self)
+    def _ahead(self, candidate: Candidate, hole: int) -> Ahead | None:
+        """None where what the hole may read is not known yet."""
+        if not self.options.looks_ahead:
+            return None
+        ahead = Ahead(candidate, self.constraints, hole, self)
+        return ahead if ahead.is_known else None
 
     def alternatives(self, candidate: Candidate, choice: int) -> Iterator[Alternative[Candidate]]:
         ahead = self._ahead(candidate, choice)
@@ -100,7 +124,7 @@ class ProgramModel(SketchModel):
             yield from self._split_point(candidate, choice)
             return
         settled: list[dict[int, Functions] | None] = [None] * len(functions)
-        if self.only_moves and ahead.is_known:
+        if self.only_moves and ahead is not None:
             holes = frozenset(h for h in self.live if candidate.functions[h] is None or len(candidate.functions[h] or ()) != 1)
             settled = ahead.decided(functions, holes, self.required.output_cells)
         cost = self.bound(candidate)[1]
@@ -120,17 +144,17 @@ class ProgramModel(SketchModel):
         functions = [chosen.get(hole, old) for hole, old in enumerate(candidate.functions)]
         return Candidate(candidate.allowed, functions, candidate.domains, candidate.needed)
 
-    def _members(self, candidate: Candidate, choice: int, ahead: Ahead) -> Functions | None:
+    def _members(self, candidate: Candidate, choice: int, ahead: Ahead | None) -> Functions | None:
         """What is left of a hole after a look ahead; None: too many to list."""
         functions = candidate.functions[choice]
         if functions is not None:
-            if ahead.is_known:
+            if ahead is not None:
                 return functions.select(ahead.surviving(functions))
             self.counters.tested += len(functions)
             return functions
         members = self.sets[choice]
         allowed = candidate.allowed[choice]
-        if ahead.is_known and isinstance(members, ComposedSet):
+        if ahead is not None and isinstance(members, ComposedSet):
             found = ahead.surviving_pairs(members)
             return None if found is None else found.matching(allowed)
         return members.matching(allowed)
@@ -150,7 +174,14 @@ class ProgramModel(SketchModel):
         whole = self.propagated(child, range(len(self.constraints)), set())
         return None if whole is None else self.answer(whole)
 
+    def _counts_agree(self, candidate: Candidate) -> bool:
+        """Whether the folds of a decided candidate hold their values as often as required."""
+        with self.folds.counting_exactly():
+            return self.propagated(candidate.copy(), range(len(self.constraints)), set()) is not None
+
     def answer(self, candidate: Candidate) -> tuple[Cost, Found] | None:
+        if not self.options.counts_copies and not self._counts_agree(candidate):
+            return None
         ways: list[tuple[Way, ...]] = []
         for hole, (members, functions) in enumerate(zip(self.sets, candidate.functions, strict=True)):
             if hole not in self.live:
@@ -162,6 +193,12 @@ class ProgramModel(SketchModel):
         return self.bound(candidate), Found(
             {}, 0, tuple(ways), {h: f for h, f in enumerate(candidate.functions) if f is not None and h in self.live}
         )
+
+
+def count_nothing(folds: FoldConstraint) -> None:
+    """Folds hold each of their values, however often, and nothing else."""
+    folds.strict = False
+    folds.products = replace(folds.products, used_once=np.zeros_like(folds.products.used_once))
 
 
 def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:

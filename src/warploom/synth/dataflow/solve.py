@@ -22,6 +22,8 @@ from warploom.synth.dataflow.factors import Factor, factors
 from warploom.synth.dataflow.flat import FlatStatement
 from warploom.synth.dataflow.lower import Lowered, Lowering
 from warploom.synth.dataflow.model import Found, ProgramModel, requirements_of, start_of
+from warploom.synth.dataflow.options import ALL_IDEAS, EngineOptions
+from warploom.synth.dataflow.smt import SmtRun
 from warploom.synth.propagation import Candidate, ConflictError
 from warploom.synth.requirements import Universe
 from warploom.terms import Normaliser, algebra_for
@@ -94,22 +96,26 @@ def solve_program(
     goal: Goal = "all",
     budget: Budget = UNLIMITED,
     progress: Callable[[Statistics], None] | None = None,
+    options: EngineOptions = ALL_IDEAS,
 ) -> ProgramResult:
     """Search the program's holes; `goal` as in `solve.search`, costs are index operations and instructions."""
     phases: dict[str, float] = {}
     clock = _Clock(phases)
     counters = Counters()
-    lowering = Lowering(program, counters)
+    lowering = Lowering(program, counters, joins=options.joins and options.engine == "propagation")
     lowered = lowering.run()
     clock.lap("lower")
     holes = tuple(s for s in lowering.flat if s.is_hole)
     statistics = Statistics()
-    run = _Run(lowered, counters, goal, budget, statistics, progress)
+    if options.engine == "smt":
+        run = SmtRun(lowered, goal, budget, statistics, progress)
+    else:
+        run = _Run(lowered, counters, goal, budget, statistics, progress, options)
     answers = run.answers()
     clock.lap("search")
     free = _free(lowered, run.live, holes)
     solutions = Solutions(holes, tuple(h.names for h in lowered.holes), answers, free)
-    oracle = oracle_tests(solutions)
+    oracle = oracle_tests(solutions) if options.engine == "propagation" else None
     clock.lap("expand")
     return ProgramResult(solutions, run.complete, run.reason, counters.visited, oracle, phases, statistics)
 
@@ -125,8 +131,10 @@ class _Run:
         budget: Budget,
         statistics: Statistics,
         progress: Callable[[Statistics], None] | None,
+        options: EngineOptions,
     ) -> None:
         self.lowered = lowered
+        self.options = options
         self.counters = counters
         self.goal: Goal = goal
         self.budget = budget
@@ -141,7 +149,7 @@ class _Run:
         if model is None or root is None:
             return ()
         self.live = model.live
-        parts = factors(self.lowered, self.live)
+        parts = factors(self.lowered, self.live) if self.options.factors else None
         if parts is None:
             return self._search(model)
         if self.goal != "all":
@@ -186,7 +194,7 @@ class _Run:
             requirements = requirements_of(
                 lowered, Universe({**lowered.numbers.numbers}, Normaliser(algebra_for(i32, "syntactic")))
             )
-            return ProgramModel(lowered, requirements, start_of(lowered, requirements), self.counters)
+            return ProgramModel(lowered, requirements, start_of(lowered, requirements), self.counters, self.options)
         except ConflictError:
             return None
 

@@ -44,7 +44,7 @@ def random_program(rng: random.Random, most: int) -> Program:
     while True:
         program = parse_program(_Writer(rng).text())
         holes = holes_of(program)
-        if not holes or prod(len(every_member(choices)) for _, choices in holes) > most:
+        if not holes or not _has_at_most(most, holes):
             continue
         last, _ = named_statements(program)[-1]
         values = run_program(program, random_members(rng, program))[last]
@@ -60,6 +60,13 @@ def every_member(choices: GatherSet) -> Functions:
     functions = choices.members.matching(np.ones((choices.members.points, choices.members.values), np.bool_))
     assert functions is not None
     return functions
+
+
+def _has_at_most(most: int, holes: list[tuple[str, GatherSet]]) -> bool:
+    """Choices; sets too large to list have more."""
+    if any(choices.members.size_bound > 20_000 for _, choices in holes):
+        return False
+    return prod(len(every_member(choices)) for _, choices in holes) <= most
 
 
 def random_members(rng: random.Random, program: Program) -> dict[str, IntArray]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, assert_never
 
 import numpy as np
 
@@ -34,7 +34,21 @@ class Demand:
     """[blocks, points, values], below 64; negative where the value is of no use."""
 
 
-def demands(problem: Transpose) -> tuple[tuple[Demand, ...], tuple[Demand, ...], tuple[Demand, ...]]:
+@dataclass(frozen=True, slots=True)
+class Supply:
+    """In each block, a function must have the given values, in any order."""
+
+    index: IntArray
+    """[blocks, points]"""
+    parameter: IntArray
+    values: IntArray
+    """[blocks, points], sorted."""
+
+
+Demands = tuple[Demand | Supply, ...]
+
+
+def demands(problem: Transpose) -> tuple[Demands, Demands, Demands]:
     """Of steps 1, 2 and 3; for 1 and 3 they are also sufficient to place every element."""
     outer, inner = problem.outer, problem.inner
     index, at = np.meshgrid(np.arange(outer), np.arange(inner), indexing="ij")
@@ -43,18 +57,18 @@ def demands(problem: Transpose) -> tuple[tuple[Demand, ...], tuple[Demand, ...],
     # Step 1: the elements of one middle position go to different inner positions, and each lane keeps all of its elements.
     target = np.broadcast_to(problem.ends[1][starts].T, (outer, inner, outer))
     first = (Demand(index, at, target), Demand(index.T, at.T, same_outer))
-    # Step 2: each middle position is permuted, and a lane takes elements only from where it has some.
-    supply = np.zeros((inner, inner), np.bool_)
-    supply[problem.ends[1], problem.starts[1]] = True
-    source = np.broadcast_to(np.where(supply, np.arange(inner), -1), (outer, inner, inner))
-    second = (Demand(at, index, source),)
+    # Step 2: each middle position is permuted, and a lane takes elements only from where it has some, and as many.
+    source = np.full((inner, inner), -1)
+    source[problem.ends[1], problem.starts[1]] = problem.starts[1]
+    values = np.sort(problem.starts[1][problem.element_at_end], axis=0).T
+    second = (Demand(at, index, np.broadcast_to(source, (outer, inner, inner))), Supply(at.T, index.T, values))
     # Step 3: elements that start in one lane, and those that end in one, are at different middle positions.
     outer_end, inner_end = problem.ends[0][starts], problem.ends[1][starts]
     third = (Demand(outer_end.T, inner_end.T, same_outer), Demand(index.T, at.T, same_outer))
     return first, second, third
 
 
-def fulfilling(source: Source, demands: tuple[Demand, ...]) -> Iterator[int]:
+def fulfilling(source: Source, demands: Demands) -> Iterator[int]:
     """Numbers of the functions that fulfil all demands, cheapest first, found as they are asked for."""
     start, width, total = 0, _FIRST, len(source.costs)
     while start < total:
@@ -63,24 +77,32 @@ def fulfilling(source: Source, demands: tuple[Demand, ...]) -> Iterator[int]:
         # A few points show most to be hopeless, whole blocks almost all.
         for blocks, points in ((1, 2), (3, 4), (2, 16), (2, 64)):
             for demand in demands:
-                left = _distinct(source, left, demand, blocks, points)
+                left = _sampled(source, left, demand, blocks, points)
         for part in np.array_split(left, len(left) // 32 + 1):
             for demand in demands:
-                part = _distinct(source, part, demand, *demand.index.shape)
+                part = _sampled(source, part, demand, *demand.index.shape)
             yield from (int(number) for number in part)
 
 
-def _distinct(source: Source, which: IntArray, demand: Demand, blocks: int, points: int) -> IntArray:
+def _sampled(source: Source, which: IntArray, demand: Demand | Supply, blocks: int, points: int) -> IntArray:
     """Those that fulfil it at so many of its blocks and points of each, evenly spread."""
     if not len(which):
         return which
     rows, columns = _spread(demand.index.shape[0], blocks), _spread(demand.index.shape[1], points)
-    index, parameter, keys = (a[rows[:, None], columns] for a in (demand.index, demand.parameter, demand.keys))
-    shape = index.shape
-    values = source.image(which, index.reshape(-1), parameter.reshape(-1)).reshape(len(which), *shape)
-    found = keys[np.arange(shape[0])[:, None], np.arange(shape[1]), values]
-    seen = np.bitwise_or.reduce(np.uint64(1) << (found & 63).astype(np.uint64), axis=2)
-    return which[(np.bitwise_count(seen) == shape[1]).all(axis=1) & (found >= 0).all(axis=(1, 2))]
+    index, parameter = demand.index[rows[:, None], columns], demand.parameter[rows[:, None], columns]
+    if isinstance(demand, Supply) and len(columns) < demand.index.shape[1]:
+        return which  # a part of a block says nothing
+    values = source.image(which, index.reshape(-1), parameter.reshape(-1)).reshape(len(which), *index.shape)
+    match demand:
+        case Supply():
+            return which[np.all(np.sort(values, axis=2) == demand.values[rows], axis=(1, 2))]
+        case Demand():
+            keys = demand.keys[rows[:, None], columns]
+            found = keys[np.arange(len(rows))[:, None], np.arange(len(columns)), values]
+            seen = np.bitwise_or.reduce(np.uint64(1) << (found & 63).astype(np.uint64), axis=2)
+            return which[(np.bitwise_count(seen) == len(columns)).all(axis=1) & (found >= 0).all(axis=(1, 2))]
+        case _:
+            assert_never(demand)
 
 
 def _spread(total: int, count: int) -> IntArray:

@@ -1,8 +1,8 @@
 """The cheapest steps of a transpose: a join over the tables that one step (the *pivot*) forces on the others.
 
 First among the words: every word of steps 1 and 3 that fulfils its demand is a pivot, cheapest first, and what it forces is
-looked up among the words. An answer that no pivot begins costs at least what the demands leave to each step: so the bound. Then, if that
-bound is not met, rotations after fans are the pivots, and what no word does is peeled.
+looked up among the words. An answer that no pivot begins costs at least what the demands leave to each step: so the bound. Then,
+if that bound is not met, rotations after fans are the pivots, and what no word does is peeled.
 """
 
 from __future__ import annotations
@@ -66,6 +66,8 @@ class Join:
         self._names = ("j", "i") if problem.kind == "rcr" else ("i", "j")
         self._counted = problem.kind != "sum"
         self._best: Answer | None = None
+        self._least = (0, 0, 0)
+        """Cost that the demands leave to each step at least."""
         self._pivots = 0
 
     def run(self) -> Found:
@@ -81,43 +83,48 @@ class Join:
             next((int(source.costs[n]) for n in fulfilling(source, demand)), source.limit + 1)
             for source, demand in zip((outer, inner, outer), self._demands, strict=True)
         )
-        beyond = outer.limit + 1
         if not self._counted:
             third = 0
-        bound = beyond + second + (max(third, beyond) if self._counted else 0)
+        self._least = (first, second, third)
         if max(first, third) > outer.limit or second > inner.limit:
             # Some step is no word, whatever the others are.
-            return min(bound, first + second + third)
-        tried = 0
-        for pivot in self._stream(self._counted, summed=False):
-            least = pivot.cost + second + (first if pivot.third else third)
+            return first + second + third
+        beyond = outer.limit + 1
+        bound = beyond + second + (beyond if self._counted else 0)
+        for tried, pivot in enumerate(self._stream(self._counted, summed=False)):
+            # In what no pivot so far begins, neither the first nor the third step costs less than this one.
+            least = max(first, pivot.cost) + second + (max(third, pivot.cost) if self._counted else 0)
             if self._best is not None and least >= self._best.cost:
                 break
-            tried += 1
-            if tried > EXACT_PIVOTS:
+            if tried == EXACT_PIVOTS:
                 return min(bound, least)
-            tables = self._forced(pivot)
-            found = [s.find(t) for s, t in zip((outer, inner, outer), (tables.first, tables.second, tables.third), strict=True)]
-            costs = [s.limit + 1 if n is None else int(s.costs[n]) for s, n in zip((outer, inner, outer), found, strict=True)][
-                : self._problem.steps
-            ]
-            if None in found[: self._problem.steps]:
-                bound = min(bound, sum(costs))
-                continue
-            if self._best is None or sum(costs) < self._best.cost:
-                steps = [
-                    source.composition(number, name)
-                    for source, number, name in zip((outer, inner, outer), found, (*self._names, self._names[0]), strict=True)
-                    if number is not None
-                ][: self._problem.steps]
-                self._best = Answer(tuple(steps), sum(costs))
+            bound = min(bound, self._look_up(self._forced(pivot)))
         return bound
+
+    def _look_up(self, tables: Tables) -> int:
+        """Keeps the words for these tables if they beat the best; what the tables cost at least."""
+        sources = (self._outer, self._inner, self._outer)
+        names = (*self._names, self._names[0])
+        steps: list[Composition] = []
+        cost = 0
+        counted = list(zip(sources, (tables.first, tables.second, tables.third), names, strict=True))[: self._problem.steps]
+        for source, table, name in counted:
+            number = source.find(table)
+            cost += source.limit + 1 if number is None else int(source.costs[number])
+            if number is not None:
+                steps.append(source.composition(number, name))
+        if len(steps) == len(counted) and (self._best is None or cost < self._best.cost):
+            self._best = Answer(tuple(steps), cost)
+        return cost
 
     def _join_peeled(self) -> None:
         seen: dict[bytes, int] = {}
+        first, second, third = self._least
         after = 0
         for pivot in self._stream(True, summed=True):
-            if after > BEYOND or self._pivots > MOST_PEELED or (self._best is not None and pivot.cost >= self._best.cost):
+            least = second + (pivot.cost + min(first, third) if self._counted else first)
+            hopeless = self._best is not None and least >= self._best.cost
+            if hopeless or after > BEYOND or self._pivots > MOST_PEELED:
                 return
             tables = self._forced(pivot)
             names = _nameless(tables.third)

@@ -160,9 +160,13 @@ def _moving(known: Statics, change: IntArray, probes: IntArray, *, inside: bool)
         if key in tried:
             continue
         tried.add(key)
+        alone = False
         for moved in _moved(turns, conjugate[:, probes]):
+            if len(moved) > 1 and alone:
+                break
             cores = _cores(conjugate, moved)
             if cores:
+                alone = True
                 yield int(row), cores
     masks = _masks(size, change.shape[1])
     points = np.arange(size)
@@ -220,12 +224,15 @@ def _turns(size: int) -> _Turns:
 
 
 def _moved(turns: _Turns, changes: IntArray) -> Iterator[tuple[Window, ...]]:
-    """What may have been turned to give all of [size, some parameters]."""
-    sets = [turns.digits.get(changes[:, k].astype(np.uint8).tobytes(), []) for k in range(changes.shape[1])]
-    found = {moved for some in sets for moved in some}
-    single = sorted({window for moved in found for window in moved}, key=lambda w: (w.unit, w.count))
-    found |= {(a, b) for a in single for b in single if a.unit % (b.unit * b.count) == 0}
-    yield from sorted(found, key=lambda moved: (len(moved), [(w.unit, w.count) for w in moved]))
+    """What may have been turned to give all of [size, some parameters], one digit first."""
+    sets = [turns.digits.get(change.tobytes(), ()) for change in changes.T.astype(np.uint8)]
+    found = dict.fromkeys(moved for some in sets for moved in some)
+    single = dict.fromkeys(window for moved in found for window in moved)
+    found |= dict.fromkeys((a, b) for a in single for b in single if a.unit % (b.unit * b.count) == 0)
+    for moved in sorted(found, key=len):
+        # At some of the parameters a digit may stand still.
+        if all(moved in some or any((window,) in some for window in moved) for some in sets):
+            yield moved
 
 
 def _cores(change: IntArray, moved: tuple[Window, ...]) -> _Moves:

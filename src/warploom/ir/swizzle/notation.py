@@ -110,7 +110,8 @@ class _Reader:
             self._take("=")
             if name == "k":
                 uses = True
-                self._parameters.append((self._name(("i", "j")), self._place()))
+                place = self._place()
+                self._parameters.append((self._name(("i", "j")), place))
             else:
                 values[name] = self._number()
             if self._peek() != ",":

@@ -5,9 +5,10 @@
     group(gs, p)(i)         = floor(i / gs) * gs + p(i mod gs)                                            (eq. 4)
     cm2linear(n, m)(k)(i)   = (k * n + i) mod m                                                           (eq. 8)
     unit(n, u, p)(i)        = p(floor(i / u)) * u + (i mod u)                                             (eq. 9)
-    xor(n)(k, dr, c)(i)     = i xor (floor(k / dr) mod b) xor c,   b = greatest power of two that divides n
+    xor(n)(k, dr)(i)        = i xor (floor(k / dr) mod b),   xor(n)(c)(i) = i xor c,   c < b
 
-where `floor(i / df)` of a coprime fan, and every term that is not written, are absent. `b` keeps xor within 0..n-1 for any n, k.
+where `floor(i / df)` of a coprime fan, and every term that is not written, are absent; b is the greatest power of two that divides
+n, so that xor stays within 0..n-1 for any n and k.
 Only cm2linear leaves 0..n-1: it takes an index of n values to one of m.
 Source: Swizzle Inventor, sections 5.3 and 8.
 """
@@ -42,7 +43,7 @@ class Fan:
 
 @dataclass(frozen=True, slots=True)
 class Xor:
-    """Exclusive or with `floor(k / period)` (period 0 = not at all) and with a constant below `mask_range(n)`."""
+    """Exclusive or with `floor(k / period)` mod `mask_range(n)`, or (period 0) with a constant below that."""
 
     n: int
     period: int = 0
@@ -119,6 +120,8 @@ def faults(primitive: Primitive) -> str:
         case Fan(n, scale):
             return "" if 0 < scale < n or n == scale == 1 else f"expected 0 < cf < {n}"
         case Xor(n, period, constant):
+            if period and constant:
+                return "expected k or c, not both"
             good = n > 0 and period >= 0 and 0 <= constant < mask_range(n)
             return "" if good else f"expected 0 <= c < {mask_range(n)}, the greatest power of two that divides {n}, and dr >= 0"
         case Cm2Linear(n, modulus):

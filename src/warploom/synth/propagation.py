@@ -10,6 +10,7 @@ Source: the reductions of Swizzleflow, section 4, run in both directions and per
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import log2
 from typing import Protocol
 
 import numpy as np
@@ -318,10 +319,12 @@ class FunctionFilter:
         if functions is None:
             count = allowed.sum(axis=1)
             freedom = np.log2(np.maximum(count, 1) / allowed.shape[1]).sum()
-            if np.log2(self.sets[hole].size_bound) + freedom > np.log2(self.list_at_most) and freedom > -16:
-                return False
-            if self.sets[hole].size_bound > LIST_WHERE_KNOWN and 2 * (count == allowed.shape[1]).sum() > len(count):
-                return False
+            size = self.sets[hole].size_bound
+            if (count > 1).any():
+                if log2(size) + freedom > log2(self.list_at_most) and freedom > -16:
+                    return False
+                if size > LIST_WHERE_KNOWN and 2 * (count == allowed.shape[1]).sum() > len(count):
+                    return False
             functions = self.sets[hole].matching(allowed)
             if functions is None:
                 return False

@@ -15,7 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
-from warploom.synth.dataflow.composed import ComposedSet, is_among, row_hashes
+from warploom.synth.dataflow.composed import ComposedSet, is_among, row_hashes, same_rows
 from warploom.synth.dataflow.readers import CHUNK, Holes, Keys, Reader, spread_keys
 from warploom.synth.propagation import Candidate, Constraint, ElementConstraint, any_bits, unpack
 
@@ -204,8 +204,8 @@ class Ahead:
         result: list[dict[int, Functions] | None] = [{} for _ in range(len(functions))]
         for reader in self.readers:
             refused, held, tables, forced = reader.followed(values)
-            distinct, back = np.unique(tables, axis=0, return_inverse=True)
-            found = reader.only(distinct)
+            _, distinct, back = np.unique(same_rows(tables), return_index=True, return_inverse=True)
+            found = reader.only(tables[distinct])
             for n, at in enumerate(back.reshape(-1).tolist()):
                 mine, only = result[n], found[at]
                 if mine is None or only is None or refused[n] or not forced[n]:
@@ -291,14 +291,14 @@ class Ahead:
             if reader.functions is None or not reader.reads_hole_only(len(self.points)) or not len(reader.rows):
                 continue
             read = self._codes(pairs)[:, reader.place]
-            same, order = _permutations(read, read[row], reader.wants)
+            same, order = _permutations(read, read[row], reader.wants, reader.options)
             choose = self._chosen(tables[:, pairs.places[row]])
             rows = np.arange(len(self.points))
             step = max(1, CHUNK // max(1, reader.place.size))
             weights = np.random.default_rng(3).integers(1, 1 << 30, len(reader.points)).astype(np.float64)
             spread = np.zeros((len(reader.rows), len(pairs.second)))
             for second in np.flatnonzero(same):
-                spread[order[second][reader.first], second] = weights
+                np.add.at(spread[:, second], order[second][reader.first], weights)
             offers = np.unique(reader.functions.tables[:, reader.points].astype(np.float64) @ weights)
             for start in range(0, len(tables), step):
                 members = np.arange(start, min(start + step, len(tables)))
@@ -326,15 +326,17 @@ class Ahead:
         return list({key: row for row, key in enumerate(keys)}.values())
 
 
-def _permutations(read: IntArray, base: IntArray, wants: Keys) -> tuple[BoolArray, IntArray]:
-    """Which rows of `base` ([rows, values]) read, with the same wants, what rows of each `read` ([seconds, rows, values]) read.
+def _permutations(read: IntArray, base: IntArray, wants: Keys, options: BoolArray) -> tuple[BoolArray, IntArray]:
+    """Which rows of `base` ([rows, values]) read what rows of each `read` ([seconds, rows, values]) do, equal in wants and options.
 
     ([seconds] whether every row has one, [seconds, rows] the rows).
     """
     weights: Keys = np.random.default_rng(4).integers(1, 1 << 62, int(base.shape[1]), dtype=np.uint64)
+    wants = wants + spread_keys(options.astype(np.uint64) @ weights)
     keys = spread_keys((read.astype(np.uint64) + np.uint64(1)) @ weights + wants)
     mine = spread_keys((base.astype(np.uint64) + np.uint64(1)) @ weights + wants)
     order = np.argsort(mine)
     place = order[np.minimum(np.searchsorted(mine[order], keys), len(mine) - 1)]
     same: BoolArray = ((read == base[place]).all(axis=2) & (wants[place] == wants)).all(axis=1)
+    same &= (options[place] == options).all(axis=2).all(axis=1)
     return same, place

@@ -141,9 +141,11 @@ class _Quotient:
                 class_of[values[number]] = representative.setdefault(self._find(cell), values[number])
 
         def mapped(value: Value) -> Value:
+            if value in class_of:
+                return class_of[value]
             if isinstance(value, Folded):
                 return folded(value.op, [mapped(v) for v in value.values])
-            return class_of.get(value, value)
+            return value
 
         entry = lowered.required.entries[0]
         cells = [self._find(c) for c in entry.factors[0].tolist()]

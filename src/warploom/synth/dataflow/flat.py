@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections import ChainMap, Counter
+from collections import ChainMap
 from collections.abc import MutableMapping
 from dataclasses import dataclass
 
-from warploom.ir.dataflow import Block, FoldOver, Gathered, GatherSet, Literal, Program, Shape, Statement
+from warploom.ir.dataflow import Block, FoldOver, Gathered, GatherSet, Literal, Program, Shape, Statement, named_statements
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class FlatStatement:
     name: str
-    """Dotted inside of blocks; unique among holes."""
+    """As in `named_statements`."""
     shape: Shape
     literal: Literal | None
     choices: GatherSet | None
@@ -27,32 +27,28 @@ class FlatStatement:
 
 def flatten(program: Program) -> list[FlatStatement]:
     """The goal is about the last one."""
+    names = {id(statement): name for name, statement in named_statements(program)}
     flat: list[FlatStatement] = []
-    _append(program.statements, "", {}, flat, Counter())
+    _append(program.statements, {}, names, flat)
     return flat
 
 
 def _append(
-    statements: tuple[Statement, ...], prefix: str, outer: MutableMapping[str, int], flat: list[FlatStatement], seen: Counter[str]
+    statements: tuple[Statement, ...], outer: MutableMapping[str, int], names: dict[int, str], flat: list[FlatStatement]
 ) -> int:
     """Number of the last statement's value."""
-    names: ChainMap[str, int] = ChainMap({}, outer)
+    numbers: ChainMap[str, int] = ChainMap({}, outer)
     last = -1
     for statement in statements:
-        name = prefix + statement.name
         match statement.value:
             case Block(inner):
-                last = _append(inner, name + ".", names, flat, seen)
+                last = _append(inner, numbers, names, flat)
             case Literal() as literal:
-                flat.append(FlatStatement(name, statement.shape, literal, None, (), statement.fold))
+                flat.append(FlatStatement(names[id(statement)], statement.shape, literal, None, (), statement.fold))
                 last = len(flat) - 1
             case Gathered(arguments, choices):
-                if not choices.is_single:
-                    seen[name] += 1
-                    name = name if seen[name] == 1 else f"{name}@{statement.span.line}"
-                flat.append(
-                    FlatStatement(name, statement.shape, None, choices, tuple(names[a] for a in arguments), statement.fold)
-                )
+                sources = tuple(numbers[a] for a in arguments)
+                flat.append(FlatStatement(names[id(statement)], statement.shape, None, choices, sources, statement.fold))
                 last = len(flat) - 1
-        names[statement.name] = last
+        numbers[statement.name] = last
     return last

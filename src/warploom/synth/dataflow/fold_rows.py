@@ -58,7 +58,8 @@ class FoldRowsConstraint:
         kept[:, self.composites] = possible
         empty: BoolArray = np.logical_and.reduce(held[:, :, ZERO_NUMBER], axis=1)
         kept[:, ZERO_NUMBER] = empty
-        kept[:, -1] = True
+        known: BoolArray = np.logical_and.reduce(np.count_nonzero(held, axis=2) == 1, axis=1)
+        kept[:, -1] = ~(known & (empty | np.logical_or.reduce(possible, axis=1)))
         narrow_cells(candidate, changes, self.group_of, out, pack(kept & mine, words))
         rows = np.flatnonzero(needed)
         if not len(rows) or not self.needs_elements:

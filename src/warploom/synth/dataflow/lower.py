@@ -22,8 +22,8 @@ from warploom.synth.requirements import StatementEntries
 from warploom.terms import atom
 
 UNDEFINED_CELL, ZERO_CELL = 0, 1
-MAX_SECOND = 512
-"""Members of a hole that may be joined to the hole before it."""
+MAX_FIRST, MAX_SECOND = 1 << 18, 512
+"""Members of a hole and of the hole before it that may be joined: both are listed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -186,7 +186,9 @@ class Lowering:
             before = self.flat[statement.arguments[0]]
             if not before.is_hole or before.fold is not None or self.uses[statement.arguments[0]] != 1:
                 continue
-            if before.choices is None or choices.members.size_bound > MAX_SECOND or statement.arguments[0] == len(self.flat) - 1:
+            if before.choices is None or before.choices.members.size_bound > MAX_FIRST:
+                continue
+            if choices.members.size_bound > MAX_SECOND or statement.arguments[0] == len(self.flat) - 1:
                 continue
             if before.arguments and before.arguments[0] in found:
                 continue

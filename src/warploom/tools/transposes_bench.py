@@ -35,23 +35,26 @@ from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, com
 from warploom.tools.synth_command import failed
 from warploom.tools.usage import Stopwatch, Usage
 
+_USAGE = ("seconds", "wall_s", "peak_mb")
 Argument = tuple[transposes.Kind, int, int, transposes.Grammar]
 
 
 def complete(argument: Argument) -> Json:
     """One size, in a worker: the fields of its line that do not depend on the run."""
     kind, m, n, grammar = argument
+    stopwatch = Stopwatch()
     report = transposes.solve_transpose(kind, m, n, grammar)
+    usage = stopwatch.read()
     fields: dict[str, Json] = {
         "m": m, "n": n, "kind": kind, "grammar": grammar, "status": report.status,
         "composition": list(report.composition), "cost": report.cost, "optimal": report.optimal, "depth": report.depth,
-        "pivots": report.pivots,
+        "pivots": report.pivots, "seconds": usage.seconds, "wall_s": usage.wall_s, "peak_mb": usage.peak_mb,
     }  # fmt: skip
     if report.reason:
         fields["reason"] = report.reason
     if kind == "crc" and grammar == "grown" and report.cost is not None:
         table = transposes.table_cost(m, n)
-        fields |= {"table_cost": table, "cheaper_than_table": report.cost < table}
+        fields |= {"table_cost": table, "cheaper_than_table": table is not None and report.cost < table}
     return fields
 
 
@@ -64,9 +67,9 @@ def line_of(result: Result[Argument, Json]) -> Line:
             return plain_line(name, "error", usage, reason=reason, m=m, n=n, kind=kind, grammar=grammar)
         case Finished(_, value, spent):
             kept = cast("dict[str, Json]", value)
-            usage = Usage(0.0, 0.0, 0.0) if spent is None else Usage(spent.seconds, spent.wall_s, spent.peak_mb)
+            usage = Usage(*(cast(float, kept[name]) for name in _USAGE))
             status = cast(transposes.Status, kept["status"])
-            fields: Line = {k: v for k, v in kept.items() if k not in ("status", "reason")}
+            fields: Line = {k: v for k, v in kept.items() if k not in ("status", "reason", *_USAGE)}
             if spent is None:
                 fields["from_journal"] = True
             proved = status in ("solved", "unsat")

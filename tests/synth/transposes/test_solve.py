@@ -98,12 +98,29 @@ def test_cheapest_first_and_found_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("m", "n", "cheaper"), [(32, 32, True), (5, 32, True), (1, 7, False), (16, 16, True), (64, 32, True), (4, 32, False)]
+    ("m", "n", "cheaper"),
+    [(31, 32, False), (5, 32, True), (1, 7, False), (32, 16, True), (18, 12, False), (4, 32, None), (8, 8, None)],
 )
-def test_table(m: int, n: int, cheaper: bool) -> None:
-    cost = solve_transpose("crc", m, n).cost
+def test_table(m: int, n: int, cheaper: bool | None) -> None:
+    cost, table = solve_transpose("crc", m, n).cost, table_cost(m, n)
     assert cost is not None
-    assert (cost < table_cost(m, n)) == cheaper
+    assert (None if table is None else cost < table) == cheaper
+
+
+def test_third_step_of_the_table_fails_at_common_divisors() -> None:
+    """Rows 1 and 3 of Table 3, with every constant: the third step `i` leaves the second no permutation."""
+    for m, n in ((4, 4), (3, 6), (2, 4)):
+        for row in range(m):
+            assert len({(lane * m + row) % n for lane in range(n)}) < n
+
+
+@pytest.mark.parametrize(("m", "n"), [(5, 8), (8, 5), (12, 7), (31, 32), (6, 35)])
+def test_table_where_sizes_are_coprime(m: int, n: int) -> None:
+    inverse = pow(n, -1, m)
+    first = f"(rot({m})(k=j, cr={-inverse % m}) o fan({m})(cf={inverse}))(i)" if inverse > 1 else f"rot({m})(k=j, cr={m - 1})(i)"
+    second = f"(rot({n})(k=i, cr=1) o fan({n})(cf={m % n}))(j)" if m % n > 1 else f"rot({n})(k=i, cr=1)(j)"
+    assert is_transposed("crc", m, n, (first, second, "i"))
+    assert table_cost(m, n) == parse_composition(first).cost(m, n) + parse_composition(second).cost(m, n)
 
 
 def test_replay_finds_faults() -> None:

@@ -1,6 +1,8 @@
 """What the compositions of the paper's Table 3 cost at a size: for comparison with what the search finds, which never sees them.
 
-The table gives shapes without constants. Where a shape leaves them open, its cost here is the least that any constants allow.
+The table gives shapes without constants. Where a shape leaves them open, its cost here is the least that any constants allow,
+whether or not these make a transpose. Where the third step is to be `i` but m and n have a common divisor, none do: the second
+step, (j * m + i) mod n, is no permutation of j.
 Source: Swizzle Inventor, section 8, Table 3.
 """
 
@@ -11,17 +13,15 @@ import math
 from warploom.ir.swizzle import Composition, Fan, Primitive, Rot, Window, core_cost, divide_cost, scale_cost
 
 
-def table_cost(m: int, n: int) -> int:
-    """Of Table 3's three steps for a column-row-column transpose of m by n."""
+def table_cost(m: int, n: int) -> int | None:
+    """Of Table 3's three steps for a column-row-column transpose of m by n; None where they cannot be one."""
     if m == 1 or n == 1:
         return 0
-    turn = _turn(m)
-    if m == n:
-        return turn + _turn(n)
     if math.gcd(m, n) == 1:
         return _coprime(m, n)
     if n % m == 0:
-        return turn + 1 + _turn(n) + 1
+        return None
+    turn = _turn(m)
     if m % n == 0:
         # rot o fan o rot: the two remainders stay apart, or one rot would do.
         return turn + _dividing_fan(m) + 1 + _turn(n) + turn

@@ -319,5 +319,5 @@ def _supported(members: FunctionSet) -> BoolArray:
             supported = getattr(members, "supported", None)
             if supported is not None:
                 return supported(everything)
-            listed = members.matching(everything)
+            listed = members.matching(everything) if members.size_bound <= MAX_FIRST else None
             return everything if listed is None else listed.supported(members.values)

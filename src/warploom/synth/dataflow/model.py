@@ -27,6 +27,8 @@ from warploom.synth.requirements import Requirements, Universe
 
 LIST_AT_MOST = 8192
 """Larger sets stay implicit until propagation or a look ahead leaves few members."""
+FOLLOWED = 512
+"""Members that are followed to the goal together."""
 FEW, FEW_UNDER_FOLDS = 16, 2048
 """Members of a hole that are tried one by one at once; a decision tells more where folds are counted."""
 
@@ -123,21 +125,22 @@ class ProgramModel(SketchModel):
         if functions is None:
             yield from self._split_point(candidate, choice)
             return
-        settled: list[dict[int, Functions] | None] = [None] * len(functions)
-        if self.only_moves and ahead is not None:
-            holes = frozenset(h for h in self.live if candidate.functions[h] is None or len(candidate.functions[h] or ()) != 1)
-            settled = ahead.decided(functions, holes, self.required.output_cells)
+        open_holes = frozenset(h for h in self.live if candidate.functions[h] is None or len(candidate.functions[h] or ()) != 1)
         cost = self.bound(candidate)[1]
         kept = candidate.functions[choice]
         before = int(kept.costs[0]) if kept is not None else 0
-        for j in range(len(functions)):
-            bound = (0, cost - before + int(functions.costs[j]))
-            others = settled[j]
-            if others is None:
-                yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
-            else:
-                chosen = others | {choice: functions.select(np.array([j]))}
-                yield Alternative(bound, partial(self._settled, candidate, chosen))
+        for start in range(0, len(functions), FOLLOWED):
+            members = np.arange(start, min(start + FOLLOWED, len(functions)))
+            settled: list[dict[int, Functions] | None] = [None] * len(members)
+            if self.only_moves and ahead is not None:
+                settled = ahead.decided(functions.select(members), open_holes, self.required.output_cells)
+            for j, others in zip(members.tolist(), settled, strict=True):
+                bound = (0, cost - before + int(functions.costs[j]))
+                if others is None:
+                    yield Alternative(bound, partial(self._decided, candidate, choice, functions, j))
+                else:
+                    chosen = others | {choice: functions.select(np.array([j]))}
+                    yield Alternative(bound, partial(self._settled, candidate, chosen))
 
     def _settled(self, candidate: Candidate, chosen: dict[int, Functions]) -> Candidate:
         """A look ahead has followed the values to the goal: nothing is left to propagate."""
@@ -157,7 +160,8 @@ class ProgramModel(SketchModel):
         if ahead is not None and isinstance(members, ComposedSet):
             found = ahead.surviving_pairs(members)
             return None if found is None else found.matching(allowed)
-        return members.matching(allowed)
+        listed = members.matching(allowed)
+        return listed if listed is None or ahead is None else listed.select(ahead.surviving(listed))
 
     def bound(self, candidate: Candidate) -> Cost:
         return 0, sum(int(f.costs[0]) for h, f in enumerate(candidate.functions) if h in self.live and f is not None and len(f))

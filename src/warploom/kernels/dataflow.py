@@ -208,7 +208,7 @@ def hvx_gaussian(blocks: bool, lanes: int = 8) -> str:
         lines.append(f"weight: [{lanes}, 3] = broadcast(weights)")
         for name in ("even", "odd"):
             lines.append(f"{name}: [{lanes}] = {{")
-            lines += [f"o{k}: [{4 + k}, {lanes}] = ?hvx_2x1{{in_lim=4, fresh}}({f'o{k - 1}' if k > 1 else 'init'})" for k in (1, 2, 3)]
+            lines += _appended(3, lanes)
             lines += [
                 f"to_add: [{lanes}, 3] = gather(\\i, c. [4 + c, i])(o3)",
                 f"products: [{lanes}, 3, 2] = fold stack(to_add, weight)",
@@ -217,8 +217,8 @@ def hvx_gaussian(blocks: bool, lanes: int = 8) -> str:
             ]
         lines.append(f"both: [{lanes}, 2] = stack(even, odd)")
     else:
-        lines += [f"o{k}: [{4 + k}, {lanes}] = ?hvx_2x1{{in_lim=4, fresh}}({f'o{k - 1}' if k > 1 else 'init'})" for k in range(1, 7)]
         lines += [
+            *_appended(6, lanes),
             f"weight: [{lanes}, 2, 3] = broadcast(weights)",
             f"to_add: [{lanes}, 2, 3] = gather(\\i, p, c. [4 + 3 * p + c, i])(o6)",
             f"products: [{lanes}, 2, 3, 2] = fold stack(to_add, weight)",
@@ -226,6 +226,12 @@ def hvx_gaussian(blocks: bool, lanes: int = 8) -> str:
         ]
     wanted = [[[left, base + p], [right, base + p + 1], [left, base + p + 2]] for p in range(2 * lanes)]
     return _text(*lines, f"out: [{2 * lanes}] = reshape(both)", f"goal: [{2 * lanes}] = fold fold {wanted}")
+
+
+def _appended(registers: int, lanes: int) -> list[str]:
+    """Instructions on the first four registers, a new register each."""
+    sources = ["init", *(f"o{k}" for k in range(1, registers))]
+    return [f"o{k}: [{4 + k}, {lanes}] = ?hvx_2x1{{in_lim=4, fresh}}({source})" for k, source in enumerate(sources, 1)]
 
 
 def universe_soundness() -> str:

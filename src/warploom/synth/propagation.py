@@ -9,6 +9,7 @@ Source: the reductions of Swizzleflow, section 4, run in both directions and per
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from math import log2
 from typing import Protocol
@@ -16,7 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.swizzle import Functions
+from warploom.ir.swizzle import Functions, Supporting
 from warploom.synth.network import UNDEFINED, BoolArray, Elements, IntArray, Network, Placements, Retained, Slots
 from warploom.synth.requirements import Requirements
 
@@ -40,6 +41,8 @@ class Candidate:
     """[cells, words] bits over the universe."""
     needed: BoolArray
     """[cells]."""
+    base: Candidate | None = None
+    """What it was copied from, if that was at a fixed point: only what differs from it can narrow anything."""
 
     def copy(self) -> Candidate:
         return Candidate([a.copy() for a in self.allowed], list(self.functions), self.domains.copy(), self.needed.copy())
@@ -138,6 +141,32 @@ class ElementConstraint:
         self.group_of = group_of
 
     def narrow(self, candidate: Candidate, changes: Changes) -> None:
+        if candidate.base is None:
+            self._narrow(candidate, changes)
+            return
+        rows = np.flatnonzero(self._differs(candidate, candidate.base))
+        if 2 * len(rows) > len(self.out):
+            self._narrow(candidate, changes)
+        elif len(rows):
+            self.restricted(rows)._narrow(candidate, changes)
+
+    def restricted(self, rows: IntArray) -> ElementConstraint:
+        """Some rows of it; `groups` stay those of all."""
+        part = copy(self)
+        part.slots = Slots(self.slots.holes, tuple(p[rows] for p in self.slots.points))
+        part.out, part.source = self.out[rows], self.source[rows]
+        return part
+
+    def _differs(self, candidate: Candidate, base: Candidate) -> BoolArray:
+        """[rows]: whether anything that the row depends on is not as in `base`."""
+        narrowed = np.logical_or.reduce(candidate.domains != base.domains, axis=1)
+        rows = (narrowed | (candidate.needed != base.needed))[self.out]
+        rows |= np.logical_or.reduce(narrowed[self.source], axis=1)
+        for hole, points in zip(self.slots.holes, self.slots.points, strict=True):
+            rows |= np.logical_or.reduce(candidate.allowed[hole] != base.allowed[hole], axis=1)[points]
+        return rows
+
+    def _narrow(self, candidate: Candidate, changes: Changes) -> None:
         domains, needed = candidate.domains, candidate.needed
         rows = len(self.out)
         options = slot_options(candidate, self.slots, (rows,)).reshape(rows, -1)
@@ -322,12 +351,12 @@ class FunctionFilter:
             size = self.sets[hole].size_bound
             if (count > 1).any():
                 if log2(size) + freedom > log2(self.list_at_most) and freedom > -16:
-                    return False
+                    return self._narrow_unlisted(candidate, hole)
                 if size > LIST_WHERE_KNOWN and 2 * (count == allowed.shape[1]).sum() > len(count):
-                    return False
+                    return self._narrow_unlisted(candidate, hole)
             functions = self.sets[hole].matching(allowed)
             if functions is None:
-                return False
+                return self._narrow_unlisted(candidate, hole)
             for element in self.injective:
                 if element.slots.holes == (hole,):
                     functions = functions.select(_chooses_apart(element, functions))
@@ -341,6 +370,20 @@ class FunctionFilter:
             candidate.allowed[hole] = supported
             return True
         return False
+
+
+    def _narrow_unlisted(self, candidate: Candidate, hole: int) -> bool:
+        """Whether the allowed values changed, by what a set that knows it without listing says that members take."""
+        members, allowed = self.sets[hole], candidate.allowed[hole]
+        if not isinstance(members, Supporting):
+            return False
+        supported = members.supported(allowed) & allowed
+        if not np.logical_or.reduce(supported, axis=1).all():
+            raise ConflictError
+        if (supported == allowed).all():
+            return False
+        candidate.allowed[hole] = supported
+        return True
 
 
 def _chooses_apart(element: ElementConstraint, functions: Functions) -> BoolArray:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,15 @@ class FunctionSet(Protocol):
 
     def matching(self, allowed: BoolArray) -> Functions | None:
         """The distinct functions with every value allowed ([points, values]); None when there are too many to tabulate."""
+        ...
+
+
+@runtime_checkable
+class Supporting(Protocol):
+    """A set of functions that knows which values are still possible without listing its members."""
+
+    def supported(self, allowed: BoolArray) -> BoolArray:
+        """[points, values]: true wherever a function with all values allowed ([points, values]) takes the value at the point."""
         ...
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from warploom.ir import Hole
 from warploom.ir.dataflow import MISSING, NOUGHT, UNDEFINED, ZERO, Program, Value
-from warploom.ir.swizzle import FunctionSet
+from warploom.ir.swizzle import FunctionSet, Supporting
 from warploom.synth.dataflow.composed import ComposedSet
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.flat import FlatStatement, flatten
@@ -316,8 +316,7 @@ def _supported(members: FunctionSet) -> BoolArray:
                 result |= after[members.outer, value][:, None] & before[members.inner[:, value]]
             return result
         case _:
-            supported = getattr(members, "supported", None)
-            if supported is not None:
-                return supported(everything)
+            if isinstance(members, Supporting):
+                return members.supported(everything)
             listed = members.matching(everything) if members.size_bound <= MAX_FIRST else None
             return everything if listed is None else listed.supported(members.values)

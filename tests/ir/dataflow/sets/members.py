@@ -8,8 +8,8 @@ from math import prod
 import numpy as np
 
 from warploom.ir.dataflow.gather_set import GatherSet
-from warploom.ir.dataflow.sets import Supporting
 from warploom.ir.dataflow.sets.condition_lists import ConditionLists
+from warploom.ir.swizzle import Supporting
 
 Gather = tuple[int, ...]
 

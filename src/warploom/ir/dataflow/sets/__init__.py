@@ -3,6 +3,5 @@
 from warploom.ir.dataflow.sets.call import Option
 from warploom.ir.dataflow.sets.catalogue import NAMES, gather_set
 from warploom.ir.dataflow.sets.forms import tabulated
-from warploom.ir.dataflow.sets.parts import Supporting
 
-__all__ = ["NAMES", "Option", "Supporting", "gather_set", "tabulated"]
+__all__ = ["NAMES", "Option", "gather_set", "tabulated"]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import accumulate
 from math import prod
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,15 +23,6 @@ from warploom.ir.kernel import IndexConst, IndexExpr
 from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
 
 Values: TypeAlias = NDArray[np.int16]
-
-
-@runtime_checkable
-class Supporting(Protocol):
-    """A set of functions that knows which values are still possible without listing its members."""
-
-    def supported(self, allowed: BoolArray) -> BoolArray:
-        """[points, values]: true wherever a function with all values allowed ([points, values]) takes the value at the point."""
-        ...
 
 
 class _Part:

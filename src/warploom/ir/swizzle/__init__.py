@@ -5,7 +5,8 @@ from __future__ import annotations
 from warploom.ir.kernel import Hole, HoleArg, IndexConst
 from warploom.ir.swizzle.compositions import Composition, check_domains, shared_cost
 from warploom.ir.swizzle.conditions import ConditionSet, condition_set
-from warploom.ir.swizzle.functions import BoolArray, Functions, FunctionSet, IntArray, Tables, UnusedSet
+from warploom.ir.swizzle.functions import BoolArray, Functions, FunctionSet, IntArray, Supporting, Tables, UnusedSet
+from warploom.ir.swizzle.naive import NaiveSet
 from warploom.ir.swizzle.notation import parse_composition
 from warploom.ir.swizzle.partitions import AlternativeSet, PartitionSet
 from warploom.ir.swizzle.primitives import (
@@ -71,7 +72,7 @@ def _unused(hole: Hole) -> UnusedSet:
 
 __all__ = [
     "SPACES", "AlternativeSet", "BoolArray", "Cm2Linear", "Composition", "ConditionSet", "Core", "Fan", "FunctionSet",
-    "Functions", "Group", "IntArray", "PartitionSet", "Primitive", "Rot", "Tables", "Unit", "UnusedSet", "Window",
+    "Functions", "Group", "IntArray", "NaiveSet", "PartitionSet", "Primitive", "Rot", "Supporting", "Tables", "Unit", "UnusedSet", "Window",
     "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "divide_cost", "function_set",
     "mask_range", "parse_composition", "scale_cost", "shared_cost", "window_cost", "windowed",
 ]  # fmt: skip

@@ -72,7 +72,7 @@ def _unused(hole: Hole) -> UnusedSet:
 
 __all__ = [
     "SPACES", "AlternativeSet", "BoolArray", "Cm2Linear", "Composition", "ConditionSet", "Core", "Fan", "FunctionSet",
-    "Functions", "Group", "IntArray", "NaiveSet", "PartitionSet", "Primitive", "Rot", "Supporting", "Tables", "Unit", "UnusedSet", "Window",
-    "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "divide_cost", "function_set",
-    "mask_range", "parse_composition", "scale_cost", "shared_cost", "window_cost", "windowed",
+    "Functions", "Group", "IntArray", "NaiveSet", "PartitionSet", "Primitive", "Rot", "Supporting", "Tables", "Unit",
+    "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "divide_cost",
+    "function_set", "mask_range", "parse_composition", "scale_cost", "shared_cost", "window_cost", "windowed",
 ]  # fmt: skip

@@ -24,6 +24,7 @@ from warploom.solve.journal import Journal
 from warploom.solve.jsonlines import Json
 from warploom.solve.keys import problem_key, source_digest
 from warploom.solve.measure import Spent
+from warploom.solve.parts import Part, Split
 from warploom.solve.processes import WorkerDiedError, process_executor
 from warploom.solve.smt import (
     FALSE,
@@ -75,12 +76,14 @@ __all__ = [
     "Not",
     "OtherSourceError",
     "Outcome",
+    "Part",
     "Result",
     "ResultCache",
     "Sat",
     "SmtSession",
     "Some",
     "Spent",
+    "Split",
     "Statistics",
     "StopSearchError",
     "Strategy",

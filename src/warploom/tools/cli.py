@@ -19,6 +19,7 @@ import click
 from warploom.core import Diagnostic, UserError
 from warploom.kernels import NAMES, PROGRAM_NAMES, find
 from warploom.solve import Goal, default_cache_path
+from warploom.synth.dataflow import PARTS
 from warploom.tools import kernel_bench, synth_bench
 from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
@@ -28,7 +29,7 @@ from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
-from warploom.tools.solve_command import SolveOptions, read_source, solve
+from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
 from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
 from warploom.tools.transposes_bench import transposes_command
@@ -144,6 +145,14 @@ def _guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatc
 @click.option("--all", "goal", flag_value="all", help="Every solution.")
 @click.option("--first", "goal", flag_value="first", help="Any solution.")
 @click.option("--best", "goal", flag_value="best", default=True, help="The cheapest solution (default).")
+@click.option("--distinct", is_flag=True, help="List one solution of those that move every value the same way.")
+@click.option("--workers", type=click.IntRange(min=1), help="Search in this many processes.")
+@click.option("--cluster", metavar="ADDRESS", help="Search on the Dask cluster with this scheduler.")
+@click.option(
+    "--parts", type=click.IntRange(min=1), default=PARTS, show_default=True, help="Tasks that the search is split into."
+)
+@click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished parts here; do not repeat them.")
+@click.option("--events", type=click.Path(dir_okay=False, path_type=Path), help="Log here what happens to the parts.")
 @click.option("--show", is_flag=True, help="Print the program instead.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of the search, such as 60s or 2m.")
@@ -153,6 +162,12 @@ def _guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatc
 def solve_dataflow(
     program: str,
     goal: Goal,
+    distinct: bool,
+    workers: int | None,
+    cluster: str | None,
+    parts: int,
+    journal: Path | None,
+    events: Path | None,
     show: bool,
     as_json: bool,
     budget: float | None,
@@ -160,10 +175,17 @@ def solve_dataflow(
     cached: bool | None,
     debug: bool,
 ) -> None:
-    """Find the gathers that make a dataflow program meet its goal, or prove that there are none."""
+    """Find the gathers that make a dataflow program meet its goal, or prove that there are none.
+
+    With --workers, --cluster, --journal or --events the search runs in parts, on one process per CPU unless told.
+    """
+    if workers is not None and cluster is not None:
+        raise click.UsageError("expected --workers or --cluster, got both")
     output, stopwatch = Output(as_json), Stopwatch()
     is_cached = bool(os.environ.get("WARPLOOM_CACHE")) if cached is None else cached
-    options = SolveOptions(goal, budget, nodes, default_cache_path() if is_cached else None)
+    is_parallel = any(option is not None for option in (workers, cluster, journal, events))
+    in_parts = InParts(parts, workers, cluster, journal, events) if is_parallel else None
+    options = SolveOptions(goal, budget, nodes, default_cache_path() if is_cached else None, distinct, in_parts)
 
     def work(progress: Progress) -> Outcome:
         return solve(read_source(program), options, stopwatch, progress)

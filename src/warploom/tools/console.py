@@ -107,6 +107,8 @@ class Output:
             case "all":
                 count = cast(int, line["count"])
                 found = f"{count} solution{'' if count == 1 else 's'}{'' if line['complete'] else ' so far'}"
+                if line["distinct"] != count:
+                    found += f", {line['distinct']} of them distinct"
             case "best" if solved:
                 found = f"cost {line['cost']}, " + ("none is cheaper" if line["complete"] else "others may be cheaper")
             case _:
@@ -118,7 +120,7 @@ class Output:
     def _holes(self, line: Line) -> None:
         """Every listed solution as a table of its holes."""
         solutions = cast("list[dict[str, str]]", line.get("solutions") or [line["holes"]])
-        count = cast(int, line.get("count", len(solutions)))
+        count = cast(int, line.get("distinct" if line.get("listed") == "distinct" else "count", len(solutions)))
         for number, holes in enumerate(solutions, 1):
             if len(solutions) > 1:
                 self._out.print(f"  solution {number} of {count}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 from typing import cast
 
@@ -14,10 +16,23 @@ from warploom.core import Diagnostic, UserError
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
 from warploom.kernels import find_program
-from warploom.solve import Budget, Event, Goal, Json, ResultCache, Statistics, problem_key
+from warploom.solve import (
+    Budget,
+    Event,
+    EventLog,
+    Goal,
+    Journal,
+    Json,
+    ResultCache,
+    Statistics,
+    cluster_executor,
+    problem_key,
+    process_executor,
+)
 from warploom.synth import Status
-from warploom.synth.dataflow import ProgramResult, Solution, solve_program
+from warploom.synth.dataflow import PARTS, PartsResult, ProgramResult, Solution, solve_in_parts, solve_program
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, Line, plain_line
+from warploom.tools.messages import rendered
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
@@ -42,12 +57,31 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class InParts:
+    """Who searches, when this process does not."""
+
+    parts: int = PARTS
+    workers: int | None = None
+    """Processes; None: one per CPU."""
+    cluster: str | None = None
+    """Address of a Dask scheduler, instead of processes."""
+    journal: Path | None = None
+    events: Path | None = None
+
+    def executor(self) -> Executor:
+        return cluster_executor(self.cluster) if self.cluster is not None else process_executor(self.workers)
+
+
+@dataclass(frozen=True, slots=True)
 class SolveOptions:
     goal: Goal = "best"
     budget_s: float | None = None
     budget_nodes: int | None = None
     cache: Path | None = None
     """A database of earlier answers."""
+    distinct: bool = False
+    """List and replay one solution per movement."""
+    in_parts: InParts | None = None
 
 
 def read_source(asked: str) -> Source:
@@ -76,7 +110,7 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
         return _solved(source.case, program, options, phases, stopwatch, progress)
     events: list[Event] = []
     with ResultCache(options.cache, events.append) as cache:
-        key = _key(program, options.goal)
+        key = _key(program, options)
         outcome = _kept(source.case, cache.find(key), phases, stopwatch)
         if outcome is None:
             outcome = _solved(source.case, program, options, phases, stopwatch, progress)
@@ -92,23 +126,47 @@ def _solved(
         progress(f"{statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
 
     budget = Budget(options.budget_nodes, options.budget_s)
-    result = solve_program(program, goal=options.goal, budget=budget, progress=tell)
+    messages: tuple[str, ...] = ()
+    parts: PartsResult | None = None
+    if options.in_parts is None:
+        result = solve_program(program, goal=options.goal, budget=budget, progress=tell)
+    else:
+        parts, messages = _in_parts(program, options.in_parts, options.goal, budget, progress)
+        result = parts.result
     progress("replaying")
     holes = _holes(program, result)
     started = time.process_time()
-    check = _replay(program, holes, result)
+    solutions = result.solutions.movements() if options.distinct else result.solutions
+    check = _replay(program, holes, solutions)
     phases |= {**result.phases, "replay": round(time.process_time() - started, 6)}
-    return _outcome(case, options.goal, holes, result, check, phases, stopwatch)
+    outcome = _outcome(case, options, holes, result, check, phases, stopwatch)
+    if parts is None:
+        return outcome
+    peak_mb = max(cast(float, outcome.line["peak_mb"]), parts.peak_mb)
+    line = outcome.line | {"peak_mb": peak_mb, "parts": parts.parts, "resumed": parts.resumed}
+    return replace(outcome, line=line, messages=messages)
 
 
-_OF_THE_RUN = ("v", "case", "seconds", "wall_s", "peak_mb", "phases")
+def _in_parts(
+    program: Program, crew: InParts, goal: Goal, budget: Budget, progress: Progress
+) -> tuple[PartsResult, tuple[str, ...]]:
+    """The result, and what is wrong with the journal."""
+    journal = None if crew.journal is None else Journal(crew.journal)
+    events = None if crew.events is None else EventLog(crew.events).write
+    found = solve_in_parts(
+        program, crew.executor, parts=crew.parts, goal=goal, budget=budget, journal=journal, events=events, progress=progress
+    )
+    return found, () if journal is None else rendered(journal.damage)
+
+
+_OF_THE_RUN = ("v", "case", "seconds", "wall_s", "peak_mb", "phases", "parts", "resumed")
 """Fields that are not kept."""
 
 
-def _key(program: Program, goal: Goal) -> str:
+def _key(program: Program, options: SolveOptions) -> str:
     """Comments, file and layout do not matter, but for the lines in the names of holes."""
     names = [name for name, _ in named_statements(program)]
-    return problem_key(("solve", program_text(program), names, goal))
+    return problem_key(("solve", program_text(program), names, options.goal, options.distinct))
 
 
 def _kept(case: str, found: Json, phases: dict[str, float], stopwatch: Stopwatch) -> Outcome | None:
@@ -157,8 +215,8 @@ def _holes(program: Program, result: ProgramResult) -> list[_Hole]:
     return [_Hole(name, known.name, choices) for (name, choices), known in zip(holes, result.solutions.holes, strict=True)]
 
 
-def _replay(program: Program, holes: list[_Hole], result: ProgramResult) -> _Check:
-    solutions = result.solutions.first(REPLAYED)
+def _replay(program: Program, holes: list[_Hole], found: Iterable[Solution]) -> _Check:
+    solutions = list(islice(found, REPLAYED))
     replayed, refuted, reason = 0, None, ""
     try:
         for start in range(0, len(solutions), BATCH):
@@ -183,15 +241,15 @@ def _texts(holes: list[_Hole], solution: Solution) -> dict[str, str]:
 
 def _outcome(
     case: str,
-    goal: Goal,
+    options: SolveOptions,
     holes: list[_Hole],
     result: ProgramResult,
     check: _Check,
     phases: Mapping[str, float],
     stopwatch: Stopwatch,
 ) -> Outcome:
-    asked_all = goal == "all"
-    count = result.solutions.count
+    asked_all = options.goal == "all"
+    count, distinct = result.solutions.count, len(result.solutions.answers)
     status, reason = _status(result, count, asked_all)
     fields: Line = {}
     verdict = "unchecked"
@@ -200,15 +258,16 @@ def _outcome(
         reason = f"internal error: the replay of solution {check.refuted} does not meet the goal"
     elif check.reason:
         status, reason = "unknown", check.reason
-    elif 0 < check.replayed == count:
+    elif 0 < check.replayed == (distinct if options.distinct else count):
         verdict, fields["domain"] = "proved", DOMAIN
     elif check.replayed:
         verdict, fields["cases"] = "tested", check.replayed
     best = check.listed[0] if check.listed else None
     fields |= {
-        "goal": goal,
+        "goal": options.goal,
         "complete": result.complete,
         "count": count,
+        "distinct": distinct,
         "cost": best and best.cost,
         "visited": result.visited,
         "oracle": result.oracle,
@@ -217,6 +276,7 @@ def _outcome(
         "holes": _texts(holes, best) if best else {},
     }
     if asked_all:
+        fields["listed"] = "distinct" if options.distinct else "all"
         fields["solutions"] = [_texts(holes, solution) for solution in check.listed]
     line = plain_line(case, status, stopwatch.read(), verdict=verdict, reason=reason, **fields)
     return Outcome(line, IMPOSSIBLE if check.refuted is not None else EXIT_BY_STATUS[status])

@@ -1,7 +1,19 @@
 """Solves dataflow programs: all members of the holes that meet the goal, one, the cheapest, or the proof that there are none."""
 
 from warploom.synth.dataflow.composed import Member
-from warploom.synth.dataflow.options import EngineOptions
+from warploom.synth.dataflow.options import CONFIGURATIONS, EngineOptions
+from warploom.synth.dataflow.parallel import PARTS, PartsResult, solve_in_parts
 from warploom.synth.dataflow.solve import ProgramResult, Solution, Solutions, solve_program
 
-__all__ = ["EngineOptions", "Member", "ProgramResult", "Solution", "Solutions", "solve_program"]
+__all__ = [
+    "CONFIGURATIONS",
+    "PARTS",
+    "EngineOptions",
+    "Member",
+    "PartsResult",
+    "ProgramResult",
+    "Solution",
+    "Solutions",
+    "solve_in_parts",
+    "solve_program",
+]

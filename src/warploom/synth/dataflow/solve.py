@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, product
 from math import prod
+from typing import TypeAlias
 
 import numpy as np
 
 from warploom.core import i32
 from warploom.ir.dataflow import Program
 from warploom.ir.swizzle import FunctionSet
-from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
-from warploom.solve.driver import Goal
+from warploom.solve import UNLIMITED, Budget, Cost, Goal, Outcome, Statistics, search
 from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.factors import Factor, factors
@@ -67,6 +67,16 @@ class Solutions:
                 for rest in product(*any_member.values()):
                     yield Solution(fixed | dict(zip(any_member, rest, strict=True)), cost[1])
 
+    def movements(self) -> Iterator[Solution]:
+        """The cheapest way of each answer: what differs only in how two joined holes, or free ones, do it is left out."""
+        any_member = {h.name: _members(h)[0] for h in self.holes if h.name in self.free}
+        for cost, found in self.answers:
+            members = dict(any_member)
+            for names, ways in zip(self.names, found.ways, strict=True):
+                if ways:
+                    members |= zip(names, ways[0], strict=True)
+            yield Solution(members, cost[1])
+
     def first(self, most: int) -> list[Solution]:
         return list(islice(self, most))
 
@@ -90,6 +100,10 @@ class ProgramResult:
         return None if self.oracle is None else max(1.0, self.visited / max(1, self.oracle))
 
 
+Searcher: TypeAlias = Callable[[int, ProgramModel, Goal, Statistics], Outcome[Found]]
+"""Searches a model: the whole program's, number 0, or its factors', numbered; adds to the statistics."""
+
+
 def solve_program(
     program: Program,
     *,
@@ -97,8 +111,12 @@ def solve_program(
     budget: Budget = UNLIMITED,
     progress: Callable[[Statistics], None] | None = None,
     options: EngineOptions = ALL_IDEAS,
+    searcher: Searcher | None = None,
 ) -> ProgramResult:
-    """Search the program's holes; `goal` as in `solve.search`, costs are index operations and instructions."""
+    """Search the program's holes; `goal` as in `solve.search`, costs are index operations and instructions.
+
+    `searcher` does the searching in place of `solve.search` (not with z3); `budget` and `progress` are then its own.
+    """
     phases: dict[str, float] = {}
     clock = _Clock(phases)
     counters = Counters()
@@ -110,7 +128,7 @@ def solve_program(
     if options.engine == "smt":
         run = SmtRun(lowered, goal, budget, statistics, progress)
     else:
-        run = _Run(lowered, counters, goal, budget, statistics, progress, options)
+        run = _Run(lowered, counters, goal, statistics, options, searcher or _searcher(budget, progress))
     answers = run.answers()
     clock.lap("search")
     free = _free(lowered, run.live, holes)
@@ -128,23 +146,21 @@ class _Run:
         lowered: Lowered,
         counters: Counters,
         goal: Goal,
-        budget: Budget,
         statistics: Statistics,
-        progress: Callable[[Statistics], None] | None,
         options: EngineOptions,
+        searcher: Searcher,
     ) -> None:
         self.lowered = lowered
         self.options = options
         self.counters = counters
         self.goal: Goal = goal
-        self.budget = budget
         self.statistics = statistics
-        self.progress = progress
+        self.searcher = searcher
         self.complete, self.reason = True, ""
         self.live: frozenset[int] = frozenset()
 
     def answers(self) -> tuple[tuple[Cost, Found], ...]:
-        model = self._model(self.lowered)
+        model = model_of(self.lowered, self.counters, self.options)
         root = None if model is None else model.root()
         if model is None or root is None:
             return ()
@@ -163,8 +179,8 @@ class _Run:
     def _products(self, model: ProgramModel, root: Candidate, parts: list[Factor], goal: Goal) -> tuple[tuple[Cost, Found], ...]:
         """Answers that are made of one answer per factor, cheapest first."""
         found: list[list[Found]] = []
-        for part in parts:
-            found.append(self._factor(part, goal))
+        for number, part in enumerate(parts):
+            found.append(self._factor(number, part, goal))
             if not found[-1]:
                 return ()
         answers: list[tuple[Cost, Found]] = []
@@ -175,28 +191,35 @@ class _Run:
                 answers.append(whole)
         return tuple(sorted(answers, key=lambda a: a[0]))
 
-    def _factor(self, part: Factor, goal: Goal) -> list[Found]:
-        model = self._model(part.lowered)
+    def _factor(self, number: int, part: Factor, goal: Goal) -> list[Found]:
+        model = model_of(part.lowered, self.counters, self.options)
         if model is None:
             return []
-        outcome = search(model, goal=goal, budget=self.budget, statistics=self.statistics, progress=self.progress)
+        outcome = self.searcher(number, model, goal, self.statistics)
         self.complete &= outcome.complete or goal == "first"
         self.reason = self.reason or outcome.reason
         return [found for _, found in outcome.answers]
 
     def _search(self, model: ProgramModel) -> tuple[tuple[Cost, Found], ...]:
-        outcome = search(model, goal=self.goal, budget=self.budget, statistics=self.statistics, progress=self.progress)
+        outcome = self.searcher(0, model, self.goal, self.statistics)
         self.complete, self.reason = outcome.complete, outcome.reason
         return outcome.answers
 
-    def _model(self, lowered: Lowered) -> ProgramModel | None:
-        try:
-            requirements = requirements_of(
-                lowered, Universe({**lowered.numbers.numbers}, Normaliser(algebra_for(i32, "syntactic")))
-            )
-            return ProgramModel(lowered, requirements, start_of(lowered, requirements), self.counters, self.options)
-        except ConflictError:
-            return None
+
+def model_of(lowered: Lowered, counters: Counters, options: EngineOptions = ALL_IDEAS) -> ProgramModel | None:
+    """None where a fixed cell cannot hold what the goal asks for."""
+    try:
+        requirements = requirements_of(lowered, Universe({**lowered.numbers.numbers}, Normaliser(algebra_for(i32, "syntactic"))))
+        return ProgramModel(lowered, requirements, start_of(lowered, requirements), counters, options)
+    except ConflictError:
+        return None
+
+
+def _searcher(budget: Budget, progress: Callable[[Statistics], None] | None) -> Searcher:
+    def here(number: int, model: ProgramModel, goal: Goal, statistics: Statistics) -> Outcome[Found]:
+        return search(model, goal=goal, budget=budget, statistics=statistics, progress=progress)
+
+    return here
 
 
 def oracle_tests(solutions: Solutions) -> int | None:

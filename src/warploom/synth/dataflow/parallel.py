@@ -1,0 +1,323 @@
+"""Solves a dataflow program in independent parts, in worker processes or on a cluster.
+
+The first decision of a search is split (`solve.Split`), in each factor where the program is a product. A task carries the
+program's text and the number of its part; what comes back are tables, from which the driver makes the solutions again.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import closing
+from dataclasses import asdict, dataclass, replace
+from typing import TypeAlias, assert_never, cast
+
+import numpy as np
+
+from warploom.ir.dataflow import Program, parse_program, program_text
+from warploom.ir.swizzle import Functions, Tables
+from warploom.solve import (
+    UNLIMITED,
+    Budget,
+    Cost,
+    EventSink,
+    Failed,
+    Finished,
+    Goal,
+    Journal,
+    Json,
+    Outcome,
+    Result,
+    Spent,
+    Split,
+    Statistics,
+    Task,
+    problem_key,
+    run_tasks,
+    search,
+)
+from warploom.synth.dataflow.counters import Counters
+from warploom.synth.dataflow.factors import factors
+from warploom.synth.dataflow.lower import Lowering
+from warploom.synth.dataflow.model import Found, ProgramModel
+from warploom.synth.dataflow.solve import ProgramResult, model_of, solve_program
+from warploom.synth.propagation import Candidate
+
+PARTS = 16
+"""Parts of a search, on however many workers, so that a journal serves another number of workers, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class PartOfSearch:
+    """What a worker is asked."""
+
+    text: str
+    """The program's; normalised."""
+    problem: int
+    """Number of the factor; 0 where the program is no product."""
+    goal: Goal
+    part: int
+    parts: int
+    budget: Budget
+    """Of this part."""
+
+    @property
+    def key(self) -> str:
+        budget = (self.budget.nodes, self.budget.cpu_s)
+        return problem_key(("part of a search", self.text, self.problem, self.goal, self.part, self.parts, budget))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PartsResult:
+    result: ProgramResult
+    parts: int
+    """That gave a result."""
+    resumed: int
+    """Of them, those whose result is the journal's."""
+    seconds: float
+    """CPU time of the others, in all workers together."""
+    peak_mb: float
+    """Of the worker that took most; 0 when everything is the journal's."""
+
+
+def solve_in_parts(
+    program: Program,
+    open_executor: Callable[[], Executor],
+    *,
+    parts: int = PARTS,
+    goal: Goal = "all",
+    budget: Budget = UNLIMITED,
+    journal: Journal | None = None,
+    events: EventSink | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> PartsResult:
+    """`solve_program` on an executor: the same solutions in the same order, but for goal first, where any part's may be it.
+
+    The executor is left by an exception when there is no need to wait for running parts: it must not. `budget` holds for each
+    part. An interruption (KeyboardInterrupt) ends the search with what the finished parts have found.
+    """
+    searcher = _PartsSearcher(program_text(program), open_executor, parts, budget, journal, events, progress)
+    result = solve_program(program, goal=goal, searcher=searcher)
+    seconds = round(sum(s.seconds for s in searcher.spent), 3)
+    result = replace(result, phases={**result.phases, "parts": seconds})
+    peak_mb = max((s.peak_mb for s in searcher.spent), default=0.0)
+    return PartsResult(result, searcher.resumed + len(searcher.spent), searcher.resumed, seconds, peak_mb)
+
+
+# ------------------------------------------------------------ in a worker
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Problem:
+    split: Split[Candidate, Found]
+    holes: tuple[int, ...]
+    counters: Counters
+    probes: int
+    tested: int
+    """Until the first decision."""
+
+
+class _Kept(threading.local):
+    """The last problem: what comes before the first decision is done once for all parts that a worker gets."""
+
+    asked: tuple[str, int] | None = None
+    problem: _Problem | None = None
+
+
+_kept = _Kept()
+
+
+def solve_part(asked: PartOfSearch) -> Json:
+    """Runs in a worker. `answers`: position of the first decision's alternative, then the number of a table of `tables`[hole]."""
+    if _kept.asked != (asked.text, asked.problem):
+        _kept.problem = _problem(asked.text, asked.problem)
+        _kept.asked = asked.text, asked.problem
+    problem = _kept.problem
+    if problem is None:
+        return _encoded([], (), 0, Outcome((), True, ""), 0, 0)
+    counters = problem.counters
+    probes, tested = counters.probes, counters.tested
+    outcome = search(problem.split.part(asked.part, asked.parts), goal=asked.goal, budget=asked.budget)
+    probes, tested = counters.probes - probes, counters.tested - tested
+    if asked.part == 0:  # once, though each worker does it
+        probes, tested = probes + problem.probes, tested + problem.tested
+    answers = [found for _, found in outcome.answers]
+    return _encoded(answers, problem.holes, len(problem.split.alternatives), outcome, probes, tested)
+
+
+def _problem(text: str, number: int) -> _Problem | None:
+    """None where propagation alone refutes it."""
+    counters = Counters()
+    lowered = Lowering(parse_program(text), counters).run()
+    model = model_of(lowered, counters)
+    if model is None or model.root() is None:
+        return None
+    divided = factors(lowered, model.live)
+    counters.probes = counters.tested = 0  # the driver counts its own
+    if divided is not None:
+        model = model_of(divided[number].lowered, counters)
+        if model is None:
+            return None
+    split = Split(model)
+    return _Problem(split, tuple(sorted(model.live)), counters, counters.probes, counters.tested)
+
+
+def _encoded(
+    answers: Sequence[tuple[int, Found]],
+    holes: tuple[int, ...],
+    alternatives: int,
+    outcome: Outcome[tuple[int, Found]],
+    probes: int,
+    tested: int,
+) -> Json:
+    tables: dict[int, dict[tuple[int, ...], int]] = {hole: {} for hole in holes}
+    rows: list[Json] = []
+    for position, found in answers:
+        chosen = [tuple(cast("list[int]", found.functions[hole].tables[0].tolist())) for hole in holes]
+        rows.append([position, *(tables[h].setdefault(t, len(tables[h])) for h, t in zip(holes, chosen, strict=True))])
+    return {
+        "alternatives": alternatives,
+        "answers": rows,
+        "tables": {str(hole): [list(table) for table in distinct] for hole, distinct in tables.items()},
+        "complete": outcome.complete,
+        "reason": outcome.reason,
+        "probes": probes,
+        "tested": tested,
+        "statistics": asdict(outcome.statistics),
+    }
+
+
+# ------------------------------------------------------------ in the driver
+
+
+class _EnoughError(Exception):
+    """An answer is all that was asked for."""
+
+
+_Placed: TypeAlias = tuple[Cost, int, Found]
+"""An answer and the position of the first decision's alternative that led to it."""
+
+
+class _PartsSearcher:
+    """`solve.Searcher` that gives each part of a search to the executor."""
+
+    def __init__(
+        self,
+        text: str,
+        open_executor: Callable[[], Executor],
+        parts: int,
+        budget: Budget,
+        journal: Journal | None,
+        events: EventSink | None,
+        progress: Callable[[str], None] | None,
+    ) -> None:
+        self.text = text
+        self.open_executor = open_executor
+        self.parts = parts
+        self.budget = budget
+        self.journal = journal
+        self.events = events
+        self.progress = progress
+        self.spent: list[Spent] = []
+        self.resumed = 0
+        self.interrupted = False
+
+    def __call__(self, number: int, model: ProgramModel, goal: Goal, statistics: Statistics) -> Outcome[Found]:
+        merged = _Merged(model, goal, statistics)
+        try:
+            if self.interrupted:
+                raise KeyboardInterrupt
+            self._run(merged, number, goal)
+        except _EnoughError:
+            return merged.outcome("")
+        except KeyboardInterrupt:
+            self.interrupted = True
+            return merged.outcome("interrupted")
+        return merged.outcome("")
+
+    def _run(self, merged: _Merged, number: int, goal: Goal) -> None:
+        asked = [PartOfSearch(self.text, number, goal, part, self.parts, self.budget) for part in range(self.parts)]
+        tasks = [Task(part.key, part) for part in asked]
+        with self.open_executor() as executor:
+            results = run_tasks(tasks, solve_part, executor=executor, journal=self.journal, events=self.events)
+            with closing(cast("Generator[Result[PartOfSearch, Json]]", results)):
+                for done, result in enumerate(results, 1):
+                    self._take(merged, result)
+                    if self.progress is not None:
+                        self.progress(f"{done} of {self.parts} parts, {merged.statistics.answers} answers")
+                    if goal == "first" and merged.answers:
+                        raise _EnoughError
+
+    def _take(self, merged: _Merged, result: Result[PartOfSearch, Json]) -> None:
+        match result:
+            case Finished(_, value, spent):
+                if spent is None:
+                    self.resumed += 1
+                else:
+                    self.spent.append(spent)
+                merged.add(cast("Mapping[str, Json]", value))
+            case Failed(task, reason):
+                merged.reasons.append(f"part {task.argument.part} of {self.parts}: {reason}")
+            case _:
+                assert_never(result)
+
+
+class _Merged:
+    """Results of parts, put together."""
+
+    def __init__(self, model: ProgramModel, goal: Goal, statistics: Statistics) -> None:
+        self.model = model
+        self.goal: Goal = goal
+        self.statistics = statistics
+        self.answers: list[_Placed] = []
+        self.complete = True
+        self.reasons: list[str] = []
+        self.alternatives: set[int] = set()
+        self.functions: dict[tuple[int, bytes], Functions] = {}
+
+    def add(self, value: Mapping[str, Json]) -> None:
+        self.complete &= value["complete"] is True
+        if value["reason"]:
+            self.reasons.append(str(value["reason"]))
+        self.alternatives.add(cast(int, value["alternatives"]))
+        if len(self.alternatives) > 1:
+            raise RuntimeError("workers disagree on the alternatives of the first decision")
+        for name, count in cast("dict[str, int]", value["statistics"]).items():
+            setattr(self.statistics, name, getattr(self.statistics, name) + count)
+        counters = self.model.counters
+        probes, tested = counters.probes + cast(int, value["probes"]), counters.tested + cast(int, value["tested"])
+        tables = cast("dict[str, list[list[int]]]", value["tables"])
+        functions = [(int(hole), [self._function(int(hole), table) for table in distinct]) for hole, distinct in tables.items()]
+        for position, *rows in cast("list[list[int]]", value["answers"]):
+            chosen: list[Functions | None] = [None] * len(self.model.sets)
+            for (hole, distinct), row in zip(functions, rows, strict=True):
+                chosen[hole] = distinct[row]
+            start = self.model.start
+            answer = self.model.answer(Candidate(start.allowed, chosen, start.domains, start.needed))
+            assert answer is not None
+            self.answers.append((answer[0], position, answer[1]))
+        counters.probes, counters.tested = probes, tested  # finding again what a worker found is no test
+
+    def _function(self, hole: int, values: Sequence[int]) -> Functions:
+        table: Tables = np.array(values, np.int16)
+        key = hole, table.tobytes()
+        if key not in self.functions:
+            members = self.model.sets[hole]
+            allowed = np.zeros((members.points, members.values), np.bool_)
+            allowed[np.arange(members.points), table] = True
+            found = members.matching(allowed)
+            if found is None or not len(found):
+                raise RuntimeError("a worker's answer is no member of the hole")
+            self.functions[key] = found.select(np.zeros(1, np.int64))
+        return self.functions[key]
+
+    def outcome(self, reason: str) -> Outcome[Found]:
+        """`reason`: why not all parts have their result."""
+        self.answers.sort(key=lambda a: a[:2])
+        kept = self.answers if self.goal == "all" else self.answers[:1]
+        reasons = [r for r in (*self.reasons, reason) if r]
+        if self.goal == "first" and kept:
+            return Outcome(((kept[0][0], kept[0][2]),), False, "", self.statistics)
+        complete = self.complete and not reasons
+        return Outcome(tuple((cost, found) for cost, _, found in kept), complete, reasons[0] if reasons else "", self.statistics)

@@ -118,86 +118,86 @@ def _moved(fan: _Fan, n: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Functions:
-    """[functions] of a template as a source of pivots."""
+    """[functions] of a template without constants, as a source of pivots."""
 
     template: Template
     fan: IntArray
     turns: IntArray
     """[rotations, parameters], those of every modulus below one another."""
     row: IntArray
-    constant: IntArray
     costs: IntArray
 
     def image(self, which: IntArray, index: IntArray, parameter: IntArray) -> IntArray:
         base, place, modulus = self.template.tables
         fan = self.fan[which]
-        turned = place[fan[:, None], index] + self.turns[self.row[which][:, None], parameter] + self.constant[which][:, None]
+        turned = place[fan[:, None], index] + self.turns[self.row[which][:, None], parameter]
         return base[fan[:, None], index] + turned % modulus[fan][:, None]
 
 
-def _functions(template: Template, *, constants: bool) -> _Functions:
+def _functions(template: Template) -> _Functions:
     modulus = template.tables[2]
-    starts: dict[int, int] = {}
-    blocks: list[IntArray] = []
-    for m, (rows, _) in template.by_modulus.items():
-        starts[m] = sum(len(block) for block in blocks)
-        blocks.append(rows)
+    turns: list[IntArray] = []
     parts: list[IntArray] = []
+    start = 0
     for m, (rows, _) in template.by_modulus.items():
-        grid = np.meshgrid(
-            np.flatnonzero(modulus == m), starts[m] + np.arange(len(rows)), np.arange(m if constants else 1), indexing="ij"
-        )
+        grid = np.meshgrid(np.flatnonzero(modulus == m), start + np.arange(len(rows)), indexing="ij")
         parts.append(np.stack([axis.reshape(-1) for axis in grid]))
-    fan, row, constant = np.concatenate(parts, axis=1)
-    return _Functions(template, fan, np.concatenate(blocks), row, constant, np.zeros(len(fan), np.int64))
+        turns.append(rows)
+        start += len(rows)
+    fan, row = np.concatenate(parts, axis=1)
+    return _Functions(template, fan, np.concatenate(turns), row, np.zeros(len(fan), np.int64))
 
 
 def join_template(problem: Transpose) -> tuple[tuple[Composition, ...] | None, int]:
     """Steps in the template, or None, which is a proof; and how many pivots passed their demand."""
     outer, inner = Template(problem.outer, problem.inner), Template(problem.inner, problem.outer)
-    third = problem.steps == 3
-    source = _functions(outer, constants=not third)
+    by_third = problem.steps == 3
+    source = _functions(outer)
     index, parameter = (
         axis.reshape(-1) for axis in np.meshgrid(np.arange(problem.outer), np.arange(problem.inner), indexing="ij")
     )
     names = ("j", "i") if problem.kind == "rcr" else ("i", "j")
     passed = 0
-    for number in fulfilling(source, demands(problem)[2 if third else 0]):
+    for number in fulfilling(source, demands(problem)[2 if by_third else 0]):
         passed += 1
         table = source.image(np.array([number]), index, parameter)[0].reshape(problem.outer, problem.inner)
-        if not third:
-            tables = problem.from_first(table)
-            chains = None if tables is None else (outer.find(tables.first), inner.find(tables.second))
-        else:
-            tables = problem.from_third(table)
-            chains = None if tables is None else _with_constants(outer, inner, tables, int(source.fan[number]))
-        if chains is not None and None not in chains:
+        tables = problem.from_third(table) if by_third else problem.from_first(table)
+        assert tables is not None, "a pivot that fulfils its demand places every element"
+        chains = _with_constants(outer, inner, tables, int(source.fan[number]), by_third=by_third)
+        if chains is not None:
             steps = (*names, names[0])[: problem.steps]
-            return tuple(Composition(name, chain or ()) for name, chain in zip(steps, chains, strict=True)), passed
+            return tuple(Composition(name, chain) for name, chain in zip(steps, chains, strict=True)), passed
     return None, passed
 
 
 def _with_constants(
-    outer: Template, inner: Template, tables: Tables, fan: int
-) -> tuple[tuple[Primitive, ...] | None, ...] | None:
-    """The three steps for some constant of the third, if any has all of them in the template."""
-    # The constant renames the middle positions: the second step's parameter, the first step's index.
+    outer: Template, inner: Template, tables: Tables, fan: int, *, by_third: bool
+) -> tuple[tuple[Primitive, ...], ...] | None:
+    """The steps for some constant of the pivot, if any has all of them in the template.
+
+    A constant renames the middle positions only: the second step's parameter, the first step's index, the third step's values.
+    """
     seconds = inner.fitting(tables.second)
     if not seconds:
         return None
     modulus = outer.fans[fan].modulus
     middle = np.arange(outer.size)
     for constant in range(modulus):
-        renamed = middle - middle % modulus + (middle + constant) % modulus
-        before = np.argsort(renamed)
+        # The name before for each name after: outside the third step, or what the first step's fan makes of it.
+        before = middle - middle % modulus + (middle - constant) % modulus
+        if not by_third:
+            place = np.argsort(tables.first[:, 0])
+            turned = np.argsort(before)[tables.first[:, 0]]
+            before = place[turned]
         for second_fan, amounts in seconds:
             m = inner.fans[second_fan].modulus
             sequence = amounts[before]
             setting = inner.by_amounts[m].get(((sequence - sequence[0]) % m).astype(np.uint8).tobytes())
             if setting is None:
                 continue
+            second = inner.composed(second_fan, setting, int(sequence[0]))
             first = outer.find(tables.first[before])
-            if first is not None:
-                second = inner.composed(second_fan, setting, int(sequence[0]))
-                return first, second, outer.find(renamed[tables.third])
+            third = outer.find(np.argsort(before)[tables.third]) if by_third else ()
+            if first is not None and third is not None:
+                return (first, second, third) if by_third else (first, second)
     return None

@@ -116,16 +116,7 @@ FOUND: dict[str, str] = {
 """Programs that were once solved wrongly, each by what must not be overlooked."""
 
 
-OPEN = {
-    "a literal of folds may be in one class with symbols": "missing solutions: factors map the literal's parts, not the literal",
-    "three holes of one name on one line": "two of them get one name, so solutions lack a member",
-}
-"""Those that are still wrong, with what happens."""
-
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=pytest.mark.xfail(reason=OPEN[n], strict=True)) if n in OPEN else n for n in FOUND]
-)
+@pytest.mark.parametrize("name", FOUND)
 def test_programs_that_were_hard(name: str) -> None:
     assert not difference(parse_program(FOUND[name]))
 

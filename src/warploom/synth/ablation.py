@@ -47,6 +47,10 @@ class Ablated:
     holes: dict[str, IndexExpr]
     """Simplified; empty without an answer."""
     statistics: Statistics
+    domain: str = ""
+    """With `proved`: over what."""
+    cases: int | None = None
+    """Inputs that the independent checker ran."""
 
 
 def complete_without(sketch: Sketch, missing: Missing, budget_s: float | None = None, seed: int = 0) -> Ablated:
@@ -142,7 +146,17 @@ class _Run:
         kernel = fill(self.sketch.kernel, holes)
         judged = judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed, self.expected)
         status: Status = "error" if judged.verdict == "refuted" else "solved"
-        return Ablated(status, judged.verdict, judged.reason, space, chosen.accumulates, holes, self.statistics)
+        return Ablated(
+            status,
+            judged.verdict,
+            judged.reason,
+            space,
+            chosen.accumulates,
+            holes,
+            self.statistics,
+            judged.proof.domain,
+            judged.cases,
+        )
 
 
 class _NaiveEngine(Engine):

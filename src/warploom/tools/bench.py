@@ -8,8 +8,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import cast
 
 from warploom.tools.lines import Line, plain_line
@@ -34,6 +34,8 @@ class Case:
     """Of `python -m warploom`; must print exactly one JSON line."""
     limit_s: float
     """Wall time after which the process is stopped."""
+    labels: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Fields of its line that say, besides the name, what was asked."""
 
 
 def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
@@ -68,7 +70,7 @@ def run_case(case: Case) -> Line:
             reason = reason or _death(process.returncode, log.read())
             status = "unknown" if reason.startswith(("stopped", "interrupted")) else "error"
             line = plain_line(case.name, status, stopwatch.read(), reason=reason)
-    line["case"] = case.name
+    line |= {"case": case.name, **case.labels}
     if interrupted:
         raise InterruptedBenchmarkError(line)
     return line

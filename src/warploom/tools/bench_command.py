@@ -41,6 +41,7 @@ def run_bench(
             output.row(judged(stopped.line), columns(stopped.line))
             for undone in cases[place + 1 :]:
                 line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
+                line |= undone.labels
                 output.row(line, columns(line))
             return INTERRUPTED
         line = judged(line)

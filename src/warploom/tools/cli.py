@@ -20,7 +20,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.kernels import NAMES, PROGRAM_NAMES, find
 from warploom.solve import Goal, default_cache_path
 from warploom.synth.dataflow import PARTS
-from warploom.tools import kernel_bench, synth_bench
+from warploom.tools import ablation_bench, kernel_bench, synth_bench
 from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
@@ -250,6 +250,43 @@ def bench_synth(
 
 
 bench.add_command(transposes_command)
+
+
+@bench.command("ablations")
+@_CASE
+@click.option("--configuration", metavar="GLOB", help="Only the configurations that match.")
+@_JSON
+@_JOURNAL
+@click.option("--budget", metavar="TIME", callback=_seconds, default="20s", show_default=True, help="CPU time of each line.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+def bench_ablations(
+    pattern: str | None, configuration: str | None, as_json: bool, journal: Path | None, budget: float, seed: int
+) -> None:
+    """What each of the engine's ideas is worth: the time without it.
+
+    `as_expected`: the answer is right; an ended budget is what most configurations come to on the larger cases.
+    """
+    asked = ablation_bench.select(pattern, configuration)
+    cases = [ablation_bench.ablation_case(case, name, budget, seed) for case, name in asked]
+    _bench(cases, pattern, as_json, ablation_bench.columns, ablation_bench.judged, journal)
+
+
+@cli.command("bench-ablation", hidden=True)
+@click.argument("case")
+@click.argument("configuration", type=click.Choice(ablation_bench.NAMES))
+@click.option("--budget", metavar="TIME", callback=_seconds, default="20s")
+@click.option("--seed", type=int, default=0)
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def bench_ablation(case: str, configuration: str, budget: float, seed: int, debug: bool) -> None:
+    """One line of `bench ablations`, in this process, as JSON."""
+    output, stopwatch = Output(as_json=True), Stopwatch()
+
+    def work(progress: Progress) -> Outcome:
+        return Outcome(ablation_bench.measure(case, configuration, budget, seed, stopwatch, progress), SOLVED)
+
+    with Interrupts() as stopped:
+        code = output.outcome(_guarded(case, work, stopwatch, output, debug))
+    sys.exit(INTERRUPTED if stopped.seen else code)
 
 
 @bench.command("kernels")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -37,3 +38,14 @@ class EngineOptions:
 
 
 ALL_IDEAS = EngineOptions()
+CONFIGURATIONS: Mapping[str, EngineOptions] = {
+    "full": ALL_IDEAS,
+    "no-joins": EngineOptions(joins=False),
+    "no-look-ahead": EngineOptions(look_ahead=False),
+    "no-factors": EngineOptions(factors=False),
+    "no-copy-counts": EngineOptions(copy_counts=False),
+    "one-location": EngineOptions(propagation="forward"),
+    "plain": EngineOptions(joins=False, look_ahead=False, factors=False, copy_counts=False, propagation="forward"),
+    "smt": EngineOptions(engine="smt"),
+}
+"""What `warploom bench ablations` compares, by name: everything, everything but one idea, none of them, z3."""

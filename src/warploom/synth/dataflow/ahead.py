@@ -150,7 +150,12 @@ class Ahead:
             or len(far.points) != pairs.points
         ):
             return alive
-        if not near.reads_hole_only(len(self.points)) or (near.place < 0).any() or far.place.min() < len(self.points):
+        if (
+            not len(near.rows)
+            or not near.reads_hole_only(len(self.points))
+            or (near.place < 0).any()
+            or far.place.min() < len(self.points)
+        ):
             return alive
         count = len(self.points)
         may_read = np.zeros((len(near.rows), count), np.float32)

@@ -29,6 +29,8 @@ LIST_AT_MOST = 8192
 """Larger sets stay implicit until propagation or a look ahead leaves few members."""
 FOLLOWED = 512
 """Members that are followed to the goal together."""
+MANY_UNDER_FOLDS = 512
+"""More members are not tried one by one where folds are counted: the value at one point is decided instead."""
 FEW, FEW_UNDER_FOLDS = 16, 2048
 """Members of a hole that are tried one by one at once; a decision tells more where folds are counted."""
 
@@ -79,6 +81,8 @@ class ProgramModel(SketchModel):
                 if np.isin(element.out, reader.source).all() and not np.isin(element.out, _read_elsewhere(lowered, reader)).any():
                     constraints.append(UsefulConstraint(reader, element.out, group_of))
         sets = [h.members for h in lowered.holes]
+        # Folds first: what they want decides what is worth looking for.
+        constraints.sort(key=lambda c: isinstance(c, ElementConstraint | UsefulConstraint))
         super().__init__(network, requirements, folds, constraints, injective, sets, start, None)
         self.filter.list_at_most = LIST_AT_MOST
         self.lowered = lowered
@@ -120,6 +124,10 @@ class ProgramModel(SketchModel):
         return ahead if ahead.is_known else None
 
     def alternatives(self, candidate: Candidate, choice: int) -> Iterator[Alternative[Candidate]]:
+        listed = candidate.functions[choice]
+        if listed is not None and len(listed) > MANY_UNDER_FOLDS and not self.only_moves:
+            yield from self._split_point(candidate, choice)
+            return
         ahead = self._ahead(candidate, choice)
         functions = self._members(candidate, choice, ahead)
         if functions is None:

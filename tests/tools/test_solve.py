@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +18,7 @@ from tests.tools.contract import lines_of
 
 from warploom.ir.dataflow import parse_program, program_text
 from warploom.kernels import find_program
+from warploom.solve import Event, EventLog, Journal, read_events
 from warploom.tools import solve_command
 from warploom.tools.cli import cli
 
@@ -143,6 +150,77 @@ def test_a_cache_that_cannot_be_used_is_a_warning(monkeypatch: pytest.MonkeyPatc
     result = call(small, "--json")
     assert result.exit_code == 0
     assert "warning: cache unusable" in result.stderr
+
+
+def test_distinct() -> None:
+    (every,) = lines_of(call("sf/useless-var-test", "--all", "--json").stdout)
+    (line,) = lines_of(call("sf/useless-var-test", "--all", "--distinct", "--json").stdout)
+    assert (every["count"], every["distinct"], every["listed"], len(every["solutions"])) == (8, 2, "all", 8)
+    assert (line["count"], line["distinct"], line["listed"], len(line["solutions"])) == (8, 2, "distinct", 2)
+    assert (line["verdict"], line["holes"]) == ("proved", every["holes"])
+    assert all(solution in every["solutions"] for solution in line["solutions"])
+    assert "  8 solutions, 2 of them distinct; " in call("sf/useless-var-test", "--all", "--distinct").stdout
+
+
+OF_THE_RUN = {"seconds", "wall_s", "peak_mb", "phases"}
+
+
+def without_run(line: dict[str, Any]) -> dict[str, Any]:
+    return {k: v for k, v in line.items() if k not in OF_THE_RUN}
+
+
+def test_workers(tmp_path: Path) -> None:
+    case, journal, events = "sf/l1/trove-rcr-4", tmp_path / "journal", tmp_path / "events"
+    (one,) = lines_of(call(case, "--all", "--json").stdout)
+    asked = (case, "--all", "--json", "--workers", 2, "--parts", 3, "--journal", journal, "--events", events)
+    (several,) = lines_of(call(*asked).stdout)
+    assert without_run(several) == {**without_run(one), "parts": 3, "resumed": 0}
+    assert several["phases"]["parts"] > 0
+    assert {event.kind for event in read_events(events)} == {"started", "finished"}
+    (again,) = lines_of(call(*asked).stdout)
+    assert without_run(again) == {**without_run(one), "parts": 3, "resumed": 3}
+
+
+def test_an_interruption_between_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Interrupting(EventLog):
+        def write(self, event: Event) -> None:
+            super().write(event)
+            if event.kind == "finished":
+                os.kill(os.getpid(), signal.SIGINT)
+
+    journal = tmp_path / "journal"
+    asked = ("sf/l3/trove-rcr-2", "--all", "--json", "--parts", 40, "--journal", journal)
+    with monkeypatch.context() as patch:
+        patch.setattr(solve_command, "EventLog", Interrupting)
+        result = call(*asked, "--workers", 1, "--events", tmp_path / "events")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["reason"]) == (130, "unknown", "interrupted")
+    assert 0 < line["count"] == len(line["solutions"]) < 272 and line["verdict"] == "proved"
+    kept = len(Journal(journal))
+    (line,) = lines_of(call(*asked, "--workers", 1).stdout)
+    assert (line["status"], line["count"], line["parts"]) == ("solved", 272, 40)
+    assert line["resumed"] >= kept > 0
+
+
+def test_a_driver_that_is_killed(tmp_path: Path) -> None:
+    journal = tmp_path / "journal"
+    asked = ["sf/l3/trove-rcr-2", "--all", "--json", "--workers", "1", "--parts", "40", "--journal", str(journal)]
+    process = subprocess.Popen([sys.executable, "-m", "warploom", "solve", *asked], stdout=subprocess.DEVNULL)
+    while process.poll() is None and not (journal.exists() and journal.stat().st_size):
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    kept = len(Journal(journal))
+    (line,) = lines_of(call(*asked).stdout)
+    assert (line["status"], line["count"], line["parts"]) == ("solved", 272, 40)
+    assert line["resumed"] >= kept > 0
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    result = call("sf/trove-8x3", "--cluster", "nonsense", "--json")
+    assert (result.exit_code, json.loads(result.stdout)["status"]) == (2, "error")
+    assert "CLUSTER_UNREACHABLE" in result.stderr
+    assert call("sf/trove-8x3", "--cluster", "nonsense", "--workers", 2).exit_code == 2
 
 
 def test_show() -> None:

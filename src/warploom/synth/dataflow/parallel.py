@@ -48,6 +48,10 @@ PARTS = 16
 """Parts of a search, on however many workers, so that a journal serves another number of workers, too."""
 
 
+_Value: TypeAlias = Mapping[str, Json]
+"""What a worker says about its part."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartOfSearch:
     """What a worker is asked."""
@@ -94,15 +98,15 @@ def solve_in_parts(
 ) -> PartsResult:
     """`solve_program` on an executor: the same solutions in the same order, but for goal first, where any part's may be it.
 
-    The executor is left by an exception when there is no need to wait for running parts: it must not. `budget` holds for each
-    part. An interruption (KeyboardInterrupt) ends the search with what the finished parts have found.
+    Each search opens an executor and leaves its `with` block, by an exception where running parts are of no use any more.
+    `budget` holds for each part. An interruption (KeyboardInterrupt) ends the search with what the finished parts have found.
     """
     searcher = _PartsSearcher(program_text(program), open_executor, parts, budget, journal, events, progress)
     result = solve_program(program, goal=goal, searcher=searcher)
     seconds = round(sum(s.seconds for s in searcher.spent), 3)
     result = replace(result, phases={**result.phases, "parts": seconds})
     peak_mb = max((s.peak_mb for s in searcher.spent), default=0.0)
-    return PartsResult(result, searcher.resumed + len(searcher.spent), searcher.resumed, seconds, peak_mb)
+    return PartsResult(result, searcher.done, searcher.done - len(searcher.spent), seconds, peak_mb)
 
 
 # ------------------------------------------------------------ in a worker
@@ -195,10 +199,6 @@ class _EnoughError(Exception):
     """An answer is all that was asked for."""
 
 
-_Placed: TypeAlias = tuple[Cost, int, Found]
-"""An answer and the position of the first decision's alternative that led to it."""
-
-
 class _PartsSearcher:
     """`solve.Searcher` that gives each part of a search to the executor."""
 
@@ -220,84 +220,97 @@ class _PartsSearcher:
         self.events = events
         self.progress = progress
         self.spent: list[Spent] = []
-        self.resumed = 0
+        self.done = 0
         self.interrupted = False
 
     def __call__(self, number: int, model: ProgramModel, goal: Goal, statistics: Statistics) -> Outcome[Found]:
-        merged = _Merged(model, goal, statistics)
+        asked = [PartOfSearch(self.text, number, goal, part, self.parts, self.budget) for part in range(self.parts)]
+        tasks = [Task(part.key, part) for part in asked]
+        values: dict[str, _Value] = {}
+        reasons: list[str] = []
         try:
             if self.interrupted:
                 raise KeyboardInterrupt
-            self._run(merged, number, goal)
+            self._run(tasks, goal, values, reasons)
         except _EnoughError:
-            return merged.outcome("")
+            pass
         except KeyboardInterrupt:
             self.interrupted = True
-            return merged.outcome("interrupted")
-        return merged.outcome("")
+            reasons.append("interrupted")
+            if self.journal is not None:  # results that were on their way here
+                for key in {task.key for task in tasks} & set(self.journal.keys()):
+                    values.setdefault(key, cast(_Value, self.journal.find(key)))
+        self.done += len(values)
+        return _merged(model, goal, [values[task.key] for task in tasks if task.key in values], reasons, statistics)
 
-    def _run(self, merged: _Merged, number: int, goal: Goal) -> None:
-        asked = [PartOfSearch(self.text, number, goal, part, self.parts, self.budget) for part in range(self.parts)]
-        tasks = [Task(part.key, part) for part in asked]
+    def _run(self, tasks: list[Task[PartOfSearch]], goal: Goal, values: dict[str, _Value], reasons: list[str]) -> None:
+        """Collects what the parts give by key. No more than that, since an interruption may come at any point."""
         with self.open_executor() as executor:
             results = run_tasks(tasks, solve_part, executor=executor, journal=self.journal, events=self.events)
-            with closing(cast("Generator[Result[PartOfSearch, Json]]", results)):
+            with closing(cast("Generator[Result[PartOfSearch, _Value]]", results)):
                 for done, result in enumerate(results, 1):
-                    self._take(merged, result)
+                    match result:
+                        case Finished(task, value, spent):
+                            values[task.key] = cast(_Value, value)
+                            if spent is not None:
+                                self.spent.append(spent)
+                        case Failed(task, reason):
+                            reasons.append(f"part {task.argument.part} of {self.parts}: {reason}")
+                        case _:
+                            assert_never(result)
+                    answers = sum(len(cast("list[Json]", value["answers"])) for value in values.values())
                     if self.progress is not None:
-                        self.progress(f"{done} of {self.parts} parts, {merged.statistics.answers} answers")
-                    if goal == "first" and merged.answers:
+                        self.progress(f"{done} of {self.parts} parts, {answers} answers")
+                    if goal == "first" and answers:
                         raise _EnoughError
 
-    def _take(self, merged: _Merged, result: Result[PartOfSearch, Json]) -> None:
-        match result:
-            case Finished(_, value, spent):
-                if spent is None:
-                    self.resumed += 1
-                else:
-                    self.spent.append(spent)
-                merged.add(cast("Mapping[str, Json]", value))
-            case Failed(task, reason):
-                merged.reasons.append(f"part {task.argument.part} of {self.parts}: {reason}")
-            case _:
-                assert_never(result)
+
+def _merged(
+    model: ProgramModel, goal: Goal, values: Sequence[_Value], reasons: list[str], statistics: Statistics
+) -> Outcome[Found]:
+    """The outcome of the whole search; `reasons`: why some parts are missing."""
+    if len({cast(int, value["alternatives"]) for value in values}) > 1:
+        raise RuntimeError("workers disagree on the alternatives of the first decision")
+    counters = model.counters
+    probes = counters.probes + sum(cast(int, value["probes"]) for value in values)
+    tested = counters.tested + sum(cast(int, value["tested"]) for value in values)
+    answers: list[tuple[Cost, int, Found]] = []
+    tables = _Tables(model)
+    for value in values:
+        answers += tables.answers(value)
+        for name, count in cast("dict[str, int]", value["statistics"]).items():
+            setattr(statistics, name, getattr(statistics, name) + count)
+    counters.probes, counters.tested = probes, tested  # finding again what a worker found is no test
+    answers.sort(key=lambda a: a[:2])
+    found = tuple((cost, answer) for cost, _, answer in (answers if goal == "all" else answers[:1]))
+    if goal == "first" and found:
+        return Outcome(found, False, "", statistics)
+    reasons += [str(value["reason"]) for value in values if value["reason"]]
+    complete = not reasons and all(value["complete"] is True for value in values)
+    return Outcome(found, complete, reasons[0] if reasons else "", statistics)
 
 
-class _Merged:
-    """Results of parts, put together."""
+class _Tables:
+    """Makes answers of a worker's tables."""
 
-    def __init__(self, model: ProgramModel, goal: Goal, statistics: Statistics) -> None:
+    def __init__(self, model: ProgramModel) -> None:
         self.model = model
-        self.goal: Goal = goal
-        self.statistics = statistics
-        self.answers: list[_Placed] = []
-        self.complete = True
-        self.reasons: list[str] = []
-        self.alternatives: set[int] = set()
         self.functions: dict[tuple[int, bytes], Functions] = {}
 
-    def add(self, value: Mapping[str, Json]) -> None:
-        self.complete &= value["complete"] is True
-        if value["reason"]:
-            self.reasons.append(str(value["reason"]))
-        self.alternatives.add(cast(int, value["alternatives"]))
-        if len(self.alternatives) > 1:
-            raise RuntimeError("workers disagree on the alternatives of the first decision")
-        for name, count in cast("dict[str, int]", value["statistics"]).items():
-            setattr(self.statistics, name, getattr(self.statistics, name) + count)
-        counters = self.model.counters
-        probes, tested = counters.probes + cast(int, value["probes"]), counters.tested + cast(int, value["tested"])
+    def answers(self, value: _Value) -> list[tuple[Cost, int, Found]]:
+        """With the position of the first decision's alternative that led to each."""
+        start = self.model.start
         tables = cast("dict[str, list[list[int]]]", value["tables"])
         functions = [(int(hole), [self._function(int(hole), table) for table in distinct]) for hole, distinct in tables.items()]
+        found: list[tuple[Cost, int, Found]] = []
         for position, *rows in cast("list[list[int]]", value["answers"]):
             chosen: list[Functions | None] = [None] * len(self.model.sets)
             for (hole, distinct), row in zip(functions, rows, strict=True):
                 chosen[hole] = distinct[row]
-            start = self.model.start
             answer = self.model.answer(Candidate(start.allowed, chosen, start.domains, start.needed))
             assert answer is not None
-            self.answers.append((answer[0], position, answer[1]))
-        counters.probes, counters.tested = probes, tested  # finding again what a worker found is no test
+            found.append((answer[0], position, answer[1]))
+        return found
 
     def _function(self, hole: int, values: Sequence[int]) -> Functions:
         table: Tables = np.array(values, np.int16)
@@ -311,13 +324,3 @@ class _Merged:
                 raise RuntimeError("a worker's answer is no member of the hole")
             self.functions[key] = found.select(np.zeros(1, np.int64))
         return self.functions[key]
-
-    def outcome(self, reason: str) -> Outcome[Found]:
-        """`reason`: why not all parts have their result."""
-        self.answers.sort(key=lambda a: a[:2])
-        kept = self.answers if self.goal == "all" else self.answers[:1]
-        reasons = [r for r in (*self.reasons, reason) if r]
-        if self.goal == "first" and kept:
-            return Outcome(((kept[0][0], kept[0][2]),), False, "", self.statistics)
-        complete = self.complete and not reasons
-        return Outcome(tuple((cost, found) for cost, _, found in kept), complete, reasons[0] if reasons else "", self.statistics)

@@ -45,7 +45,6 @@ CONFIGURATIONS: Mapping[str, EngineOptions] = {
     "no-factors": EngineOptions(factors=False),
     "no-copy-counts": EngineOptions(copy_counts=False),
     "one-location": EngineOptions(propagation="forward"),
-    "plain": EngineOptions(joins=False, look_ahead=False, factors=False, copy_counts=False, propagation="forward"),
     "smt": EngineOptions(engine="smt"),
 }
-"""What `warploom bench ablations` compares, by name: everything, everything but one idea, none of them, z3."""
+"""What `warploom bench ablations` compares, by name: everything, everything but one idea, z3."""

@@ -124,7 +124,7 @@ def windows(size: int) -> list[Window]:
     return [Window(size, u, q) for u in units for q in range(2, size // u + 1) if size // u % q == 0]
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4)
 def alphabet(size: int, limit: int) -> Alphabet:
     """All primitives up to the cost `limit`."""
     blocks = [identity_row(size)]

@@ -28,7 +28,7 @@ class Pivots:
         return self.letters.image(self.rows[which], *points).astype(np.int64)
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=4)
 def pivots(size: int, parameters: int) -> Pivots:
     """Those whose period can matter for parameters below `parameters`."""
     letters = _letters(size)
@@ -38,7 +38,7 @@ def pivots(size: int, parameters: int) -> Pivots:
     return Pivots(letters, rows[order], costs[order])
 
 
-@lru_cache(maxsize=128)
+@lru_cache(maxsize=4)
 def _letters(size: int) -> Alphabet:
     blocks = [identity_row(size)]
     for number, window in enumerate(windows(size)):

@@ -128,8 +128,11 @@ def transposes_command(
     sizes: list[Argument] = []
     for kind in kinds:
         pairs = [(m, n) for m in range(least, most + 1) for n in lanes or range(least, most + 1)]
-        # Steps 1 and 3 of neighbours move the same axis: workers find its functions already built.
-        sizes += [(kind, m, n, grammar) for m, n in (sorted(pairs, key=lambda pair: pair[1]) if kind == "rcr" else pairs)]
+        if kind == "rcr":
+            # Steps 1 and 3 of neighbours move the same axis: workers find its functions already built.
+            pairs.sort(key=lambda pair: pair[1])
+        for m, n in pairs:
+            sizes.append((kind, m, n, grammar))
     sizes = [size for size in sizes if pattern is None or fnmatchcase(_name(*size[:3]), pattern)]
     try:
         if not sizes:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
+
 from click.testing import CliRunner
-from tests.tools.contract import lines_of
+from tests.tools.contract import check, lines_of
 
 from warploom.synth.ablation import WITHOUT
 from warploom.synth.dataflow import CONFIGURATIONS
 from warploom.tools import ablation_bench
 from warploom.tools.cli import cli
-from warploom.tools.lines import plain_line
+from warploom.tools.lines import encode, plain_line
 from warploom.tools.usage import Stopwatch
 
 
@@ -32,10 +34,11 @@ def test_programs() -> None:
 
 
 def test_sketches() -> None:
-    result = CliRunner().invoke(cli, ["bench", "ablations", "--case", "aos-sum-crc-1", "--json", "--configuration", "[!f]*[!3e]"])
-    lines = {line["configuration"]: line for line in lines_of(result.stdout)}
-    assert set(lines) == {"space-1", "space-2", *WITHOUT, "smt"}
+    names = ("full", *ablation_bench.SPACES, *WITHOUT, "smt")
+    lines = {n: ablation_bench.measure("aos-sum-crc-1", n, 20.0, 0, Stopwatch(), lambda _: None) for n in names}
     assert {(line["status"], line["verdict"], line["accumulates"]) for line in lines.values()} == {("solved", "proved", 1)}
+    for line in lines.values():
+        check(json.loads(encode(line)))
 
 
 def test_a_spent_budget() -> None:

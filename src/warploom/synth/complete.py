@@ -147,6 +147,8 @@ class _Completing:
         if judged is not None and judged.verdict == "refuted":
             # Faults that the search does not see (races, other sizes): look again, judging every answer.
             self.engine.evaluate = self._is_acceptable
+            if isinstance(self.engine, Engine):
+                self.engine.merges = False  # what does not matter here may matter at other sizes
             results = self._search(spaces)
             judged = self._judge_answers() or self._common_fault(judged)
         return self._report(results, judged)

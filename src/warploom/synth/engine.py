@@ -24,6 +24,7 @@ from warploom.synth.model import Chosen, SketchModel, build_constraints, disable
 from warploom.synth.probe import make_probe
 from warploom.synth.propagation import Candidate, ConflictError, initial_candidate
 from warploom.synth.requirements import requirements
+from warploom.synth.sample import Sample, sampled
 from warploom.terms import Algebra, Term
 
 FREE_FOLDS = 1 << 22
@@ -71,10 +72,14 @@ class Engine:
         self.constraints, self.folds = build_constraints(self.network, self.required)
         self.injective = injective_elements(self.network, self.required, self.constraints)
         self.evaluate = evaluate if self.required.is_loose else None
+        self.merges = True
+        """Without `all_answers`, functions too many to list that agree wherever it matters are one."""
         self.probe = make_probe(self.network, self._wanted(spec, stored), algebra) if self.required.is_loose else None
+        self.sample: Sample | None = None
         self.waiting: set[int] = set()
         """Constraints that `free` was not propagated by."""
         self.free = self._free_root()
+        self.sample = sampled(self.required, self.folds, self.constraints)
         self.last: tuple[int, tuple[bool, Cost | None, int | None], SpaceResult] | None = None
         self.closed = sum(s.is_certain for s in self.network.statements)
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
@@ -163,7 +168,7 @@ class Engine:
                 if best is not None and (self.closed + enabled.bit_count(), 0) >= best:
                     break
             model = self._model(sets, self.free)
-            model.merges = not all_answers
+            model.merges = self.merges and not all_answers
             if enabled is not None and not disable(model, enabled):
                 continue
             outcome = search(
@@ -214,6 +219,7 @@ class Engine:
             self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe
         )
         model.start_constraints |= self.waiting
+        model.sample = self.sample
         return model
 
     def _free_root(self) -> Candidate | None:

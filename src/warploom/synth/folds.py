@@ -206,6 +206,7 @@ class _State:
             raise ConflictError
         full = (sure == c.need)[self.fold] & ~self.sure
         self.supply[full] = False
+        self._refute_crowds()
         decided = self.sure & (self.supply.sum(axis=1) == 1)
         taken = self._per_term(decided)
         if (taken > c.required.multiplicity).any():
@@ -240,6 +241,23 @@ class _State:
             raise ConflictError
         self.supply[rows] = bound[rows]
         self.sure |= rows
+
+    def _refute_crowds(self) -> None:
+        """More sure contributions than terms, where they all can supply the same terms only."""
+        rows = np.flatnonzero(self.sure)
+        supply = np.packbits(self.supply[rows], axis=1)
+        words = np.zeros((len(rows), -(-supply.shape[1] // 8) * 8), np.uint8)
+        words[:, : supply.shape[1]] = supply
+        keys: Words = np.column_stack([self.fold[rows].astype(np.uint64), words.view(np.uint64)])
+        weights = np.random.default_rng(0).integers(1, 1 << 62, int(keys.shape[1]), dtype=np.uint64)
+        mixed: Words = np.add.reduce(keys * weights, axis=1)
+        _, first, inverse, count = np.unique(mixed, return_index=True, return_inverse=True, return_counts=True)
+        if (keys != keys[first[inverse]]).any():
+            return  # different supplies under one sum: no conclusion this time
+        lead = rows[first]
+        room = (self.supply[lead] * self.c.required.multiplicity[self.fold[lead]]).sum(axis=1)
+        if (count > room).any():
+            raise ConflictError
 
     def cover(self) -> None:
         c = self.c

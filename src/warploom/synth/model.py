@@ -29,6 +29,12 @@ from warploom.synth.propagation import (
 )
 from warploom.synth.relevance import relevant_points
 from warploom.synth.requirements import Requirements
+from warploom.synth.sample import Sample
+
+DEAR_TO_LIST = 1 << 16
+"""Listing what fits of a larger set takes longer than to run the constraints."""
+WORTH_A_SAMPLE = 4
+"""Alternatives that are refuted on a part of the network first."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -39,11 +45,25 @@ class Chosen:
     accumulates: int
 
 
+class _Watched:
+    """Constraints, and which of them have to run again when a group of cells or a hole is narrowed."""
+
+    def __init__(self, constraints: Sequence[Constraint]) -> None:
+        self.constraints = constraints
+        self.of_group: dict[int, set[int]] = {}
+        self.of_hole: dict[int, set[int]] = {}
+        for number, constraint in enumerate(constraints):
+            for group in constraint.groups:
+                self.of_group.setdefault(group, set()).add(number)
+            for hole in constraint.holes:
+                self.of_hole.setdefault(hole, set()).add(number)
+
+
 class SketchModel:
     """A network with a function set per hole, as `solve.Model[Candidate, Chosen]`."""
 
-    lists_last = False
-    """Constraints come to rest before a set's functions are listed: right where listing is the dearer of the two."""
+    lists_last: bool = False
+    """Constraints come to rest before any set's functions are listed: right where listing is the dearer of the two."""
 
     def __init__(
         self,
@@ -74,9 +94,14 @@ class SketchModel:
         self.evaluate = evaluate
         self.merges = False
         """Of answers that differ only where nothing depends on it, one is enough."""
+        self.sample: Sample | None = None
+        """Part of the network, to refute decisions by."""
         self.constraints = constraints
         self.filter = FunctionFilter(list(sets), injective)
-        self.of_group, self.of_hole = _watchers(constraints)
+        self.waits = [self.lists_last or s.size_bound > DEAR_TO_LIST for s in sets]
+        """Per hole: whether its functions are listed only once the constraints are at rest."""
+        self.watched = _Watched(constraints)
+        self.of_hole = self.watched.of_hole
         self.guards = guard_rows(network)
 
     # ------------------------------------------------------------ solve.Model
@@ -115,8 +140,11 @@ class SketchModel:
         for j in range(len(functions)):
             on = sum(self._fires(s, functions.tables[j]) for s in guards)
             bounds.append((count - counted + max(on, counted), cost - before + int(functions.costs[j])))
+        part = None
+        if self.sample is not None and len(functions) >= WORTH_A_SAMPLE:
+            part = _Watched(self.sample.below(candidate))
         for j in sorted(range(len(functions)), key=lambda j: bounds[j]):
-            yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j))
+            yield Alternative(bounds[j], partial(self._decided, candidate, choice, functions, j, part))
 
     def bound(self, candidate: Candidate) -> Cost:
         count = sum(self._is_counted(candidate, s) for s in range(len(self.network.statements)))
@@ -136,27 +164,34 @@ class SketchModel:
 
     # ------------------------------------------------------------ propagation
 
-    def propagated(self, candidate: Candidate, constraints: range | set[int], holes: range | set[int]) -> Candidate | None:
-        """`candidate` narrowed in place to a fixed point, or None."""
+    def propagated(
+        self,
+        candidate: Candidate,
+        constraints: range | set[int],
+        holes: range | set[int],
+        part: _Watched | None = None,
+    ) -> Candidate | None:
+        """`candidate` narrowed in place to a fixed point of all constraints, or of a part's, or None."""
+        watched = part or self.watched
         pending, pending_holes = set(constraints), set(holes)
         try:
             while pending or pending_holes:
-                ready = {h for h in pending_holes if not (self.lists_last and pending and candidate.functions[h] is None)}
+                ready = {h for h in pending_holes if not (pending and candidate.functions[h] is None and self.waits[h])}
                 for hole in ready:
                     pending_holes.discard(hole)
                     if self.filter.narrow(candidate, hole):
-                        pending |= self.of_hole.get(hole, set())
+                        pending |= watched.of_hole.get(hole, set())
                 if not pending:
                     break
                 number = min(pending)
                 pending.discard(number)
                 changes = Changes(set(), set())
-                constraint = self.constraints[number]
+                constraint = watched.constraints[number]
                 constraint.narrow(candidate, changes)
                 for group in changes.groups:
-                    pending |= self.of_group.get(group, set())
+                    pending |= watched.of_group.get(group, set())
                 for hole in changes.holes:
-                    pending |= self.of_hole.get(hole, set())
+                    pending |= watched.of_hole.get(hole, set())
                     pending_holes.add(hole)
                 if not changes.holes and changes.groups <= constraint.settled:
                     pending.discard(number)
@@ -164,14 +199,16 @@ class SketchModel:
             return None
         return candidate
 
-    def _decided(self, candidate: Candidate, hole: int, functions: Functions, position: int) -> Candidate | None:
+    def _decided(
+        self, candidate: Candidate, hole: int, functions: Functions, position: int, part: _Watched | None = None
+    ) -> Candidate | None:
         child = candidate.copy()
         chosen = functions.select(np.array([position]))
         child.functions[hole] = chosen
         allowed = np.zeros_like(child.allowed[hole])
         allowed[np.arange(len(allowed)), chosen.tables[0]] = True
         child.allowed[hole] = allowed
-        return self.propagated(child, set(self.of_hole.get(hole, set())), set())
+        return self._followed(candidate, child, hole, set(), part)
 
     def _where_it_matters(self, candidate: Candidate, hole: int) -> Functions | None:
         """Functions of a set too large to list, one for all that agree at the points that can still matter."""
@@ -193,7 +230,21 @@ class SketchModel:
         child = candidate.copy()
         child.allowed[hole][point] = False
         child.allowed[hole][point, value] = True
-        return self.propagated(child, set(self.of_hole.get(hole, set())), {hole})
+        return self._followed(candidate, child, hole, {hole})
+
+    def _followed(
+        self, candidate: Candidate, child: Candidate, hole: int, holes: set[int], part: _Watched | None = None
+    ) -> Candidate | None:
+        """`child`, a copy of `candidate` after a decision on a hole, propagated in place; the part of the network first."""
+        if part is not None:
+            quick = child.copy()
+            quick.base = candidate
+            if self.propagated(quick, set(part.of_hole.get(hole, set())), holes, part) is None:
+                return None
+        child.base = candidate
+        followed = self.propagated(child, set(self.of_hole.get(hole, set())), holes)
+        child.base = None
+        return followed
 
     # ------------------------------------------------------------ objective
 
@@ -281,17 +332,6 @@ def injective_elements(network: Network, required: Requirements, constraints: Se
             if not reached[required.output_cells].any():
                 found.append(constraint)
     return found
-
-
-def _watchers(constraints: Sequence[Constraint]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    of_group: dict[int, set[int]] = {}
-    of_hole: dict[int, set[int]] = {}
-    for number, constraint in enumerate(constraints):
-        for group in constraint.groups:
-            of_group.setdefault(group, set()).add(number)
-        for hole in constraint.holes:
-            of_hole.setdefault(hole, set()).add(number)
-    return of_group, of_hole
 
 
 def _joined_stores(placements: Sequence[tuple[Placements, Retained]]) -> list[tuple[Placements, Retained]]:

@@ -23,6 +23,8 @@ from warploom.synth.requirements import Requirements
 
 Words = NDArray[np.uint64]
 LIST_AT_MOST = 50_000
+LIST_CELLS = 1 << 24
+"""Functions times points: a larger table takes longer to make than what it may tell at once."""
 LIST_WHERE_KNOWN = 1 << 20
 """Functions of a larger set differ mostly where nothing is known: they wait until something is known at half of the points."""
 SPARSE = 4
@@ -350,7 +352,8 @@ class FunctionFilter:
             freedom = np.log2(np.maximum(count, 1) / allowed.shape[1]).sum()
             size = self.sets[hole].size_bound
             if (count > 1).any():
-                if log2(size) + freedom > log2(self.list_at_most) and freedom > -16:
+                most = min(self.list_at_most, LIST_CELLS // len(count))
+                if log2(size) + freedom > log2(max(most, 1)) and freedom > -16:
                     return self._narrow_unlisted(candidate, hole)
                 if size > LIST_WHERE_KNOWN and 2 * (count == allowed.shape[1]).sum() > len(count):
                     return self._narrow_unlisted(candidate, hole)

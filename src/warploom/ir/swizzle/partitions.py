@@ -19,14 +19,8 @@ MOST_FUNCTIONS = 50_000
 """A set of more functions stays implicit."""
 
 
-@dataclass(eq=False, slots=True)
-class _Found:
-    """Functions met so far, in blocks."""
-
-    tables: list[Tables]
-    chosen: list[IntArray]
-    """[functions, conditions]."""
-    count: int
+REMEMBERED = 4
+"""Answers of one set that are kept: decisions on other holes leave the same values allowed again and again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,10 +29,6 @@ class PartitionSet:
 
     conditions: ConditionSet
     parts: int
-
-    @cached_property
-    def _truth(self) -> BoolArray:
-        return self.conditions.functions.tables.astype(np.bool_)
 
     @property
     def points(self) -> int:
@@ -57,55 +47,32 @@ class PartitionSet:
 
     def matching_at(self, points: BoolArray, allowed: BoolArray) -> Functions | None:
         """Like `matching`, but only the values at `points` count: one cheapest function for all that agree there."""
+        key = points.tobytes(), allowed.tobytes()
+        if key not in self._recent:
+            if len(self._recent) >= REMEMBERED:
+                del self._recent[next(iter(self._recent))]
+            self._recent[key] = self._matching_at(points, allowed)
+        return self._recent[key]
+
+    def _matching_at(self, points: BoolArray, allowed: BoolArray) -> Functions | None:
         limit = min(max(1, MAX_TABLE_CELLS // max(1, self.points)), MOST_FUNCTIONS)
-        found = _Found([], [], 0)
-        last = np.full(self.points, self.parts - 1, np.int16)
-        if not self._extend(allowed, 0, points, np.ones(self.points, np.bool_), last, (), found, limit):
+        listing = _Listing(self.conditions.functions, self.parts, allowed, limit)
+        count = listing.count(0, points)
+        if count > limit:
             return None
-        if not found.count:
+        if not count:
             empty = np.zeros(0, np.int64)
             return Functions(np.zeros((0, self.points), np.int16), empty, self._unreachable, empty)
-        tables, chosen = np.concatenate(found.tables), np.concatenate(found.chosen)
+        listing.extend(0, points, np.ones(self.points, np.bool_), np.full(self.points, self.parts - 1, np.int16), ())
+        tables, chosen = np.concatenate(listing.tables), np.concatenate(listing.chosen)
         costs = (1 + self.conditions.functions.costs[chosen]).sum(axis=1)
         keep = distinct(tables[:, points], costs)
         return Functions(tables[keep], costs[keep], lambda row: self._expression(chosen[row]), keep)
 
-    def _extend(
-        self,
-        allowed: BoolArray,
-        level: int,
-        rest: BoolArray,
-        open_: BoolArray,
-        table: Tables,
-        prefix: tuple[int, ...],
-        found: _Found,
-        limit: int,
-    ) -> bool:
-        """Append every completion of `prefix`; False: over the limit.
-
-        rest: points that count and that no condition of the prefix took; open_: all points that none took; table: values so far.
-        """
-        conditions = self.conditions.functions
-        truth = self._truth
-        later = allowed[:, level + 1 :].any(axis=1)
-        never, must = rest & ~allowed[:, level], rest & ~later
-        candidates = np.flatnonzero(~((truth & never) | (~truth & must)).any(axis=1))
-        # One condition per distinct effect on the points that are left.
-        effect = conditions.tables[candidates] * rest.astype(np.int16)
-        candidates = candidates[distinct(effect, conditions.costs[candidates])]
-        if level + 2 < self.parts:
-            for position in candidates.tolist():
-                taken = truth[position]
-                after = np.where(taken & open_, np.int16(level), table)
-                if not self._extend(allowed, level + 1, rest & ~taken, open_ & ~taken, after, (*prefix, position), found, limit):
-                    return False
-            return True
-        found.count += len(candidates)
-        if found.count > limit:
-            return False
-        found.tables.append(np.where(truth[candidates] & open_, np.int16(level), table))
-        found.chosen.append(np.column_stack([np.broadcast_to(np.array(prefix, np.int64), (len(candidates), level)), candidates]))
-        return True
+    @cached_property
+    def _recent(self) -> dict[tuple[bytes, bytes], Functions | None]:
+        """(points, allowed values) -> functions, for the last few."""
+        return {}
 
     def _expression(self, picked: IntArray) -> IndexExpr:
         expr: IndexExpr = IndexConst(self.parts - 1)
@@ -115,6 +82,66 @@ class PartitionSet:
 
     def _unreachable(self, row: int) -> IndexExpr:
         raise IndexError(row)
+
+
+class _Listing:
+    """All ordered lists of conditions that fit allowed values, level by level; what fits depends on the points left alone."""
+
+    def __init__(self, conditions: Functions, parts: int, allowed: BoolArray, limit: int) -> None:
+        self.conditions = conditions
+        self.limit = limit
+        self.truth: BoolArray = conditions.tables.astype(np.bool_)
+        self.parts = parts
+        self.never: list[BoolArray] = [~allowed[:, level] for level in range(parts - 1)]
+        self.must: list[BoolArray] = [~allowed[:, level + 1 :].any(axis=1) for level in range(parts - 1)]
+        self.fits: dict[tuple[int, bytes], IntArray] = {}
+        self.counts: dict[tuple[int, bytes], int] = {}
+        self.tables: list[Tables] = []
+        self.chosen: list[IntArray] = []
+        """[functions, conditions], aligned with `tables`."""
+
+    def fitting(self, level: int, rest: BoolArray) -> IntArray:
+        """Conditions for `level` where the points `rest` are left: one per distinct effect on them."""
+        key = level, rest.tobytes()
+        if key not in self.fits:
+            never, must = rest & self.never[level], rest & self.must[level]
+            candidates = np.flatnonzero(~((self.truth & never) | (~self.truth & must)).any(axis=1))
+            effect = self.conditions.tables[candidates] * rest.astype(np.int16)
+            self.fits[key] = candidates[distinct(effect, self.conditions.costs[candidates])]
+        return self.fits[key]
+
+    def count(self, level: int, rest: BoolArray) -> int:
+        """How many lists `extend` appends; at least one more than `limit` if it is more."""
+        key = level, rest.tobytes()
+        if key not in self.counts:
+            candidates = self.fitting(level, rest)
+            total = len(candidates)
+            if level + 2 < self.parts:
+                total = 0
+                for position in candidates.tolist():
+                    total += self.count(level + 1, rest & ~self.truth[position])
+                    if total > self.limit:
+                        break
+            self.counts[key] = total
+        return self.counts[key]
+
+    def extend(self, level: int, rest: BoolArray, untaken: BoolArray, table: Tables, prefix: tuple[int, ...]) -> None:
+        """Append every completion of `prefix`.
+
+        rest: points that count and that no condition of the prefix took; untaken: all points that none took; table: values.
+        """
+        if not self.count(level, rest):
+            return
+        candidates = self.fitting(level, rest)
+        if level + 2 == self.parts:
+            before = np.broadcast_to(np.array(prefix, np.int64), (len(candidates), level))
+            self.tables.append(np.where(self.truth[candidates] & untaken, np.int16(level), table))
+            self.chosen.append(np.column_stack([before, candidates]))
+            return
+        for position in candidates.tolist():
+            taken = self.truth[position]
+            after = np.where(taken & untaken, np.int16(level), table)
+            self.extend(level + 1, rest & ~taken, untaken & ~taken, after, (*prefix, position))
 
 
 @dataclass(frozen=True, eq=False, slots=True)

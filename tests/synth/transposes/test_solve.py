@@ -8,8 +8,9 @@ import random
 import numpy as np
 import pytest
 from tests.synth.transposes.judge import is_transposed, moved
+from tests.synth.transposes.test_recover import all_primitives
 
-from warploom.ir.swizzle import check_domains, parse_composition
+from warploom.ir.swizzle import Cm2Linear, Composition, check_domains, parse_composition
 from warploom.synth.transposes import KINDS, Kind, replay, solve_transpose, table_cost
 from warploom.synth.transposes.candidates import candidates
 
@@ -88,9 +89,29 @@ def test_words_cost_what_their_compositions_cost() -> None:
             assert (step.apply(i, j).reshape(-1) == words.image(np.array([number]), i.reshape(-1), j.reshape(-1))[0]).all()
 
 
+@pytest.mark.parametrize(("size", "parameters"), [(6, 4), (4, 6), (12, 5), (8, 8), (9, 12), (5, 16)])
+def test_words_are_all_compositions_up_to_their_cost(size: int, parameters: int) -> None:
+    """Of up to two primitives, on either index: each has a word of the same table that costs no more."""
+    rng = random.Random(size)
+    words = candidates(size, parameters)
+    own, other = all_primitives(size, parameters), all_primitives(parameters, size)
+    switch = Cm2Linear(parameters, size)
+    steps = [Composition("i", (p,)) for p in own] + [Composition("j", (switch,))]
+    steps += [Composition("i", (rng.choice(own), rng.choice(own))) for _ in range(3000)]
+    steps += [Composition("j", (p, switch)) for p in own] + [Composition("j", (switch, p)) for p in other]
+    i, j = np.meshgrid(np.arange(size), np.arange(parameters), indexing="ij")
+    within = 0
+    for step in steps:
+        if step.cost(size, parameters) <= words.limit:
+            within += 1
+            found = words.find(step.apply(i, j))
+            assert found is not None and words.costs[found] <= step.cost(size, parameters), str(step)
+    assert within > len(steps) // 50
+
+
 def test_cheapest_first_and_found_again() -> None:
     words = candidates(12, 18)
-    assert (np.diff(words.costs[: len(words.own)]) >= 0).all()
+    assert (np.diff(words.costs) >= 0).all()
     i, j = np.meshgrid(np.arange(12), np.arange(18), indexing="ij")
     for number in range(0, len(words), 997):
         found = words.find(words.composition(number, "i").apply(i, j))

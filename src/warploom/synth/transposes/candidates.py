@@ -24,13 +24,15 @@ class Candidates:
     size: int
     parameters: int
     own: Words
-    after: IntArray
-    """[switched] rows of `own` that act after the switch, on the step's own range with its index as parameter."""
-    before: IntArray
-    """[switched] rows of `other` that act before it."""
-    other: Words
+    after: Words
+    """Act after the switch, with the step's own index as parameter."""
+    before: Words
+    """Act before it, on the other index."""
+    rows: IntArray
+    """[candidates] of `own`, or of `after` where they are switched."""
+    inner_rows: IntArray
+    """[candidates] of `before`; negative where nothing is switched."""
     costs: IntArray
-    """[own + switched]"""
     limit: int
 
     def __len__(self) -> int:
@@ -40,13 +42,13 @@ class Candidates:
         """[which, points]"""
         at, k = index.astype(np.float32), parameter.astype(np.float32)
         values = np.empty((len(which), len(at)), np.int64)
-        plain = which < len(self.own)
+        plain = self.inner_rows[which] < 0
         if plain.any():
-            values[plain] = self.own.image(which[plain], at, k)
+            values[plain] = self.own.image(self.rows[which[plain]], at, k)
         if not plain.all():
-            rows = which[~plain] - len(self.own)
-            moved = (at * np.float32(self.parameters) + self.other.image(self.before[rows], k, at)) % np.float32(self.size)
-            values[~plain] = self.own.image(self.after[rows], moved, at)
+            switched = which[~plain]
+            moved = at * np.float32(self.parameters) + self.before.image(self.inner_rows[switched], k, at)
+            values[~plain] = self.after.image(self.rows[switched], moved % np.float32(self.size), at)
         return values
 
     def find(self, table: IntArray) -> int | None:
@@ -75,44 +77,47 @@ class Candidates:
 
     def composition(self, number: int, index: str) -> Composition:
         """`index` names the step's own index: i or j."""
-        if number < len(self.own):
-            return Composition(index, _primitives(self.own, number))
-        row = number - len(self.own)
+        row, inner_row = int(self.rows[number]), int(self.inner_rows[number])
+        if inner_row < 0:
+            return Composition(index, _primitives(self.own, row))
         switch = Cm2Linear(self.parameters, self.size)
-        chain = (*_primitives(self.own, int(self.after[row])), switch, *_primitives(self.other, int(self.before[row])))
+        chain = (*_primitives(self.after, row), switch, *_primitives(self.before, inner_row))
         return Composition("j" if index == "i" else "i", chain)
 
 
 def candidates(size: int, parameters: int, most: int = MOST) -> Candidates:
     """For an index below `size` and a parameter below `parameters`."""
-    own = words(size, most).for_parameters(parameters)
-    other = words(parameters, most).for_parameters(size)
+    every = words(size, most)
+    before = words(parameters, most).for_parameters(size)
     switch = scale_cost(parameters, size, first=False) + divide_cost(size)
-    limit = min(own.limit, other.limit + switch)
-    own = own.up_to(limit)
-    after, before, costs = _switched(own, other, switch, limit)
+    limit = min(every.limit, before.limit + switch)
+    own, after = every.for_parameters(parameters).up_to(limit), every.for_parameters(size)
+    rows, inner_rows, costs = _switched(after, before, switch, limit)
+    rows = np.concatenate([np.arange(len(own)), rows])
+    inner_rows = np.concatenate([np.full(len(own), -1), inner_rows])
+    costs = np.concatenate([own.costs, costs])
     order = np.argsort(costs, kind="stable")
-    return Candidates(size, parameters, own, after[order], before[order], other, np.concatenate([own.costs, costs[order]]), limit)
+    return Candidates(size, parameters, own, after, before, rows[order], inner_rows[order], costs[order], limit)
 
 
-def _switched(own: Words, other: Words, switch: int, limit: int) -> tuple[IntArray, IntArray, IntArray]:
+def _switched(after: Words, before: Words, switch: int, limit: int) -> tuple[IntArray, IntArray, IntArray]:
     """(word after, word before, cost) of what the switch joins within the limit."""
     # Neither the switch nor the sum after it needs a remainder that the next one takes.
-    same = other.letters.size % own.letters.size == 0
-    after_costs = own.costs - own.shared(column=-1, gives=False)
-    before_costs = other.costs - (other.shared(column=0, gives=True) if same else 0)
+    after_costs = after.costs - after.shared(column=-1, gives=False)
+    before_costs = before.costs
+    if before.letters.size % after.letters.size == 0:
+        before_costs = before_costs - before.shared(column=0, gives=True)
     found: list[tuple[IntArray, IntArray, IntArray]] = []
     for length in range(LENGTH):
-        after = np.flatnonzero(own.lengths == length)
-        after = after[after_costs[after] + switch <= limit]
-        before = np.flatnonzero(other.lengths < LENGTH - length)
-        before = before[np.argsort(before_costs[before], kind="stable")]
-        counts = np.searchsorted(before_costs[before], limit - switch - after_costs[after], side="right")
-        first = np.repeat(after, counts)
-        second = before[np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)]
+        outer = np.flatnonzero((after.lengths == length) & (after_costs + switch <= limit))
+        inner = np.flatnonzero(before.lengths < LENGTH - length)
+        inner = inner[np.argsort(before_costs[inner], kind="stable")]
+        counts = np.searchsorted(before_costs[inner], limit - switch - after_costs[outer], side="right")
+        first = np.repeat(outer, counts)
+        second = inner[np.arange(len(first)) - np.repeat(np.cumsum(counts) - counts, counts)]
         found.append((first, second, after_costs[first] + switch + before_costs[second]))
-    after, before, costs = (np.concatenate(part) for part in zip(*found, strict=True))
-    return after, before, costs
+    rows, inner_rows, costs = (np.concatenate(part) for part in zip(*found, strict=True))
+    return rows, inner_rows, costs
 
 
 def _primitives(source: Words, row: int) -> tuple[Primitive, ...]:

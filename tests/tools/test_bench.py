@@ -177,9 +177,9 @@ def test_a_journal_that_cannot_be_used(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_selection() -> None:
-    sketches = [name for name in synth_bench.select(None) if name in NAMES]
+    sketches = [name for name in synth_bench.select(None) if name in synth_bench.SKETCHES]
     assert all(synth_bench.bar_of(name) for name in sketches)
-    programs = [name for name in synth_bench.select(None) if name not in NAMES]
+    programs = [name for name in synth_bench.select(None) if name not in synth_bench.SKETCHES]
     assert all(program_bench.bar_of(name) for name in programs)
     assert set(PUBLISHED) < set(programs)
     assert synth_bench.select("wall/crc-29") == ("wall/crc-29",)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cache
 
 from warploom.core import BY_NAME, Diagnostic, DType, UserError, i32
-from warploom.kernels import field, image, line, polynomial, reference, structs
+from warploom.kernels import field, image, line, polynomial, reference, structs, wide_polynomial
 from warploom.kernels.binary_field import pentanomial
 from warploom.kernels.example import Example
 
@@ -31,6 +31,9 @@ FFM_NOTES = (
     "one pair, then for every number of pairs; both take about 1 CPU-second at D = 32, 5 at 128, 25 at 256 and 70 at 384. "
     "6 accumulates are the tile's optimum; that no other completion is better inside the kernel is not shown."
 )
+
+
+WIDE_NOTES = "The mult64 sketch with more registers per input and lane: every product may go to every accumulator."
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,37 @@ def mult(name: str, coefficients: int, memory: str) -> Example:
     )
 
 
+def wide_mult(name: str, coefficients: int, memory: str) -> Example:
+    rows = coefficients // 32
+    return Example(
+        name=name,
+        sketch=(wide_polynomial.mult_reg if memory == "reg" else wide_polynomial.mult_shared)(rows),
+        baseline=wide_polynomial.mult_baseline(rows),
+        reference=reference.polynomial_product(coefficients),
+        sizes=PAIR_SIZES,
+        notes=f"{WIDE_NOTES} {rows * (rows + 1)} accumulates suffice for {coefficients} coefficients.",
+    )
+
+
+def narrow_mult64(name: str, lanes: int) -> Example:
+    return Example(
+        name=name,
+        sketch=wide_polynomial.mult_shared(2, lanes),
+        baseline=wide_polynomial.mult_baseline(2, lanes),
+        reference=reference.polynomial_product(2 * lanes),
+        sizes=PAIR_SIZES,
+        notes=f"The mult64 sketch in a warp of {lanes}: {2 * lanes} coefficients. The authors' tools solved it for 4 lanes.",
+    )
+
+
+def wall_conv1d(name: str, k_size: int) -> Example:
+    return replace(conv1d(name, k_size), sketch=line.conv1d(k_size, warps=1), notes="One output per lane, as in Listing 3.")
+
+
+def wall_stencil2d(name: str, k_size: int) -> Example:
+    return replace(stencil2d(name, k_size), sketch=image.stencil2d(k_size, (1, 1)), notes="One output per lane.")
+
+
 def ffm(name: str, degree: int) -> Example:
     modulus = 1 << degree | 1 | sum(1 << e for e in pentanomial(degree))
     return Example(
@@ -158,6 +192,10 @@ FAMILIES: tuple[Family, ...] = (
     Family(r"stencil2d-(\d+)", "stencil2d-K", range(2, 18), stencil2d),
     Family(r"conv2d-(\d+)", "conv2d-K", range(2, 18), conv2d),
     Family(r"mult(32|64)-(reg|shared)", "mult32|64-reg|shared", range(32, 65), mult),
+    Family(r"wall/mult(128|256)-(reg|shared)", "wall/mult128|256-reg|shared", range(128, 257), wide_mult),
+    Family(r"wall/mult64-shared-w(4|16|32)", "wall/mult64-shared-w4|w16|w32", range(4, 33), narrow_mult64),
+    Family(r"wall/conv1d-(\d+)(?:-sketch)?", "wall/conv1d-K", range(2, 65), wall_conv1d),
+    Family(r"wall/stencil2d-(\d+)(?:-sketch)?", "wall/stencil2d-K", range(2, 18), wall_stencil2d),
     Family(r"ffm-(\d+)", "ffm-D", range(32, 1025, 32), ffm),
     Family(r"aos-sum-crc-(\d+)(-direct|-units)?", "aos-sum-crc-S[-direct|-units]", range(1, 33), aos_sum),
     Family(r"aos-store-(crc|rcr)-(\d+)(-direct|-units)?", "aos-store-crc|rcr-S[-direct|-units]", range(1, 33), aos_store),
@@ -173,6 +211,17 @@ NAMES: tuple[str, ...] = (
 )
 """The examples that `examples()` builds; `find` builds others of the same patterns."""
 
+WALL_NAMES: tuple[str, ...] = (
+    *(f"wall/mult64-shared-w{lanes}" for lanes in (4, 32)),
+    *(f"wall/mult{n}-{memory}" for n in (128, 256) for memory in ("reg", "shared")),
+    *(f"wall/conv1d-{k}-sketch" for k in (15, 17, 33)),
+    *(f"wall/stencil2d-{k}-sketch" for k in (11, 13, 15)),
+)
+"""Sketches past the sizes where the papers' tools stopped: for completing rather than for running.
+
+`-sketch` tells them from the dataflow programs of the same names.
+"""
+
 
 @cache
 def find(name: str) -> Example:
@@ -186,10 +235,15 @@ def find(name: str) -> Example:
         if number not in family.numbers or (name.endswith("-units") and number % 2):
             break
         return family.build(name, *arguments)
-    near = get_close_matches(name, NAMES, n=3, cutoff=0.5)
+    near = get_close_matches(name, (*NAMES, *WALL_NAMES), n=3, cutoff=0.5)
     forms = ", ".join(f"{f.form} ({f.numbers.start} to {f.numbers[-1]})" for f in FAMILIES)
     fix = f"Did you mean {' or '.join(near)}?" if near else "List the names with warploom.kernels.NAMES."
     raise UserError(Diagnostic("UNKNOWN_EXAMPLE", f"expected the name of an example, one of {forms}, got {name!r}", fix=fix))
+
+
+def is_example(name: str) -> bool:
+    """Whether `find` finds it."""
+    return any(re.fullmatch(family.pattern, name) for family in FAMILIES)
 
 
 @cache

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import cast
 
-from warploom.kernels import NAMES, PROGRAM_NAMES, is_program
+from warploom.kernels import NAMES, PROGRAM_NAMES, WALL_NAMES, is_program
 from warploom.solve import Goal
 from warploom.tools import program_bench
 from warploom.tools.bench import Case
@@ -29,6 +29,12 @@ class Bar:
 
 
 BARS = (
+    Bar(r"wall/mult64-shared-w4", 6, 2.0),
+    Bar(r"wall/mult64-.*", 6, 5.0),
+    Bar(r"wall/mult128-.*", 20, 20.0),
+    Bar(r"wall/mult256-.*", 72, 120.0),
+    Bar(r"wall/stencil2d-.*", 1, 10.0),
+    Bar(r"wall/conv1d-.*", 1, 2.0),
     Bar(r"mult64-.*", 6, 20.0),
     Bar(r"mult32-.*", 2, 2.0),
     Bar(r"aos-store-.*", 0, 2.0),
@@ -36,7 +42,12 @@ BARS = (
     Bar(r"aos-sum-crc-6", 2, 2.0),
     Bar(r"(stencil|conv)[12]d-.*|aos-sum-.*", 1, 2.0),
 )
-"""Source: Swizzle Inventor, section 7: 6 accumulates per iteration for 64 coefficients, 2 for 32; sums of units add each word."""
+"""Source: Swizzle Inventor, section 7: 6 accumulates per iteration for 64 coefficients, 2 for 32; sums of units add each word.
+
+With r registers per input and lane r * (r + 1) accumulates are the least: one per product, and r products, one row of registers
+of one input against all of the other, that go to another accumulator where the sum of the lanes carries.
+"""
+SKETCHES = (*NAMES, *WALL_NAMES)
 
 
 def select(pattern: str | None) -> tuple[str, ...]:
@@ -44,10 +55,10 @@ def select(pattern: str | None) -> tuple[str, ...]:
 
     The name of a dataflow case that is not listed, such as `wall/crc-29`, matches that case.
     """
-    programs = tuple(name for name in PROGRAM_NAMES if name not in NAMES)
+    programs = tuple(name for name in PROGRAM_NAMES if name not in SKETCHES)
     if pattern is None:
-        return (*(name for name in NAMES if bar_of(name) is not None), *programs)
-    names = tuple(name for name in (*NAMES, *programs) if fnmatchcase(name, pattern))
+        return (*(name for name in SKETCHES if bar_of(name) is not None), *programs)
+    names = tuple(name for name in (*SKETCHES, *programs) if fnmatchcase(name, pattern))
     return names or ((pattern,) if is_program(pattern) else ())
 
 
@@ -65,7 +76,7 @@ def bench_case(name: str, goal: Goal | None, options: Mapping[str, str], space: 
 
 
 def _is_sketch(name: str) -> bool:
-    return name in NAMES or not is_program(name)
+    return name in SKETCHES or not is_program(name)
 
 
 def synth_case(name: str, options: Mapping[str, str], limit_s: float, *, all_solutions: bool = False) -> Case:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from warploom.kernels import Example, find
+from warploom.kernels import Example, find, is_example
 from warploom.sketch import Sketch, load
 
 
@@ -20,6 +20,9 @@ class Target:
 
 def resolve(text: str) -> tuple[Target, ...]:
     """Targets of `FILE`, `FILE:SKETCH` or the name of an example; UserError says what was expected."""
+    if is_example(text):
+        example = find(text)
+        return (Target(text, example.sketch, example),)
     file, colon, name = text.rpartition(":")
     if Path(text).is_file() or (not colon and _is_path(text)):
         return _loaded(text, None)

@@ -374,7 +374,6 @@ class FunctionFilter:
             return True
         return False
 
-
     def _narrow_unlisted(self, candidate: Candidate, hole: int) -> bool:
         """Whether the allowed values changed, by what a set that knows it without listing says that members take."""
         members, allowed = self.sets[hole], candidate.allowed[hole]

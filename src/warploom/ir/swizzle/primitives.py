@@ -7,7 +7,7 @@
     unit(n, u, p)(i)        = p(floor(i / u)) * u + (i mod u)                                             (eq. 9)
     xor(n)(k, dr)(i)        = i xor (floor(k / dr) mod b),   xor(n)(c)(i) = i xor c,   c < b
 
-where `floor(i / df)` of a coprime fan, and every term that is not written, are absent; b is the greatest power of two that divides
+where `floor(i / df)` of a coprime fan, and every term that is not written, are absent; b is the greatest power of two dividing
 n, so that xor stays within 0..n-1 for any n and k.
 Only cm2linear leaves 0..n-1: it takes an index of n values to one of m.
 Source: Swizzle Inventor, sections 5.3 and 8.

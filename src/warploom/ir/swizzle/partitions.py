@@ -93,7 +93,7 @@ class _Listing:
         self.truth: BoolArray = conditions.tables.astype(np.bool_)
         self.parts = parts
         self.never: list[BoolArray] = [~allowed[:, level] for level in range(parts - 1)]
-        self.must: list[BoolArray] = [~allowed[:, level + 1 :].any(axis=1) for level in range(parts - 1)]
+        self.must: list[BoolArray] = [~np.logical_or.reduce(allowed[:, level + 1 :], axis=1) for level in range(parts - 1)]
         self.fits: dict[tuple[int, bytes], IntArray] = {}
         self.counts: dict[tuple[int, bytes], int] = {}
         self.tables: list[Tables] = []

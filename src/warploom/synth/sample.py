@@ -17,7 +17,7 @@ from warploom.synth.requirements import Requirements, StatementEntries
 
 PARTS = 3
 """Connected sets of folds that a sample has: the first, the last and some between."""
-WORTH_IT = 1 << 20
+WORTH_IT = 1 << 14
 """Contributions times terms; fewer are counted quickly enough as a whole."""
 
 

@@ -23,6 +23,8 @@ from warploom.synth.network import BoolArray, Elements, Slots
 
 MOST_MEMBERS = 1 << 16
 """A set that may have more members is a flag per point and value."""
+MOST_CLAUSES = 1 << 21
+"""More are not handed to z3: it takes over a kilobyte for each."""
 MATCHED = 4
 """The elements of longer folds are counted instead of matched one by one with a result's values."""
 _NOTHING = -1
@@ -166,9 +168,15 @@ class ProgramClauses:
     def __init__(self, lowered: Lowered, live: frozenset[int], spend: Callable[[], object]) -> None:
         """`spend` is called now and then and may raise."""
         self.lowered = lowered
-        self.spend = spend
         session = self.session = ClauseSession()
-        self.holes = {n: _HoleFlags(session, n, hole, spend) for n, hole in enumerate(lowered.holes) if n in live}
+
+        def checked() -> None:
+            spend()
+            if session.clauses > MOST_CLAUSES:
+                raise _StoppedError("budget: clauses")
+
+        self.spend: Callable[[], object] = checked
+        self.holes = {n: _HoleFlags(session, n, hole, checked) for n, hole in enumerate(lowered.holes) if n in live}
         self.held: dict[int, _Held] = {UNDEFINED_CELL: {_NOTHING: session.true}}
         self.held |= {cell: {number: session.true} for cell, number in lowered.known.items()}
         self._cells()

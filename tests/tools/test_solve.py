@@ -235,7 +235,6 @@ EXAMPLES = sorted(Path("examples/dataflow").glob("*.swflow"))
 def test_examples(path: Path) -> None:
     (line,) = lines_of(call(path, "--json").stdout)
     assert (line["status"], line["verdict"], line["complete"]) == ("solved", "proved", True)
-    assert line["seconds"] < 1.0
 
 
 @pytest.mark.parametrize(

@@ -32,6 +32,7 @@ from warploom.synth import transposes
 from warploom.tools.console import Output
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
+from warploom.tools.messages import rendered
 from warploom.tools.synth_command import failed
 from warploom.tools.usage import Stopwatch, Usage
 
@@ -146,6 +147,8 @@ def transposes_command(
 
 def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None, workers: int | None, cluster: str | None) -> int:
     journal = Journal(journal_path) if journal_path is not None else None
+    for message in rendered(journal.damage) if journal is not None else ():
+        output.say(message)
     tasks = [Task(problem_key(["transpose", *size]), size) for size in sizes]
     codes: list[int] = []
     done: set[str] = set()

@@ -1,0 +1,1 @@
+"""PTX: syntax, SIMT interpreter, symbolic emulator, shuffle synthesis."""

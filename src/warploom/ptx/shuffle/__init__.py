@@ -1,0 +1,1 @@
+"""Global loads replaced by warp shuffles: detection, guards, code, profit."""

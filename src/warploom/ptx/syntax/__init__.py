@@ -1,0 +1,41 @@
+"""PTX text and its syntax tree: parse, print, lower to routines."""
+
+from warploom.ptx.syntax.nodes import (
+    NEW,
+    Address,
+    AddressOf,
+    Block,
+    Declaration,
+    Declarator,
+    Directive,
+    Extent,
+    Float,
+    Function,
+    Group,
+    Guard,
+    Initialiser,
+    Instruction,
+    Integer,
+    Item,
+    Label,
+    Module,
+    Name,
+    Negation,
+    Operand,
+    Pair,
+    Section,
+    Statement,
+    Subscript,
+    Sum,
+    Vector,
+)  # fmt: skip
+from warploom.ptx.syntax.parse import parse
+from warploom.ptx.syntax.text import declaration_text, exact, instruction_text, normal, operand_text
+from warploom.ptx.syntax.tokens import Source
+
+__all__ = [
+    "NEW", "Address", "AddressOf", "Block", "Declaration", "Declarator", "Directive", "Extent", "Float", "Function", "Group",
+    "Guard", "Initialiser", "Instruction", "Integer", "Item", "Label", "Module", "Name", "Negation", "Operand", "Pair", "Section",
+    "Source", "Statement", "Subscript", "Sum", "Vector", "declaration_text", "exact", "instruction_text", "normal", "operand_text",
+    "parse",
+]  # fmt: skip

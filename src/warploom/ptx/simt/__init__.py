@@ -1,0 +1,1 @@
+"""The concrete SIMT interpreter of PTX."""

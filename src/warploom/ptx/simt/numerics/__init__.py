@@ -1,10 +1,35 @@
 """The arithmetic of PTX on raw register bits, vectorised over lanes.
 
-Registers are unsigned arrays of the register's width, predicates Boolean arrays; see `scalars`. Enter `quiet()` once
-around a run. `bind` (module `operations`) turns an opcode and its modifiers into one callable.
+Registers are unsigned arrays of the register's width, predicates Boolean arrays (`scalars`). Enter `quiet()` once around
+a run. `bind(opcode, modifiers)` turns an instruction's name into one callable with the types of its operands
+(`operations`); `collectives` and `fragments` work on [warps, 32] views.
 """
 
+from warploom.ptx.simt.numerics.approximations import (
+    Approximation,
+    approximation_of,
+    float_div,
+    float_function,
+    float_rcp,
+    float_rsqrt,
+    float_sqrt,
+)
 from warploom.ptx.simt.numerics.bit_fields import bfe, bfi, bfind, bmsk, brev, clz, fns, popc, prmt, szext
+from warploom.ptx.simt.numerics.collectives import (
+    Shuffle,
+    activemask,
+    ballot,
+    elect,
+    lane_mask,
+    mask_lanes,
+    match_all,
+    match_any,
+    redux,
+    shfl,
+    vote,
+)
+from warploom.ptx.simt.numerics.comparisons import COMPARISONS, compare, set_value, setp
+from warploom.ptx.simt.numerics.conversions import convert, convert_pack, convert_pair, fit
 from warploom.ptx.simt.numerics.float_arithmetic import (
     copysign,
     float_abs,
@@ -52,13 +77,18 @@ from warploom.ptx.simt.numerics.logic import (
     shr,
     slct,
 )
-from warploom.ptx.simt.numerics.scalars import Bits, Flags, ScalarType, quiet, scalar_type, to_bits
+from warploom.ptx.simt.numerics.operations import Operation, bind, is_arithmetic
+from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, ScalarType, quiet, scalar_type, to_bits
 
 __all__ = [
-    "Bits", "Flags", "ScalarType", "add_carry", "bfe", "bfi", "bfind", "bmsk", "brev", "clz", "cnot", "combine",
-    "copysign", "dp2a", "dp4a", "float_abs", "float_add", "float_fma", "float_max", "float_min", "float_mul",
-    "float_neg", "float_sub", "fns", "integer_abs", "integer_add", "integer_div", "integer_mad", "integer_mad24",
-    "integer_max", "integer_min", "integer_mul", "integer_mul24", "integer_neg", "integer_rem", "integer_sad",
-    "integer_sub", "logic_and", "logic_not", "logic_or", "logic_xor", "lop3", "lop3_predicate", "mad_carry", "popc",
-    "prmt", "quiet", "scalar_type", "selp", "shf", "shl", "shr", "slct", "sub_borrow", "szext", "testp", "to_bits",
+    "COMPARISONS", "SCALAR_TYPES", "Approximation", "Bits", "Flags", "Operation", "ScalarType", "Shuffle",
+    "activemask", "add_carry", "approximation_of", "ballot", "bfe", "bfi", "bfind", "bind", "bmsk", "brev", "clz",
+    "cnot", "combine", "compare", "convert", "convert_pack", "convert_pair", "copysign", "dp2a", "dp4a", "elect",
+    "fit", "float_abs", "float_add", "float_div", "float_fma", "float_function", "float_max", "float_min",
+    "float_mul", "float_neg", "float_rcp", "float_rsqrt", "float_sqrt", "float_sub", "fns", "integer_abs",
+    "integer_add", "integer_div", "integer_mad", "integer_mad24", "integer_max", "integer_min", "integer_mul",
+    "integer_mul24", "integer_neg", "integer_rem", "integer_sad", "integer_sub", "is_arithmetic", "lane_mask",
+    "logic_and", "logic_not", "logic_or", "logic_xor", "lop3", "lop3_predicate", "mad_carry", "mask_lanes",
+    "match_all", "match_any", "popc", "prmt", "quiet", "redux", "scalar_type", "selp", "set_value", "setp", "shf",
+    "shfl", "shl", "shr", "slct", "sub_borrow", "szext", "testp", "to_bits", "vote",
 ]  # fmt: skip

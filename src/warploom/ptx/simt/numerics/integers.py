@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ptx.simt.numerics.scalars import SIGNED, UNSIGNED, Bits, join, scalar_type, signed, split, unsupported
+from warploom.ptx.simt.numerics.scalars import SIGNED, UNSIGNED, Bits, Flags, join, scalar_type, signed, split, unsupported
 
 Product = Literal["lo", "hi", "wide"]
 
@@ -121,7 +121,7 @@ def dp2a(half: Literal["lo", "hi"], a_type: str, b_type: str, a: Bits, b: Bits, 
     return c + (left.astype(np.int64) * right.astype(np.int64)).sum(axis=-1).astype(np.uint32)
 
 
-def add_carry(type_name: str, a: Bits, b: Bits, carry: Bits | np.bool_ | bool = False) -> tuple[Bits, NDArray[np.bool_]]:
+def add_carry(type_name: str, a: Bits, b: Bits, carry: Flags | bool = False) -> tuple[Bits, Flags]:
     """a + b + carry and the carry out: add.cc, and addc with CC.CF as `carry`. Types s/u 32 and 64."""
     _check_carry(type_name)
     partial = a + b
@@ -129,7 +129,7 @@ def add_carry(type_name: str, a: Bits, b: Bits, carry: Bits | np.bool_ | bool = 
     return total, (partial < a) | (total < partial)
 
 
-def sub_borrow(type_name: str, a: Bits, b: Bits, borrow: Bits | np.bool_ | bool = False) -> tuple[Bits, NDArray[np.bool_]]:
+def sub_borrow(type_name: str, a: Bits, b: Bits, borrow: Flags | bool = False) -> tuple[Bits, Flags]:
     """a - (b + borrow) and the borrow out: sub.cc, and subc with CC.CF as `borrow` (CC.CF holds the borrow itself)."""
     _check_carry(type_name)
     amount = np.asarray(borrow).astype(a.dtype)
@@ -138,8 +138,8 @@ def sub_borrow(type_name: str, a: Bits, b: Bits, borrow: Bits | np.bool_ | bool 
 
 
 def mad_carry(
-    type_name: str, half: Literal["lo", "hi"], a: Bits, b: Bits, c: Bits, carry: Bits | np.bool_ | bool = False
-) -> tuple[Bits, NDArray[np.bool_]]:
+    type_name: str, half: Literal["lo", "hi"], a: Bits, b: Bits, c: Bits, carry: Flags | bool = False
+) -> tuple[Bits, Flags]:
     """`integer_mul` + c + carry and the carry out of that addition: mad.cc, and madc with CC.CF as `carry`."""
     return add_carry(type_name, integer_mul(type_name, half, a, b), c, carry)
 

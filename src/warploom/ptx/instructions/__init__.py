@@ -1,0 +1,29 @@
+"""Every PTX instruction: where the ISA defines it, what its operands are for, what it does to memory."""
+
+from warploom.ptx.instructions.document import instruction_table
+from warploom.ptx.instructions.lookup import (
+    ROWS,
+    SPACES,
+    TYPES,
+    destinations,
+    find_row,
+    is_memory_barrier,
+    is_strong,
+    is_warp_collective,
+    operand_names,
+    operand_slots,
+    reads_carry,
+    reads_memory,
+    sources,
+    space,
+    types,
+    writes_carry,
+    writes_memory,
+)
+from warploom.ptx.instructions.rows import FLOAT, HALF, INTEGER, Collective, InstructionClass, Row, Slot
+
+__all__ = [
+    "FLOAT", "HALF", "INTEGER", "ROWS", "SPACES", "TYPES", "Collective", "InstructionClass", "Row", "Slot", "destinations",
+    "find_row", "instruction_table", "is_memory_barrier", "is_strong", "is_warp_collective", "operand_names", "operand_slots",
+    "reads_carry", "reads_memory", "sources", "space", "types", "writes_carry", "writes_memory",
+]  # fmt: skip

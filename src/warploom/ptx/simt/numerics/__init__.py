@@ -42,6 +42,7 @@ from warploom.ptx.simt.numerics.float_arithmetic import (
     float_sub,
     testp,
 )
+from warploom.ptx.simt.numerics.fragments import Fragment, MatrixAccess, fragment, gather, matrix_access, movmatrix, scatter
 from warploom.ptx.simt.numerics.integers import (
     add_carry,
     dp2a,
@@ -77,18 +78,20 @@ from warploom.ptx.simt.numerics.logic import (
     shr,
     slct,
 )
+from warploom.ptx.simt.numerics.mma import mma
 from warploom.ptx.simt.numerics.operations import Operation, bind, is_arithmetic
 from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, ScalarType, quiet, scalar_type, to_bits
 
 __all__ = [
-    "COMPARISONS", "SCALAR_TYPES", "Approximation", "Bits", "Flags", "Operation", "ScalarType", "Shuffle",
-    "activemask", "add_carry", "approximation_of", "ballot", "bfe", "bfi", "bfind", "bind", "bmsk", "brev", "clz",
-    "cnot", "combine", "compare", "convert", "convert_pack", "convert_pair", "copysign", "dp2a", "dp4a", "elect",
-    "fit", "float_abs", "float_add", "float_div", "float_fma", "float_function", "float_max", "float_min",
-    "float_mul", "float_neg", "float_rcp", "float_rsqrt", "float_sqrt", "float_sub", "fns", "integer_abs",
-    "integer_add", "integer_div", "integer_mad", "integer_mad24", "integer_max", "integer_min", "integer_mul",
-    "integer_mul24", "integer_neg", "integer_rem", "integer_sad", "integer_sub", "is_arithmetic", "lane_mask",
-    "logic_and", "logic_not", "logic_or", "logic_xor", "lop3", "lop3_predicate", "mad_carry", "mask_lanes",
-    "match_all", "match_any", "popc", "prmt", "quiet", "redux", "scalar_type", "selp", "set_value", "setp", "shf",
-    "shfl", "shl", "shr", "slct", "sub_borrow", "szext", "testp", "to_bits", "vote",
+    "COMPARISONS", "SCALAR_TYPES", "Approximation", "Bits", "Flags", "Fragment", "MatrixAccess", "Operation",
+    "ScalarType", "Shuffle", "activemask", "add_carry", "approximation_of", "ballot", "bfe", "bfi", "bfind", "bind",
+    "bmsk", "brev", "clz", "cnot", "combine", "compare", "convert", "convert_pack", "convert_pair", "copysign",
+    "dp2a", "dp4a", "elect", "fit", "float_abs", "float_add", "float_div", "float_fma", "float_function", "float_max",
+    "float_min", "float_mul", "float_neg", "float_rcp", "float_rsqrt", "float_sqrt", "float_sub", "fns", "fragment",
+    "gather", "integer_abs", "integer_add", "integer_div", "integer_mad", "integer_mad24", "integer_max",
+    "integer_min", "integer_mul", "integer_mul24", "integer_neg", "integer_rem", "integer_sad", "integer_sub",
+    "is_arithmetic", "lane_mask", "logic_and", "logic_not", "logic_or", "logic_xor", "lop3", "lop3_predicate",
+    "mad_carry", "mask_lanes", "match_all", "match_any", "matrix_access", "mma", "movmatrix", "popc", "prmt", "quiet",
+    "redux", "scalar_type", "scatter", "selp", "set_value", "setp", "shf", "shfl", "shl", "shr", "slct", "sub_borrow",
+    "szext", "testp", "to_bits", "vote",
 ]  # fmt: skip

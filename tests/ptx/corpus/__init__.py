@@ -39,7 +39,7 @@ STENCILS = {**KERNELGEN, **APPLICATIONS, **CONVOLUTIONS}
 def names(compiler: str = "") -> list[str]:
     """All names, or those of one compiler."""
     found = [f"nvrtc/{name}/{c}" for name, (_, oldest) in SOURCES.items() for c in CAPABILITIES if c >= oldest]
-    found += [f"nvrtc/{name}/{oldest}/{option}" for name, (_, oldest) in SOURCES.items() for option in OPTIONS]
+    found += [f"nvrtc/{name}/{oldest}/{option}" for name, (_, oldest) in SOURCES.items() for option in OPTIONS if option]
     found += [f"kernelgen/{name}/{shape}" for name in STENCILS for shape in SHAPES]
     found += [f"warploom/{name}" for name in WARPLOOM]
     found += [f"cub/{name}/{c}" for name in CUB for c in (75, 90)]
@@ -50,9 +50,12 @@ def names(compiler: str = "") -> list[str]:
 
 
 def quick(compiler: str = "") -> list[str]:
-    """The names without repetitions for other architectures where compiling takes long."""
-    slow = tuple(f"triton/{name}/{c}" for name in TRITON for c in (80, 100, 120) if (name, c) != ("matmul", 100))
-    slow += tuple(f"cub/{name}/75" for name in CUB)
+    """The names without those that hardly differ from another one."""
+    slow = {f"triton/{name}/{c}" for name in TRITON for c in (80, 100, 120)} - {"triton/matmul/100"}
+    slow |= {f"cub/{name}/75" for name in CUB}
+    slow |= {f"nvrtc/{name}/{c}" for name, (_, oldest) in SOURCES.items() for c in (80, 100) if c > oldest}
+    slow |= {f"nvrtc/{name}/{oldest}/{option}" for name, (_, oldest) in SOURCES.items() for option in ("fast", "relocatable")}
+    slow |= {f"kernelgen/{name}/{shape}" for name in STENCILS for shape in ("plain", "tiled")}
     return [name for name in names(compiler) if name not in slow]
 
 

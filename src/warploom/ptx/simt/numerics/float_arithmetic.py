@@ -194,10 +194,16 @@ def _fma_narrow(type_name: str, product: Reals, addend: Reals, rounding: Roundin
     if type_name == "f32" and rounding == "rn":
         total = product + addend
         # Rounding twice differs from once only if the first lands on a midpoint of f32; those of subnormals lie elsewhere.
-        midpoint = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == 0x10000000
+        midpoint = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
         small = (np.abs(total) < 2.0**-125) & (total != 0)
-        if not (midpoint.any() or small.any()):
-            return _canonical_f32(total.astype(np.float32))
+        bits = _canonical_f32(total.astype(np.float32))
+        hard = np.nonzero(midpoint | small)
+        if not len(hard[0]):
+            return bits
+        bits = np.array(bits)
+        product, addend = np.broadcast_to(product, total.shape), np.broadcast_to(addend, total.shape)
+        bits[hard] = encode("f32", odd_sum(product[hard], addend[hard]))
+        return bits
     return encode(type_name, _signed_zero(odd_sum(product, addend), product, addend, rounding), rounding)
 
 

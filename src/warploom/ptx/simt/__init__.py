@@ -1,1 +1,6 @@
 """The concrete SIMT interpreter of PTX."""
+
+from warploom.ptx.simt.findings import Finding
+from warploom.ptx.simt.launch import Launch, launch
+
+__all__ = ["Finding", "Launch", "launch"]

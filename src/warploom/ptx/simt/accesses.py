@@ -1,0 +1,167 @@
+"""ld, st: addresses to places, words in and out of registers (PTX ISA 9.7.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.simt.arithmetic import widened
+from warploom.ptx.simt.code import Code, Step
+from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.regions import Region
+from warploom.ptx.simt.spaces import Access, place_of, resolve
+from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.syntax import Address, Integer, Name
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+_SPACES = ("const", "global", "local", "param", "shared")
+_STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
+_HINTS = frozenset(
+    (
+        "weak", "gpu", "cta", "cluster", "sys", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L2::cache_hint", "L2::64B", "L2::128B",
+        "L2::256B", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+        "L2::evict_normal", "L2::evict_first", "L2::evict_last", "unified",
+    )
+)  # fmt: skip
+
+
+def access_of(site: Site, address: Address, kind: str, width: int, elements: int, space: str, *, is_strong: bool) -> Access:
+    """The place that an address operand names; kind is ld, st, atom or red."""
+    base = address.base
+    offset = address.offset
+    slot = -1
+    if isinstance(base, Name) and base.text in site.code.slots:
+        slot = site.code.slots[base.text]
+    elif isinstance(base, Name):
+        found = site.launch.space_of(base.text, site)
+        if base.text in site.code.frame_offsets:
+            offset += site.code.frame_offsets[base.text]
+            space = "frame" if space in ("local", "param", "") else space
+        else:
+            offset += site.launch.address_of(base.text, site)
+            if not space:
+                space = found or ""
+    elif isinstance(base, Integer):
+        offset += base.value
+    else:
+        raise site.wrong("an address", str(base))
+    if space == "param" and not site.code.routine.is_entry:
+        space = "local"
+    return Access(site.code, site.index, kind, space, slot, offset, width, elements, is_strong)
+
+
+def _modifiers(site: Site) -> tuple[str, int, str, bool]:
+    """State space, elements, type, whether it is volatile or ordered."""
+    space, elements, type_name, is_strong = "", 1, "", False
+    for modifier in site.instruction.modifiers:
+        plain = modifier.partition("::")[0]
+        if plain in _SPACES:
+            space = plain
+        elif modifier in ("v2", "v4", "v8"):
+            elements = int(modifier[1:])
+        elif modifier in _STRONG:
+            is_strong = True
+        elif modifier in TYPE_BITS:
+            type_name = modifier
+        elif modifier not in _HINTS:
+            raise site.unsupported(f"modifier .{modifier} in {site.instruction.name}")
+    if not type_name or TYPE_BITS[type_name] not in (8, 16, 32, 64):
+        raise site.unsupported(site.instruction.name)
+    return space, elements, type_name, is_strong
+
+
+def _load(site: Site) -> Step:
+    space, elements, type_name, is_strong = _modifiers(site)
+    target, address = site.instruction.operands[:2]
+    if not isinstance(address, Address):
+        raise site.wrong("an address in brackets", str(address))
+    width = TYPE_BITS[type_name] // 8
+    access = access_of(site, address, "ld", width, elements, space, is_strong=is_strong)
+    parts = site.elements(target)
+    if len(parts) != elements:
+        raise site.wrong(f"{elements} destinations", str(len(parts)))
+    slots = [(site.register(part), site.dtype(site.register(part))) for part in parts]
+    is_signed = type_name.startswith("s")
+    for part, (_, dtype) in zip(parts, slots, strict=True):
+        if dtype.itemsize < width and part != Name("_"):
+            raise site.wrong(f"a destination of at least {8 * width} bits", f"one of {8 * dtype.itemsize}")
+    if elements == 1 and slots[0][1].itemsize == width:
+        slot = slots[0][0]
+
+        def load(group: Group, machine: Machine) -> None:
+            pieces = resolve(access, group, machine)
+            if len(pieces) == 1:
+                _, region, index = pieces[0]
+                group.registers[slot] = region.views.by_width[width][index]
+            else:
+                group.registers[slot] = _gathered(pieces, width, 0, group.size)
+
+        return load
+
+    def load_all(group: Group, machine: Machine) -> None:
+        pieces = resolve(access, group, machine)
+        for position, (slot, dtype) in enumerate(slots):
+            value = _gathered(pieces, width, position, group.size)
+            group.registers[slot] = value if dtype == value.dtype else widened(value, dtype, is_signed)
+
+    return load_all
+
+
+def _gathered(pieces: list[Any], width: int, position: int, size: int) -> Value:
+    if len(pieces) == 1:
+        _, region, index = pieces[0]
+        return region.views.by_width[width][index + position]
+    value: Value | None = None
+    for chosen, region, index in pieces:
+        words = region.views.by_width[width]
+        if value is None:
+            value = np.zeros(size, words.dtype)
+        value[chosen] = words[index + position]
+    assert value is not None
+    return value
+
+
+def _store(site: Site) -> Step:
+    space, elements, type_name, is_strong = _modifiers(site)
+    address, source = site.instruction.operands[:2]
+    if not isinstance(address, Address):
+        raise site.wrong("an address in brackets", str(address))
+    width = TYPE_BITS[type_name] // 8
+    access = access_of(site, address, "st", width, elements, space, is_strong=is_strong)
+    parts = site.elements(source)
+    if len(parts) != elements:
+        raise site.wrong(f"{elements} sources", str(len(parts)))
+    slots = [site.source(part, type_name) for part in parts]
+    for slot in slots:
+        if site.dtype(slot).itemsize < width:
+            raise site.wrong(f"a source of at least {8 * width} bits", f"one of {8 * site.dtype(slot).itemsize}")
+
+    def store(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        pieces = resolve(access, group, machine)
+        for position, slot in enumerate(slots):
+            value = value_of(registers, slot)
+            for chosen, region, index in pieces:
+                words = region.views.by_width[width]
+                part = value if value.ndim == 0 or chosen is None else value[chosen]
+                if index.ndim == 0 and part.ndim:
+                    part = part[-1]
+                words[index + position if position else index] = part if part.dtype == words.dtype else part.astype(words.dtype)
+
+    return store
+
+
+@dataclass(frozen=True, slots=True)
+class _Unused:
+    code: Code
+    region: Region
+
+
+DECODERS: dict[str, Callable[[Site], Step]] = {"ld": _load, "ldu": _load, "st": _store}
+PLACE = place_of

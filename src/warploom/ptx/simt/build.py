@@ -1,0 +1,119 @@
+"""From a routine to code: cut into segments, give registers slots, lay out the stack frame."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warploom.ptx.flow import branch_targets
+from warploom.ptx.routine import Routine
+from warploom.ptx.simt.analysis import Effects, assigned_in, effects, live_in, slots_of
+from warploom.ptx.simt.code import Code, Segment
+from warploom.ptx.simt.operands import CARRY, dtype_of
+from warploom.ptx.simt.order import schedule_order
+from warploom.ptx.syntax import Instruction
+
+_ENDS = frozenset(("bra", "brx", "ret", "exit", "trap", "call"))
+_WARP_WIDE = frozenset(("shfl", "vote", "match", "redux", "elect", "mma", "ldmatrix", "stmatrix", "wmma", "movmatrix"))
+
+
+def ends_segment(instruction: Instruction) -> bool:
+    return instruction.opcode in _ENDS or is_barrier(instruction)
+
+
+def is_barrier(instruction: Instruction) -> bool:
+    """Of a block, not of a warp."""
+    return instruction.opcode in ("bar", "barrier") and "warp" not in instruction.modifiers[:1]
+
+
+def is_warp_wide(instruction: Instruction) -> bool:
+    """Whether the lanes that it names wait for each other."""
+    if instruction.opcode in ("bar", "barrier"):
+        return "warp" in instruction.modifiers[:1]
+    if instruction.opcode in ("shfl", "vote"):
+        return "sync" in instruction.modifiers
+    return instruction.opcode in _WARP_WIDE
+
+
+def build(routine: Routine, number: int) -> Code:
+    """UserError (PTX_LABEL) where a branch goes nowhere."""
+    code = Code(routine, number)
+    for name, type_name in routine.registers.items():
+        if name in routine.register_vectors:
+            for component in "xyzw"[: routine.register_vectors[name]]:
+                _add_slot(code, f"{name}.{component}", dtype_of(type_name))
+        else:
+            _add_slot(code, name, dtype_of(type_name))
+    _add_slot(code, CARRY, np.dtype(np.bool_))
+    _cut(code)
+    _analyse(code)
+    _lay_out(code)
+    return code
+
+
+def _add_slot(code: Code, name: str, dtype: np.dtype[np.generic] | None) -> None:
+    code.slots[name] = len(code.template)
+    code.template.append(None)
+    code.dtypes.append(dtype)
+
+
+def _cut(code: Code) -> None:
+    routine = code.routine
+    instructions = routine.instructions
+    count = len(instructions)
+    leaders = {0, count, *routine.labels.values()}
+    for index, instruction in enumerate(instructions):
+        if ends_segment(instruction):
+            leaders.add(index + 1)
+        elif is_warp_wide(instruction):
+            leaders.add(index)
+    starts = sorted(leader for leader in leaders if leader <= count)
+    code.segment_at = {start: index for index, start in enumerate(starts)}
+    for index, start in enumerate(starts):
+        end = starts[index + 1] if index + 1 < len(starts) else count
+        code.segments.append(Segment(index, start, end, _successors(code, end, start < end)))
+    for segment, rank in zip(code.segments, schedule_order([s.successors for s in code.segments]), strict=True):
+        segment.rank = rank
+
+
+def _successors(code: Code, end: int, has_instructions: bool) -> tuple[int, ...]:
+    if not has_instructions:
+        return ()
+    last = code.routine.instructions[end - 1]
+    targets: list[int] = []
+    if last.opcode in ("bra", "brx"):
+        targets = [code.segment_at[p] for p in branch_targets(code.routine, end - 1)]
+    falls = last.opcode not in ("bra", "brx", "ret", "exit", "trap") or last.guard is not None
+    if falls and code.segment_at[end] not in targets:
+        targets.append(code.segment_at[end])
+    return tuple(targets)
+
+
+def _analyse(code: Code) -> None:
+    carry = code.slots[CARRY]
+    rows: list[list[Effects]] = []
+    for segment in code.segments:
+        rows.append([effects(code, i, carry) for i in code.routine.instructions[segment.start : segment.end]])
+    successors = [segment.successors for segment in code.segments]
+    for segment, bits in zip(code.segments, live_in(successors, rows), strict=True):
+        segment.live_in = slots_of(bits)
+    entry = sum(1 << code.slots[v.name] for v in (*code.routine.parameters,) if v.name in code.slots)
+    for assigned, row, segment in zip(assigned_in(successors, rows, entry), rows, code.segments, strict=True):
+        known = assigned
+        for offset, effect in enumerate(row):
+            doubtful = effect.reads & ~known
+            if doubtful:
+                code.doubtful[segment.start + offset] = slots_of(doubtful)
+            known |= effect.kills
+
+
+def _lay_out(code: Code) -> None:
+    routine = code.routine
+    offset = 0
+    for variable in routine.variables.values():
+        is_own_parameter = variable.space == "param" and not (routine.is_entry and variable in routine.parameters)
+        if variable.space == "local" or is_own_parameter:
+            align = max(variable.align, 1)
+            offset = (offset + align - 1) // align * align
+            code.frame_offsets[variable.name] = offset
+            offset += variable.size_bytes
+    code.frame_bytes = (offset + 15) // 16 * 16

@@ -1,0 +1,102 @@
+"""Instructions that end a segment: branches, returns, exits, calls, barriers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warploom.ptx.flow import branch_targets
+from warploom.ptx.simt.code import Code, End, Segment
+from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.threads import Group
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+
+def fall_through(code: Code, segment: Segment) -> End:
+    if not segment.successors:
+        return _leave
+    following = segment.successors[0]
+
+    def go_on(group: Group, machine: Machine) -> int:
+        return following
+
+    return go_on
+
+
+def decode_end(site: Site, segment: Segment) -> End:
+    """The end of a segment whose last instruction is the site's."""
+    instruction = site.instruction
+    code = site.code
+    match instruction.opcode:
+        case "bra":
+            (target,) = (code.segment_at[p] for p in branch_targets(code.routine, site.index))
+            if instruction.guard is None:
+                return lambda group, machine: target
+            return _branch(site, code, target, code.segment_at[site.index + 1])
+        case "ret" | "exit":
+            return _guarded(site, code, segment, _leave)
+        case _:
+            raise site.unsupported(instruction.name)
+
+
+def _leave(group: Group, machine: Machine) -> int:
+    machine.leave(group)
+    return -1
+
+
+def _branch(site: Site, code: Code, target: int, following: int) -> End:
+    guard = site.instruction.guard
+    assert guard is not None
+    slot = code.slots[guard.name]
+    negated = guard.negated
+    if target == following:
+        return lambda group, machine: target
+
+    def branch(group: Group, machine: Machine) -> int:
+        flags = value_of(group.registers, slot)
+        if flags.ndim == 0:
+            return target if bool(flags) != negated else following
+        count = int(np.count_nonzero(flags))
+        if negated:
+            count = group.size - count
+        if count == group.size:
+            return target
+        if count == 0:
+            return following
+        taken = ~flags if negated else flags
+        machine.push(group.part(np.flatnonzero(taken), code.segments[target].live_in), target)
+        machine.push(group.part(np.flatnonzero(~taken), code.segments[following].live_in), following)
+        return -1
+
+    return branch
+
+
+def _guarded(site: Site, code: Code, segment: Segment, end: End) -> End:
+    """Only the threads whose guard holds take the end; the others fall through."""
+    guard = site.instruction.guard
+    if guard is None:
+        return end
+    slot = code.slots[guard.name]
+    negated = guard.negated
+    following = code.segment_at[site.index + 1]
+
+    def some(group: Group, machine: Machine) -> int:
+        flags = value_of(group.registers, slot)
+        if flags.ndim == 0:
+            return end(group, machine) if bool(flags) != negated else following
+        taken = ~flags if negated else flags
+        if not taken.any():
+            return following
+        rest = np.flatnonzero(~taken)
+        if len(rest):
+            machine.push(group.part(rest, code.segments[following].live_in), following)
+            group = group.part(np.flatnonzero(taken))
+        index = end(group, machine)
+        if index >= 0:
+            machine.push(group, index)
+        return -1
+
+    return some

@@ -1,0 +1,129 @@
+"""From the instructions of a segment to closures: finds each opcode's decoder, adds guards and checks around what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from warploom.core import UnsupportedError
+from warploom.ptx.simt import accesses, arithmetic, control, movement
+from warploom.ptx.simt.analysis import effects, slots_of
+from warploom.ptx.simt.build import ends_segment
+from warploom.ptx.simt.code import Code, Segment, Step
+from warploom.ptx.simt.numerics import is_arithmetic
+from warploom.ptx.simt.operands import CARRY, Site, value_of
+from warploom.ptx.simt.threads import Group
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+    from warploom.ptx.simt.state import LaunchState
+
+Decoder: TypeAlias = Callable[[Site], Step]
+
+DECODERS: dict[str, Decoder] = {**movement.DECODERS, **accesses.DECODERS}
+PURE = frozenset((*movement.PURE,))
+"""Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""
+
+
+def decode_segment(launch: LaunchState, code: Code, segment: Segment) -> None:
+    """Fills in steps, gate and end."""
+    steps: list[Step] = []
+    instructions = code.routine.instructions
+    last = segment.end
+    finish = None
+    if segment.start < segment.end and ends_segment(instructions[segment.end - 1]):
+        last = segment.end - 1
+        site = Site(launch, code, last)
+        finish = control.decode_end(site, segment)
+        steps_before_end = _doubts(site) + site.before
+    else:
+        finish = control.fall_through(code, segment)
+        steps_before_end = []
+    for index in range(segment.start, last):
+        steps += _decoded(Site(launch, code, index))
+    segment.finish = finish
+    segment.steps = steps + steps_before_end
+
+
+def _decoded(site: Site) -> list[Step]:
+    instruction = site.instruction
+    decoder = DECODERS.get(instruction.opcode)
+    is_pure = instruction.opcode in PURE
+    if decoder is None and is_arithmetic(instruction.opcode):
+        decoder, is_pure = arithmetic.decode, True
+    if decoder is None:
+        raise site.unsupported(instruction.name)
+    try:
+        step = decoder(site)
+    except UnsupportedError as error:
+        if error.diagnostics[0].code == "PTX_ARITHMETIC":
+            raise site.located(error) from None
+        raise
+    if instruction.guard is not None:
+        step = _guarded(site, step, is_pure)
+    return [*_doubts(site), *site.before, step]
+
+
+def _doubts(site: Site) -> list[Step]:
+    """Zeros for registers that were perhaps never written."""
+    slots = site.code.doubtful.get(site.index)
+    if slots is None:
+        return []
+    chosen = [(slot, site.code.dtypes[slot]) for slot in slots]
+
+    def fill(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        for slot, dtype in chosen:
+            if registers[slot] is None:
+                registers[slot] = np.zeros((), dtype)
+
+    return [fill]
+
+
+def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
+    guard = site.instruction.guard
+    assert guard is not None
+    predicate = site.code.slots[guard.name]
+    negated = guard.negated
+    effect = effects(site.code, site.instruction, site.code.slots[CARRY])
+    written = [(slot, site.dtype(slot)) for slot in slots_of(effect.writes)]
+
+    def chosen(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        flags = value_of(registers, predicate)
+        if flags.ndim == 0:
+            if bool(flags) != negated:
+                step(group, machine)
+            return
+        old = [registers[slot] for slot, _ in written]
+        step(group, machine)
+        for (slot, dtype), before in zip(written, old, strict=True):
+            known = np.zeros((), dtype) if before is None else before
+            new = value_of(registers, slot)
+            registers[slot] = np.where(flags, known, new) if negated else np.where(flags, new, known)
+
+    def apart(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        flags = value_of(registers, predicate)
+        if flags.ndim == 0:
+            if bool(flags) != negated:
+                step(group, machine)
+            return
+        positions = np.flatnonzero(~flags if negated else flags)
+        if len(positions) == group.size:
+            step(group, machine)
+        elif len(positions):
+            inner = group.part(positions)
+            step(inner, machine)
+            for slot, dtype in written:
+                new = inner.registers[slot]
+                old = registers[slot]
+                whole = np.zeros(group.size, dtype)
+                if old is not None:
+                    whole[...] = old
+                whole[positions] = new
+                registers[slot] = whole
+
+    return chosen if is_pure else apart

@@ -1,0 +1,72 @@
+"""What a run reports besides its arrays: faults that stop it and mistakes that hardware would hide."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from warploom.core import Span
+
+Kind: TypeAlias = Literal[
+    "out_of_bounds", "misaligned", "read_only", "uninitialised_shared", "uninitialised_register", "shared_race", "global_race",
+    "shuffle_inactive", "barrier_divergence", "deadlock", "trap", "early_copy_read", "stack_overflow", "bad_call",
+]  # fmt: skip
+Coordinates: TypeAlias = tuple[int, int, int]
+
+FATAL: frozenset[str] = frozenset(("out_of_bounds", "misaligned", "read_only", "deadlock", "trap", "stack_overflow", "bad_call"))
+"""Kinds that stop the launch, as on hardware."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """The first occurrence of one kind at one instruction, and how many threads met it."""
+
+    kind: Kind
+    message: str
+    span: Span
+    """The instruction."""
+    block: Coordinates | None = None
+    thread: Coordinates | None = None
+    """Within its block."""
+    address: int | None = None
+    count: int = 1
+    """Threads (occurrences) in all, as far as the launch ran."""
+    others: tuple[tuple[str, Span], ...] = ()
+    """Further instructions: the other access of a race, the other barriers of a deadlock."""
+
+    @property
+    def is_fatal(self) -> bool:
+        return self.kind in FATAL
+
+    def __str__(self) -> str:
+        where = f"block {_text(self.block)}, thread {_text(self.thread)}: " if self.block and self.thread else ""
+        more = f" ({self.count} in all)" if self.count > 1 else ""
+        also = "".join(f"; {text} at {span}" for text, span in self.others)
+        return f"{self.span}: {self.kind}: {where}{self.message}{also}{more}"
+
+
+def _text(coordinates: Coordinates) -> str:
+    return ",".join(map(str, coordinates))
+
+
+class Fault(Exception):
+    """Ends the launch; carries what happened."""
+
+    def __init__(self, finding: Finding) -> None:
+        super().__init__(str(finding))
+        self.finding = finding
+
+
+class Findings:
+    """All findings of a launch, one per kind and instruction."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[object, ...], Finding] = {}
+
+    def add(self, finding: Finding) -> None:
+        key = (finding.kind, finding.span)
+        known = self._found.get(key)
+        self._found[key] = finding if known is None else replace(known, count=known.count + finding.count)
+
+    def all(self) -> tuple[Finding, ...]:
+        return tuple(self._found.values())

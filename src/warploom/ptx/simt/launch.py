@@ -1,0 +1,105 @@
+"""`launch`: run one kernel on NumPy arrays, without a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError
+from warploom.ptx.routine import Program, Routine, lower
+from warploom.ptx.simt.arguments import Argument, bind_arguments
+from warploom.ptx.simt.findings import Fault, Finding
+from warploom.ptx.simt.machine import Machine, OutOfBudget
+from warploom.ptx.simt.numerics import quiet
+from warploom.ptx.simt.state import LaunchState
+from warploom.ptx.syntax import Module, parse
+
+Status: TypeAlias = Literal["finished", "fault", "deadlock", "limit"]
+
+BATCH_THREADS = 16_384
+"""Threads that run together; whole blocks."""
+MAX_BLOCK = 1024
+"""Threads of a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a launch did."""
+
+    status: Status
+    """`finished`, or why it stopped: `fault` (as on hardware), `deadlock`, `limit` (of executed instructions: unknown)."""
+    arrays: Mapping[int, NDArray[Any]]
+    """By argument index: the arrays after the launch (copies; after a fault as far as it came)."""
+    findings: tuple[Finding, ...]
+    executed: int
+    """Instructions times threads."""
+
+
+def launch(
+    program: Program | Module | str,
+    kernel: str | None = None,
+    *,
+    grid: int | Sequence[int],
+    block: int | Sequence[int],
+    args: Sequence[Argument],
+    dynamic_shared_bytes: int = 0,
+    checks: bool = True,
+    limit: int | None = None,
+    in_place: bool = False,
+) -> Launch:
+    """Runs `kernel` (may be left out when there is one) for a grid of blocks.
+
+    args: in parameter order; NumPy arrays for pointers (the same array twice is one piece of memory), numbers or NumPy scalars
+    converted to the parameter's type, bytes or structured scalars for structs. limit: instructions times threads before it gives
+    up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and UnsupportedError for an instruction
+    that the interpreter does not know, located, when it is reached.
+    """
+    if isinstance(program, str):
+        program = parse(program)
+    if isinstance(program, Module):
+        program = lower(program)
+    routine = program.kernel(kernel)
+    state = LaunchState(
+        program, routine, grid=_extents(grid, "grid", routine), block=_extents(block, "block", routine),
+        dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit,
+    )  # fmt: skip
+    if state.block_threads > MAX_BLOCK:
+        message = f"expected at most {MAX_BLOCK} threads in a block, got {state.block_threads}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    bound = bind_arguments(state, routine, args)
+    status = _run(state)
+    arrays = {b.index: b.contents() for b in bound}
+    if in_place:
+        for b in bound:
+            b.array[...] = arrays[b.index]
+    return Launch(status, arrays, state.findings.all(), state.executed)
+
+
+def _run(state: LaunchState) -> Status:
+    x, y, z = state.grid
+    blocks = x * y * z
+    padded = (state.block_threads + 31) // 32 * 32
+    together = max(1, BATCH_THREADS // padded)
+    with quiet():
+        try:
+            for first in range(0, blocks, together):
+                Machine(state, first, min(together, blocks - first)).run()
+        except Fault as fault:
+            state.findings.add(fault.finding)
+            return "deadlock" if fault.finding.kind == "deadlock" else "fault"
+        except OutOfBudget:
+            return "limit"
+    return "finished"
+
+
+def _extents(value: int | Sequence[int], what: str, routine: Routine) -> tuple[int, int, int]:
+    numbers = (value,) if isinstance(value, int | np.integer) else tuple(value)
+    if not 1 <= len(numbers) <= 3 or any(int(n) < 1 for n in numbers):
+        message = f"expected one to three positive numbers for the {what} of {routine.name}, got {value}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    x, y, z = (*map(int, numbers), 1, 1)[:3]
+    return x, y, z

@@ -1,0 +1,194 @@
+"""mov and its like: registers, packing, addresses, generic addresses (PTX ISA 9.7.10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.simt.arithmetic import widened
+from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.operands import DTYPES, Site, value_of
+from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.windows import LOCAL_WINDOW, LOCAL_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES
+from warploom.ptx.syntax import Operand, Vector
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+
+def _mov(site: Site) -> Step:
+    instruction = site.instruction
+    type_name = instruction.modifiers[-1] if instruction.modifiers else ""
+    if type_name not in TYPE_BITS or len(instruction.operands) != 2:
+        raise site.unsupported(instruction.name)
+    target, source = instruction.operands
+    into, from_ = isinstance(target, Vector), isinstance(source, Vector)
+    if into and from_:
+        return _copies(site, site.elements(target), site.elements(source), type_name)
+    if len(instruction.modifiers) > 1:
+        return _copies(site, site.elements(target), site.elements(source), type_name)
+    if into:
+        return _unpack(site, site.elements(target), source, type_name)
+    if from_:
+        return _pack(site, target, site.elements(source), type_name)
+    return _copies(site, (target,), (source,), type_name)
+
+
+def _copies(site: Site, targets: tuple[Operand, ...], sources: tuple[Operand, ...], type_name: str) -> Step:
+    if len(targets) != len(sources):
+        raise site.wrong(f"{len(targets)} source elements", str(len(sources)))
+    pairs = [(site.register(t), site.sized(s, type_name)) for t, s in zip(targets, sources, strict=True)]
+    if len(pairs) == 1:
+        target, source = pairs[0]
+
+        def move(group: Group, machine: Machine) -> None:
+            registers = group.registers
+            registers[target] = registers[source]
+
+        return move
+
+    def moves(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        values = [registers[source] for _, source in pairs]
+        for (target, _), value in zip(pairs, values, strict=True):
+            registers[target] = value
+
+    return moves
+
+
+def _unpack(site: Site, parts: tuple[Operand, ...], source: Operand, type_name: str) -> Step:
+    bits = TYPE_BITS[type_name] // len(parts)
+    slot = site.sized(source, type_name)
+    targets = [(site.register(part), site.dtype(site.register(part)), part) for part in parts]
+    dtype = DTYPES.get(bits)
+    if dtype is None:
+        raise site.unsupported(site.instruction.name)
+
+    def unpack(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        value = value_of(registers, slot)
+        for position, (target, wanted, _) in enumerate(targets):
+            part = (value >> value.dtype.type(position * bits)).astype(dtype)
+            registers[target] = part if wanted == dtype else part.astype(wanted)
+
+    return unpack
+
+
+def _pack(site: Site, target: Operand, parts: tuple[Operand, ...], type_name: str) -> Step:
+    bits = TYPE_BITS[type_name] // len(parts)
+    part_type = f"b{bits}"
+    slots = [site.sized(part, part_type) for part in parts]
+    into = site.register(target)
+    dtype = site.dtype(into)
+    if 8 * dtype.itemsize != TYPE_BITS[type_name]:
+        raise site.wrong(f"a destination of {TYPE_BITS[type_name]} bits", f"one of {8 * dtype.itemsize}")
+
+    def pack(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        whole = value_of(registers, slots[0]).astype(dtype)
+        for position, slot in enumerate(slots[1:], 1):
+            whole = whole | (value_of(registers, slot).astype(dtype) << dtype.type(position * bits))
+        registers[into] = whole
+
+    return pack
+
+
+def _cvta(site: Site) -> Step:
+    """Between generic addresses and those of a state space: an offset for windows, nothing for global, const and param."""
+    modifiers = site.instruction.modifiers
+    to_space = "to" in modifiers
+    spaces = [m.partition("::")[0] for m in modifiers if m.partition("::")[0] in ("global", "shared", "local", "const", "param")]
+    if len(spaces) != 1 or len(site.instruction.operands) != 2:
+        raise site.unsupported(site.instruction.name)
+    target = site.register(site.instruction.operands[0])
+    source = site.sized(site.instruction.operands[1], modifiers[-1])
+    space = spaces[0]
+    if space == "param" and not site.code.routine.is_entry:
+        space = "local"
+    offset = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW}.get(space, 0)
+    if to_space:
+        offset = -offset
+    dtype = site.dtype(source)
+    added = np.array(offset & ((1 << 8 * dtype.itemsize) - 1), dtype)[()]
+
+    def convert(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        registers[target] = registers[source] if not offset else value_of(registers, source) + added
+
+    return convert
+
+
+def in_window(address: Value, start: int, size: int) -> Value:
+    """Which addresses lie in [start, start + size)."""
+    return (address - address.dtype.type(start)) < address.dtype.type(size)
+
+
+def _isspacep(site: Site) -> Step:
+    space = site.instruction.modifiers[0].partition("::")[0]
+    target = site.register(site.instruction.operands[0])
+    source = site.source(site.instruction.operands[1], "u64")
+    launch = site.launch
+
+    def regions(chosen: Callable[[str, bool], bool], address: Value) -> Value:
+        found = np.zeros(address.shape, np.bool_)
+        for region in launch.regions.all:
+            if chosen(region.name, region.is_const):
+                found |= in_window(address, region.base, region.size)
+        return found
+
+    def test(group: Group, machine: Machine) -> None:
+        address = value_of(group.registers, source)
+        match space:
+            case "shared":
+                flags = in_window(address, SHARED_WINDOW, SHARED_WINDOW_BYTES)
+            case "local":
+                flags = in_window(address, LOCAL_WINDOW, LOCAL_WINDOW_BYTES)
+            case "const":
+                flags = regions(lambda _, is_const: is_const, address)
+            case "param":
+                flags = regions(lambda name, _: name == "kernel parameters", address)
+            case _:
+                windows = in_window(address, SHARED_WINDOW, SHARED_WINDOW_BYTES) | in_window(
+                    address, LOCAL_WINDOW, LOCAL_WINDOW_BYTES
+                )
+                flags = ~(windows | regions(lambda name, is_const: is_const or name == "kernel parameters", address))
+        group.registers[target] = flags
+
+    if space not in ("shared", "local", "const", "param", "global"):
+        raise site.unsupported(site.instruction.name)
+    return test
+
+
+def _activemask(site: Site) -> Step:
+    target = site.register(site.instruction.operands[0])
+
+    def ballot(group: Group, machine: Machine) -> None:
+        masks = machine.lanes(group.threads)
+        group.registers[target] = masks[group.threads >> 5]
+
+    return ballot
+
+
+def _nothing(site: Site) -> Step:
+    def skip(group: Group, machine: Machine) -> None:
+        return
+
+    return skip
+
+
+DECODERS: dict[str, Callable[[Site], Step]] = {
+    "mov": _mov,
+    "cvta": _cvta,
+    "isspacep": _isspacep,
+    "activemask": _activemask,
+    **dict.fromkeys(
+        ("prefetch", "prefetchu", "membar", "fence", "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol",
+         "setmaxnreg"),
+        _nothing,
+    ),
+}  # fmt: skip
+PURE = ("mov", "cvta", "isspacep")
+EXTENDED = widened

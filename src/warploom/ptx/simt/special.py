@@ -1,0 +1,103 @@
+"""Special registers (PTX ISA chapter 10): what a batch's threads read there.
+
+Clocks and timers only grow; they tell nothing about time. One multiprocessor, no clusters (each block is its own).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warploom.ptx.simt.threads import Threads, Value
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+CHANGING = frozenset(("%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"))
+_AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
+_FIXED: dict[str, int] = {
+    "%smid": 0, "%nsmid": 1, "%gridid": 0, "%cluster_ctarank": 0, "%cluster_nctarank": 1, "%reserved_smem_offset_begin": 0,
+    "%reserved_smem_offset_end": 0, "%reserved_smem_offset_cap": 0, "%reserved_smem_offset_0": 0, "%reserved_smem_offset_1": 0,
+    "%current_graph_exec": 0,
+}  # fmt: skip
+
+
+def special_value(name: str, machine: Machine) -> Value | None:
+    """Per thread of the batch, or zero-dimensional; None for registers that the interpreter does not have."""
+    launch = machine.launch
+    base, _, axis = name.partition(".")
+    place = _AXES.get(axis, 0)
+    if base in ("%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"):
+        return _coordinate(base, place, machine)
+    thread: Threads = np.arange(machine.total, dtype=np.int64)
+    inside = thread % machine.padded_threads
+    lane = thread & 31
+    match name:
+        case "%laneid":
+            return lane.astype(np.uint32)
+        case "%warpid":
+            return (inside >> 5).astype(np.uint32)
+        case "%nwarpid":
+            return _word(machine.padded_threads >> 5)
+        case "%lanemask_eq":
+            return (np.uint64(1) << lane.astype(np.uint64)).astype(np.uint32)
+        case "%lanemask_lt":
+            return ((np.uint64(1) << lane.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+        case "%lanemask_le":
+            return ((np.uint64(2) << lane.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+        case "%lanemask_gt":
+            return ~((np.uint64(2) << lane.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+        case "%lanemask_ge":
+            return ~((np.uint64(1) << lane.astype(np.uint64)) - np.uint64(1)).astype(np.uint32)
+        case "%dynamic_smem_size":
+            return _word(launch.dynamic_bytes)
+        case "%total_smem_size" | "%aggr_smem_size":
+            return _word(launch.shared_bytes)
+        case "%is_explicit_cluster":
+            return np.zeros((), np.bool_)
+        case _ if name in CHANGING:
+            launch.clock += 1
+            shift = 32 if name.endswith("_hi") else 0
+            return np.array((launch.clock >> shift) & (2**64 - 1), np.uint64)
+        case _ if name in _FIXED:
+            return _word(_FIXED[name])
+        case _ if name.startswith(("%pm", "%envreg")):
+            return _word(0)
+        case _:
+            return None
+
+
+def _word(value: int) -> Value:
+    return np.array(value, np.uint32)
+
+
+def _coordinate(base: str, axis: int, machine: Machine) -> Value:
+    launch = machine.launch
+    if axis == 3:
+        return _word(0 if base in ("%tid", "%ctaid", "%clusterid", "%cluster_ctaid") else 1)
+    match base:
+        case "%ntid":
+            return _word(launch.block[axis])
+        case "%nctaid" | "%nclusterid":
+            return _word(launch.grid[axis])
+        case "%cluster_ctaid":
+            return _word(0)
+        case "%cluster_nctaid":
+            return _word(1)
+        case "%tid":
+            return _split(np.arange(machine.total, dtype=np.int64) % machine.padded_threads, launch.block, axis)
+        case _:
+            return _split(machine.block_of + machine.first_block, launch.grid, axis)
+
+
+def _split(linear: Threads, extents: tuple[int, int, int], axis: int) -> Value:
+    if extents[axis] == 1:
+        return _word(0)
+    stride = 1
+    for extent in extents[:axis]:
+        stride *= extent
+    value = linear // stride % extents[axis]
+    if value[0] == value[-1] and (value == value[0]).all():
+        return _word(int(value[0]))
+    return value.astype(np.uint32)

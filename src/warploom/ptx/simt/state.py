@@ -1,0 +1,123 @@
+"""What all batches of one launch share: memory regions, decoded code, findings, counts, the budget."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from warploom.core import Diagnostic, UnsupportedError
+from warploom.ptx.routine import Program, Routine
+from warploom.ptx.simt.build import build
+from warploom.ptx.simt.code import Code, Segment
+from warploom.ptx.simt.decode import decode_segment
+from warploom.ptx.simt.findings import Findings
+from warploom.ptx.simt.machine import Machine, OutOfBudget
+from warploom.ptx.simt.operands import Site
+from warploom.ptx.simt.regions import Region, Regions
+from warploom.ptx.simt.special import CHANGING, special_value
+from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
+from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
+
+
+class LaunchState:
+    """Made once per launch; the kernel's parameters and the user's arrays are added before the first batch runs."""
+
+    def __init__(
+        self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
+        checks: bool, limit: int | None,
+    ) -> None:  # fmt: skip
+        self.program = program
+        self.grid = grid
+        self.block = block
+        self.block_threads = block[0] * block[1] * block[2]
+        self.dynamic_bytes = dynamic_bytes
+        self.checks = checks
+        self.limit = limit
+        self.executed = 0
+        """Instructions times threads."""
+        self.clock = 0
+        self.findings = Findings()
+        is_narrow = program.module.directive("address_size").strip() == "32"
+        self.regions = Regions(GLOBAL_START_32 if is_narrow else GLOBAL_START_64)
+        self._numbers = {name: number for number, name in enumerate(program.routines)}
+        self._codes: dict[str, Code] = {}
+        self.entry = self.code(kernel.name)
+        self.shared: SharedLayout = shared_layout(program, kernel, dynamic_bytes)
+        self.shared_bytes = self.shared.size_bytes
+        self.shared_stride = (self.shared_bytes + 15) // 16 * 16
+        self.variables: dict[str, Region] = {}
+        for variable in program.variables.values():
+            if variable.space in ("global", "const"):
+                is_const = variable.space == "const"
+                region = self.regions.add(variable.name, variable.size_bytes, is_writable=not is_const, is_const=is_const)
+                self.variables[variable.name] = region
+        for variable in program.variables.values():
+            if variable.name in self.variables and variable.initialiser is not None:
+                initialise(variable, self.variables[variable.name], self.symbol)
+        self.parameters: Region = self.regions.add("kernel parameters", 0)
+        """Replaced when the arguments are known."""
+        self.parameter_offsets: dict[str, int] = {}
+
+    def code(self, name: str) -> Code:
+        """The decoded routine of that name."""
+        found = self._codes.get(name)
+        if found is None:
+            found = self._codes[name] = build(self.program.routines[name], self._numbers[name])
+        return found
+
+    def routine_at(self, address: int) -> str | None:
+        """Name of the function whose address this is."""
+        number, rest = divmod(address - FUNCTIONS, 16)
+        names = list(self._numbers)
+        return names[number] if rest == 0 and 0 <= number < len(names) else None
+
+    def symbol(self, name: str) -> int | None:
+        """Address of a module's variable or function in its own space."""
+        if name in self.variables:
+            return self.variables[name].base
+        if name in self.shared.offsets:
+            return self.shared.offsets[name]
+        if name in self._numbers:
+            return FUNCTIONS + 16 * self._numbers[name]
+        return None
+
+    def address_of(self, name: str, site: Site) -> int:
+        """Address of a variable as the routine of the site sees it; its stack frame's variables are not asked for here."""
+        routine = site.code.routine
+        if name in routine.variables:
+            found = self.shared.offsets.get(f"{routine.name}:{name}")
+            if found is None and name in self.parameter_offsets and routine is self.entry.routine:
+                found = self.parameters.base + self.parameter_offsets[name]
+        else:
+            found = self.symbol(name)
+        if found is None:
+            raise UnsupportedError(
+                Diagnostic("PTX_UNSUPPORTED", f"expected the address of a variable or function with a body, got {name}",
+                           site.code.routine.span(site.index))
+            )  # fmt: skip
+        return found
+
+    def space_of(self, name: str, site: Site) -> str | None:
+        """State space of a variable visible at the site."""
+        variable = site.code.routine.variables.get(name) or self.program.variables.get(name)
+        return None if variable is None else variable.space
+
+    def decode(self, code: Code, segment: Segment) -> None:
+        """Fills in the segment's steps; UnsupportedError for an instruction that the interpreter does not know."""
+        decode_segment(self, code, segment)
+
+    def spend(self, segment: Segment, group: Group) -> None:
+        self.executed += (segment.end - segment.start) * group.size
+        if self.limit is not None and self.executed > self.limit:
+            raise OutOfBudget
+
+    def special(self, name: str, machine: Machine) -> Value | None:
+        return special_value(name, machine)
+
+
+def is_changing(name: str) -> bool:
+    return name in CHANGING
+
+
+def zero() -> Value:
+    return np.zeros((), np.uint32)

@@ -1,6 +1,6 @@
 """Operations that hardware approximates: their reference values and documented error bounds.
 
-The reference is the value computed in double precision and rounded once, so within half an ulp plus 2^-28 ulp of the
+The reference is the value computed in double precision and rounded once, so within half an ulp plus 2^-26 ulp of the
 mathematical value; hardware may differ from it by the bound. `approximation_of` tells which instructions these are.
 
 Source: PTX ISA 9.0, sections 9.7.3.8 (div) to 9.7.3.22 (tanh) and 9.7.4 (half precision); bounds as printed there.

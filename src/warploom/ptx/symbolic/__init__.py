@@ -1,15 +1,21 @@
-"""Symbolic emulation of PTX: canonical bit-vector terms, memory traces, path conditions."""
+"""Symbolic emulation of PTX: canonical bit-vector terms, memory traces, path conditions, addresses of other threads."""
 
 from warploom.ptx.symbolic import bitwise, comparisons
 from warploom.ptx.symbolic.algebra import Algebra, Assumption
+from warploom.ptx.symbolic.compare import Match, Neighbour, NoWrap, Skeleton, difference, equal_if, holds, skeleton, stride
+from warploom.ptx.symbolic.emulate import EmulationOptions, emulate, own_limits
+from warploom.ptx.symbolic.emulation import BlockState, Emulation
 from warploom.ptx.symbolic.evaluation import evaluate
 from warploom.ptx.symbolic.facts import Facts
+from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
+from warploom.ptx.symbolic.memory import Access, AccessKind
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subterms
 from warploom.ptx.symbolic.text import term_text
 
 __all__ = [
-    "Algebra", "Assumption", "Facts", "LaunchLimits", "Op", "Substitution", "Term", "TermTable", "bitwise", "comparisons",
-    "evaluate", "linear", "signed", "subterms", "term_text",
+    "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts", "Lanes", "LaunchLimits",
+    "Match", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable", "bitwise", "comparisons", "difference",
+    "emulate", "equal_if", "evaluate", "holds", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
 ]  # fmt: skip

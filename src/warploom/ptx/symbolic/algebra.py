@@ -37,6 +37,7 @@ class Algebra:
         self._assume_nsw = assume_nsw
         self.assumptions: dict[Assumption, None] = {}
         self._sign_extended: dict[tuple[Term, int], Term] = {}
+        self._truncated: dict[tuple[Term, int], Term] = {}
         self._zero_extended: dict[tuple[Term, int], Term] = {}
 
     # sums and products
@@ -153,6 +154,13 @@ class Algebra:
         if width >= x.width:
             assert width == x.width
             return x
+        key = (x, width)
+        found = self._truncated.get(key)
+        if found is None:
+            found = self._truncated[key] = self._trunc(x, width)
+        return found
+
+    def _trunc(self, x: Term, width: int) -> Term:
         match x.op:
             case "const" | "sum":
                 constant, parts = linear(x)

@@ -217,6 +217,10 @@ class Facts:
         known = self._known.get(key)
         self._known[key] = arc if known is None else arcs.intersection(known, arc, term.width)
         self._arcs.clear()
+        if len(parts) == 1 and parts[0][1] == 1 and parts[0][0].op in ("zext", "sext"):
+            inner = parts[0][0].args[0]
+            if arc[1] - arc[0] < (1 << inner.width) - 1:
+                self._record(inner, arc)  # congruent modulo the smaller width, too
 
 
 def _zeros(value: int, width: int) -> int:

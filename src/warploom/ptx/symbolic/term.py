@@ -109,9 +109,13 @@ class TermTable:
         """A register's value at the loop's header that no recurrence describes."""
         return self.make("loop", width, (), (loop, register))
 
-    def opaque(self, name: str, width: int) -> Term:
-        """An unknown value of this thread."""
-        return self.make("opaque", width, (), (name,))
+    def opaque(self, name: str, width: int, block: int = -1) -> Term:
+        """An unknown value of this thread; `block`: the basic block that makes it, -1 for none."""
+        return self.make("opaque", width, (), (name, block))
+
+    def after(self, loop: int, leaf: Term) -> Term:
+        """What a leaf of a loop's body was when the loop was left."""
+        return self.make("other", leaf.width, (leaf,), ("after", loop))
 
     def load(self, address: Term, width: int, space: str, version: int, counters: tuple[Term, ...], *, read_only: bool) -> Term:
         """What memory holds at an address, as of a version; `counters` tell apart the iterations in which it may have changed."""

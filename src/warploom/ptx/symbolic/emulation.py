@@ -1,0 +1,102 @@
+"""What an emulation found: the trace, values, path conditions, uniformity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.ptx.flow import FlowGraph
+from warploom.ptx.routine import Routine
+from warploom.ptx.symbolic.algebra import Algebra, Assumption
+from warploom.ptx.symbolic.lanes import Lanes
+from warploom.ptx.symbolic.limits import LaunchLimits
+from warploom.ptx.symbolic.machine import Machine, Registers
+from warploom.ptx.symbolic.memory import Access
+from warploom.ptx.symbolic.term import Term, TermTable
+from warploom.ptx.symbolic.uses import CARRY, written
+from warploom.ptx.syntax import Name, Operand
+
+
+@dataclass(frozen=True, slots=True)
+class BlockState:
+    """One basic block as it was emulated; terms in it speak of the current iteration of the loops around it."""
+
+    entry: Registers
+    results: dict[int, Registers]
+    """By instruction: registers that it wrote, with their new values."""
+    path: tuple[Term, ...]
+    algebra: Algebra
+
+
+@dataclass(frozen=True, slots=True)
+class Emulation:
+    """One routine, run once on symbols."""
+
+    routine: Routine
+    graph: FlowGraph
+    limits: LaunchLimits
+    """With the routine's own `.reqntid` and `.maxntid`."""
+    table: TermTable
+    trace: tuple[Access, ...]
+    """In an order in which forward branches go forward and loops are contiguous."""
+    blocks: dict[int, BlockState]
+    """Reachable ones."""
+    order: tuple[int, ...]
+    """Blocks in the order of the trace."""
+    steps: dict[int, dict[str, Term]]
+    """By loop header: change per iteration of the registers that have a recurrence."""
+    lanes: Lanes
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What was taken not to wrap, under `assume_nsw`."""
+        found: dict[Assumption, None] = {}
+        for state in self.blocks.values():
+            found.update(state.algebra.assumptions)
+        return tuple(found)
+
+    def path_condition(self, block: int) -> tuple[Term, ...]:
+        """Predicates that hold whenever the block runs, in the current iteration of the loops around it."""
+        return self.blocks[block].path
+
+    def algebra(self, block: int) -> Algebra:
+        """Builds and compares terms under the block's path condition."""
+        return self.blocks[block].algebra
+
+    def registers_before(self, instruction: int) -> Registers:
+        """Values of the registers when the instruction begins; those that are dead there may be missing."""
+        block = self.graph.block_of(instruction)
+        state = self.blocks[block]
+        found = dict(state.entry)
+        for position in range(self.graph.blocks[block].start, instruction):
+            found.update(state.results.get(position, {}))
+        return found
+
+    def value(self, instruction: int, operand: Operand) -> Term:
+        """What the operand holds when the instruction begins."""
+        block = self.graph.block_of(instruction)
+        machine = Machine(
+            self.routine, self.blocks[block].algebra, self.registers_before(instruction), block, self.graph.loop_nest(block), None
+        )
+        return machine.read(operand)
+
+    def result(self, instruction: int, register: str) -> Term | None:
+        """What the instruction left in a register; None if it does not write it."""
+        block = self.graph.block_of(instruction)
+        return self.blocks[block].results.get(instruction, {}).get(register)
+
+    def is_uniform(self, term: Term) -> bool:
+        """Whether all threads of a warp that are together at one point, in the same iterations, are proved to have equal values."""
+        return self.lanes.is_uniform(term)
+
+
+def results_of(machine: Machine, position: int) -> Registers:
+    """Registers that the instruction just executed has written."""
+    instruction = machine.routine.instructions[position]
+    found: Registers = {}
+    for register in written(instruction, machine.routine):
+        if register in machine.registers:
+            found[register] = machine.registers[register]
+    for operand in instruction.operands[:1]:
+        if isinstance(operand, Name) and operand.text in machine.registers and operand.text != CARRY:
+            found[operand.text] = machine.registers[operand.text]
+    return found

@@ -24,6 +24,7 @@ from warploom.ptx.syntax.nodes import (
     Operand,
     Pair,
     Section,
+    Setting,
     Statement,
     Subscript,
     Sum,
@@ -36,6 +37,6 @@ from warploom.ptx.syntax.tokens import Source
 __all__ = [
     "NEW", "Address", "AddressOf", "Block", "Declaration", "Declarator", "Directive", "Extent", "Float", "Function", "Group",
     "Guard", "Initialiser", "Instruction", "Integer", "Item", "Label", "Module", "Name", "Negation", "Operand", "Pair", "Section",
-    "Source", "Statement", "Subscript", "Sum", "Vector", "declaration_text", "exact", "instruction_text", "normal", "operand_text",
-    "parse",
+    "Setting", "Source", "Statement", "Subscript", "Sum", "Vector", "declaration_text", "exact", "instruction_text", "normal",
+    "operand_text", "parse",
 ]  # fmt: skip

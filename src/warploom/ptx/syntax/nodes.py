@@ -4,8 +4,8 @@
     item        = directive | declaration | function | section
     function    = linkage? (".entry" | ".func") returns? name parameters? directive* (block | ";")
     block       = "{" (instruction | label | declaration | directive | block)* "}"
-    instruction = ("@" "!"? name)? opcode ("." modifier)* operand ("," operand)* ";"
-    operand     = name | integer | float | address | vector | pair | negation | group | sum
+    instruction = ("@" "!"? name)? opcode ("." modifier)* (operand ("," operand)*)? ";"
+    operand     = name | integer | float | sum | address | subscript | vector | pair | negation | group
 
 Two nodes are equal when they mean the same text up to spaces and comments: extents and number spellings take no part in `==`.
 """
@@ -25,7 +25,8 @@ class Extent(NamedTuple):
 
 
 NEW = Extent(-1, -1, -1)
-"""Of a node that a program made: it is printed in normal form."""
+"""Of a node that a program made: it is printed in normal form. Give it to a node that `dataclasses.replace` changes, too:
+`exact` copies the text of every other node from the file (but for the items of functions and blocks, which it visits)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +160,9 @@ class Declarator:
 
 @dataclass(frozen=True, slots=True)
 class Initialiser:
-    """Nested braces of constants, names (their addresses), `generic(name)`, sums and masked addresses `0xff(name)`."""
+    """Nested braces of constants, names (their addresses), `generic(name)`, sums, masked addresses `0xff(name)`, settings."""
 
-    elements: tuple[Initialiser | Operand | AddressOf, ...]
+    elements: tuple[Initialiser | Operand | AddressOf | Setting, ...]
     braced: bool = True
     """False: a single value without braces."""
 
@@ -173,6 +174,14 @@ class AddressOf:
     operator: str
     name: str
     offset: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """`filter_mode = linear` in the initialiser of a sampler or surface (PTX ISA 5.3.1)."""
+
+    name: str
+    value: Operand
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +211,7 @@ class Directive:
     name: str
     """Without the dot."""
     arguments: str
-    """As written, spaces at the ends removed, without the closing semicolon."""
+    """As written, but comments removed and one space where there was any; without the closing semicolon."""
     label: str = ""
     """`NAME:` before `.branchtargets`, `.calltargets` or `.callprototype`."""
     terminated: bool = False

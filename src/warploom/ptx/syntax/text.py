@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import assert_never
 
 from warploom.ptx.syntax.nodes import (
@@ -26,57 +27,106 @@ from warploom.ptx.syntax.nodes import (
     Operand,
     Pair,
     Section,
+    Setting,
     Statement,
     Subscript,
     Sum,
     Vector,
 )
+from warploom.ptx.syntax.tokens import TRIVIA
 
 
 def exact(module: Module) -> str:
-    """The module's text, byte for byte where nodes are as parsed; nodes that a program made are written in normal form."""
+    """The module's text, byte for byte where nodes are as parsed; nodes that a program made are written in normal form.
+
+    Functions and blocks are visited; of other parsed nodes the text is copied. Where parsed nodes were taken out their comments
+    stay.
+    """
     pieces: list[str] = []
-    cursor = 0
-    for item in module.items:
-        cursor = _exact_item(item, module.text, pieces, cursor)
-    pieces.append(module.text[cursor:])
+    _Exact(module.text, pieces).items(module.items, 0, len(module.text), 0)
     return "".join(pieces)
 
 
-def _exact_item(item: Item | Statement, text: str, pieces: list[str], cursor: int) -> int:
-    """Appends the item; returns the offset in `text` that follows it."""
-    lead, _, end = item.extent
-    if lead < 0:
-        pieces.append("\n" + _statement(item, 1 if not isinstance(item, Function) else 0))
-        return cursor
-    if isinstance(item, Function):
-        if item.body is None:
-            pieces.append(text[lead:end])
-        elif item.body.extent.lead < 0:
-            pieces.append("\n" + _function(item))
+_SAME_LINE = re.compile(r"[ \t]*+(?://[^\n]*+|(?:/\*(?:[^*\n]++|\*(?!/))*+\*/[ \t]*+)++(?=\r?\n))")
+"""A comment behind a statement, up to the end of its line."""
+_PIECE = re.compile(rf'(?P<trivia>(?=[\s/\0]){TRIVIA.pattern})|"(?:[^"\\\n]++|\\.)*+"|[^\s/"\0]++|.', re.S)
+
+_LAST_SPACE = re.compile(r"(?<!\s)\s++\Z")
+
+
+class _Exact:
+    def __init__(self, text: str, pieces: list[str]) -> None:
+        self.text = text
+        self.pieces = pieces
+
+    def items(self, items: Sequence[Item | Statement], cursor: int, end: int, level: int) -> None:
+        """Appends the items, which stood in [cursor, end), and what surrounded them."""
+        made: list[Item | Statement] = []
+        for item in items:
+            lead, start, stop = item.extent
+            if lead < cursor:
+                made.append(item)
+                continue
+            self.comments(cursor, lead)
+            if made:
+                lead = self.made(made, lead, start, level)
+                made.clear()
+            self.parsed(item, lead, level)
+            cursor = stop
+        if not TRIVIA.fullmatch(self.text, cursor, end):
+            self.comments(cursor, end)
+            closing = _LAST_SPACE.search(self.text, cursor, end)
+            cursor = closing.start() if closing is not None else end
+        if made:
+            cursor = self.made(made, cursor, end, level)
+        self.pieces.append(self.text[cursor:end])
+
+    def made(self, items: list[Item | Statement], lead: int, start: int, level: int) -> int:
+        """Appends items that are not in the text before the item at `start`; returns where the white space goes on."""
+        same_line = _SAME_LINE.match(self.text, lead, start)
+        if same_line is not None:
+            self.pieces.append(same_line.group())
+            lead = same_line.end()
+        newline = "\r\n" if "\r\n" in self.text[:_FIRST_LINES] else "\n"
+        self.pieces += [newline + _statement(item, level).replace("\n", newline) for item in items]
+        return lead
+
+    def comments(self, cursor: int, end: int) -> None:
+        """Comments in [cursor, end) with the white space before them, but not the code between."""
+        while cursor < end:
+            match = _PIECE.match(self.text, cursor, end)
+            assert match is not None
+            trivia = match["trivia"]
+            if trivia is not None and "/" in trivia:
+                self.pieces.append(trivia.rstrip())
+                if trivia.rstrip().rpartition("\n")[2].lstrip().startswith("//"):
+                    self.pieces.append("\n")
+            cursor = max(match.end(), cursor + 1)
+
+    def parsed(self, item: Item | Statement, lead: int, level: int) -> None:
+        """Appends a parsed item and the white space from `lead` on."""
+        _, _, end = item.extent
+        if isinstance(item, Function) and item.body is not None:
+            body = item.body
+            if body.extent.lead < 0:
+                self.pieces.append(self.text[lead : item.extent.start] + _function(item))
+                return
+            self.pieces.append(self.text[lead : body.extent.lead])
+            self.block(body, body.extent.lead, level)
+        elif isinstance(item, Block):
+            self.block(item, lead, level)
         else:
-            pieces.append(text[lead : item.body.extent.lead])
-            _exact_block(item.body, text, pieces)
-    elif isinstance(item, Block):
-        _exact_block(item, text, pieces)
-    else:
-        pieces.append(text[lead:end])
-    return end
+            self.pieces.append(self.text[lead:end])
+
+    def block(self, block: Block, lead: int, level: int) -> None:
+        _, start, end = block.extent
+        self.pieces.append(self.text[lead : start + 1])
+        self.items(block.items, start + 1, end - 1, level + 1)
+        self.pieces.append("}")
 
 
-def _exact_block(block: Block, text: str, pieces: list[str]) -> None:
-    lead, start, end = block.extent
-    pieces.append(text[lead : start + 1])
-    cursor = start + 1
-    for item in block.items:
-        cursor = _exact_item(item, text, pieces, cursor)
-    closing = text.rfind("}", start, end)
-    pieces.append(text[_trivia_before(text, closing, cursor) : end])
-
-
-def _trivia_before(text: str, closing: int, cursor: int) -> int:
-    """Where the trivia before the closing brace starts: at `cursor`, unless the items that stood there were removed."""
-    return min(cursor, closing) if cursor <= closing else closing
+_FIRST_LINES = 4096
+"""Characters that are looked at for the file's line ends."""
 
 
 def normal(module: Module) -> str:
@@ -137,7 +187,7 @@ def _statement(item: Item | Statement, level: int) -> str:
         case Directive():
             return indent + _directive(item)
         case Section(name, contents):
-            return f".section {name}\n{{{contents}}}"
+            return f".section {name} {{{contents}}}"
         case Block(items):
             return "\n".join([f"{indent}{{", *(_statement(i, level + 1) for i in items), f"{indent}}}"])
         case Function():
@@ -203,6 +253,8 @@ def _initialiser(initialiser: Initialiser) -> str:
                 parts.append(_initialiser(element))
             case AddressOf(operator, name, offset):
                 parts.append(f"{operator}({name}){f'+{offset}' if offset else ''}")
+            case Setting(name, value):
+                parts.append(f"{name} = {operand_text(value)}")
             case _:
                 parts.append(operand_text(element))
     return f"{{{', '.join(parts)}}}" if initialiser.braced else parts[0]

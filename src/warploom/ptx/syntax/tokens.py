@@ -8,16 +8,21 @@ from dataclasses import dataclass, field
 
 from warploom.core import Diagnostic, Span, UserError
 
-TRIVIA = re.compile(r"(?:[ \t\r\n\f\v]+|//[^\n]*|/\*.*?\*/)*", re.S)
+TRIVIA = re.compile(r"(?:[ \t\r\n\f\v\0]++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+")
+"""White space, comments and the zero bytes that C strings end with; perhaps nothing."""
 TOKEN = re.compile(
-    r"(?P<string>\"(?:[^\"\\\n]|\\.)*\")"
+    r"(?P<string>\"(?:[^\"\\\n]++|\\.)*+\")"
     r"|(?P<bits>0[fF][0-9a-fA-F]{8}(?![\w])|0[dD][0-9a-fA-F]{16}(?![\w]))"
-    r"|(?P<float>(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?|\d+[eE][+-]?\d+)"
-    r"|(?P<integer>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)"
-    r"|(?P<dot>\.[A-Za-z0-9_$]+(?:::[A-Za-z0-9_$]+)*)"
-    r"|(?P<name>[A-Za-z_$%][A-Za-z0-9_$]*)"
+    r"|(?P<float>(?:\d++\.\d*+|\.\d++)(?:[eE][+-]?\d++)?|\d++[eE][+-]?\d++)"
+    r"|(?P<integer>0[xX][0-9a-fA-F]++U?|0[bB][01]++U?|\d++U?)"
+    r"|(?P<dot>\.[A-Za-z0-9_$]++(?:::[A-Za-z0-9_$]++)*+)"
+    r"|(?P<name>[A-Za-z_$%][A-Za-z0-9_$]*+)"
     r"|(?P<punct>&&|\|\||<<|>>|<=|>=|==|!=|[{}()\[\],;:=<>|!+\-*/%@?~&^])",
+    re.A,
 )
+"""One token; the group's name is its kind."""
+_LONG_LINE = 500
+"""Columns; an error in a longer line shows no excerpt."""
 
 
 @dataclass(slots=True)
@@ -36,8 +41,14 @@ class Source:
         line, end_line = bisect_right(self._starts, start), bisect_right(self._starts, min(end, len(self.text)))
         first = self._starts[line - 1]
         stop = self.text.find("\n", first)
-        excerpt = self.text[first : stop if stop >= 0 else len(self.text)].rstrip("\r")
+        stop = stop if stop >= 0 else len(self.text)
+        excerpt = "" if stop - first > _LONG_LINE else _printable(self.text[first:stop].rstrip("\r"))
         return Span(self.file, line, start - first + 1, end_line, end - self._starts[end_line - 1] + 1, excerpt)
 
     def error(self, code: str, message: str, start: int, end: int | None = None, *, fix: str = "") -> UserError:
         return UserError(Diagnostic(code, message, self.span(start, end), fix=fix))
+
+
+def _printable(text: str) -> str:
+    """The text with a question mark for what is no character: bytes that are not UTF-8 (surrogate escapes), controls."""
+    return "".join(c if c.isprintable() or c == "\t" else "?" for c in text)

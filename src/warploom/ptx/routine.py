@@ -2,8 +2,8 @@
 
     Module --lower--> Program { routines, variables }
 
-Scopes (PTX ISA 5.x: braces open a scope) are gone: a register `%r1` declared in an inner block is renamed `%r1'2` when an outer one
-bears the name. Nothing else of an instruction changes, and each keeps its extent in the source.
+Scopes (braces open a scope) are gone: a register `%r1` declared in an inner block is renamed `%r1'2` when another one bears the
+name. Nothing else of an instruction changes, and each keeps its extent in the source.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, Span, UserError
+from warploom.ptx.scopes import RegisterRange, Scope
 from warploom.ptx.syntax import (
     Address,
     Block,
@@ -34,6 +35,7 @@ from warploom.ptx.syntax import (
     Subscript,
     Sum,
     Vector,
+    integer_literal,
 )
 
 SPECIAL_REGISTERS: dict[str, str] = {
@@ -96,8 +98,9 @@ class Routine:
     labels: dict[str, int]
     """Label -> index of the instruction that follows it; `len(instructions)` at the end."""
     registers: dict[str, str]
-    """Unique name -> type (`pred`, `b32`, `f32`, ...); parameters in .reg space included. A vector register `%v` (`.v4`) stands
-    here under `%v` with its component type and in `register_vectors`."""
+    """Unique name -> type (`pred`, `b32`, `f32`, ...); parameters in .reg space included. Of `.reg .b32 %r<100>` those that an
+    instruction names stand here. A vector register `%v` (`.v4`) stands here under `%v` with its component type, and in
+    `register_vectors`."""
     register_vectors: dict[str, int]
     variables: dict[str, Variable]
     """Declared inside the body, and the parameters."""
@@ -116,7 +119,8 @@ class Routine:
         """Numbers of `.maxntid`, `.reqntid`, `.minnctapersm` ...; None when absent."""
         for directive in self.directives:
             if directive.name == name:
-                return tuple(int(n, 0) for n in re.findall(r"\w+", directive.arguments))
+                values = map(integer_literal, re.findall(r"\w+", directive.arguments))
+                return tuple(value[0] for value in values if value is not None)
         return None
 
 
@@ -195,14 +199,14 @@ def _variables(declaration: Declaration, source: Source, rename: dict[str, str] 
         size = element
         for extent_elems in dimensions:
             size *= extent_elems or 0
-        for name in _expanded(declarator):
-            found.append(
-                Variable(
-                    (rename or {}).get(name, name), declaration.space, declaration.type, size, declaration.align or max(element, 1),
-                    dimensions, declaration.vector, declaration.linkage, declaration.attributes, declaration.pointer_align,
-                    declarator.initialiser, span,
-                )
-            )  # fmt: skip
+        align = declaration.align or max(element, 1)
+        found += [
+            Variable(
+                (rename or {}).get(name, name), declaration.space, declaration.type, size, align, dimensions, declaration.vector,
+                declaration.linkage, declaration.attributes, declaration.pointer_align, declarator.initialiser, span,
+            )
+            for name in _expanded(declarator)
+        ]  # fmt: skip
     return found
 
 
@@ -210,23 +214,6 @@ def _expanded(declarator: Declarator) -> list[str]:
     if declarator.count is None:
         return [declarator.name]
     return [f"{declarator.name}{n}" for n in range(declarator.count)]
-
-
-class _Scope:
-    """Names visible in a block: as written -> unique. Parameterised registers are kept as prefix ranges."""
-
-    def __init__(self, outer: _Scope | None) -> None:
-        self.outer = outer
-        self.names: dict[str, str] = {}
-
-    def find(self, name: str) -> str | None:
-        scope: _Scope | None = self
-        while scope is not None:
-            found = scope.names.get(name)
-            if found is not None:
-                return found
-            scope = scope.outer
-        return None
 
 
 class _Builder:
@@ -246,7 +233,7 @@ class _Builder:
 
     def routine(self) -> Routine:
         function = self.function
-        scope = _Scope(None)
+        scope = Scope(None)
         parameters = self.declare_all(function.parameters, scope)
         returns = self.declare_all(function.returns, scope)
         assert function.body is not None
@@ -256,75 +243,101 @@ class _Builder:
             self.registers, self.register_vectors, self.variables, self.targets, self.prototypes, self.source,
         )  # fmt: skip
 
-    def declare_all(self, declarations: tuple[Declaration, ...], scope: _Scope) -> tuple[Variable, ...]:
-        found: list[Variable] = []
+    def declare_all(self, declarations: tuple[Declaration, ...], scope: Scope) -> tuple[Variable, ...]:
         for declaration in declarations:
             self.declare(declaration, scope)
-            for variable in _variables(declaration, self.source):
-                found.append(variable)
-        return tuple(found)
+        return tuple(v for declaration in declarations for v in _variables(declaration, self.source))
 
     def fault(self, code: str, message: str, start: int, end: int, fix: str = "") -> None:
         self.faults.append(Diagnostic(code, message, self.source.span(max(start, 0), end), fix=fix))
 
-    def unique(self, name: str) -> str:
-        taken = name in self.registers or name in self.variables or name in self.labels
-        if not taken:
+    def unique(self, name: str, scope: Scope) -> str:
+        if self.is_free(name) and not scope.is_declared_outside(name):
             return name
         self.scopes += 1
         return f"{name}'{self.scopes}"
 
-    def declare(self, declaration: Declaration, scope: _Scope) -> None:
+    def declare(self, declaration: Declaration, scope: Scope) -> None:
         renamed: dict[str, str] = {}
+        is_register = declaration.space == "reg"
         for declarator in declaration.declarators:
+            if is_register and declarator.count is not None:
+                self.declare_range(declarator, declarator.count, declaration, scope)
+                continue
             for name in _expanded(declarator):
-                if name in scope.names and declaration.space == "reg":
+                if is_register and name in scope.names:
                     self.fault("PTX_NAME", f"expected a new name, {name} is declared twice", *declaration.extent[1:])
-                unique = scope.names[name] = renamed[name] = self.unique(name)
-                if declaration.space == "reg":
+                unique = scope.names[name] = renamed[name] = self.unique(name, scope)
+                if is_register:
                     self.registers[unique] = declaration.type
                     if declaration.vector > 1:
                         self.register_vectors[unique] = declaration.vector
-        if declaration.space != "reg":
+        if not is_register:
             for variable in _variables(declaration, self.source, renamed):
                 self.variables[variable.name] = variable
 
-    def block(self, block: Block, scope: _Scope) -> None:
+    def declare_range(self, declarator: Declarator, count: int, declaration: Declaration, scope: Scope) -> None:
+        if declarator.name in scope.ranges:
+            message = f"expected new names, {declarator.name}0 is declared twice"
+            self.fault("PTX_NAME", message, *declaration.extent[1:])
+        scope.ranges[declarator.name] = RegisterRange(count, declaration.type, declaration.vector)
+
+    def find(self, name: str, scope: Scope) -> str | None:
+        """The unique name; a register of a parameterised declaration becomes one of the routine."""
+        at: Scope | None = scope
+        while at is not None:
+            found = at.names.get(name)
+            if found is not None:
+                return found
+            declared = at.range_of(name)
+            if declared is not None:
+                unique = at.names[name] = self.unique(name, at)
+                self.registers[unique] = declared.type
+                if declared.vector > 1:
+                    self.register_vectors[unique] = declared.vector
+                return unique
+            at = at.outer
+        return None
+
+    def block(self, block: Block, scope: Scope) -> None:
         for item in block.items:
             if isinstance(item, Declaration):
                 self.declare(item, scope)
             elif isinstance(item, Label):
                 if item.name in scope.names:
                     self.fault("PTX_LABEL", f"expected a new label, {item.name} is defined twice", *item.extent[1:])
-                unique = item.name if self.is_free(item.name) else self.unique(item.name)
+                unique = self.unique(item.name, scope)
                 scope.names[item.name] = unique
                 self.labels[unique] = -1
             elif isinstance(item, Directive) and item.label:
                 scope.names[item.label] = item.label
+        for name in scope.names:
+            if scope.range_of(name) is not None:
+                self.fault("PTX_NAME", f"expected a new name, {name} is declared twice", *block.extent[1:])
         for item in block.items:
             self.statement(item, scope)
 
     def is_free(self, name: str) -> bool:
         return name not in self.registers and name not in self.variables and name not in self.labels
 
-    def statement(self, item: Statement, scope: _Scope) -> None:
+    def statement(self, item: Statement, scope: Scope) -> None:
         match item:
             case Instruction():
                 self.instructions.append(self.renamed(item, scope))
             case Label(name):
                 self.labels[scope.names[name]] = len(self.instructions)
             case Block():
-                self.block(item, _Scope(scope))
+                self.block(item, Scope(scope))
             case Directive(name, arguments, label) if label:
                 if name == "callprototype":
                     self.prototypes[label] = arguments
                 else:
                     words = [w.strip() for w in arguments.split(",")]
-                    self.targets[label] = tuple(scope.find(w) or w for w in words)
+                    self.targets[label] = tuple(self.find(w, scope) or w for w in words)
             case _:
                 pass
 
-    def renamed(self, instruction: Instruction, scope: _Scope) -> Instruction:
+    def renamed(self, instruction: Instruction, scope: Scope) -> Instruction:
         operands = tuple(self.operand(o, instruction, scope) for o in instruction.operands)
         guard = instruction.guard
         if guard is not None:
@@ -334,15 +347,15 @@ class _Builder:
             return instruction
         return replace(instruction, operands=operands, guard=guard)
 
-    def name(self, text: str, instruction: Instruction, scope: _Scope) -> str:
-        found = scope.find(text)
+    def name(self, text: str, instruction: Instruction, scope: Scope) -> str:
+        found = self.find(text, scope)
         if found is not None:
             return found
         if text in SPECIAL_REGISTERS or text in self.module_names or text in ("_", "WARP_SZ"):
             return text
         match = _COMPONENT.match(text)
         if match is not None:
-            base = scope.find(match["base"])
+            base = self.find(match["base"], scope)
             if base is not None:
                 return f"{base}.{match['component']}"
         if text in ("%tid", "%ntid", "%ctaid", "%nctaid"):
@@ -355,7 +368,7 @@ class _Builder:
         )  # fmt: skip
         return text
 
-    def operand(self, operand: Operand, instruction: Instruction, scope: _Scope) -> Operand:
+    def operand(self, operand: Operand, instruction: Instruction, scope: Scope) -> Operand:
         def again(inner: Operand) -> Operand:
             return self.operand(inner, instruction, scope)
 

@@ -1,5 +1,6 @@
 """PTX text and its syntax tree: parse, print, lower to routines."""
 
+from warploom.ptx.syntax.constants import integer_literal
 from warploom.ptx.syntax.nodes import (
     NEW,
     Address,
@@ -37,6 +38,6 @@ from warploom.ptx.syntax.tokens import Source
 __all__ = [
     "NEW", "Address", "AddressOf", "Block", "Declaration", "Declarator", "Directive", "Extent", "Float", "Function", "Group",
     "Guard", "Initialiser", "Instruction", "Integer", "Item", "Label", "Module", "Name", "Negation", "Operand", "Pair", "Section",
-    "Setting", "Source", "Statement", "Subscript", "Sum", "Vector", "declaration_text", "exact", "instruction_text", "normal",
-    "operand_text", "parse",
+    "Setting", "Source", "Statement", "Subscript", "Sum", "Vector", "declaration_text", "exact", "instruction_text",
+    "integer_literal", "normal", "operand_text", "parse",
 ]  # fmt: skip

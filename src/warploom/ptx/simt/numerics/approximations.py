@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from warploom.ptx.simt.numerics.float_arithmetic import canonical_f32
 from warploom.ptx.simt.numerics.float_exact import div_f64, sqrt_f64
 from warploom.ptx.simt.numerics.float_formats import decode, encode, flush
 from warploom.ptx.simt.numerics.scalars import Bits, Reals, Rounding, join, scalar_type, split, unsupported
@@ -72,7 +73,7 @@ def float_div(type_name: str, a: Bits, b: Bits, *, rounding: Rounding | str = "r
     """
     if ftz:
         a, b = flush(type_name, a), flush(type_name, b)
-    result = _quotient(type_name, decode(type_name, a), decode(type_name, b), _direction(rounding))
+    result = _quotient(type_name, a, b, _direction(rounding))
     if rounding == "approx" and type_name == "f32":
         size = b & np.uint32(0x7FFFFFFF)
         huge = (size > np.uint32(0x7E800000)) & (size < np.uint32(0x7F800000))
@@ -92,7 +93,8 @@ def float_rcp(type_name: str, a: Bits, *, rounding: Rounding | str = "rn", ftz: 
         return _upper_half(a, lambda value: 1.0 / value)
     if ftz:
         a = flush(type_name, a)
-    result = _quotient(type_name, np.ones((), np.float64), decode(type_name, a), _direction(rounding))
+    one = np.array(0x3F800000 if type_name == "f32" else 0x3FF0000000000000, a.dtype)
+    result = _quotient(type_name, one, a, _direction(rounding))
     return flush(type_name, result) if ftz else result
 
 
@@ -101,6 +103,8 @@ def float_sqrt(type_name: str, a: Bits, *, rounding: Rounding | str = "rn", ftz:
     if ftz:
         a = flush(type_name, a)
     direction = _direction(rounding)
+    if type_name == "f32" and direction == "rn":
+        return canonical_f32(np.sqrt(a.view(np.float32)))
     value = decode(type_name, a)
     # The root of 24 bits in 53 falls on a number or midpoint of f32 only when it is exact.
     root = sqrt_f64(value, direction) if type_name == "f64" else np.sqrt(value)
@@ -152,11 +156,14 @@ def _direction(rounding: str) -> Rounding:
             raise unsupported(f"rounding .{rounding}")
 
 
-def _quotient(type_name: str, a: Reals, b: Reals, rounding: Rounding) -> Bits:
+def _quotient(type_name: str, a: Bits, b: Bits, rounding: Rounding) -> Bits:
+    if type_name == "f32" and rounding == "rn":
+        return canonical_f32(a.view(np.float32) / b.view(np.float32))
+    x, y = decode(type_name, a), decode(type_name, b)
     if type_name == "f64":
-        return encode("f64", div_f64(a, b, rounding))
+        return encode("f64", div_f64(x, y, rounding))
     # The double nearest to a quotient of 24-bit numbers is a number or midpoint of f32 only when it is exact.
-    return encode(type_name, a / b, rounding)
+    return encode(type_name, x / y, rounding)
 
 
 def _upper_half(a: Bits, function: Callable[[Reals], Reals]) -> Bits:

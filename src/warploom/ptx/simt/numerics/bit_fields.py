@@ -53,7 +53,7 @@ def fns(mask: Bits, base: Bits, offset: Bits) -> Bits:
     With offset 0: base if that bit is one. All operands 32 bits; offset is read as s32.
     """
     mask, base, offset = np.broadcast_arrays(mask, base, offset)
-    step = signed(np.ascontiguousarray(offset))
+    step = signed(offset)
     result = np.full(mask.shape, 0xFFFFFFFF, np.uint32)
     is_set = (mask >> np.minimum(base, np.uint32(31))) & np.uint32(1)
     result = np.where((step == 0) & (is_set == 1) & (base < 32), base, result)

@@ -161,6 +161,8 @@ def _to_integer(row: ScalarType, source: ScalarType, a: Bits, rounding: str) -> 
 
 def _from_integer(row: ScalarType, source: ScalarType, a: Bits, rounding: Rounding) -> Bits:
     values: NDArray[Any] = signed(a) if source.is_signed else a
+    if row.name == "f32" and rounding == "rn":
+        return values.astype(np.float32).view(np.uint32)
     if source.bits < 64:
         return encode(row.name, values.astype(np.float64), rounding)
     if row.name == "f64" and rounding == "rn":

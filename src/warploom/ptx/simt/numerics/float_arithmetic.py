@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.ptx.simt.numerics.float_exact import add_f64, fma_f64, mul_f64
 from warploom.ptx.simt.numerics.float_formats import decode, encode, float_format, flush, is_nan, odd_sum
@@ -30,7 +31,7 @@ def float_add(type_name: str, a: Bits, b: Bits, *, rounding: Rounding = "rn", ft
     if ftz:
         a, b = flush(type_name, a), flush(type_name, b)
     if type_name == "f32" and rounding == "rn":
-        result = _canonical_f32(a.view(np.float32) + b.view(np.float32))
+        result = canonical_f32(a.view(np.float32) + b.view(np.float32))
     elif type_name == "f64":
         result = _nan_f64(add_f64(a.view(np.float64), b.view(np.float64), rounding), a, b)
     else:
@@ -44,7 +45,7 @@ def float_sub(type_name: str, a: Bits, b: Bits, *, rounding: Rounding = "rn", ft
     if "x" in type_name:
         return _packed(float_sub, type_name, a, b, rounding=rounding, ftz=ftz, sat=sat)
     if type_name == "f32" and rounding == "rn" and not ftz:
-        return _finish(type_name, _canonical_f32(a.view(np.float32) - b.view(np.float32)), ftz, sat)
+        return _finish(type_name, canonical_f32(a.view(np.float32) - b.view(np.float32)), ftz, sat)
     negated = np.where(is_nan(type_name, b), b, float_neg(type_name, b)) if type_name == "f64" else float_neg(type_name, b)
     return float_add(type_name, a, negated, rounding=rounding, ftz=ftz, sat=sat)
 
@@ -56,7 +57,7 @@ def float_mul(type_name: str, a: Bits, b: Bits, *, rounding: Rounding = "rn", ft
     if ftz:
         a, b = flush(type_name, a), flush(type_name, b)
     if type_name == "f32" and rounding == "rn":
-        result = _canonical_f32(a.view(np.float32) * b.view(np.float32))
+        result = canonical_f32(a.view(np.float32) * b.view(np.float32))
     elif type_name == "f64":
         result = _nan_f64(mul_f64(a.view(np.float64), b.view(np.float64), rounding), a, b)
     else:
@@ -166,7 +167,8 @@ def _packed(operation: Callable[..., Bits], type_name: str, *operands: Bits, **o
     return join(operation(row.element.name, *(split(operand, row.lanes) for operand in operands), **options))
 
 
-def _canonical_f32(value: np.ndarray[tuple[int, ...], np.dtype[np.float32]]) -> Bits:
+def canonical_f32(value: NDArray[np.float32]) -> Bits:
+    """The bits, every NaN as 0x7fffffff."""
     bits = value.view(np.uint32)
     nan = np.isnan(value)
     return np.where(nan, np.uint32(0x7FFFFFFF), bits) if nan.any() else bits
@@ -196,9 +198,9 @@ def _fma_narrow(type_name: str, product: Reals, addend: Reals, rounding: Roundin
         # Rounding twice differs from once only if the first lands on a midpoint of f32; those of subnormals lie elsewhere.
         midpoint = (total.view(np.uint64) & np.uint64(0x1FFFFFFF)) == np.uint64(0x10000000)
         small = (np.abs(total) < 2.0**-125) & (total != 0)
-        bits = _canonical_f32(total.astype(np.float32))
-        hard = np.nonzero(midpoint | small)
-        if not len(hard[0]):
+        bits = canonical_f32(total.astype(np.float32))
+        hard = midpoint | small
+        if not hard.any():
             return bits
         bits = np.array(bits)
         product, addend = np.broadcast_to(product, total.shape), np.broadcast_to(addend, total.shape)
@@ -223,6 +225,12 @@ def _extreme(type_name: str, a: Bits, b: Bits, ftz: bool, nan: bool, xorsign_abs
     if ftz:
         a, b = flush(type_name, a), flush(type_name, b)
     word = a.dtype.type
+    if row.name in ("f32", "f64") and not xorsign_abs:
+        x, y = (a.view(np.float32), b.view(np.float32)) if row.name == "f32" else (a.view(np.float64), b.view(np.float64))
+        quick = pick(x, y)
+        if not np.isnan(quick).any():
+            # Equal operands differ at most in a zero's sign.
+            return np.where(x == y, a | b if pick is np.minimum else a & b, quick.view(a.dtype))
     sign = word(row.sign)
     flipped = (a ^ b) & sign
     if xorsign_abs:

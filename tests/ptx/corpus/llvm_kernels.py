@@ -76,7 +76,7 @@ d:
 other:
   %at = getelementptr [8 x i32], ptr %stack, i32 0, i32 %n
   store volatile i32 %n, ptr %at
-  %m = urem i32 %t, 5
+  %m = urem i32 %t, 4
   %k = getelementptr [4 x i16], ptr addrspace(4) @table, i32 0, i32 %m
   %short = load i16, ptr addrspace(4) %k
   %wide = sext i16 %short to i32

@@ -1,6 +1,8 @@
 """Kernels in Triton, compiled without a GPU; import only where Triton is installed."""
 
 # pyright: basic
+from functools import cache
+
 import triton
 import triton.language as tl
 from triton.backends.compiler import GPUTarget
@@ -98,11 +100,23 @@ KERNELS = {
 """Name: function, types of its arguments, values of its constants."""
 
 
-def ptx_of(name: str, capability: int = 90) -> str:
-    """`capability`: 80, 90, 100, 120."""
+@cache
+def _compiled(name: str, capability: int):
     function, types, constants = KERNELS[name]
     arguments = dict(zip(function.arg_names, (*types, *("constexpr" for _ in constants)), strict=True))
     values = {(len(types) + place,): value for place, value in enumerate(constants)}
     source, target = ASTSource(function, arguments, values), GPUTarget("cuda", capability, 32)
-    compiled = triton.compile(source, target=target, options={"enable_fp_fusion": True})
-    return compiled.asm["ptx"]
+    return triton.compile(source, target=target, options={"enable_fp_fusion": True})
+
+
+def ptx_of(name: str, capability: int) -> str:
+    """`capability`: 80, 90, 100, 120. Two pointers to scratch memory follow the kernel's own parameters."""
+    return _compiled(name, capability).asm["ptx"]
+
+
+def dynamic_shared_bytes(name: str, capability: int) -> int:
+    return _compiled(name, capability).metadata.shared
+
+
+def block_threads(name: str, capability: int) -> int:
+    return _compiled(name, capability).metadata.num_warps * 32

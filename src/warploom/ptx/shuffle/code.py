@@ -1,0 +1,293 @@
+"""Code of the covered loads (paper section 5.2), as changes of the module's text. The module `shuffle` argues why it is right.
+
+before      ld.global.nc.f32 %f7, [%rd31+4];
+after       activemask.b32 %m;                              once per run of straight-line code
+            setp.ne.b32 %incomplete, %m, -1;
+            setp.gt.or.u32 %corner, 2, %below, %incomplete; once per run and neighbour
+            shfl.sync.up.b32 %f7, %f4, 2, 0, %m;
+            @%corner ld.global.nc.f32 %f7, [%rd31+4];
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from warploom.ptx.flow import FlowGraph
+from warploom.ptx.routine import Routine
+from warploom.ptx.shuffle.edits import Edits
+from warploom.ptx.shuffle.plan import BlockShape, Neighbour, NoWrap, Plan, Variant
+from warploom.ptx.shuffle.registers import FreshRegisters
+from warploom.ptx.syntax import Declaration, Directive, Function, Instruction, exact
+
+FULL_WARP = 32
+_LAST_LANE = FULL_WARP - 1
+
+
+@dataclass(slots=True)
+class _Run:
+    """Straight-line code without calls: threads that execute its `activemask` together execute all of it."""
+
+    mask: str
+    incomplete: str
+    corners: dict[Neighbour | tuple[str, NoWrap], str] = field(default_factory=dict["Neighbour | tuple[str, NoWrap]", str])
+
+
+class KernelCode:
+    """Writes the changes of one kernel."""
+
+    def __init__(
+        self, function: Function, routine: Routine, graph: FlowGraph, shape: BlockShape, edits: Edits, prefix: str, variant: Variant
+    ) -> None:
+        self.function = function
+        self.routine = routine
+        self.graph = graph
+        self.shape = shape
+        self.edits = edits
+        self.variant = variant
+        self.fresh = FreshRegisters(prefix)
+        self.prologue: list[str] = []
+        self._runs: dict[tuple[int, int], _Run] = {}
+        self._copies: dict[tuple[int, str], str] = {}
+        self._prologue_values: dict[str, str] = {}
+
+    def apply(self, plans: Iterable[Plan]) -> None:
+        """Adds the changes for all plans; call once."""
+        for plan in sorted(plans, key=lambda p: p.load):
+            self._cover(plan)
+        body = self.function.body
+        declarations = self.fresh.declarations()
+        if body is None or not declarations:
+            return
+        self.edits.insert(body.extent.start + 1, "".join(f"\n\t{d}" for d in declarations))
+        first = next((i for i in body.items if not isinstance(i, Declaration | Directive)), None)
+        if self.prologue and first is not None:
+            self.edits.insert(first.extent.start, "".join(f"{line}\n\t" for line in self.prologue))
+
+    # one load
+
+    def _cover(self, plan: Plan) -> None:
+        instruction = self.routine.instructions[plan.load]
+        start, end = instruction.extent[1:]
+        if self.variant == "no-load" and not plan.neighbour.is_self:
+            self.edits.replace(start, end, "/* a covered load stood here */")
+            return
+        lines = self._reused(plan, instruction) if plan.neighbour.is_self else self._shuffled(plan, instruction)
+        self.edits.replace(start, end, "\n\t".join(lines))
+
+    def _reused(self, plan: Plan, instruction: Instruction) -> list[str]:
+        guard = _guard_text(instruction)
+        pairs = [(e.bits, self._source(plan, e.source, e.bits, copies=e.must_copy), written(e.target)) for e in plan.elements]
+        targets = {t for _, _, t in pairs}
+        if any(s in targets for _, s, _ in pairs) and len(pairs) > 1:
+            held = [self.fresh.new(f"b{bits}") for bits, _, _ in pairs]
+            first = [f"mov.b{bits} {h}, {s};" for (bits, s, _), h in zip(pairs, held, strict=True)]
+            return first + [f"{guard}mov.b{bits} {t}, {h};" for (bits, _, t), h in zip(pairs, held, strict=True)]
+        return [f"{guard}mov.b{bits} {t}, {s};" for bits, s, t in pairs]
+
+    def _shuffled(self, plan: Plan, instruction: Instruction) -> list[str]:
+        lines: list[str] = []
+        run = self._run(plan.load, lines)
+        corner = "" if self.variant == "no-corner" else self._corner(plan, run, lines)
+        sources = [self._source(plan, e.source, e.bits, copies=e.must_copy) for e in plan.elements]
+        targets = [written(e.target) for e in plan.elements]
+        base = written(plan_base) if (plan_base := _address_register(instruction)) else ""
+        is_direct = instruction.guard is None and base not in targets and not set(targets) & set(sources[1:])
+        results = targets if is_direct else [self.fresh.new(f"b{e.bits}") for e in plan.elements]
+        for element, source, result in zip(plan.elements, sources, results, strict=True):
+            lines += self._exchange(plan.neighbour, run.mask, element.bits, source, result)
+        if is_direct:
+            if corner:
+                lines.append(f"@{corner} {self._bare(instruction)}")
+            return lines
+        guard = _guard_text(instruction)
+        if base in targets:
+            # the address is read before it is overwritten: lanes with a source take theirs after the load
+            keep = self._guarded(instruction, corner, lines, wanted=False) if corner else guard
+            if corner:
+                lines.append(f"@{self._guarded(instruction, corner, lines, wanted=True)[1:].strip()} {self._bare(instruction)}")
+            lines += [f"{keep}mov.b{e.bits} {t}, {r};" for e, t, r in zip(plan.elements, targets, results, strict=True)]
+            return lines
+        lines += [f"{guard}mov.b{e.bits} {t}, {r};" for e, t, r in zip(plan.elements, targets, results, strict=True)]
+        if corner:
+            lines.append(f"{self._guarded(instruction, corner, lines, wanted=True)}{self._bare(instruction)}")
+        return lines
+
+    def _guarded(self, instruction: Instruction, corner: str, lines: list[str], *, wanted: bool) -> str:
+        """`@p ` that holds where the load's own guard does and the lane is (wanted) or is not a corner."""
+        guard = instruction.guard
+        if guard is None:
+            return f"@{corner} " if wanted else f"@!{corner} "
+        both, own, edge = self.fresh.new("pred"), written(guard.name), corner
+        if guard.negated:
+            own = self._negation(own, lines)
+        if not wanted:
+            edge = self._negation(edge, lines)
+        lines.append(f"and.pred {both}, {edge}, {own};")
+        return f"@{both} "
+
+    def _negation(self, predicate: str, lines: list[str]) -> str:
+        opposite = self.fresh.new("pred")
+        lines.append(f"not.pred {opposite}, {predicate};")
+        return opposite
+
+    def _bare(self, instruction: Instruction) -> str:
+        """The load as it stands in the text, without its guard."""
+        text = self.edits.text[instruction.extent.start : instruction.extent.end]
+        return text if instruction.guard is None else text[text.index(instruction.opcode + ".") :]
+
+    def _source(self, plan: Plan, register: str, bits: int, *, copies: bool) -> str:
+        """The register that holds the source's value at the target."""
+        if not copies:
+            return written(register)
+        key = (plan.source, register)
+        copy = self._copies.get(key)
+        if copy is None:
+            copy = self._copies[key] = self.fresh.new(f"b{bits}")
+            end = self.routine.instructions[plan.source].extent.end
+            self.edits.insert(end, f"\n\tmov.b{bits} {copy}, {written(register)};")
+        return copy
+
+    # the exchange
+
+    def _exchange(self, neighbour: Neighbour, mask: str, bits: int, source: str, result: str) -> list[str]:
+        match bits:
+            case 32:
+                return [self._shfl(neighbour, mask, source, result)]
+            case 16:
+                packed, moved, rest = self.fresh.new("b32"), self.fresh.new("b32"), self.fresh.new("b16")
+                return [
+                    f"mov.b32 {packed}, {{{source}, {source}}};",
+                    self._shfl(neighbour, mask, packed, moved),
+                    f"mov.b32 {{{result}, {rest}}}, {moved};",
+                ]
+            case _:
+                low, high = self.fresh.new("b32"), self.fresh.new("b32")
+                moved = self.fresh.new("b32"), self.fresh.new("b32")
+                return [
+                    f"mov.b64 {{{low}, {high}}}, {source};",
+                    self._shfl(neighbour, mask, low, moved[0]),
+                    self._shfl(neighbour, mask, high, moved[1]),
+                    f"mov.b64 {result}, {{{moved[0]}, {moved[1]}}};",
+                ]
+
+    def _shfl(self, neighbour: Neighbour, mask: str, source: str, result: str) -> str:
+        if neighbour.y:
+            lane = self._lane_of(neighbour)
+            return f"shfl.sync.idx.b32 {result}, {source}, {lane}, {_LAST_LANE}, {mask};"
+        if neighbour.x > 0:
+            return f"shfl.sync.down.b32 {result}, {source}, {neighbour.x}, {_LAST_LANE}, {mask};"
+        return f"shfl.sync.up.b32 {result}, {source}, {-neighbour.x}, 0, {mask};"
+
+    # who has a source
+
+    def _run(self, index: int, lines: list[str]) -> _Run:
+        block = self.graph.blocks[self.graph.block_of(index)]
+        calls = (i for i in range(block.start, index) if self.routine.instructions[i].opcode == "call")
+        key = (block.index, max(calls, default=-1))
+        run = self._runs.get(key)
+        if run is None:
+            run = self._runs[key] = _Run(self.fresh.new("b32"), "")
+            lines.append(f"activemask.b32 {run.mask};")
+            if self.variant != "no-corner":
+                run.incomplete = self.fresh.new("pred")
+                lines.append(f"setp.ne.b32 {run.incomplete}, {run.mask}, -1;")
+        return run
+
+    def _corner(self, plan: Plan, run: _Run, lines: list[str]) -> str:
+        """A predicate that holds where the lane must load for itself."""
+        corner = run.corners.get(plan.neighbour)
+        if corner is None:
+            corner = run.corners[plan.neighbour] = self.fresh.new("pred")
+            lines.append(self._without_source(plan.neighbour, corner, run.incomplete))
+        for check in sorted(plan.checks):
+            key = (corner, check)
+            tested = run.corners.get(key)
+            if tested is None:
+                tested = run.corners[key] = self.fresh.new("pred")
+                comparison, bound = check.violation
+                index = written(check.register)
+                if check.offset:
+                    index = self.fresh.new(f"b{check.width}")
+                    lines.append(f"add.s{check.width} {index}, {written(check.register)}, {check.offset};")
+                lines.append(f"setp.{comparison}.or.{check.type} {tested}, {index}, {bound}, {corner};")
+            corner = tested
+        return corner
+
+    def _without_source(self, neighbour: Neighbour, corner: str, incomplete: str) -> str:
+        x = neighbour.x
+        if neighbour.y:
+            return f"or.pred {corner}, {self._outside(neighbour)}, {incomplete};"
+        if x > 0:
+            if self.shape.whole_rows:
+                return f"setp.gt.or.u32 {corner}, {self._lane()}, {_LAST_LANE - x}, {incomplete};"
+            return f"setp.le.or.u32 {corner}, {self._room_above()}, {x}, {incomplete};"
+        below = self._lane() if self.shape.whole_rows else self._room_below()
+        return f"setp.lt.or.u32 {corner}, {below}, {-x}, {incomplete};"
+
+    def _value(self, name: str, kind: str, *lines: str) -> str:
+        """A value computed once, when the kernel starts; `{}` in the lines is its register."""
+        register = self._prologue_values.get(name)
+        if register is None:
+            register = self._prologue_values[name] = self.fresh.new(kind)
+            self.prologue += [line.replace("{}", register) for line in lines]
+        return register
+
+    def _special(self, name: str) -> str:
+        return self._value(name, "b32", f"mov.u32 {{}}, %{name};")
+
+    def _lane(self) -> str:
+        return self._special("laneid")
+
+    def _room_above(self) -> str:
+        """How far above this one lie the end of the warp and the end of the row, whichever is nearer: at least 1."""
+        row, end, lane = self._special("ntid.x"), self._value("warp end", "b32"), self._lane()
+        x = self._special("tid.x")
+        rest = self._value("row rest", "b32", f"sub.u32 {{}}, {row}, {x};")
+        return self._value("room above", "b32", f"sub.u32 {end}, {FULL_WARP}, {lane};", f"min.u32 {{}}, {rest}, {end};")
+
+    def _room_below(self) -> str:
+        """How many lanes of the same row lie below this one in its warp."""
+        x, lane = self._special("tid.x"), self._lane()
+        return self._value("room below", "b32", f"min.u32 {{}}, {x}, {lane};")
+
+    def _lane_of(self, neighbour: Neighbour) -> str:
+        lane, width = self._lane(), self._special("ntid.x")
+        near = self._value(f"lane {neighbour.x}", "b32", f"add.s32 {{}}, {lane}, {neighbour.x};")
+        return self._value(f"lane {neighbour}", "b32", f"mad.lo.s32 {{}}, {width}, {neighbour.y}, {near};")
+
+    def _outside(self, neighbour: Neighbour) -> str:
+        """Whether the neighbour is not in this warp, its row or its block's plane."""
+        lane = self._lane_of(neighbour)
+        in_row = self._shifted("tid.x", neighbour.x)
+        in_plane = self._shifted("tid.y", neighbour.y)
+        width, height = self._special("ntid.x"), self._special("ntid.y")
+        return self._value(
+            f"outside {neighbour}", "pred",
+            f"setp.gt.u32 {{}}, {lane}, {_LAST_LANE};",
+            f"setp.ge.or.u32 {{}}, {in_row}, {width}, {{}};",
+            f"setp.ge.or.u32 {{}}, {in_plane}, {height}, {{}};",
+        )  # fmt: skip
+
+    def _shifted(self, special: str, amount: int) -> str:
+        register = self._special(special)
+        if amount == 0:
+            return register
+        return self._value(f"{special} {amount}", "b32", f"add.s32 {{}}, {register}, {amount};")
+
+
+def written(name: str) -> str:
+    """A unique name as it stands in the text of its scope (`lower` marks renamed ones with an apostrophe)."""
+    return name.partition("'")[0]
+
+
+def _guard_text(instruction: Instruction) -> str:
+    guard = instruction.guard
+    return "" if guard is None else f"@{'!' if guard.negated else ''}{written(guard.name)} "
+
+
+def _address_register(instruction: Instruction) -> str | None:
+    from warploom.ptx.syntax import Address, Name
+
+    address = instruction.operands[1]
+    return address.base.text if isinstance(address, Address) and isinstance(address.base, Name) else None

@@ -1,0 +1,302 @@
+"""Which loads read what another lane, or the same thread, has already read (paper section 5.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.ptx.routine import Routine
+from warploom.ptx.shuffle.between import Paths
+from warploom.ptx.shuffle.iterations import aligned_loops
+from warploom.ptx.shuffle.loads import Load, classify, is_counted
+from warploom.ptx.shuffle.plan import Element, Neighbour, NoWrap, Plan
+from warploom.ptx.shuffle.visible import OuterNames, Values
+from warploom.ptx.symbolic import Algebra, Emulation, Skeleton, Term, skeleton, stride
+from warploom.ptx.symbolic import Neighbour as OtherThread
+from warploom.ptx.symbolic import NoWrap as Condition
+from warploom.ptx.syntax import Function
+
+_IRREGULAR = 24
+"""Loads whose address does not move evenly along x are tried at every distance; at most so many of a kernel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How far to look."""
+
+    max_delta: int
+    max_rows: int
+    shared: bool
+    assume_nsw: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    load: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Detected:
+    """Of one kernel, in program order."""
+
+    loads: int
+    plans: tuple[Plan, ...]
+    refused: tuple[Refused, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A load and where it reads."""
+
+    load: Load
+    block: int
+    address: Term
+
+
+@dataclass(frozen=True, slots=True)
+class _Chance:
+    """A source, and the thread and the distance in bytes at which its values may be this load's."""
+
+    source: _Place
+    at: Neighbour
+    elements: tuple[int, ...]
+    """For every register of the target the element of the source; -1 where nobody reads it."""
+
+
+def detect(emulation: Emulation, function: Function, search: Search) -> Detected:
+    """Every load that an earlier one covers, with the nearest source; sources are never covered themselves."""
+    return _Detector(emulation, function, search).run()
+
+
+class _Detector:
+    def __init__(self, emulation: Emulation, function: Function, search: Search) -> None:
+        self.emulation = emulation
+        self.search = search
+        self.routine: Routine = emulation.routine
+        self.graph = emulation.graph
+        self.paths = Paths(self.routine, self.graph)
+        self.values = Values(emulation, self.paths, OuterNames(function))
+        self.aligned = aligned_loops(emulation)
+        self.table = emulation.table
+        self.keyed: dict[object, list[tuple[_Place, Neighbour, int]]] = {}
+        """By form of the load and key of an address moved by a distance: the source, the distance, the constant part."""
+        self.strides: dict[Term, int | None] = {}
+        self.threads: dict[Neighbour, OtherThread] = {}
+        self.irregular = 0
+        self.plain = Algebra(emulation.table, emulation.algebra(emulation.order[0]).facts) if emulation.order else None
+
+    def run(self) -> Detected:
+        counted = [i for i, each in enumerate(self.routine.instructions) if is_counted(each, shared=self.search.shared)]
+        places, refused = self._places(counted)
+        plans: list[Plan] = []
+        for place in places:
+            found = self._covered(place)
+            if isinstance(found, Plan):
+                plans.append(found)
+                continue
+            if found:
+                refused.append(Refused(place.load.index, found))
+            self._offer(place)
+        return Detected(len(counted), tuple(plans), tuple(sorted(refused, key=lambda r: r.load)))
+
+    def _places(self, counted: list[int]) -> tuple[list[_Place], list[Refused]]:
+        places: list[_Place] = []
+        refused: list[Refused] = []
+        accesses = {a.instruction: a for a in self.emulation.trace}
+        order = {block: n for n, block in enumerate(self.emulation.order)}
+        for index in counted:
+            load = classify(self.routine, index)
+            access = accesses.get(index)
+            if isinstance(load, str):
+                refused.append(Refused(index, load))
+            elif not self.graph.is_reducible:
+                refused.append(Refused(index, "the kernel has a loop with several entries"))
+            elif access is None or access.address is None:
+                refused.append(Refused(index, "its address is not known, or it never runs"))
+            else:
+                places.append(_Place(load, access.block, access.address))
+        places.sort(key=lambda p: (order[p.block], p.load.index))
+        return places, refused
+
+    # candidates by form of the address
+
+    def _offer(self, place: _Place) -> None:
+        """Makes the load known as a source."""
+        if self.plain is None:
+            return
+        for rows in range(-self.search.max_rows, self.search.max_rows + 1):
+            step = self._stride(place) if rows == 0 else None
+            if rows == 0 and step is None:
+                self._offer_everywhere(place)
+                continue
+            at = Neighbour(0, rows)
+            moved = place.address if rows == 0 else self._thread(at).elsewhere(place.address)
+            self._enter(place, at, moved)
+
+    def _offer_everywhere(self, place: _Place) -> None:
+        self.irregular += 1
+        reach = self.search.max_delta if self.irregular <= _IRREGULAR else 0
+        for x in range(-reach, reach + 1):
+            at = Neighbour(x)
+            self._enter(place, at, place.address if x == 0 else self._thread(at).elsewhere(place.address))
+
+    def _enter(self, place: _Place, at: Neighbour, address: Term) -> None:
+        found = self._skeleton(address)
+        self.keyed.setdefault((_form(place.load), found.key), []).append((place, at, found.constant))
+
+    def _skeleton(self, address: Term) -> Skeleton:
+        assert self.plain is not None
+        return skeleton(self.plain, address)
+
+    def _stride(self, place: _Place) -> int | None:
+        """Bytes from one thread of a row to the next, formally."""
+        if place.address not in self.strides:
+            x = self.table.special("tid.x")
+            found = stride(self.emulation, place.block, place.address, x)
+            lanes = self.table.special("laneid") in self.table.leaves(place.address)
+            self.strides[place.address] = None if lanes else found
+        return self.strides[place.address]
+
+    def _chances(self, place: _Place) -> list[_Chance]:
+        """Nearest first."""
+        own = self._skeleton(place.address)
+        found: list[_Chance] = []
+        for source, at, constant in self.keyed.get((_form(place.load), own.key), ()):
+            gap = own.constant - constant
+            size = source.load.element_bytes
+            step = self._stride(source) or 0
+            for first in range(len(source.load.registers)):
+                rest = gap - first * size
+                if at.x == 0 and step and rest % step == 0:
+                    near = Neighbour(rest // step, at.y)
+                elif rest == 0:
+                    near = at
+                else:
+                    continue
+                if at.x == 0 and step and at.is_self and rest == 0:
+                    near = Neighbour(0)
+                if abs(near.x) > self.search.max_delta:
+                    continue
+                elements = tuple(first + n if r != "_" else -1 for n, r in enumerate(place.load.registers))
+                if max(elements, default=-1) < len(source.load.registers):
+                    found.append(_Chance(source, near, elements))
+        found.sort(key=lambda c: (abs(c.at.y), abs(c.at.x), -c.source.load.index))
+        return found
+
+    # one load
+
+    def _covered(self, place: _Place) -> Plan | str:
+        """How to cover the load; else why not, or '' where nothing was there to cover it."""
+        if not any(r != "_" for r in place.load.registers):
+            return ""
+        reason = ""
+        for chance in self._chances(place):
+            found = self._tried(place, chance)
+            if isinstance(found, Plan):
+                return found
+            reason = reason or found
+        return reason
+
+    def _tried(self, place: _Place, chance: _Chance) -> Plan | str:
+        source, at = chance.source, chance.at
+        first, last = source.load.index, place.load.index
+        where = f"the load in line {self.routine.span(first).line}"
+        if not self._runs_before(source, place):
+            return f"{where} does not always run before it"
+        nest, inner = self.graph.loop_nest(source.block), self.graph.loop_nest(place.block)
+        if inner[: len(nest)] != nest:
+            return f"{where} is in a loop that is over by then"
+        if "nc" not in source.load.qualifiers:
+            clobber = self.paths.first_clobber(first, last, source.load.space)
+            if clobber is not None:
+                return f"line {self.routine.span(clobber).line} may change what {where} read"
+        guard_reason = self._guards(source, place, at)
+        if guard_reason:
+            return guard_reason
+        if not at.is_self:
+            adrift = next((h for h in nest if h not in self.aligned), None)
+            if adrift is not None:
+                line = self.routine.span(self.graph.blocks[adrift].start).line
+                return f"lanes may be in different iterations of the loop in line {line}"
+        elements = self._elements(place, chance)
+        if isinstance(elements, str):
+            return elements
+        moved = self._element_address(source, next((e for e in chance.elements if e >= 0), 0))
+        wanted = self._element_address(place, next(n for n, e in enumerate(chance.elements) if e >= 0))
+        match = self._thread(at).match(wanted, place.block, moved, source.block)
+        if match is None:
+            return f"its address is not shown to be that of {where}, {at} lanes away"
+        assumed: tuple[str, ...] = ()
+        checks: tuple[NoWrap, ...] = ()
+        if match.conditions and self.search.assume_nsw and all(c.is_signed for c in match.conditions):
+            assumed = tuple(str(c) for c in match.conditions)
+        elif match.conditions:
+            found = self._checks(place, match.conditions)
+            if isinstance(found, str):
+                return found
+            checks = found
+            if at.is_self:
+                return f"the same address only if no index wraps ({'; '.join(map(str, checks))})"
+        return Plan(last, first, at, elements, checks, assumed, self._stride(source))
+
+    def _element_address(self, place: _Place, element: int) -> Term:
+        return self.emulation.algebra(place.block).shifted(place.address, element * place.load.element_bytes)
+
+    def _runs_before(self, source: _Place, place: _Place) -> bool:
+        if source.block == place.block:
+            return source.load.index < place.load.index
+        return self.graph.dominates(source.block, place.block)
+
+    def _guards(self, source: _Place, place: _Place, at: Neighbour) -> str:
+        """Why the predicates of the two loads forbid it; '' if they do not."""
+        theirs, own = source.load.guard, place.load.guard
+        if theirs is not None:
+            kept = theirs == own and self.paths.is_kept(source.load.index, place.load.index, theirs.name)
+            if not (kept and at.is_self):
+                return f"the load in line {self.routine.span(source.load.index).line} runs under a predicate"
+        if own is not None and place.load.address_register in place.load.registers:
+            return "it is predicated and overwrites its own address"
+        return ""
+
+    def _elements(self, place: _Place, chance: _Chance) -> tuple[Element, ...] | str:
+        found: list[Element] = []
+        source = chance.source.load
+        for target, bits, number in zip(place.load.registers, place.load.register_bits, chance.elements, strict=True):
+            if number < 0:
+                continue
+            register = source.registers[number]
+            if register == "_":
+                return "its source drops the value"
+            if source.register_bits[number] != bits:
+                return "its register and that of its source have different widths"
+            if not self.values.is_written_alike(target):
+                return f"the register {target} is not one that code elsewhere can name"
+            kept = self.paths.is_kept(source.index, place.load.index, register) and self.values.is_visible(register)
+            found.append(Element(register, target, bits, must_copy=not kept))
+        return tuple(found)
+
+    def _checks(self, place: _Place, conditions: tuple[Condition, ...]) -> tuple[NoWrap, ...] | str:
+        found: list[NoWrap] = []
+        for condition in conditions:
+            register = self.values.register_of(condition.term, place.load.index, place.block)
+            if register is None:
+                return f"no register holds what must not wrap: {condition}"
+            name, offset = register
+            found.append(NoWrap(name, offset, condition.offset, condition.is_signed, condition.width))
+        return tuple(found)
+
+    def _thread(self, at: Neighbour) -> OtherThread:
+        found = self.threads.get(at)
+        if found is None:
+            deltas = {self.table.special("tid.x"): at.x}
+            if at.y:
+                deltas[self.table.special("tid.y")] = at.y
+            else:
+                deltas[self.table.special("laneid")] = at.x
+            found = self.threads[at] = OtherThread(self.emulation, deltas, self.aligned)
+        return found
+
+
+def _form(load: Load) -> tuple[str, int, frozenset[str]]:
+    """What two loads have in common if one may supply the other."""
+    return load.type, load.element_bytes, load.qualifiers

@@ -1,0 +1,85 @@
+"""Whether all lanes that stand together in a loop are in the same iteration.
+
+Lanes part at branches that they decide differently. A branch inside a loop keeps them aligned when it is decided alike by all
+(uniform), when at most one of its successors stays in the loop (those who leave do not come back), or when whoever stays runs
+through a common block before the next iteration (lanes wait there for each other, or never meet again).
+"""
+
+from __future__ import annotations
+
+from warploom.ptx.flow import FlowGraph, Loop
+from warploom.ptx.symbolic import Emulation, Term
+from warploom.ptx.syntax import Name
+
+
+def aligned_loops(emulation: Emulation) -> frozenset[int]:
+    """Headers of the loops in which lanes that stand together are in the same iteration.
+
+    By induction over the iterations: the answer starts with all loops and drops those whose branches, given the answer, may part the
+    lanes, until none is dropped.
+    """
+    graph = emulation.graph
+    aligned = frozenset(graph.loops) if graph.is_reducible else frozenset[int]()
+    while True:
+        kept = frozenset(h for h in aligned if parting_block(emulation, graph.loops[h], aligned) is None)
+        if kept == aligned:
+            return aligned
+        aligned = kept
+
+
+def parting_block(emulation: Emulation, loop: Loop, aligned: frozenset[int]) -> int | None:
+    """A block of the loop after which lanes may get into different iterations, if `aligned` loops are; None: there is none."""
+    graph = emulation.graph
+    for block in sorted(loop.blocks):
+        staying = [s for s in graph.blocks[block].successors if s in loop.blocks]
+        if len(staying) > 1 and not _rejoins(graph, loop, staying) and not _is_decided_alike(emulation, block, aligned):
+            return block
+    return None
+
+
+def _is_decided_alike(emulation: Emulation, block: int, aligned: frozenset[int]) -> bool:
+    """Whether lanes that stand together at the end of the block go on together."""
+    at = emulation.graph.blocks[block].end - 1
+    instruction = emulation.routine.instructions[at]
+    deciding = [] if instruction.guard is None else [Name(instruction.guard.name)]
+    if instruction.opcode == "brx":
+        deciding += [o for o in instruction.operands[:1] if isinstance(o, Name)]
+    if block not in emulation.blocks:
+        return True  # never reached
+    return bool(deciding) and all(is_alike(emulation, emulation.value(at, name), aligned) for name in deciding)
+
+
+def is_alike(emulation: Emulation, term: Term, aligned: frozenset[int]) -> bool:
+    """Whether lanes that stand together have the same value of a term, if they are aligned in these loops."""
+    if emulation.is_uniform(term):
+        return True
+    match term.op:
+        case "counter":
+            return int(term.data[0]) in aligned
+        case "special" | "loop" | "opaque" | "other" | "parameter":
+            return False
+        case "load" if term.data[2] != "read-only":
+            return False
+        case _:
+            return bool(term.args) and all(is_alike(emulation, a, aligned) for a in term.args)
+
+
+def _rejoins(graph: FlowGraph, loop: Loop, starts: list[int]) -> bool:
+    """Whether some block lies on every path from the starts to the next iteration."""
+    if loop.header in starts:
+        return False
+    reachable = _forward(graph, loop, starts, None)
+    return any(loop.header not in _forward(graph, loop, starts, block) for block in reachable if block != loop.header)
+
+
+def _forward(graph: FlowGraph, loop: Loop, starts: list[int], avoided: int | None) -> set[int]:
+    """Blocks of the loop that paths from the starts reach around `avoided`, not beyond the header."""
+    found = {s for s in starts if s != avoided}
+    stack = [s for s in found if s != loop.header]
+    while stack:
+        for successor in graph.blocks[stack.pop()].successors:
+            if successor in loop.blocks and successor != avoided and successor not in found:
+                found.add(successor)
+                if successor != loop.header:
+                    stack.append(successor)
+    return found

@@ -1,0 +1,31 @@
+"""Options of shuffle synthesis; its fields are the flags of `warploom ptx shuffle`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.ptx.shuffle.plan import Mode, Variant
+from warploom.ptx.shuffle.policy import Policy, apply_all
+from warploom.ptx.symbolic import LaunchLimits
+
+MAX_DELTA = 31
+
+
+@dataclass(frozen=True, slots=True)
+class ShuffleOptions:
+    """The defaults are sound for every launch."""
+
+    policy: Policy = apply_all
+    max_delta: int = MAX_DELTA
+    """Largest distance along x, 0 to 31."""
+    max_rows: int | None = None
+    """Largest distance along y, for blocks whose warps hold several rows; the code is right for every block. None: up to 3 where the
+    kernel's `.reqntid` says that they do, else 0."""
+    mode: Mode = "shuffle"
+    variant: Variant = ""
+    shared: bool = False
+    """Cover loads of shared memory, too."""
+    assume_nsw: bool = False
+    """Take it that signed index arithmetic does not wrap, instead of testing it at run time."""
+    limits: LaunchLimits | None = None
+    """What is known of every launch; None: what every device allows. Beyond them the result may be wrong."""

@@ -1,0 +1,102 @@
+"""What is to be done to one load: where each of its elements comes from, and what must hold at run time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+Variant: TypeAlias = Literal["", "no-load", "no-corner"]
+"""The paper's ablations (section 6): covered loads removed, or shuffled values used in every lane. Both compute wrong values."""
+Mode: TypeAlias = Literal["shuffle", "cache"]
+"""cache: one halo load per source in a full warp, no corner loads."""
+Kind: TypeAlias = Literal["shuffle", "reuse"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Neighbour:
+    """A thread of the same warp and block, by its place relative to this one."""
+
+    x: int
+    """Its tid.x less this thread's."""
+    y: int = 0
+    """Its tid.y less this thread's; tid.z is the same."""
+
+    @property
+    def is_self(self) -> bool:
+        return self.x == 0 and self.y == 0
+
+    def __str__(self) -> str:
+        return f"{self.x:+d}" if self.y == 0 else f"({self.x:+d}, {self.y:+d})"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class NoWrap:
+    """`x + amount`, for x = `register + offset`, stays within its width: tested in every lane that takes a neighbour's value."""
+
+    register: str
+    offset: int
+    amount: int
+    """Not 0."""
+    is_signed: bool
+    width: int
+    """16, 32 or 64 bits."""
+
+
+    def __str__(self) -> str:
+        first = f"({self.register} {self.offset:+d})" if self.offset else self.register
+        return f"{first} {self.amount:+d} does not wrap as {self.type}"
+
+    @property
+    def type(self) -> str:
+        return f"{'s' if self.is_signed else 'u'}{self.width}"
+
+    @property
+    def violation(self) -> tuple[str, int]:
+        """Comparison (`gt`, `lt`) and bound: `x OP bound` holds exactly where the sum wraps."""
+        top = (1 << (self.width - 1)) - 1 if self.is_signed else (1 << self.width) - 1
+        bottom = -top - 1 if self.is_signed else 0
+        return ("gt", top - self.amount) if self.amount > 0 else ("lt", bottom - self.amount)
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One register of a load that is to be filled from a register of the source load."""
+
+    source: str
+    target: str
+    bits: int
+    """Of both registers: 16, 32 or 64."""
+    must_copy: bool
+    """Whether the source register may have changed by the time of the target."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How one load is covered."""
+
+    load: int
+    """Index of the instruction that is covered."""
+    source: int
+    """Index of the load that supplies the values."""
+    neighbour: Neighbour
+    """The thread whose value is taken."""
+    elements: tuple[Element, ...]
+    """In the order of the registers; elements that nobody reads (`_`) are left out."""
+    checks: tuple[NoWrap, ...] = ()
+    """All must hold in the lane that takes a neighbour's value."""
+    assumed: tuple[str, ...] = ()
+    """What `--assume nsw` took for granted, as text."""
+    stride_bytes: int | None = None
+    """Distance in memory of the source's addresses in adjacent lanes, where it is proved for the whole warp."""
+
+    @property
+    def kind(self) -> Kind:
+        return "reuse" if self.neighbour.is_self else "shuffle"
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShape:
+    """What is known of the block at compile time."""
+
+    whole_rows: bool
+    """Every warp lies in one row, and the lane is tid.x modulo 32."""

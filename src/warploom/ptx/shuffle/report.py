@@ -1,0 +1,103 @@
+"""What was found and done, ready for JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from warploom.ptx.shuffle.plan import Mode, Variant
+from warploom.ptx.shuffle.policy import Candidate, Decision
+
+Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A load that stays as it is although its place or form was looked at."""
+
+    line: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A candidate and what the policy made of it."""
+
+    candidate: Candidate
+    decision: Decision
+
+
+@dataclass(frozen=True, slots=True)
+class KernelReport:
+    """One kernel of the module."""
+
+    kernel: str
+    loads: int
+    """Global loads (and shared ones, on request)."""
+    judged: tuple[Judged, ...]
+    refused: tuple[Refusal, ...]
+    mode: Mode
+    variant: Variant
+    seconds: float
+    """CPU seconds of analysis and rewriting."""
+
+    @property
+    def candidates(self) -> tuple[Candidate, ...]:
+        return tuple(j.candidate for j in self.judged)
+
+    @property
+    def shuffles(self) -> tuple[Candidate, ...]:
+        """Candidates that take a value from another lane."""
+        return tuple(c for c in self.candidates if c.kind == "shuffle")
+
+    @property
+    def reuses(self) -> tuple[Candidate, ...]:
+        """Candidates that take a value from the same thread."""
+        return tuple(c for c in self.candidates if c.kind == "reuse")
+
+    @property
+    def applied(self) -> tuple[Candidate, ...]:
+        return tuple(j.candidate for j in self.judged if j.decision.applies)
+
+    @property
+    def predicted_gain(self) -> float | None:
+        """Sum over what is applied; None when nobody estimated it."""
+        gains = [j.decision.predicted_gain for j in self.judged if j.decision.applies]
+        known = [g for g in gains if g is not None]
+        return sum(known) if known or not gains else None
+
+    def json(self) -> dict[str, Json]:
+        """The fields of `warploom ptx shuffle --report`."""
+        line: dict[str, Json] = {
+            "kernel": self.kernel,
+            "loads": self.loads,
+            "candidates": [_candidate(j) for j in self.judged],
+            "shuffles": len(self.shuffles),
+            "reuses": len(self.reuses),
+            "applied": len(self.applied),
+            "refused": [{"line": r.line, "reason": r.reason} for r in self.refused],
+            "predicted_gain": self.predicted_gain,
+            "mode": self.mode,
+            "seconds": round(self.seconds, 6),
+        }
+        if self.variant:
+            line |= {"variant": self.variant, "is_valid": False}
+        return line
+
+
+def _candidate(judged: Judged) -> Json:
+    candidate, decision = judged.candidate, judged.decision
+    return {
+        "line": candidate.line,
+        "source_line": candidate.source_line,
+        "delta": candidate.delta,
+        "rows": candidate.rows,
+        "kind": candidate.kind,
+        "width": candidate.width,
+        "elements": candidate.elements,
+        "conditions": list(candidate.conditions),
+        "assumed": list(candidate.assumed),
+        "applied": decision.applies,
+        "reason": decision.reason,
+        "predicted_gain": decision.predicted_gain,
+    }

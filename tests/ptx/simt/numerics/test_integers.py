@@ -325,6 +325,10 @@ def test_byte_permutation() -> None:
         return result
 
     _agree("prmt.b32", generic)
+    x, y = (_samples(32, seed) for seed in (21, 22))
+    for selector in (0x3210, 0x7654, 0x5410, 0xBA98, 0xFEDC, 0x0F71, 0x12345678):
+        result = prmt("", np.array(x, np.uint32), np.array(y, np.uint32), np.array(selector, np.uint32))
+        assert result.tolist() == [generic(p, q, selector) for p, q in zip(x, y, strict=True)]
     a, b = np.full(4, 0x03020100, np.uint32), np.full(4, 0x07060504, np.uint32)
     # The manual's tables, byte 3 first, for selectors 0 to 3.
     tables = {

@@ -117,6 +117,16 @@ def test_opcodes_and_types() -> None:
         scalar_type("q7")
 
 
+def test_extremes_of_three() -> None:
+    a, b, c = (
+        np.array(column, np.uint32) for column in ([0x3F800000, 0x7FC00000], [0xC0000000, 0x40000000], [0x40400000, 0x7FC00000])
+    )
+    assert bind("max", ["f32"], 3).evaluate(a, b, c).tolist() == [0x40400000, 0x40000000]
+    assert bind("min", ["NaN", "f32"], 3).evaluate(a, b, c).tolist() == [0xC0000000, 0x7FFFFFFF]
+    assert bind("min", ["abs", "f32"], 3).evaluate(a, b, c).tolist() == [0x3F800000, 0x40000000]
+    assert len(bind("min", ["f32"], 2).sources) == 2
+
+
 def test_immediates() -> None:
     assert to_bits("s16", -1) == 0xFFFF and to_bits("s16", -1).dtype == np.uint16
     assert to_bits("f32", 1.5) == 0x3FC00000

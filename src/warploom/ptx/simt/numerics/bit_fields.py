@@ -9,7 +9,7 @@ from typing import Literal
 
 import numpy as np
 
-from warploom.ptx.simt.numerics.scalars import UNSIGNED, Bits, scalar_type, signed, split
+from warploom.ptx.simt.numerics.scalars import UNSIGNED, Bits, join, scalar_type, signed, split
 
 _PERMUTATIONS: dict[str, tuple[int, int, int, int]] = {
     "f4e": (0x3210, 0x4321, 0x5432, 0x6543),
@@ -138,6 +138,8 @@ def prmt(mode: str, a: Bits, b: Bits, c: Bits) -> Bits:
     """
     if mode:
         c = np.array(_PERMUTATIONS[mode], np.uint32)[np.asarray(c & np.uint32(3))]
+    if np.ndim(c) == 0:
+        return _permute(a, b, int(c))
     source = a.astype(np.uint64) | (b.astype(np.uint64) << np.uint64(32))
     result = np.uint32(0)
     for place in range(4):
@@ -150,9 +152,16 @@ def prmt(mode: str, a: Bits, b: Bits, c: Bits) -> Bits:
     return np.asarray(result)
 
 
-def bytes_of(a: Bits) -> Bits:
-    """The four bytes of b32 registers, lowest first, as [..., 4]."""
-    return split(a, 4)
+def _permute(a: Bits, b: Bits, selector: int) -> Bits:
+    """prmt by one selector for all lanes."""
+    a, b = np.broadcast_arrays(a, b)
+    source = (split(a, 4), split(b, 4))
+    result = np.empty((*a.shape, 4), np.uint8)
+    for place in range(4):
+        control = selector >> 4 * place
+        byte = source[control >> 2 & 1][..., control & 3]
+        result[..., place] = (byte >> np.uint8(7)) * np.uint8(255) if control & 8 else byte
+    return join(result)
 
 
 def _smear(a: Bits, bits: int) -> Bits:

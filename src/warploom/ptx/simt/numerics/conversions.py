@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.numerics.float_arithmetic import relu_of, saturate
-from warploom.ptx.simt.numerics.float_formats import decode, encode, flush
+from warploom.ptx.simt.numerics.float_formats import bf16_of_f32, decode, encode, flush
 from warploom.ptx.simt.numerics.scalars import (
     SIGNED,
     UNSIGNED,
@@ -69,6 +69,8 @@ def convert(
         result = encode(result_type, _TO_INTEGER[rounding](decode(source_type, a)))
     elif result_type == "f64" and source_type == "f32":
         result = a.view(np.float32).astype(np.float64).view(np.uint64)
+    elif result_type == "bf16" and source_type == "f32" and rounding == "rn" and not satfinite:
+        result = bf16_of_f32(a)
     else:
         result = encode(result_type, decode(source_type, a), _direction(rounding), satfinite=satfinite)
     if ftz and result_type == "f32":

@@ -6,7 +6,7 @@ as bits of the types in `sources`, and returns the destination. Decode once, eva
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias, cast
@@ -23,7 +23,8 @@ from warploom.ptx.simt.numerics.approximations import (
 )
 from warploom.ptx.simt.numerics.comparisons import COMPARISONS, set_value, setp
 from warploom.ptx.simt.numerics.conversions import convert, convert_pack, convert_pair
-from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, scalar_type, unsupported
+from warploom.ptx.simt.numerics.modifiers import Modifiers
+from warploom.ptx.simt.numerics.scalars import Bits, Flags, scalar_type, unsupported
 
 Value: TypeAlias = "Bits | Flags"
 Evaluate: TypeAlias = Callable[..., Any]
@@ -49,49 +50,16 @@ class Operation:
     approximation: Approximation | None = None
 
 
-class _Modifiers:
-    """The modifiers of one instruction, taken one by one; what is left over is not understood."""
-
-    def __init__(self, opcode: str, names: Sequence[str]) -> None:
-        self.text = ".".join((opcode, *names))
-        self.types = tuple(name for name in names if name in SCALAR_TYPES or name == "pred")
-        self._left = [name for name in names if name not in SCALAR_TYPES and name != "pred"]
-
-    def has(self, name: str) -> bool:
-        """Takes a flag."""
-        if name in self._left:
-            self._left.remove(name)
-            return True
-        return False
-
-    def one_of(self, names: Iterable[str], default: str | None = None) -> str:
-        """Takes the one modifier of a group; without a default it must be there."""
-        for name in names:
-            if self.has(name):
-                return name
-        if default is None:
-            raise unsupported(self.text)
-        return default
-
-    def type(self, place: int = 0) -> str:
-        if place >= len(self.types):
-            raise unsupported(self.text)
-        return self.types[place]
-
-    def finish(self) -> None:
-        if self._left:
-            raise unsupported(f"modifier .{self._left[0]} in {self.text}")
-
-
-def bind(opcode: str, modifiers: Sequence[str]) -> Operation:
+def bind(opcode: str, modifiers: Sequence[str], source_count: int = 0) -> Operation:
     """The arithmetic of `opcode` with its modifiers, without dots and in the instruction's order, types last.
 
+    `source_count`: how many source operands the instruction has; only min and max of f32 need it (3 on sm_100 and later).
     An instruction that is not arithmetic, or a modifier that is not understood, raises `UnsupportedError`.
     """
     rule = _RULES.get(opcode)
     if rule is None:
         raise unsupported(f"instruction {opcode}")
-    taken = _Modifiers(opcode, modifiers)
+    taken = Modifiers(opcode, modifiers, source_count)
     evaluate, sources, results = rule(opcode, taken)
     taken.finish()
     return Operation(evaluate, sources, results, approximation_of(opcode, modifiers))
@@ -102,7 +70,7 @@ def is_arithmetic(opcode: str) -> bool:
     return opcode in _RULES
 
 
-_Rule: TypeAlias = "Callable[[str, _Modifiers], tuple[Evaluate, tuple[str, ...], tuple[str, ...]]]"
+_Rule: TypeAlias = "Callable[[str, Modifiers], tuple[Evaluate, tuple[str, ...], tuple[str, ...]]]"
 _Bound: TypeAlias = "tuple[Evaluate, tuple[str, ...], tuple[str, ...]]"
 
 
@@ -114,7 +82,7 @@ def _is_float(name: str) -> bool:
     return scalar_type(name).is_float
 
 
-def _add(opcode: str, taken: _Modifiers) -> _Bound:
+def _add(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if _is_float(name):
         operation = {"add": float_arithmetic.float_add, "sub": float_arithmetic.float_sub}[opcode]
@@ -130,7 +98,7 @@ def _add(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(whole, name, sat=taken.has("sat")), (name, name), (name,)
 
 
-def _mixed(ready: Evaluate, taken: _Modifiers, narrow: int) -> _Bound:
+def _mixed(ready: Evaluate, taken: Modifiers, narrow: int) -> _Bound:
     """add, sub and fma of f32 with `narrow` leading operands of f16 or bf16."""
     name, source = taken.type(0), taken.type(1)
 
@@ -140,7 +108,7 @@ def _mixed(ready: Evaluate, taken: _Modifiers, narrow: int) -> _Bound:
     return evaluate, (source,) * narrow + (name,), (name,)
 
 
-def _carrying(opcode: str, taken: _Modifiers) -> _Bound:
+def _carrying(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     operation: Evaluate
     if opcode == "madc":
@@ -157,7 +125,7 @@ def _carrying(opcode: str, taken: _Modifiers) -> _Bound:
     return without_carry_out, (*sources, "carry"), (name,)
 
 
-def _mul(opcode: str, taken: _Modifiers) -> _Bound:
+def _mul(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if _is_float(name):
         rounding = taken.one_of(_ROUNDINGS, "rn")
@@ -167,7 +135,7 @@ def _mul(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(integers.integer_mul, name, cast(Any, half)), (name, name), (_doubled(name) if half == "wide" else name,)
 
 
-def _mad(opcode: str, taken: _Modifiers) -> _Bound:
+def _mad(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if _is_float(name):
         return _fma(opcode, taken)
@@ -179,7 +147,7 @@ def _mad(opcode: str, taken: _Modifiers) -> _Bound:
     return operation, (name, name, wide), (wide,)
 
 
-def _fma(opcode: str, taken: _Modifiers) -> _Bound:
+def _fma(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     ready = partial(
         float_arithmetic.float_fma,
@@ -194,7 +162,7 @@ def _fma(opcode: str, taken: _Modifiers) -> _Bound:
     return ready, (name, name, name), (name,)
 
 
-def _product24(opcode: str, taken: _Modifiers) -> _Bound:
+def _product24(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     half = cast(Any, taken.one_of(("lo", "hi")))
     if opcode == "mul24":
@@ -202,12 +170,12 @@ def _product24(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(integers.integer_mad24, name, half, sat=taken.has("sat")), (name, name, name), (name,)
 
 
-def _sad(opcode: str, taken: _Modifiers) -> _Bound:
+def _sad(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     return partial(integers.integer_sad, name), (name,) * 3, (name,)
 
 
-def _div(opcode: str, taken: _Modifiers) -> _Bound:
+def _div(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if not _is_float(name):
         return partial(integers.integer_div, name), (name, name), (name,)
@@ -215,12 +183,12 @@ def _div(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(float_div, name, rounding=rounding, ftz=taken.has("ftz")), (name, name), (name,)
 
 
-def _rem(opcode: str, taken: _Modifiers) -> _Bound:
+def _rem(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     return partial(integers.integer_rem, name), (name, name), (name,)
 
 
-def _sign(opcode: str, taken: _Modifiers) -> _Bound:
+def _sign(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if _is_float(name):
         operation = {"abs": float_arithmetic.float_abs, "neg": float_arithmetic.float_neg}[opcode]
@@ -229,20 +197,33 @@ def _sign(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(whole, name), (name,), (name,)
 
 
-def _extreme(opcode: str, taken: _Modifiers) -> _Bound:
+def _extreme(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if _is_float(name):
         operation = {"min": float_arithmetic.float_min, "max": float_arithmetic.float_max}[opcode]
+        ftz, nan = taken.has("ftz"), taken.has("NaN")
+        if taken.source_count == 3 and name == "f32":
+            return _of_three(operation, ftz, nan, taken.has("abs"))
         flipped = taken.has("xorsign")
         if flipped and not taken.has("abs"):
             raise unsupported(taken.text)
-        ready = partial(operation, name, ftz=taken.has("ftz"), nan=taken.has("NaN"), xorsign_abs=flipped)
+        ready = partial(operation, name, ftz=ftz, nan=nan, xorsign_abs=flipped)
         return ready, (name, name), (name,)
     whole = {"min": integers.integer_min, "max": integers.integer_max}[opcode]
     return partial(whole, name, relu=taken.has("relu")), (name, name), (name,)
 
 
-def _count(opcode: str, taken: _Modifiers) -> _Bound:
+def _of_three(operation: Evaluate, ftz: bool, nan: bool, absolute: bool) -> _Bound:
+    """min and max of three f32."""
+
+    def evaluate(*operands: Bits) -> Bits:
+        a, b, c = (float_arithmetic.float_abs("f32", operand) for operand in operands) if absolute else operands
+        return operation("f32", operation("f32", a, b, ftz=ftz, nan=nan), c, ftz=ftz, nan=nan)
+
+    return evaluate, ("f32",) * 3, ("f32",)
+
+
+def _count(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if opcode == "bfind":
         return partial(bit_fields.bfind, name, shiftamt=taken.has("shiftamt")), (name,), ("u32",)
@@ -250,7 +231,7 @@ def _count(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(operation, name), (name,), ("u32",)
 
 
-def _field(opcode: str, taken: _Modifiers) -> _Bound:
+def _field(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     match opcode:
         case "brev":
@@ -268,7 +249,7 @@ def _field(opcode: str, taken: _Modifiers) -> _Bound:
             return partial(bit_fields.bmsk, cast(Any, taken.one_of(("clamp", "wrap")))), ("u32", "u32"), ("b32",)
 
 
-def _dot(opcode: str, taken: _Modifiers) -> _Bound:
+def _dot(opcode: str, taken: Modifiers) -> _Bound:
     first, second = taken.type(0), taken.type(1)
     total = "s32" if "s32" in (first, second) else "u32"
     sources = ("b32", "b32", total)
@@ -277,7 +258,7 @@ def _dot(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(integers.dp2a, cast(Any, taken.one_of(("lo", "hi"))), first, second), sources, (total,)
 
 
-def _logic(opcode: str, taken: _Modifiers) -> _Bound:
+def _logic(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     operation = {"and": logic.logic_and, "or": logic.logic_or, "xor": logic.logic_xor}.get(opcode)
     if operation is not None:
@@ -285,7 +266,7 @@ def _logic(opcode: str, taken: _Modifiers) -> _Bound:
     return {"not": logic.logic_not, "cnot": logic.cnot}[opcode], (name,), (name,)
 
 
-def _lop3(opcode: str, taken: _Modifiers) -> _Bound:
+def _lop3(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     operator = taken.one_of(("and", "or"), "")
     if not operator:
@@ -294,7 +275,7 @@ def _lop3(opcode: str, taken: _Modifiers) -> _Bound:
     return operation, (name, name, name, "immediate", "pred"), (name, "pred")
 
 
-def _shift(opcode: str, taken: _Modifiers) -> _Bound:
+def _shift(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if opcode == "shf":
         direction = cast(Any, taken.one_of(("l", "r")))
@@ -303,12 +284,12 @@ def _shift(opcode: str, taken: _Modifiers) -> _Bound:
     return partial({"shl": logic.shl, "shr": logic.shr}[opcode], name), (name, "u32"), (name,)
 
 
-def _prmt(opcode: str, taken: _Modifiers) -> _Bound:
+def _prmt(opcode: str, taken: Modifiers) -> _Bound:
     mode = taken.one_of(("f4e", "b4e", "rc8", "ecl", "ecr", "rc16"), "")
     return partial(bit_fields.prmt, mode), ("b32", "b32", "b32"), ("b32",)
 
 
-def _select(opcode: str, taken: _Modifiers) -> _Bound:
+def _select(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     if opcode == "selp":
         return logic.selp, (name, name, "pred"), (name,)
@@ -317,7 +298,7 @@ def _select(opcode: str, taken: _Modifiers) -> _Bound:
     return operation, (name, name, selector), (name,)
 
 
-def _compare(opcode: str, taken: _Modifiers) -> _Bound:
+def _compare(opcode: str, taken: Modifiers) -> _Bound:
     operator = taken.one_of(COMPARISONS)
     joined = taken.one_of(("and", "or", "xor"), "") or None
     ftz = taken.has("ftz")
@@ -337,25 +318,25 @@ def _compare(opcode: str, taken: _Modifiers) -> _Bound:
     return combined, (name, name, "pred"), results
 
 
-def _testp(opcode: str, taken: _Modifiers) -> _Bound:
+def _testp(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     wanted = taken.one_of(("finite", "infinite", "number", "notanumber", "normal", "subnormal"))
     return partial(float_arithmetic.testp, cast(Any, wanted), name), (name,), ("pred",)
 
 
-def _copysign(opcode: str, taken: _Modifiers) -> _Bound:
+def _copysign(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     return partial(float_arithmetic.copysign, name), (name, name), (name,)
 
 
-def _root(opcode: str, taken: _Modifiers) -> _Bound:
+def _root(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     rounding = taken.one_of((*_ROUNDINGS, "approx"))
     operation = {"rcp": float_rcp, "sqrt": float_sqrt}[opcode]
     return partial(operation, name, rounding=rounding, ftz=taken.has("ftz")), (name,), (name,)
 
 
-def _function(opcode: str, taken: _Modifiers) -> _Bound:
+def _function(opcode: str, taken: Modifiers) -> _Bound:
     name = taken.type()
     taken.one_of(("approx",))
     ftz = taken.has("ftz")
@@ -364,7 +345,7 @@ def _function(opcode: str, taken: _Modifiers) -> _Bound:
     return partial(float_function, opcode, name, ftz=ftz), (name,), (name,)
 
 
-def _convert(opcode: str, taken: _Modifiers) -> _Bound:
+def _convert(opcode: str, taken: Modifiers) -> _Bound:
     if taken.has("pack"):
         return _pack(taken)
     result, source = taken.type(0), taken.type(1)
@@ -378,7 +359,7 @@ def _convert(opcode: str, taken: _Modifiers) -> _Bound:
     return single, (source,), (result,)
 
 
-def _pack(taken: _Modifiers) -> _Bound:
+def _pack(taken: Modifiers) -> _Bound:
     taken.one_of(("sat",))
     narrow = taken.one_of(("u2", "s2", "u4", "s4"), "") or taken.type(0)
     first = 0 if narrow not in taken.types else 1

@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warploom.ptx.flow import branch_targets
+from warploom.ptx.simt import calls
+from warploom.ptx.simt.barriers import decode_barrier
 from warploom.ptx.simt.code import Code, End, Segment
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.threads import Group
+from warploom.ptx.syntax import Name
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -36,8 +39,18 @@ def decode_end(site: Site, segment: Segment) -> End:
             if instruction.guard is None:
                 return lambda group, machine: target
             return _branch(site, code, target, code.segment_at[site.index + 1])
-        case "ret" | "exit":
-            return _guarded(site, code, segment, _leave)
+        case "ret":
+            return _guarded(site, code, calls.give_back)
+        case "exit":
+            return _guarded(site, code, _leave)
+        case "trap" | "brkpt":
+            return _guarded(site, code, _trap(site))
+        case "brx":
+            return _guarded(site, code, _indexed(site))
+        case "call":
+            return _guarded(site, code, calls.decode_call(site, segment, code.segment_at[site.index + 1]))
+        case "bar" | "barrier":
+            return _guarded(site, code, decode_barrier(site, code.segment_at[site.index + 1]))
         case _:
             raise site.unsupported(instruction.name)
 
@@ -74,7 +87,43 @@ def _branch(site: Site, code: Code, target: int, following: int) -> End:
     return branch
 
 
-def _guarded(site: Site, code: Code, segment: Segment, end: End) -> End:
+def _trap(site: Site) -> End:
+    code, index = site.code, site.index
+
+    def trap(group: Group, machine: Machine) -> int:
+        raise machine.fault("trap", f"{site.instruction.name} reached", code, index, int(group.threads[0]))
+
+    return trap
+
+
+def _indexed(site: Site) -> End:
+    """brx.idx: each thread to the label that its index picks."""
+    code, routine = site.code, site.code.routine
+    last = site.instruction.operands[-1]
+    if not isinstance(last, Name) or last.text not in routine.targets:
+        raise site.wrong("the label of a .branchtargets list", str(last))
+    branch_targets(routine, site.index)
+    targets = [code.segment_at[routine.labels[name]] for name in routine.targets[last.text]]
+    slot = site.source(site.instruction.operands[0], "u32")
+
+    def branch(group: Group, machine: Machine) -> int:
+        choices = value_of(group.registers, slot)
+        distinct = np.unique(choices) if choices.ndim else choices.reshape(1)
+        if distinct[-1] >= len(targets):
+            position = int(np.argmax(choices >= len(targets))) if choices.ndim else 0
+            message = f"index {int(distinct[-1])} of {len(targets)} branch targets"
+            raise machine.fault("bad_call", message, code, site.index, int(group.threads[position]))
+        if len(distinct) == 1:
+            return targets[int(distinct[0])]
+        for choice in distinct:
+            target = targets[int(choice)]
+            machine.push(group.part(np.flatnonzero(choices == choice), code.segments[target].live_in), target)
+        return -1
+
+    return branch
+
+
+def _guarded(site: Site, code: Code, end: End) -> End:
     """Only the threads whose guard holds take the end; the others fall through."""
     guard = site.instruction.guard
     if guard is None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from warploom.core import UnsupportedError
-from warploom.ptx.simt import accesses, arithmetic, control, movement
+from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, movement
 from warploom.ptx.simt.analysis import effects, slots_of
-from warploom.ptx.simt.build import ends_segment
+from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Segment, Step
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Decoder: TypeAlias = Callable[[Site], Step]
 
-DECODERS: dict[str, Decoder] = {**movement.DECODERS, **accesses.DECODERS}
+DECODERS: dict[str, Decoder] = {**movement.DECODERS, **accesses.DECODERS, **collectives.DECODERS, **atomics.DECODERS}
 PURE = frozenset((*movement.PURE,))
 """Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""
 
@@ -41,6 +41,8 @@ def decode_segment(launch: LaunchState, code: Code, segment: Segment) -> None:
     else:
         finish = control.fall_through(code, segment)
         steps_before_end = []
+    if segment.start < last and is_warp_wide(instructions[segment.start]):
+        segment.gate = collectives.gate_of(Site(launch, code, segment.start), segment)
     for index in range(segment.start, last):
         steps += _decoded(Site(launch, code, index))
     segment.finish = finish

@@ -8,14 +8,18 @@ A group that has waited for long goes first once, so that spinning threads do no
 from __future__ import annotations
 
 import heapq
+from dataclasses import replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ptx.simt.code import Code, Context, Segment
+from warploom.core import Span
+from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
+from warploom.ptx.simt.code import Code, Context
 from warploom.ptx.simt.findings import Coordinates, Fault, Finding, Kind
 from warploom.ptx.simt.regions import Region, Views
+from warploom.ptx.simt.special import CHANGING, special_value
 from warploom.ptx.simt.threads import Group, Threads, Value, merged
 
 if TYPE_CHECKING:
@@ -25,8 +29,6 @@ Key: TypeAlias = tuple[int, ...]
 
 PATIENCE = 10_000
 """Turns after which a waiting group goes first; doubles each time."""
-DEPTH_LIMIT = 256
-"""Nested calls."""
 
 
 class OutOfBudget(Exception):
@@ -62,7 +64,14 @@ class Machine:
         self._heap: list[tuple[Key, int, Context]] = []
         self._patience = PATIENCE
         self._turn = 0
-        self.parked: list[Parked] = []
+        self._checked = 0
+        self._passing: list[tuple[Group, int]] = []
+        self.warp_epoch: NDArray[np.int64] = np.zeros(self.total >> 5, np.int64)
+        """`bar.warp.sync` that each warp has passed."""
+        self.alive_count = int(np.count_nonzero(self.alive))
+        self.warp_waits: dict[Key, tuple[Group, int]] = {}
+        """Threads before a warp-wide instruction whose other lanes are not there yet, and its segment."""
+        self.barriers = Barriers(self.blocks)
 
     # Running
 
@@ -90,11 +99,12 @@ class Machine:
             registers, template = group.registers, context.code.template
             if len(registers) < len(template):
                 registers += template[len(registers) :]
-            if segment.gate is not None:
+            if segment.gate is not None and not group.has_passed:
                 passed = segment.gate(group, self)
                 if passed is None:
                     return
                 group = passed
+            group.has_passed = False
             launch.spend(segment, group)
             for step in segment.steps:
                 step(group, self)
@@ -122,8 +132,12 @@ class Machine:
             waiting.append(group)
 
     def _next(self) -> tuple[Group, int] | None:
-        if not self._heap:
+        if self._passing:
+            return self._passing.pop()
+        if not self._heap or (self._turn - self._checked > 256 and self.barriers.waits):
             self.release_parked()
+            if self._passing:
+                return self._passing.pop()
             if not self._heap:
                 return None
         if self._turn >= self._patience:
@@ -138,15 +152,56 @@ class Machine:
         del self._since[key]
         return merged(groups, context.code.segments[index].live_in), index
 
+    def push_through(self, group: Group, index: int) -> None:
+        """As `push`, past the gate of the segment."""
+        group.has_passed = True
+        self._passing.append((group, index))
+
     def leave(self, group: Group) -> None:
         """The threads exit."""
         self.alive[group.threads] = False
+        self.alive_count -= group.size
 
     # Waiting
 
+    def park(self, group: Group, index: int, unready: NDArray[np.int64]) -> Group | None:
+        """Parks the threads at positions `unready` before the warp-wide instruction of segment `index`; the others, if any."""
+        key = (*group.context.path, group.context.code.segments[index].rank)
+        waiting, rest = group, None
+        if len(unready) < group.size:
+            left = np.ones(group.size, np.bool_)
+            left[unready] = False
+            waiting, rest = group.part(unready), group.part(np.flatnonzero(left))
+        self.warp_waits[key] = (waiting, index)
+        return rest
+
+    def parked_at(self, group: Group, index: int) -> Group:
+        """The group with those that wait before the same instruction."""
+        if not self.warp_waits:
+            return group
+        key = (*group.context.path, group.context.code.segments[index].rank)
+        found = self.warp_waits.pop(key, None)
+        return group if found is None else merged([found[0], group])
+
     def release_parked(self) -> None:
-        if self.parked:
-            raise NotImplementedError
+        """Lets go on who can; Fault (deadlock) when all that are left wait for each other."""
+        self._checked = self._turn
+        if self.barriers.release(self):
+            return
+        for waiting, index in list(self.warp_waits.values()):
+            gate = waiting.context.code.segments[index].gate
+            assert gate is not None
+            passed = gate(waiting, self)
+            if passed is not None:
+                self.push(passed, index)
+        if self._heap or release_warp_barriers(self):
+            return
+        if self.warp_waits or self.barriers.waits:
+            raise deadlock(self)
+
+    def lane_masks(self, warps: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.uint32]:
+        """Flags by thread of the batch as one u32 per chosen warp."""
+        return np.packbits(flags.reshape(-1, 32)[warps], axis=-1, bitorder="little").view(np.uint32)[:, 0]
 
     # Places
 
@@ -154,8 +209,10 @@ class Machine:
         """A special register's value for the group."""
         value = self._specials.get(name)
         if value is None:
-            value = self.launch.special(name, self)
-            self._specials[name] = value
+            value = special_value(name, self)
+            assert value is not None
+            if name not in CHANGING:
+                self._specials[name] = value
         if value.ndim == 0 or group.size == self.total:
             return value
         return value[group.threads]
@@ -183,18 +240,18 @@ class Machine:
         block, inside = self.coordinates(thread)
         return Finding(kind, message, code.routine.span(instruction), block, inside, address)
 
+    def report(
+        self, kind: Kind, message: str, code: Code, instruction: int, thread: int, *, address: int | None = None, count: int = 1,
+        others: tuple[tuple[str, Span], ...] = (),
+    ) -> None:  # fmt: skip
+        """Adds a finding that does not stop the launch."""
+        found = self.finding(kind, message, code, instruction, thread, address)
+        self.launch.findings.add(replace(found, count=count, others=others))
+
     def fault(self, kind: Kind, message: str, code: Code, instruction: int, thread: int, address: int | None = None) -> Fault:
         return Fault(self.finding(kind, message, code, instruction, thread, address))
-
-
-class Parked:
-    """Placeholder."""
 
 
 def _split(linear: int, extents: Coordinates) -> Coordinates:
     x, y, _ = extents
     return linear % x, linear // x % y, linear // (x * y)
-
-
-def segment_key(context: Context, segment: Segment) -> Key:
-    return (*context.path, segment.rank)

@@ -162,16 +162,6 @@ def _isspacep(site: Site) -> Step:
     return test
 
 
-def _activemask(site: Site) -> Step:
-    target = site.register(site.instruction.operands[0])
-
-    def ballot(group: Group, machine: Machine) -> None:
-        masks = machine.lanes(group.threads)
-        group.registers[target] = masks[group.threads >> 5]
-
-    return ballot
-
-
 def _nothing(site: Site) -> Step:
     def skip(group: Group, machine: Machine) -> None:
         return
@@ -183,7 +173,6 @@ DECODERS: dict[str, Callable[[Site], Step]] = {
     "mov": _mov,
     "cvta": _cvta,
     "isspacep": _isspacep,
-    "activemask": _activemask,
     **dict.fromkeys(
         ("prefetch", "prefetchu", "membar", "fence", "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol",
          "setmaxnreg"),

@@ -118,8 +118,12 @@ class Site:
                 return self.constant(self.immediate(32, type_name))
             case Name(text) if text in SPECIAL_REGISTERS:
                 return self.special(text, type_name)
+            case Name(text) if text in self.code.frame_offsets:
+                return self.frame_address(text, 0, type_name)
             case Name(text):
                 return self.constant(self.immediate(self.launch.address_of(text, self), type_name))
+            case Sum(Name(text), offset) if text in self.code.frame_offsets:
+                return self.frame_address(text, offset, type_name)
             case Sum(Name(text), offset) if text not in self.code.slots:
                 return self.constant(self.immediate(self.launch.address_of(text, self) + offset, type_name))
             case Negation(inner):
@@ -165,6 +169,18 @@ class Site:
         def fill(group: Group, machine: Machine) -> None:
             value = machine.special(name, group)
             group.registers[slot] = value if value.dtype == wanted else value.astype(wanted)
+
+        self.before.append(fill)
+        return slot
+
+    def frame_address(self, name: str, offset: int, type_name: str) -> int:
+        """Address of a variable in the stack frame: the same for all threads of a group."""
+        wanted = dtype_of(type_name) or DTYPES[64]
+        slot = self.extra(f"&{name}+{offset}:{wanted}", wanted)
+        inside = self.code.frame_offsets[name] + offset
+
+        def fill(group: Group, machine: Machine) -> None:
+            group.registers[slot] = np.array(group.context.frame_base + inside, wanted)
 
         self.before.append(fill)
         return slot

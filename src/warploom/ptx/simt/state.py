@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.build import build
 from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.decode import decode_segment
 from warploom.ptx.simt.findings import Findings
-from warploom.ptx.simt.machine import Machine, OutOfBudget
+from warploom.ptx.simt.machine import OutOfBudget
 from warploom.ptx.simt.operands import Site
 from warploom.ptx.simt.regions import Region, Regions
-from warploom.ptx.simt.special import CHANGING, special_value
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Group
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
+from warploom.ptx.syntax import Directive
 
 
 class LaunchState:
@@ -36,10 +34,13 @@ class LaunchState:
         self.executed = 0
         """Instructions times threads."""
         self.clock = 0
+        self.shuffles = 0
+        self.barriers = 0
         self.findings = Findings()
         is_narrow = program.module.directive("address_size").strip() == "32"
         self.regions = Regions(GLOBAL_START_32 if is_narrow else GLOBAL_START_64)
         self._numbers = {name: number for number, name in enumerate(program.routines)}
+        self.aliases = _aliases(program)
         self._codes: dict[str, Code] = {}
         self.entry = self.code(kernel.name)
         self.shared: SharedLayout = shared_layout(program, kernel, dynamic_bytes)
@@ -77,6 +78,7 @@ class LaunchState:
             return self.variables[name].base
         if name in self.shared.offsets:
             return self.shared.offsets[name]
+        name = self.aliases.get(name, name)
         if name in self._numbers:
             return FUNCTIONS + 16 * self._numbers[name]
         return None
@@ -111,13 +113,11 @@ class LaunchState:
         if self.limit is not None and self.executed > self.limit:
             raise OutOfBudget
 
-    def special(self, name: str, machine: Machine) -> Value | None:
-        return special_value(name, machine)
 
-
-def is_changing(name: str) -> bool:
-    return name in CHANGING
-
-
-def zero() -> Value:
-    return np.zeros((), np.uint32)
+def _aliases(program: Program) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for item in program.module.items:
+        if isinstance(item, Directive) and item.name == "alias":
+            alias, _, name = item.arguments.partition(",")
+            found[alias.strip()] = name.strip()
+    return found

@@ -25,7 +25,7 @@ Threads: TypeAlias = NDArray[np.int64]
 class Group:
     """Threads that run together; `frames` holds the registers of callers, outermost first."""
 
-    __slots__ = ("_warps", "context", "frames", "registers", "size", "threads")
+    __slots__ = ("_layout", "_warps", "context", "frames", "has_passed", "registers", "size", "threads")
 
     def __init__(self, threads: Threads, context: Context, registers: Registers, frames: tuple[Registers, ...] = ()) -> None:
         self.context = context
@@ -35,6 +35,9 @@ class Group:
         self.registers = registers
         self.frames = frames
         self._warps = -1
+        self._layout: WarpLayout | None = None
+        self.has_passed = False
+        """Whether the gate before the next segment let it through already."""
 
     @property
     def warps(self) -> int:
@@ -44,11 +47,65 @@ class Group:
             self._warps = 1 + int(np.count_nonzero(warp[1:] != warp[:-1])) if self.size else 0
         return self._warps
 
+    @property
+    def layout(self) -> WarpLayout:
+        """The threads as rows of 32 lanes."""
+        if self._layout is None:
+            self._layout = WarpLayout(self.threads)
+        return self._layout
+
     def part(self, chosen: NDArray[np.int64], live: Iterable[int] | None = None) -> Group:
         """The threads at positions `chosen` (ascending), with the registers `live` (None: all that have a value)."""
         registers = _chosen(self.registers, chosen, self.context.code.template, live)
         frames = tuple(_chosen(frame, chosen, frame, None) for frame in self.frames)
         return Group(self.threads[chosen], self.context, registers, frames)
+
+
+class WarpLayout:
+    """Threads of a group as [warps, 32]: one row per warp that has a thread in the group."""
+
+    __slots__ = ("active", "count", "is_dense", "positions", "warps")
+
+    def __init__(self, threads: Threads) -> None:
+        warp = threads >> 5
+        self.is_dense: bool = len(threads) % 32 == 0 and bool((warp[::32] == warp[31::32]).all()) if len(threads) else False
+        """Whether all 32 lanes of every warp are here."""
+        if self.is_dense:
+            self.warps: Threads = warp[::32]
+            """Index of each row's warp in the batch."""
+            self.count = len(self.warps)
+            self.positions: Threads = np.arange(len(threads), dtype=np.int64)
+            """Row * 32 + lane of every thread."""
+            self.active: NDArray[np.bool_] = np.ones((self.count, 32), np.bool_)
+            return
+        starts = np.empty(len(threads), np.bool_)
+        starts[:1] = True
+        np.not_equal(warp[1:], warp[:-1], out=starts[1:])
+        self.warps = warp[starts]
+        self.count = len(self.warps)
+        self.positions = (np.cumsum(starts) - 1) * 32 + (threads & 31)
+        self.active = np.zeros((self.count, 32), np.bool_)
+        self.active.reshape(-1)[self.positions] = True
+
+    def rows(self, value: Value) -> Value:
+        """A register as [warps, 32]; zero at lanes that are not here; no dimension stays none."""
+        if value.ndim == 0:
+            return value
+        if self.is_dense:
+            return value.reshape(self.count, 32)
+        whole = np.zeros(self.count * 32, value.dtype)
+        whole[self.positions] = value
+        return whole.reshape(self.count, 32)
+
+    def full_rows(self, value: Value) -> Value:
+        """As `rows`, uniform values repeated."""
+        return np.full((self.count, 32), value, value.dtype) if value.ndim == 0 else self.rows(value)
+
+    def lanes(self, rows: Value) -> Value:
+        """[warps, 32] back to a register; [warps] to one value for all lanes of a warp."""
+        if rows.ndim == 1:
+            return rows[self.positions >> 5]
+        return np.ascontiguousarray(rows).reshape(-1) if self.is_dense else rows.reshape(-1)[self.positions]
 
 
 def _chosen(registers: Registers, chosen: NDArray[np.int64], constants: Registers, live: Iterable[int] | None) -> Registers:

@@ -1,0 +1,280 @@
+"""Barriers of a block (PTX ISA 9.7.13.1) and who waits where, also when nobody can go on any more.
+
+Numbers follow hardware from sm_70 on: a barrier without a count waits for all threads of the block that have not exited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Span
+from warploom.ptx.simt.code import Code, End
+from warploom.ptx.simt.findings import Fault, Finding
+from warploom.ptx.simt.operands import DTYPES, Site, value_of
+from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.syntax import Integer, Name, Negation, Operand
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+BARRIERS = 16
+"""Barriers of a block."""
+
+
+@dataclass(slots=True, eq=False)
+class Wait:
+    """Threads that have arrived at one barrier instruction."""
+
+    group: Group
+    following: int
+    """Segment after the barrier."""
+    count: int
+    """Threads that it waits for; 0: all of the block."""
+    code: Code
+    instruction: int
+    is_aligned: bool
+    reduce: tuple[str, int, int] | None = None
+    """Operation, slot of the predicate, slot of the result."""
+
+
+class Barriers:
+    """All barriers of all blocks of a batch."""
+
+    def __init__(self, blocks: int) -> None:
+        self.blocks = blocks
+        self.waits: dict[int, list[Wait]] = {}
+        """By barrier number."""
+        self.arrived: dict[int, NDArray[np.int64]] = {}
+        """Of `bar.arrive`: threads by block, by barrier number."""
+        self.expected: dict[int, int] = {}
+        """Counts given with `bar.arrive`."""
+        self.epoch: NDArray[np.int64] = np.zeros(blocks, np.int64)
+        """Barriers that each block has passed."""
+
+    def release(self, machine: Machine) -> bool:
+        """Lets all threads go on whose barrier is complete; whether there were any."""
+        any_released = False
+        for number in list(self.waits):
+            any_released |= self._release(number, machine)
+        return any_released
+
+    def _release(self, number: int, machine: Machine) -> bool:
+        waits = self.waits[number]
+        alive = np.add.reduce(machine.alive.reshape(self.blocks, -1), axis=1, dtype=np.int64)
+        present = np.zeros(self.blocks, np.int64)
+        wanted = alive.copy()
+        if self.expected.get(number):
+            wanted[self.arrived[number] > 0] = self.expected[number]
+        for wait in waits:
+            blocks = machine.block_of[wait.group.threads]
+            present += np.bincount(blocks, minlength=self.blocks)
+            if wait.count:
+                wanted[blocks] = wait.count
+        waiting = present > 0
+        if number in self.arrived:
+            present = present + self.arrived[number]
+        complete = waiting & (present >= wanted)
+        if not complete.any():
+            return False
+        if number in self.arrived:
+            self.arrived[number][complete] = 0
+        self.epoch += complete
+        self._check_alignment(number, waits, complete, machine)
+        self._finish(waits, complete, machine)
+        left: list[Wait] = []
+        for wait in waits:
+            flags = complete[machine.block_of[wait.group.threads]]
+            if flags.all():
+                machine.push(wait.group, wait.following)
+                continue
+            if flags.any():
+                machine.push(wait.group.part(np.flatnonzero(flags)), wait.following)
+                wait.group = wait.group.part(np.flatnonzero(~flags))
+            left.append(wait)
+        self.waits[number] = left
+        if not left:
+            del self.waits[number]
+        return True
+
+    def _finish(self, waits: list[Wait], complete: NDArray[np.bool_], machine: Machine) -> None:
+        """The results of bar.red, over all threads of a block."""
+        reducing = [wait for wait in waits if wait.reduce is not None]
+        if not reducing:
+            return
+        true = np.zeros(self.blocks, np.int64)
+        total = np.zeros(self.blocks, np.int64)
+        for wait in reducing:
+            assert wait.reduce is not None
+            blocks = machine.block_of[wait.group.threads]
+            flags = np.broadcast_to(value_of(wait.group.registers, wait.reduce[1]), wait.group.size)
+            true += np.bincount(blocks, weights=flags, minlength=self.blocks).astype(np.int64)
+            total += np.bincount(blocks, minlength=self.blocks)
+        results: dict[str, Value] = {"popc": true.astype(np.uint32), "and": true == total, "or": true > 0}
+        for wait in reducing:
+            assert wait.reduce is not None
+            operation, _, target = wait.reduce
+            blocks = machine.block_of[wait.group.threads]
+            wait.group.registers[target] = results[operation][blocks]
+
+    def _check_alignment(self, number: int, waits: list[Wait], complete: NDArray[np.bool_], machine: Machine) -> None:
+        """Lanes of one warp that came to different aligned barrier instructions (PTX ISA: undefined)."""
+        aligned = [w for w in waits if w.is_aligned]
+        if not machine.launch.checks or len({(id(w.code), w.instruction) for w in aligned}) < 2:
+            return
+        first: dict[int, Wait] = {}
+        for wait in aligned:
+            threads = wait.group.threads[complete[machine.block_of[wait.group.threads]]]
+            for warp in np.unique(threads >> 5):
+                other = first.setdefault(int(warp), wait)
+                if (other.code, other.instruction) != (wait.code, wait.instruction):
+                    thread = int(threads[threads >> 5 == warp][0])
+                    block, inside = machine.coordinates(thread)
+                    message = f"lanes of one warp wait for barrier {number} at different instructions"
+                    span = wait.code.routine.span(wait.instruction)
+                    others = (("the other barrier", other.code.routine.span(other.instruction)),)
+                    machine.launch.findings.add(Finding("barrier_divergence", message, span, block, inside, others=others))
+                    break
+
+
+def decode_barrier(site: Site, following: int) -> End:
+    """bar and barrier with .sync, .arrive or .red."""
+    modifiers = [m for m in site.instruction.modifiers if m != "cta"]
+    is_aligned = site.instruction.opcode == "bar" or "aligned" in modifiers
+    modifiers = [m for m in modifiers if m != "aligned"]
+    operands = list(site.instruction.operands)
+    match modifiers:
+        case ["sync"] | ["arrive"]:
+            reduce = None
+        case ["red", "popc", "u32"] | ["red", "and" | "or", "pred"]:
+            target = site.register(operands.pop(0))
+            reduce = (modifiers[1], site.source(operands.pop(), "pred"), target)
+        case _:
+            raise site.unsupported(site.instruction.name)
+    is_arrival = modifiers == ["arrive"]
+    if not 1 <= len(operands) <= 2 or (is_arrival and len(operands) != 2):
+        raise site.wrong("a barrier and a number of threads", f"{len(operands)} operands")
+    number_slot = site.source(operands[0], "u32")
+    count_slot = site.source(operands[1], "u32") if len(operands) == 2 else -1
+    code, instruction = site.code, site.index
+
+    def arrive(group: Group, machine: Machine) -> int:
+        barriers = machine.barriers
+        numbers = value_of(group.registers, number_slot)
+        machine.launch.barriers += 1
+        if numbers.ndim:
+            distinct = np.unique(numbers)
+            if len(distinct) > 1:
+                for number in distinct:
+                    part = group.part(np.flatnonzero(numbers == number))
+                    one(part, int(number), machine)
+                return -1
+            numbers = distinct[0]
+        return one(group, int(numbers), machine) if not barriers.waits or count_slot >= 0 else one(group, int(numbers), machine)
+
+    def one(group: Group, number: int, machine: Machine) -> int:
+        barriers = machine.barriers
+        if number >= BARRIERS:
+            raise machine.fault("bad_call", f"barrier {number} of {BARRIERS}", code, instruction, int(group.threads[0]))
+        count = 0
+        if count_slot >= 0:
+            counts = value_of(group.registers, count_slot)
+            count = int(counts if counts.ndim == 0 else counts[0])
+        if is_arrival:
+            blocks = machine.block_of[group.threads]
+            known = barriers.arrived.setdefault(number, np.zeros(machine.blocks, np.int64))
+            known += np.bincount(blocks, minlength=machine.blocks)
+            barriers.expected[number] = count
+            machine.push(group, following)
+            return -1
+        if (
+            reduce is None and number not in barriers.waits and number not in barriers.arrived
+            and group.size == machine.alive_count and count in (0, machine.block_threads)
+            and machine.alive_count == machine.blocks * machine.block_threads
+        ):  # fmt: skip
+            barriers.epoch += 1
+            return following
+        wait = Wait(group, following, count, code, instruction, is_aligned, reduce)
+        barriers.waits.setdefault(number, []).append(wait)
+        return -1
+
+    return arrive
+
+
+def release_warp_barriers(machine: Machine) -> bool:
+    """Threads of a warp that wait at different `bar.warp.sync` instructions meet there; whether there were any."""
+    waits = [
+        (key, group, index) for key, (group, index) in machine.warp_waits.items()
+        if _opcode(group, index) in ("bar", "barrier")
+    ]  # fmt: skip
+    if len(waits) < 2:
+        return False
+    flags = np.zeros(machine.total, np.bool_)
+    for _, group, _ in waits:
+        flags[group.threads] = True
+    released = False
+    for key, group, index in waits:
+        warps = group.layout.warps
+        here = machine.lane_masks(warps, flags)
+        alive = machine.lane_masks(warps, machine.alive)
+        members = member_masks(group, index)
+        ready = (members & (alive & ~here)[group.layout.positions >> 5]) == 0
+        if ready.any():
+            released = True
+            del machine.warp_waits[key]
+            machine.push_through(group.part(np.flatnonzero(ready)), index)
+            rest = np.flatnonzero(~ready)
+            if len(rest):
+                machine.warp_waits[key] = (group.part(rest), index)
+    return released
+
+
+def _opcode(group: Group, index: int) -> str:
+    code = group.context.code
+    return code.routine.instructions[code.segments[index].start].opcode
+
+
+def member_masks(group: Group, index: int) -> Value:
+    """The lanes that a warp-wide instruction names: u32 per thread, or one."""
+    code = group.context.code
+    segment = code.segments[index]
+    value = _mask(code, group, code.routine.instructions[segment.start].operands)
+    return np.array(0xFFFFFFFF, np.uint32) if value is None else value
+
+
+def _mask(code: Code, group: Group, operands: tuple[Operand, ...]) -> Value | None:
+    match operands[-1] if operands else None:
+        case Integer(value):
+            return np.array(value & 0xFFFFFFFF, np.uint32)
+        case Name(text) if text in code.slots:
+            return group.registers[code.slots[text]]
+        case Negation() | None | _:
+            return None
+
+
+def deadlock(machine: Machine) -> Fault:
+    """What all threads that are left wait for."""
+    places: list[tuple[str, Span, Group]] = []
+    for number, waits in machine.barriers.waits.items():
+        for wait in waits:
+            name = wait.code.routine.instructions[wait.instruction].name
+            text = f"{wait.group.size} threads wait at {name} {number}"
+            places.append((text, wait.code.routine.span(wait.instruction), wait.group))
+    for group, index in machine.warp_waits.values():
+        code = group.context.code
+        start = code.segments[index].start
+        name = code.routine.instructions[start].name
+        text = f"{group.size} threads wait at {name} for lanes that never come"
+        places.append((text, code.routine.span(start), group))
+    text, span, group = places[0]
+    block, inside = machine.coordinates(int(group.threads[0]))
+    others = tuple((other, at) for other, at, _ in places[1:])
+    return Fault(Finding("deadlock", text, span, block, inside, count=sum(g.size for _, _, g in places), others=others))
+
+
+EndDecoder = Callable[[Site, int], End]
+PREDICATE = DTYPES[1]

@@ -1,0 +1,214 @@
+"""Calls and returns (PTX ISA 7.1, 9.7.12): parameters lie in the callers' and callees' stack frames, or in registers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warploom.core import Diagnostic, UnsupportedError
+from warploom.ptx.routine import Variable
+from warploom.ptx.simt.code import Code, Context, End, Segment
+from warploom.ptx.simt.operands import Site, dtype_of, value_of
+from warploom.ptx.simt.threads import Group, Registers, Value
+from warploom.ptx.syntax import Name, Operand
+from warploom.ptx.syntax import Group as Operands
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+DEPTH_LIMIT = 1024
+"""Nested calls."""
+
+
+def parts_of(operands: tuple[Operand, ...]) -> tuple[tuple[Operand, ...], Operand, tuple[Operand, ...], Operand | None]:
+    """Results, target, arguments and the name of targets or prototype of a call's operands."""
+    rest = list(operands)
+    results: tuple[Operand, ...] = ()
+    if isinstance(rest[0], Operands) and len(rest) > 1:
+        results = rest.pop(0).elements  # type: ignore[union-attr]
+    target = rest.pop(0)
+    arguments: tuple[Operand, ...] = ()
+    if rest and isinstance(rest[0], Operands):
+        arguments = rest.pop(0).elements  # type: ignore[union-attr]
+    return results, target, arguments, rest[0] if rest else None
+
+
+class _Call:
+    """One call instruction, decoded: how arguments get into a callee's frame and results out of it."""
+
+    def __init__(self, site: Site, segment: Segment, following: int) -> None:
+        self.site = site
+        self.code: Code = site.code
+        self.index = site.index
+        self.segment = segment.index
+        self.following = following
+        self.rank = segment.rank
+        self.results, self.target, arguments, _ = parts_of(site.instruction.operands)
+        self.arguments = [(a, self._source(site, a)) for a in arguments]
+
+    @staticmethod
+    def _source(site: Site, operand: Operand) -> int:
+        """The slot of an argument in a register or constant; -1 for a parameter variable of the caller."""
+        if isinstance(operand, Name) and operand.text in site.code.frame_offsets:
+            return -1
+        return site.source(operand, "b64" if not isinstance(operand, Name) else "b32")
+
+    def enter(self, group: Group, machine: Machine, name: str) -> int:
+        callee = machine.launch.code(name)
+        context = group.context.inner.get((self.segment, callee.number))
+        if context is None:
+            context = self._context(group.context, callee)
+        if context.depth > DEPTH_LIMIT:
+            message = f"more than {DEPTH_LIMIT} nested calls"
+            raise machine.fault("stack_overflow", message, self.code, self.index, int(group.threads[0]))
+        machine.reserve_local(context.frame_base + callee.frame_bytes)
+        parameters = callee.routine.parameters
+        if len(parameters) != len(self.arguments):
+            raise self.site.wrong(f"{len(parameters)} arguments for {name}", str(len(self.arguments)))
+        registers: Registers = list(callee.template)
+        for variable, (operand, slot) in zip(parameters, self.arguments, strict=True):
+            self._pass(variable, operand, slot, group, machine, context, registers)
+        saved = list(self.code.template)
+        for slot in self.code.segments[self.following].live_in:
+            saved[slot] = group.registers[slot]
+        group.frames = (*group.frames, saved)
+        group.registers = registers
+        group.context = context
+        return 0
+
+    def _context(self, caller: Context, callee: Code) -> Context:
+        context = Context(
+            callee, (*caller.path, self.rank, callee.number), caller.frame_base + caller.code.frame_bytes, caller, self.following,
+            self._give_back,
+        )  # fmt: skip
+        caller.inner[(self.segment, callee.number)] = context
+        return context
+
+    def _pass(
+        self, variable: Variable, operand: Operand, slot: int, group: Group, machine: Machine, context: Context, registers: Registers
+    ) -> None:  # fmt: skip
+        callee = context.code
+        if variable.space == "reg":
+            dtype = dtype_of(variable.type)
+            if slot < 0:
+                assert isinstance(operand, Name)
+                value = self._read(machine, group, group.context.frame_base + self.code.frame_offsets[operand.text], variable)
+            else:
+                value = value_of(group.registers, slot)
+            registers[callee.slots[variable.name]] = value if value.dtype == dtype else value.astype(dtype)
+            return
+        target = context.frame_base + callee.frame_offsets[variable.name]
+        if slot >= 0:
+            self._write(machine, group, target, variable, value_of(group.registers, slot))
+            return
+        assert isinstance(operand, Name)
+        source = group.context.frame_base + self.code.frame_offsets[operand.text]
+        size = min(variable.size_bytes, self.code.routine.variables[operand.text].size_bytes)
+        _copy(machine, group, source, target, size)
+
+    def _give_back(self, group: Group, machine: Machine) -> None:
+        """Results: from the callee's frame or registers to the caller's; the group still has the callee's."""
+        context = group.context
+        callee = context.code
+        assert context.caller is not None
+        caller_registers = group.frames[-1]
+        for variable, operand in zip(callee.routine.returns, self.results, strict=False):
+            if not isinstance(operand, Name) or operand.text == "_":
+                continue
+            in_frame = operand.text in self.code.frame_offsets
+            base = context.caller.frame_base
+            if variable.space == "reg":
+                value = value_of(group.registers, callee.slots[variable.name])
+            elif in_frame:
+                source = context.frame_base + callee.frame_offsets[variable.name]
+                size = min(variable.size_bytes, self.code.routine.variables[operand.text].size_bytes)
+                _copy(machine, group, source, base + self.code.frame_offsets[operand.text], size)
+                continue
+            else:
+                value = self._read(machine, group, context.frame_base + callee.frame_offsets[variable.name], variable)
+            if in_frame:
+                self._write(machine, group, base + self.code.frame_offsets[operand.text], variable, value)
+            else:
+                slot = self.code.slots[operand.text]
+                dtype = self.code.dtypes[slot]
+                caller_registers[slot] = value if value.dtype == dtype else value.astype(dtype)
+
+    @staticmethod
+    def _words(machine: Machine, group: Group, offset: int, variable: Variable) -> tuple[Value, Value]:
+        width = variable.size_bytes
+        return machine.local.views.by_width[width], (group.threads * machine.local_stride + offset) // width
+
+    def _read(self, machine: Machine, group: Group, offset: int, variable: Variable) -> Value:
+        words, index = self._words(machine, group, offset, variable)
+        return words[index]
+
+    def _write(self, machine: Machine, group: Group, offset: int, variable: Variable, value: Value) -> None:
+        words, index = self._words(machine, group, offset, variable)
+        words[index] = value.astype(words.dtype)
+
+
+def _copy(machine: Machine, group: Group, source: int, target: int, size: int) -> None:
+    width = next(w for w in (8, 4, 2, 1) if not (source | target | size) & (w - 1))
+    words = machine.local.views.by_width[width]
+    base = group.threads * (machine.local_stride // width)
+    for word in range(size // width):
+        words[base + (target // width + word)] = words[base + (source // width + word)]
+
+
+def decode_call(site: Site, segment: Segment, following: int) -> End:
+    """A direct call, or one through a function's address."""
+    call = _Call(site, segment, following)
+    target = call.target
+    if not isinstance(target, Name):
+        raise site.wrong("a function", str(target))
+    if target.text in site.code.slots:
+        return _indirect(call, site.code.slots[target.text])
+    name = site.launch.aliases.get(target.text, target.text)
+    if name not in site.launch.program.routines:
+        message = f"expected a function with a body, got {name}, which this file only declares"
+        raise UnsupportedError(
+            Diagnostic(
+                "PTX_UNSUPPORTED", message, site.code.routine.span(site.index), fix="Compile without printf, malloc and assert."
+            )
+        )
+
+    def direct(group: Group, machine: Machine) -> int:
+        return call.enter(group, machine, name)
+
+    return direct
+
+
+def _indirect(call: _Call, slot: int) -> End:
+    def enter(group: Group, machine: Machine) -> int:
+        addresses = value_of(group.registers, slot)
+        distinct = np.unique(addresses) if addresses.ndim else addresses.reshape(1)
+        for address in distinct:
+            name = machine.launch.routine_at(int(address))
+            part = group
+            if len(distinct) > 1:
+                part = group.part(np.flatnonzero(addresses == address))
+            if name is None:
+                message = f"a call of address {int(address):#x}, where no function is"
+                raise machine.fault("bad_call", message, call.code, call.index, int(part.threads[0]), int(address))
+            index = call.enter(part, machine, name)
+            if len(distinct) == 1:
+                return index
+            machine.push(part, index)
+        return -1
+
+    return enter
+
+
+def give_back(group: Group, machine: Machine) -> int:
+    """`ret`: to the caller, or out of the kernel."""
+    context = group.context
+    if context.caller is None:
+        machine.leave(group)
+        return -1
+    assert context.on_return is not None
+    context.on_return(group, machine)
+    group.registers = group.frames[-1]
+    group.frames = group.frames[:-1]
+    group.context = context.caller
+    return context.returns_to

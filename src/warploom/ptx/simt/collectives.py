@@ -1,0 +1,243 @@
+"""Instructions of several lanes of a warp: shuffles, votes, matches, reductions, matrix products (PTX ISA 9.7.9.6, 9.7.13, 9.7.14).
+
+Before each stands a gate: threads go on when all lanes that they name (and that have not exited) are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from warploom.ptx.simt import numerics
+from warploom.ptx.simt.barriers import member_masks
+from warploom.ptx.simt.code import Gate, Segment, Step
+from warploom.ptx.simt.operands import DTYPES, Site, value_of
+from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.syntax import Operand, Pair
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+ALL = np.array(0xFFFFFFFF, np.uint32)
+
+
+def gate_of(site: Site, segment: Segment) -> Gate:
+    """The gate before the warp-wide instruction at the start of the segment."""
+    guard = site.instruction.guard
+    predicate = -1 if guard is None else site.code.slots[guard.name]
+    negated = guard is not None and guard.negated
+    index = segment.index
+    is_matrix = site.instruction.opcode in ("mma", "ldmatrix", "stmatrix", "movmatrix")
+
+    def gate(group: Group, machine: Machine) -> Group | None:
+        group = machine.parked_at(group, index)
+        layout = group.layout
+        if layout.is_dense and predicate < 0:
+            return group
+        members = ALL if is_matrix else member_masks(group, index)
+        active = layout.active
+        wants: Value | None = None
+        if predicate >= 0:
+            flags = value_of(group.registers, predicate)
+            wants = np.logical_not(flags) if negated else flags
+            if wants.ndim == 0 and not wants:
+                return group
+            active = layout.active & layout.full_rows(wants)
+        here = numerics.lane_mask(active)
+        missing = machine.lane_masks(layout.warps, machine.alive) & ~here
+        lacking = (members & missing[layout.positions >> 5]) != 0
+        if wants is not None:
+            lacking = lacking & wants
+        if not lacking.any():
+            return group
+        return machine.park(group, index, np.flatnonzero(lacking))
+
+    return gate
+
+
+def _targets(site: Site, operand: Operand) -> tuple[int, int]:
+    """Slots of d and p; -1 where there is none."""
+    if isinstance(operand, Pair):
+        return site.register(operand.first), site.register(operand.second)
+    return site.register(operand), -1
+
+
+def _shfl(site: Site) -> Step:
+    modifiers = site.instruction.modifiers
+    is_sync = "sync" in modifiers
+    mode = next((m for m in modifiers if m in ("up", "down", "bfly", "idx")), "")
+    operands = site.instruction.operands
+    if not mode or modifiers[-1] != "b32" or len(operands) != (5 if is_sync else 4):
+        raise site.unsupported(site.instruction.name)
+    target, flag = _targets(site, operands[0])
+    a, b, c = (site.sized(o, t) for o, t in zip(operands[1:4], ("b32", "b32", "b32"), strict=True))
+    mask = site.source(operands[4], "b32") if is_sync else -1
+    code, index = site.code, site.index
+    shuffle_mode = cast(Any, mode)
+
+    def shuffle(group: Group, machine: Machine) -> None:
+        registers, layout = group.registers, group.layout
+        machine.launch.shuffles += layout.count
+        members = None
+        if mask >= 0:
+            masks = value_of(registers, mask)
+            members = masks if masks.ndim == 0 else _row_masks(layout.rows(masks), layout.active)
+        rows = layout.full_rows(value_of(registers, a))
+        lanes, clamp = layout.rows(value_of(registers, b)), layout.rows(value_of(registers, c))
+        result = numerics.shfl(shuffle_mode, rows, lanes, clamp, layout.active, members)
+        registers[target] = layout.lanes(result.value)
+        if flag >= 0:
+            registers[flag] = layout.lanes(result.in_range)
+        if machine.launch.checks and result.undefined.any():
+            bad = np.flatnonzero(layout.lanes(result.undefined))
+            position = int(bad[0])
+            lane = int(layout.lanes(result.source)[position])
+            message = f"{mode} shuffle reads lane {lane}, which does not take part"
+            machine.report("shuffle_inactive", message, code, index, int(group.threads[position]), count=len(bad))
+
+    return shuffle
+
+
+def _row_masks(masks: Value, active: Value) -> Value:
+    """One mask per warp: the executing lanes' (they agree, or the program is undefined)."""
+    return np.bitwise_or.reduce(np.where(active, masks, np.uint32(0)), axis=-1)
+
+
+def _partitions(group: Group, slot: int) -> list[tuple[Value, Value]]:
+    """Masks [warps] and which lanes [warps, 32] execute under them: lanes of a warp may name different sets."""
+    layout = group.layout
+    masks = value_of(group.registers, slot)
+    if masks.ndim == 0:
+        return [(masks, layout.active)]
+    rows = layout.rows(masks)
+    left = layout.active.copy()
+    found: list[tuple[Value, Value]] = []
+    while left.any():
+        first = np.take_along_axis(rows, np.argmax(left, axis=-1)[:, None], axis=-1)
+        chosen = left & (rows == first)
+        found.append((first[:, 0], chosen))
+        left &= ~chosen
+    return found
+
+
+def _per_partition(group: Group, mask: int, work: Callable[[Value, Value], tuple[Value, ...]], targets: tuple[int, ...]) -> None:
+    """Runs `work(active, masks)` per set of lanes that name each other and puts its results, [warps] or [warps, 32], together."""
+    layout = group.layout
+    parts = _partitions(group, mask)
+    wholes: list[Value] | None = None
+    for masks, active in parts:
+        results = [r if r.ndim == 2 else np.broadcast_to(r[..., None], active.shape) for r in work(active, masks)]
+        if wholes is None:
+            wholes = results
+        else:
+            wholes = [np.where(active, new, old) for new, old in zip(results, wholes, strict=True)]
+    assert wholes is not None
+    for target, whole in zip(targets, wholes, strict=True):
+        if target >= 0:
+            group.registers[target] = layout.lanes(whole)
+
+
+def _vote(site: Site) -> Step:
+    modifiers = [m for m in site.instruction.modifiers if m != "sync"]
+    is_sync = "sync" in site.instruction.modifiers
+    operands = site.instruction.operands
+    if len(operands) != (3 if is_sync else 2) or modifiers[0] not in ("all", "any", "uni", "ballot"):
+        raise site.unsupported(site.instruction.name)
+    target = site.register(operands[0])
+    flags = site.source(operands[1], "pred")
+    mask = site.source(operands[2], "b32") if is_sync else site.constant(ALL[()])
+    mode = modifiers[0]
+
+    def vote(group: Group, machine: Machine) -> None:
+        rows = group.layout.full_rows(value_of(group.registers, flags))
+
+        def work(active: Value, masks: Value) -> tuple[Value, ...]:
+            if mode == "ballot":
+                return (numerics.ballot(rows, active, masks),)
+            return (numerics.vote(mode, rows, active, masks),)  # type: ignore[arg-type]
+
+        _per_partition(group, mask, work, (target,))
+
+    return vote
+
+
+def _match(site: Site) -> Step:
+    modifiers = site.instruction.modifiers
+    operands = site.instruction.operands
+    if len(operands) != 3 or modifiers[0] not in ("any", "all"):
+        raise site.unsupported(site.instruction.name)
+    target, flag = _targets(site, operands[0])
+    source = site.sized(operands[1], modifiers[-1])
+    mask = site.source(operands[2], "b32")
+    is_any = modifiers[0] == "any"
+
+    def match(group: Group, machine: Machine) -> None:
+        rows = group.layout.full_rows(value_of(group.registers, source))
+
+        def work(active: Value, masks: Value) -> tuple[Value, ...]:
+            if is_any:
+                return (numerics.match_any(rows, active, masks),)
+            return numerics.match_all(rows, active, masks)
+
+        _per_partition(group, mask, work, (target,) if is_any else (target, flag))
+
+    return match
+
+
+def _redux(site: Site) -> Step:
+    modifiers = [m for m in site.instruction.modifiers if m != "sync"]
+    operands = site.instruction.operands
+    target, source = site.register(operands[0]), site.sized(operands[1], modifiers[-1])
+    mask = site.source(operands[2], "b32")
+    operator, type_name = modifiers[0], modifiers[-1]
+    absolute, nan = "abs" in modifiers, "NaN" in modifiers
+
+    def reduce(group: Group, machine: Machine) -> None:
+        rows = group.layout.full_rows(value_of(group.registers, source))
+
+        def work(active: Value, masks: Value) -> tuple[Value, ...]:
+            return (numerics.redux(operator, type_name, rows, active, masks, absolute=absolute, nan=nan),)
+
+        _per_partition(group, mask, work, (target,))
+
+    return reduce
+
+
+def _elect(site: Site) -> Step:
+    operands = site.instruction.operands
+    target, flag = _targets(site, operands[0])
+    mask = site.source(operands[1], "b32")
+
+    def elect(group: Group, machine: Machine) -> None:
+        _per_partition(group, mask, numerics.elect, (target, flag))
+
+    return elect
+
+
+def _activemask(site: Site) -> Step:
+    target = site.register(site.instruction.operands[0])
+
+    def ballot(group: Group, machine: Machine) -> None:
+        layout = group.layout
+        group.registers[target] = layout.lanes(numerics.activemask(layout.active))
+
+    return ballot
+
+
+def _warp_barrier(site: Site) -> Step:
+    if site.instruction.modifiers[:2] != ("warp", "sync"):
+        raise site.unsupported(site.instruction.name)
+
+    def barrier(group: Group, machine: Machine) -> None:
+        machine.warp_epoch[group.layout.warps] += 1
+
+    return barrier
+
+
+DECODERS: dict[str, Callable[[Site], Step]] = {
+    "shfl": _shfl, "vote": _vote, "match": _match, "redux": _redux, "elect": _elect, "activemask": _activemask,
+    "bar": _warp_barrier, "barrier": _warp_barrier,
+}  # fmt: skip
+WORD = DTYPES[32]

@@ -13,6 +13,7 @@ from warploom.kernels.kernelgen import (
     CONVOLUTIONS,
     KERNELGEN,
     Parameter,
+    Real,
     Shape,
     Stencil,
     cuda_source,
@@ -52,23 +53,24 @@ def _extents(stencil: Stencil) -> tuple[int, ...]:
     return (37, 13, 11)[: len(stencil.extents)]
 
 
-def _loops(stencil: Stencil) -> str:
-    kinds = ["float*"] * len(stencil.fields) + ["int"] * len(stencil.extents) + ["float"] * len(stencil.scalars)
+def _loops(stencil: Stencil, real: Real) -> str:
+    kinds = [f"{real}*"] * len(stencil.fields) + ["int"] * len(stencil.extents) + [real] * len(stencil.scalars)
     types = ", ".join(f"{kind} {name}" for kind, name in zip(kinds, stencil.parameter_names, strict=True))
     return LOOPS.format(symbol=stencil.symbol, types=types, names=", ".join(stencil.parameter_names))
 
 
-@pytest.fixture(scope="module", params=SHAPES)
-def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Shape, ctypes.CDLL]:
+@pytest.fixture(scope="module", params=[*((shape, "float") for shape in SHAPES), ("guarded", "double")])
+def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Shape, Real, ctypes.CDLL]:
+    shape, real = request.param
     compiler = shutil.which("c++")
     if compiler is None:
         pytest.skip("no C++ compiler c++ on PATH")
     folder: Path = tmp_path_factory.mktemp("kernelgen")
-    text = HOST + "".join(cuda_source(s, request.param) + _loops(s) for s in ALL.values())
+    text = HOST + "".join(cuda_source(s, shape, real=real) + _loops(s, real) for s in ALL.values())
     (folder / "kernels.cc").write_text(text)
     command = [compiler, "-w", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "kernels.cc", "-o", "kernels.so"]
     subprocess.run(command, cwd=folder, check=True)
-    return request.param, ctypes.CDLL(str(folder / "kernels.so"))
+    return shape, real, ctypes.CDLL(str(folder / "kernels.so"))
 
 
 def _call(library: ctypes.CDLL, stencil: Stencil, shape: Shape, given: tuple[Parameter, ...]) -> None:
@@ -80,16 +82,18 @@ def _call(library: ctypes.CDLL, stencil: Stencil, shape: Shape, given: tuple[Par
                 arguments.append(value.ctypes.data_as(ctypes.c_void_p))
             case np.int32():
                 arguments.append(ctypes.c_int(int(value)))
-            case _:
+            case np.float32():
                 arguments.append(ctypes.c_float(float(value)))
+            case _:
+                arguments.append(ctypes.c_double(float(value)))
     getattr(library, f"run_{stencil.symbol}")(*arguments)
 
 
 @pytest.mark.parametrize("name", ALL)
-def test_cuda_computes_the_reference(host: tuple[Shape, ctypes.CDLL], name: str) -> None:
-    shape, library = host
+def test_cuda_computes_the_reference(host: tuple[Shape, Real, ctypes.CDLL], name: str) -> None:
+    shape, real, library = host
     stencil = ALL[name]
-    given = parameters(stencil, _extents(stencil), np.random.default_rng(7))
+    given = parameters(stencil, _extents(stencil), np.random.default_rng(7), real=real)
     expected = reference(stencil, given)
     before = [np.array(value) for value in given]
     _call(library, stencil, shape, given)
@@ -97,7 +101,9 @@ def test_cuda_computes_the_reference(host: tuple[Shape, ctypes.CDLL], name: str)
     for index, value in enumerate(given):
         if index in expected:
             scale = max(1.0, float(np.abs(expected[index]).max()))
-            np.testing.assert_allclose(value, expected[index], rtol=0, atol=stencil.tolerance * scale)
+            np.testing.assert_allclose(
+                value, expected[index], rtol=0, atol=scale * (stencil.tolerance if real == "float" else 1e-13)
+            )
             assert not np.array_equal(value, before[index])
         else:
             np.testing.assert_array_equal(value, before[index])

@@ -47,6 +47,13 @@ def test_guarded_text() -> None:
     )
 
 
+def test_double_text() -> None:
+    text = cuda_source(KERNELGEN["gameoflife"], "guarded", real="double")
+    assert "float" not in text
+    assert "1.0 / (1.0 + (u0[j*nx + i] + alive - 3.0) * (alive - 3.0) * 1e20)" in text
+    assert "sin(x[" in cuda_source(KERNELGEN["sincos"], "guarded", real="double")
+
+
 def test_grid_stride_text() -> None:
     text = cuda_source(KERNELGEN["matmul"], "grid-stride")
     assert text.splitlines()[2:4] == [

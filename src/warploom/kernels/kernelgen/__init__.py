@@ -5,13 +5,13 @@ from warploom.kernels.kernelgen.convolution import CONVOLUTIONS
 from warploom.kernels.kernelgen.dense import DENSE
 from warploom.kernels.kernelgen.plane import PLANE
 from warploom.kernels.kernelgen.source import Shape, cuda_source, launch
-from warploom.kernels.kernelgen.stencil import Field, Grid, Parameter, Stencil, parameters, reference
+from warploom.kernels.kernelgen.stencil import Field, Grid, Parameter, Real, Stencil, parameters, reference
 from warploom.kernels.kernelgen.volume import VOLUME
 
 KERNELGEN: dict[str, Stencil] = {s.name: s for s in sorted((*VOLUME, *PLANE, *DENSE), key=lambda s: s.name)}
 """Sixteen kernels. Source: PTXASW (2023), Table 2."""
 
 __all__ = [
-    "APPLICATIONS", "CONVOLUTIONS", "KERNELGEN", "Field", "Grid", "Parameter", "Shape", "Stencil", "cuda_source", "launch",
-    "parameters", "reference",
+    "APPLICATIONS", "CONVOLUTIONS", "KERNELGEN", "Field", "Grid", "Parameter", "Real", "Shape", "Stencil", "cuda_source",
+    "launch", "parameters", "reference",
 ]  # fmt: skip

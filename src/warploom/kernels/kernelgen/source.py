@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias, assert_never
 
-from warploom.kernels.kernelgen.stencil import AXES, Field, Stencil
+from warploom.kernels.kernelgen.stencil import AXES, Field, Real, Stencil
 
 Shape: TypeAlias = Literal["guarded", "plain", "tiled", "grid-stride"]
 """guarded: a point per thread, threads along i, a row of blocks per j, a plane per k, inputs `const __restrict__`.
@@ -16,12 +16,19 @@ grid-stride: loops over i, j, k by the size of the grid, as compilers of OpenACC
 
 Triple: TypeAlias = tuple[int, int, int]
 
+_LITERAL = re.compile(r"(\b\d+(?:\.\d+)?(?:e\d+)?)f\b")
+_FUNCTION = re.compile(r"\b(sin|cos)f\b")
 _OFFSETS = r"\b(?P<name>{names})\((?P<moves>(?:[ijk][+-]\d+(?:, ?)?)*)\)"
 _SIDES = "xyz"
 
 
-def cuda_source(stencil: Stencil, shape: Shape) -> str:
+def cuda_source(stencil: Stencil, shape: Shape, *, real: Real = "float") -> str:
     """One kernel with C linkage, `stencil.symbol`; its parameters are in the order of `stencil.parameter_names`."""
+    text = _in_floats(stencil, shape)
+    return text if real == "float" else _LITERAL.sub(r"\1", _FUNCTION.sub(r"\1", re.sub(r"\bfloat\b", real, text)))
+
+
+def _in_floats(stencil: Stencil, shape: Shape) -> str:
     restrict = shape != "plain"
     inputs = [f"const float* {'__restrict__ ' if restrict else ''}{field.name}" for field in stencil.inputs]
     outputs = [f"float* {field.name}" for field in stencil.outputs]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 Grid: TypeAlias = NDArray[np.float64]
-Parameter: TypeAlias = NDArray[np.float32] | np.float32 | np.int32
+Real: TypeAlias = Literal["float", "double"]
+Parameter: TypeAlias = NDArray[np.float32 | np.float64] | np.float32 | np.float64 | np.int32
 Reference: TypeAlias = Callable[[Mapping[str, Grid], Mapping[str, float]], Mapping[str, Grid]]
 """From whole arrays, shape [z, y, x] (outputs with what they held before) and scalars, to the interior of each output."""
 
@@ -23,7 +24,7 @@ AXES = "ijk"
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """An array of f32 that the kernel takes."""
+    """An array of numbers that the kernel takes."""
 
     name: str
     extents: tuple[str, ...]
@@ -85,7 +86,13 @@ def axes(*names: str, extents: tuple[str, ...], low: float = -1.0, high: float =
     return tuple(Field(name, extents, low, high, whole) for name in names)
 
 
-def parameters(stencil: Stencil, extents: tuple[int, ...], rng: np.random.Generator) -> tuple[Parameter, ...]:
+def parameters(
+    stencil: Stencil,
+    extents: tuple[int, ...],
+    rng: np.random.Generator,
+    *,
+    real: Real = "float",
+) -> tuple[Parameter, ...]:
     """Random arrays, shape [z, y, x], extents and scalars in the order of the kernel's parameters; outputs are random too.
 
     `extents` are in the order of `stencil.extents`; ValueError where an interior would be empty or an extent is missing.
@@ -101,8 +108,13 @@ def parameters(stencil: Stencil, extents: tuple[int, ...], rng: np.random.Genera
     for field in stencil.fields:
         shape = tuple(sizes[name] for name in reversed(field.extents))
         values = rng.uniform(field.low, field.high, shape)
-        arrays.append((np.floor(values) if field.whole else values).astype(np.float32))
-    return (*arrays, *(np.int32(extent) for extent in extents), *(np.float32(value) for value in stencil.scalars.values()))
+        arrays.append(_rounded(np.floor(values) if field.whole else values, real))
+    scalars = (np.float32(value) if real == "float" else np.float64(value) for value in stencil.scalars.values())
+    return (*arrays, *(np.int32(extent) for extent in extents), *scalars)
+
+
+def _rounded(values: NDArray[np.float64], real: Real) -> NDArray[np.float32 | np.float64]:
+    return values.astype(np.float32) if real == "float" else values
 
 
 def reference(stencil: Stencil, given: tuple[Parameter, ...]) -> dict[int, Grid]:

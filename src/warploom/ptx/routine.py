@@ -362,6 +362,10 @@ class _Builder:
             return text
         if instruction.opcode == "call":
             return text
+        if instruction.opcode in ("bra", "brx") and not text.startswith("%"):
+            message = f"expected a label of {self.function.name} after {instruction.name}, found {text!r}"
+            self.fault("PTX_LABEL", message, *instruction.extent[1:], fix=f"Put {text}: before the instruction to go to.")
+            return text
         self.fault(
             "PTX_NAME", f"expected a declared name in {instruction.name}, {text} is not declared", *instruction.extent[1:],
             fix=f"Declare it before: .reg .b32 {text};" if text.startswith("%") else "",

@@ -1,0 +1,245 @@
+"""Where registers are written and still needed: liveness, reaching definitions, register pressure.
+
+Registers are those of `Routine.registers`; an element of a vector register (`%v.x`) stands for the whole. A guarded write keeps
+the old value alive, and so does a write of one element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from warploom.ptx.flow import FlowGraph
+from warploom.ptx.instructions import destinations, sources
+from warploom.ptx.routine import TYPE_BITS, Routine
+
+ENTRY = -1
+"""Stands for the start of the routine among definitions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accesses:
+    """What one instruction does to registers."""
+
+    read: tuple[str, ...]
+    written: tuple[str, ...]
+    killed: tuple[str, ...]
+    """Written whatever happens: no guard, all elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class Liveness:
+    """Registers that may be read before they are written again, by block."""
+
+    live_in: tuple[frozenset[str], ...]
+    live_out: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pressure:
+    """The most registers that are live at once: an estimate of what the machine code needs, before its own optimisations."""
+
+    registers: int
+    """Of 32 bits; a 64-bit one counts twice, an 8- or 16-bit one once."""
+    predicates: int
+    """At the instruction where these are most."""
+    instruction: int
+    """Where `registers` is reached first."""
+
+
+def accesses(routine: Routine) -> tuple[Accesses, ...]:
+    """By instruction."""
+    found: list[Accesses] = []
+    for instruction in routine.instructions:
+        names = destinations(instruction)
+        written = tuple(r for r in (_register(routine, n) for n in names) if r is not None)
+        read = tuple(r for r in (_register(routine, n) for n in sources(instruction)) if r is not None)
+        is_certain = instruction.guard is None
+        killed = tuple(n for n in names if n in routine.registers) if is_certain else ()
+        found.append(Accesses(read, written, killed))
+    return tuple(found)
+
+
+def _register(routine: Routine, name: str) -> str | None:
+    if name in routine.registers:
+        return name
+    base = name.rpartition(".")[0]
+    return base if base in routine.register_vectors else None
+
+
+def liveness(routine: Routine, graph: FlowGraph) -> Liveness:
+    """Registers live at both ends of every block, by iteration over the blocks that changed."""
+    by_instruction = accesses(routine)
+    used, killed = _block_sets(graph, by_instruction)
+    exposed = sorted(set[str]().union(*used)) + [v.name for v in routine.returns if v.name in routine.registers]
+    bit = {name: 1 << position for position, name in enumerate(dict.fromkeys(exposed))}
+    use_bits = [sum(bit[n] for n in names) for names in used]
+    keep_bits = [~sum(bit[n] for n in names if n in bit) for names in killed]
+    returned = sum(bit[v.name] for v in routine.returns if v.name in routine.registers)
+    count = len(graph.blocks)
+    live_in, live_out = [0] * count, [0] * count
+    pending = list(range(count))
+    queued = [True] * count
+    while pending:
+        index = pending.pop()
+        queued[index] = False
+        block = graph.blocks[index]
+        out = returned if _may_return(routine, graph, index) else 0
+        for successor in block.successors:
+            out |= live_in[successor]
+        live_out[index] = out
+        entering = use_bits[index] | (out & keep_bits[index])
+        if entering != live_in[index]:
+            live_in[index] = entering
+            for before in graph.predecessors[index]:
+                if not queued[before]:
+                    queued[before] = True
+                    pending.append(before)
+    names = list(bit)
+    return Liveness(tuple(_names(b, names) for b in live_in), tuple(_names(b, names) for b in live_out))
+
+
+def _may_return(routine: Routine, graph: FlowGraph, index: int) -> bool:
+    block = graph.blocks[index]
+    return not block.successors or routine.instructions[block.end - 1].opcode == "ret"
+
+
+def _block_sets(graph: FlowGraph, by_instruction: tuple[Accesses, ...]) -> tuple[list[set[str]], list[set[str]]]:
+    """Registers read before any write in the block, and registers that it writes whatever happens."""
+    used: list[set[str]] = []
+    killed: list[set[str]] = []
+    for block in graph.blocks:
+        reads: set[str] = set()
+        kills: set[str] = set()
+        for index in range(block.start, block.end):
+            access = by_instruction[index]
+            reads.update(n for n in access.read if n not in kills)
+            kills.update(access.killed)
+        used.append(reads)
+        killed.append(kills)
+    return used, killed
+
+
+def _names(bits: int, names: list[str]) -> frozenset[str]:
+    found: list[str] = []
+    while bits:
+        low = bits & -bits
+        found.append(names[low.bit_length() - 1])
+        bits ^= low
+    return frozenset(found)
+
+
+def live_after(routine: Routine, graph: FlowGraph, live: Liveness) -> Iterator[tuple[int, frozenset[str]]]:
+    """(instruction, registers live after it), each block backwards; costs as much as the sets are large."""
+    by_instruction = accesses(routine)
+    for block in graph.blocks:
+        now = set(live.live_out[block.index])
+        for index in reversed(range(block.start, block.end)):
+            yield index, frozenset(now)
+            now.difference_update(by_instruction[index].killed)
+            now.update(by_instruction[index].read)
+
+
+def pressure(routine: Routine, graph: FlowGraph, live: Liveness | None = None) -> Pressure:
+    """The most 32-bit registers live at once; what an instruction writes counts at it, even if nobody reads it."""
+    live = live or liveness(routine, graph)
+    by_instruction = accesses(routine)
+    size = {name: _units(routine, name) for name in routine.registers}
+    best, most_predicates, where = 0, 0, 0
+    for block in graph.blocks:
+        now = set(live.live_out[block.index])
+        total = sum(size[n] for n in now)
+        predicates = sum(size[n] == 0 for n in now)
+        for index in reversed(range(block.start, block.end)):
+            access = by_instruction[index]
+            fresh = {n for n in access.written if n not in now}
+            here = total + sum(size[n] for n in fresh)
+            if here > best or (here == best and index < where):
+                best, where = here, index
+            most_predicates = max(most_predicates, predicates + sum(size[n] == 0 for n in fresh))
+            for name in access.killed:
+                if name in now:
+                    now.discard(name)
+                    total -= size[name]
+                    predicates -= size[name] == 0
+            for name in access.read:
+                if name not in now:
+                    now.add(name)
+                    total += size[name]
+                    predicates += size[name] == 0
+    return Pressure(best, most_predicates, where)
+
+
+def _units(routine: Routine, name: str) -> int:
+    """32-bit registers; 0 for a predicate."""
+    kind = routine.registers[name]
+    if kind == "pred":
+        return 0
+    return max(1, TYPE_BITS.get(kind, 32) // 32) * routine.register_vectors.get(name, 1)
+
+
+class Definitions:
+    """Answers which writes of a register may reach an instruction; a question costs at most one walk over the blocks."""
+
+    def __init__(self, routine: Routine, graph: FlowGraph) -> None:
+        self._graph = graph
+        self._accesses = accesses(routine)
+        self.of: dict[str, list[int]] = {}
+        """Register -> instructions that may write it."""
+        for index, access in enumerate(self._accesses):
+            for name in access.written:
+                positions = self.of.setdefault(name, [])
+                if not positions or positions[-1] != index:
+                    positions.append(index)
+
+    def reaching(self, register: str, instruction: int) -> frozenset[int]:
+        """Instructions whose write the register may hold right before `instruction`; ENTRY when no write may come before."""
+        found: set[int] = set()
+        seen: set[int] = set()
+        pending = [(self._graph.block_of(instruction), instruction)]
+        while pending:
+            index, position = pending.pop()
+            block = self._graph.blocks[index]
+            for at in reversed(range(block.start, position)):
+                access = self._accesses[at]
+                if register in access.written:
+                    found.add(at)
+                if register in access.killed:
+                    break
+            else:
+                if index == 0:
+                    found.add(ENTRY)
+                for before in self._graph.predecessors[index]:
+                    if before not in seen:
+                        seen.add(before)
+                        pending.append((before, self._graph.blocks[before].end))
+        return frozenset(found)
+
+    def is_redefined_between(self, register: str, first: int, second: int) -> bool:
+        """Whether some path from right after `first` to right before `second`, not through `first` again, writes the register."""
+        return any(
+            position != first and self._is_path(first, position, first) and self._is_path(position, second, first)
+            for position in self.of.get(register, ())
+        )
+
+    def _is_path(self, start: int, goal: int, avoided: int) -> bool:
+        """Whether `goal` can be executed after `start` without `avoided` between."""
+        graph = self._graph
+        seen: set[int] = set()
+        pending = self._after(start)
+        while pending:
+            position = pending.pop()
+            end = graph.blocks[graph.block_of(position)].end
+            if position <= goal < end and not position <= avoided < goal:
+                return True
+            if position <= avoided < end:
+                continue
+            for following in self._after(end - 1):
+                if following not in seen:
+                    seen.add(following)
+                    pending.append(following)
+        return False
+
+    def _after(self, position: int) -> list[int]:
+        block = self._graph.blocks[self._graph.block_of(position)]
+        return [position + 1] if position + 1 < block.end else [self._graph.blocks[s].start for s in block.successors]

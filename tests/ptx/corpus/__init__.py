@@ -1,6 +1,6 @@
 """PTX that compilers really emit, made when asked for; a text whose compiler is not installed skips the test that wants it.
 
-Names: `nvrtc/SOURCE/CAPABILITY[/OPTION]`, `kernelgen/KERNEL/SHAPE`, `warploom/KERNEL`, `cub/SOURCE/CAPABILITY`,
+Names: `nvrtc/SOURCE/CAPABILITY[/OPTION]`, `kernelgen/KERNEL/SHAPE[/double]`, `warploom/KERNEL`, `cub/SOURCE/CAPABILITY`,
 `triton/KERNEL/CAPABILITY`, `numba/KERNEL/CAPABILITY[/debug]`, `llvm/KERNEL/CAPABILITY`. Names from one compiler can be had with
 `names("cub")`.
 """
@@ -41,6 +41,7 @@ def names(compiler: str = "") -> list[str]:
     found = [f"nvrtc/{name}/{c}" for name, (_, oldest) in SOURCES.items() for c in CAPABILITIES if c >= oldest]
     found += [f"nvrtc/{name}/{oldest}/{option}" for name, (_, oldest) in SOURCES.items() for option in OPTIONS if option]
     found += [f"kernelgen/{name}/{shape}" for name in STENCILS for shape in SHAPES]
+    found += [f"kernelgen/{name}/guarded/double" for name in ("jacobi", "lapgsrb", "whispering", "euler_x")]
     found += [f"warploom/{name}" for name in WARPLOOM]
     found += [f"cub/{name}/{c}" for name in CUB for c in (75, 90)]
     found += [f"triton/{name}/{c}" for name in TRITON for c in CAPABILITIES if c >= 80]
@@ -72,9 +73,10 @@ def _compile(name: str) -> str:
         case ["nvrtc", source, capability, *option]:
             _need_nvrtc()
             return compile_to_ptx(SOURCES[source][0], f"sm_{capability}", options=OPTIONS[option[0]] if option else ())
-        case ["kernelgen", kernel, shape]:
+        case ["kernelgen", kernel, shape, *real]:
             _need_nvrtc()
-            return compile_to_ptx(kernelgen.cuda_source(STENCILS[kernel], cast(kernelgen.Shape, shape)), "sm_75")
+            source = kernelgen.cuda_source(STENCILS[kernel], cast(kernelgen.Shape, shape), real="double" if real else "float")
+            return compile_to_ptx(source, "sm_75")
         case ["warploom", kernel]:
             _need_nvrtc()
             sketch = find(kernel).sketch.kernel

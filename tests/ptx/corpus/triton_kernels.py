@@ -32,8 +32,10 @@ def matmul(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
     inner = tl.arange(0, K)
     total = tl.zeros((M, N), dtype=tl.float32)
     for start in range(0, k, K):
-        left = tl.load(a + rows[:, None] * k + (start + inner)[None, :], mask=(start + inner)[None, :] < k, other=0.0)
-        right = tl.load(b + (start + inner)[:, None] * n + columns[None, :], mask=(start + inner)[:, None] < k, other=0.0)
+        left_mask = (rows < m)[:, None] & (start + inner < k)[None, :]
+        right_mask = (start + inner < k)[:, None] & (columns < n)[None, :]
+        left = tl.load(a + rows[:, None] * k + (start + inner)[None, :], mask=left_mask, other=0.0)
+        right = tl.load(b + (start + inner)[:, None] * n + columns[None, :], mask=right_mask, other=0.0)
         total = tl.dot(left, right, total)
     tl.store(c + rows[:, None] * n + columns[None, :], total.to(tl.float16), mask=(rows < m)[:, None] & (columns < n)[None, :])
 

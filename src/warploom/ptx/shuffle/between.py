@@ -50,9 +50,7 @@ class Paths:
         middle = self._between_blocks(start, end)
         for index in candidates:
             block = graph.block_of(index)
-            if block == start and index > first:
-                yield index
-            elif block in middle or (block == end and index < last and block != start):
+            if (block == start and index > first) or block in middle or (block == end and index < last and block != start):
                 yield index
 
     def _between_blocks(self, start: int, end: int) -> tuple[int, ...]:

@@ -12,16 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import Routine
+from warploom.ptx.shuffle.between import Paths
 from warploom.ptx.shuffle.edits import Edits
 from warploom.ptx.shuffle.plan import BlockShape, Neighbour, NoWrap, Plan, Variant
 from warploom.ptx.shuffle.registers import FreshRegisters
-from warploom.ptx.syntax import Declaration, Directive, Function, Instruction, exact
+from warploom.ptx.syntax import Address, Declaration, Directive, Function, Instruction, Name
 
 FULL_WARP = 32
 _LAST_LANE = FULL_WARP - 1
+
+
+_Corner: TypeAlias = "Neighbour | tuple[str, NoWrap, int]"
+"""Why: no such neighbour; or, besides another predicate, an index that wraps, in a register as last written by an instruction."""
 
 
 @dataclass(slots=True)
@@ -30,15 +36,25 @@ class _Run:
 
     mask: str
     incomplete: str
-    corners: dict[Neighbour | tuple[str, NoWrap], str] = field(default_factory=dict["Neighbour | tuple[str, NoWrap]", str])
+    """Whether the mask lacks a lane; '' where nobody asks."""
+    corners: dict[_Corner, str] = field(default_factory=dict["_Corner", str])
+    """Predicates that hold where a lane must load for itself."""
 
 
 class KernelCode:
     """Writes the changes of one kernel."""
 
     def __init__(
-        self, function: Function, routine: Routine, graph: FlowGraph, shape: BlockShape, edits: Edits, prefix: str, variant: Variant
+        self,
+        function: Function,
+        routine: Routine,
+        graph: FlowGraph,
+        shape: BlockShape,
+        edits: Edits,
+        prefix: str,
+        variant: Variant,
     ) -> None:
+        self.paths = Paths(routine, graph)
         self.function = function
         self.routine = routine
         self.graph = graph
@@ -48,12 +64,19 @@ class KernelCode:
         self.fresh = FreshRegisters(prefix)
         self.prologue: list[str] = []
         self._runs: dict[tuple[int, int], _Run] = {}
+        self._starts: dict[tuple[int, int], int] = {}
         self._copies: dict[tuple[int, str], str] = {}
         self._prologue_values: dict[str, str] = {}
 
     def apply(self, plans: Iterable[Plan]) -> None:
         """Adds the changes for all plans; call once."""
-        for plan in sorted(plans, key=lambda p: p.load):
+        ordered = sorted(plans, key=lambda p: p.load)
+        for plan in ordered:
+            key = self._run_of(plan.load)
+            first = plan.source if self._run_of(plan.source) == key else plan.load
+            if not plan.neighbour.is_self:
+                self._starts[key] = min(first, self._starts.get(key, first))
+        for plan in ordered:
             self._cover(plan)
         body = self.function.body
         declarations = self.fresh.declarations()
@@ -87,7 +110,7 @@ class KernelCode:
 
     def _shuffled(self, plan: Plan, instruction: Instruction) -> list[str]:
         lines: list[str] = []
-        run = self._run(plan.load, lines)
+        run = self._run(plan.load)
         corner = "" if self.variant == "no-corner" else self._corner(plan, run, lines)
         sources = [self._source(plan, e.source, e.bits, copies=e.must_copy) for e in plan.elements]
         targets = [written(e.target) for e in plan.elements]
@@ -102,34 +125,28 @@ class KernelCode:
             return lines
         guard = _guard_text(instruction)
         if base in targets:
-            # the address is read before it is overwritten: lanes with a source take theirs after the load
-            keep = self._guarded(instruction, corner, lines, wanted=False) if corner else guard
-            if corner:
-                lines.append(f"@{self._guarded(instruction, corner, lines, wanted=True)[1:].strip()} {self._bare(instruction)}")
-            lines += [f"{keep}mov.b{e.bits} {t}, {r};" for e, t, r in zip(plan.elements, targets, results, strict=True)]
-            return lines
+            # read the address before it is overwritten
+            lines += [f"@{corner} {self._bare(instruction)}"] if corner else []
+            guard = f"@!{corner} " if corner else ""
+            return lines + [f"{guard}mov.b{e.bits} {t}, {r};" for e, t, r in zip(plan.elements, targets, results, strict=True)]
+        guard = _guard_text(instruction)
         lines += [f"{guard}mov.b{e.bits} {t}, {r};" for e, t, r in zip(plan.elements, targets, results, strict=True)]
         if corner:
-            lines.append(f"{self._guarded(instruction, corner, lines, wanted=True)}{self._bare(instruction)}")
+            lines.append(f"@{self._both(instruction, corner, lines)} {self._bare(instruction)}")
         return lines
 
-    def _guarded(self, instruction: Instruction, corner: str, lines: list[str], *, wanted: bool) -> str:
-        """`@p ` that holds where the load's own guard does and the lane is (wanted) or is not a corner."""
+    def _both(self, instruction: Instruction, corner: str, lines: list[str]) -> str:
+        """A predicate that holds where the load's own guard does and the lane is a corner."""
         guard = instruction.guard
         if guard is None:
-            return f"@{corner} " if wanted else f"@!{corner} "
-        both, own, edge = self.fresh.new("pred"), written(guard.name), corner
+            return corner
+        both, own = self.fresh.new("pred"), written(guard.name)
         if guard.negated:
-            own = self._negation(own, lines)
-        if not wanted:
-            edge = self._negation(edge, lines)
-        lines.append(f"and.pred {both}, {edge}, {own};")
-        return f"@{both} "
-
-    def _negation(self, predicate: str, lines: list[str]) -> str:
-        opposite = self.fresh.new("pred")
-        lines.append(f"not.pred {opposite}, {predicate};")
-        return opposite
+            opposite = self.fresh.new("pred")
+            lines.append(f"not.pred {opposite}, {own};")
+            own = opposite
+        lines.append(f"and.pred {both}, {corner}, {own};")
+        return both
 
     def _bare(self, instruction: Instruction) -> str:
         """The load as it stands in the text, without its guard."""
@@ -181,17 +198,24 @@ class KernelCode:
 
     # who has a source
 
-    def _run(self, index: int, lines: list[str]) -> _Run:
+    def _run_of(self, index: int) -> tuple[int, int]:
+        """The straight-line code around an instruction: its block, and the last call before it."""
         block = self.graph.blocks[self.graph.block_of(index)]
         calls = (i for i in range(block.start, index) if self.routine.instructions[i].opcode == "call")
-        key = (block.index, max(calls, default=-1))
+        return block.index, max(calls, default=-1)
+
+    def _run(self, index: int) -> _Run:
+        """Its mask is taken before the first source in it: who shuffles also loaded together."""
+        key = self._run_of(index)
         run = self._runs.get(key)
         if run is None:
             run = self._runs[key] = _Run(self.fresh.new("b32"), "")
-            lines.append(f"activemask.b32 {run.mask};")
+            lines = [f"activemask.b32 {run.mask};"]
             if self.variant != "no-corner":
                 run.incomplete = self.fresh.new("pred")
                 lines.append(f"setp.ne.b32 {run.incomplete}, {run.mask}, -1;")
+            start = self.routine.instructions[self._starts[key]].extent.start
+            self.edits.insert(start, "".join(f"{line}\n\t" for line in lines))
         return run
 
     def _corner(self, plan: Plan, run: _Run, lines: list[str]) -> str:
@@ -201,7 +225,8 @@ class KernelCode:
             corner = run.corners[plan.neighbour] = self.fresh.new("pred")
             lines.append(self._without_source(plan.neighbour, corner, run.incomplete))
         for check in sorted(plan.checks):
-            key = (corner, check)
+            writers = (i for i in self.paths.writers(check.register) if i < plan.load)
+            key = (corner, check, max(writers, default=-1))
             tested = run.corners.get(key)
             if tested is None:
                 tested = run.corners[key] = self.fresh.new("pred")
@@ -287,7 +312,5 @@ def _guard_text(instruction: Instruction) -> str:
 
 
 def _address_register(instruction: Instruction) -> str | None:
-    from warploom.ptx.syntax import Address, Name
-
     address = instruction.operands[1]
     return address.base.text if isinstance(address, Address) and isinstance(address.base, Name) else None

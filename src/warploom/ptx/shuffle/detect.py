@@ -10,7 +10,7 @@ from warploom.ptx.shuffle.iterations import aligned_loops
 from warploom.ptx.shuffle.loads import Load, classify, is_counted
 from warploom.ptx.shuffle.plan import Element, Neighbour, NoWrap, Plan
 from warploom.ptx.shuffle.visible import OuterNames, Values
-from warploom.ptx.symbolic import Algebra, Emulation, Skeleton, Term, skeleton, stride
+from warploom.ptx.symbolic import Algebra, Emulation, Match, Skeleton, Substitution, Term, equal_if, skeleton, stride
 from warploom.ptx.symbolic import Neighbour as OtherThread
 from warploom.ptx.symbolic import NoWrap as Condition
 from warploom.ptx.syntax import Function
@@ -142,7 +142,7 @@ class _Detector:
 
     def _enter(self, place: _Place, at: Neighbour, address: Term) -> None:
         found = self._skeleton(address)
-        self.keyed.setdefault((_form(place.load), found.key), []).append((place, at, found.constant))
+        self.keyed.setdefault((place.load.form, found.key), []).append((place, at, found.constant))
 
     def _skeleton(self, address: Term) -> Skeleton:
         assert self.plain is not None
@@ -161,7 +161,7 @@ class _Detector:
         """Nearest first."""
         own = self._skeleton(place.address)
         found: list[_Chance] = []
-        for source, at, constant in self.keyed.get((_form(place.load), own.key), ()):
+        for source, at, constant in self.keyed.get((place.load.form, own.key), ()):
             gap = own.constant - constant
             size = source.load.element_bytes
             step = self._stride(source) or 0
@@ -223,7 +223,7 @@ class _Detector:
             return elements
         moved = self._element_address(source, next((e for e in chance.elements if e >= 0), 0))
         wanted = self._element_address(place, next(n for n, e in enumerate(chance.elements) if e >= 0))
-        match = self._thread(at).match(wanted, place.block, moved, source.block)
+        match = self._match(wanted, moved, place, source, at)
         if match is None:
             return f"its address is not shown to be that of {where}, {at} lanes away"
         assumed: tuple[str, ...] = ()
@@ -237,7 +237,14 @@ class _Detector:
             checks = found
             if at.is_self:
                 return f"the same address only if no index wraps ({'; '.join(map(str, checks))})"
-        return Plan(last, first, at, elements, checks, assumed, self._stride(source))
+        return Plan(last, first, at, elements, 8 * place.load.element_bytes, checks, assumed, self._stride(source))
+
+    def _match(self, wanted: Term, moved: Term, place: _Place, source: _Place, at: Neighbour) -> Match | None:
+        if at.is_self:
+            algebra = self.emulation.algebra(place.block)
+            rebuild = Substitution(algebra, {})
+            return equal_if(algebra, rebuild(wanted), rebuild(moved))
+        return self._thread(at).match(wanted, place.block, moved, source.block)
 
     def _element_address(self, place: _Place, element: int) -> Term:
         return self.emulation.algebra(place.block).shifted(place.address, element * place.load.element_bytes)
@@ -295,8 +302,3 @@ class _Detector:
                 deltas[self.table.special("laneid")] = at.x
             found = self.threads[at] = OtherThread(self.emulation, deltas, self.aligned)
         return found
-
-
-def _form(load: Load) -> tuple[str, int, frozenset[str]]:
-    """What two loads have in common if one may supply the other."""
-    return load.type, load.element_bytes, load.qualifiers

@@ -15,8 +15,8 @@ from warploom.ptx.syntax import Name
 def aligned_loops(emulation: Emulation) -> frozenset[int]:
     """Headers of the loops in which lanes that stand together are in the same iteration.
 
-    By induction over the iterations: the answer starts with all loops and drops those whose branches, given the answer, may part the
-    lanes, until none is dropped.
+    By induction over the iterations: the answer starts with all loops and drops those whose branches, given the answer, may
+    part the lanes, until none is dropped.
     """
     graph = emulation.graph
     aligned = frozenset(graph.loops) if graph.is_reducible else frozenset[int]()

@@ -32,6 +32,12 @@ class Load:
     guard: Guard | None
 
     @property
+    def form(self) -> tuple[str, int, frozenset[str]]:
+        """What two loads have in common if one may supply the other: how a value is extended, its size, the qualifiers."""
+        is_extended = any(bits > 8 * self.element_bytes for bits in self.register_bits)
+        return "s" if is_extended and self.type[0] == "s" else "b", self.element_bytes, self.qualifiers
+
+    @property
     def address_register(self) -> str | None:
         return self.address.base.text if isinstance(self.address.base, Name) else None
 

@@ -19,8 +19,8 @@ class ShuffleOptions:
     max_delta: int = MAX_DELTA
     """Largest distance along x, 0 to 31."""
     max_rows: int | None = None
-    """Largest distance along y, for blocks whose warps hold several rows; the code is right for every block. None: up to 3 where the
-    kernel's `.reqntid` says that they do, else 0."""
+    """Largest distance along y, for blocks whose warps hold several rows; the code is right for every block. None: up to 3 where
+    the kernel's `.reqntid` says that they do, else 0."""
     mode: Mode = "shuffle"
     variant: Variant = ""
     shared: bool = False

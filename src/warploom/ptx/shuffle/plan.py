@@ -41,7 +41,6 @@ class NoWrap:
     width: int
     """16, 32 or 64 bits."""
 
-
     def __str__(self) -> str:
         first = f"({self.register} {self.offset:+d})" if self.offset else self.register
         return f"{first} {self.amount:+d} does not wrap as {self.type}"
@@ -82,6 +81,8 @@ class Plan:
     """The thread whose value is taken."""
     elements: tuple[Element, ...]
     """In the order of the registers; elements that nobody reads (`_`) are left out."""
+    element_bits: int
+    """Of one element in memory: 8, 16, 32 or 64."""
     checks: tuple[NoWrap, ...] = ()
     """All must hold in the lane that takes a neighbour's value."""
     assumed: tuple[str, ...] = ()

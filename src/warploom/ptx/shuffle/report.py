@@ -8,7 +8,7 @@ from typing import TypeAlias
 from warploom.ptx.shuffle.plan import Mode, Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision
 
-Json: TypeAlias = "None | bool | int | float | str | list[Json] | dict[str, Json]"
+Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 
 
 @dataclass(frozen=True, slots=True)

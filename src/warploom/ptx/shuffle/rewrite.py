@@ -94,9 +94,18 @@ def _judge(
 
 def _candidate(routine: Routine, plan: Plan) -> Candidate:
     return Candidate(
-        plan.load, _line(routine, plan.load), plan.source, _line(routine, plan.source), plan.neighbour.x, plan.neighbour.y, plan.kind,
-        plan.elements[0].bits, len(plan.elements), tuple(map(str, plan.checks)), plan.assumed,
-    )  # fmt: skip
+        load=plan.load,
+        line=_line(routine, plan.load),
+        source=plan.source,
+        source_line=_line(routine, plan.source),
+        delta=plan.neighbour.x,
+        rows=plan.neighbour.y,
+        kind=plan.kind,
+        width=plan.element_bits,
+        elements=len(plan.elements),
+        conditions=tuple(map(str, plan.checks)),
+        assumed=plan.assumed,
+    )
 
 
 def _line(routine: Routine, index: int) -> int:

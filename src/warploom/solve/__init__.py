@@ -1,5 +1,6 @@
 """Finite-domain search shared by every open decision; the SMT layer; executor, journal, event log, result cache. Knows no IR."""
 
+from warploom.solve.arithmetic import Arithmetic, Found, Handle
 from warploom.solve.cache import ResultCache, default_cache_path
 from warploom.solve.cluster import OtherSourceError, cluster_executor
 from warploom.solve.driver import (
@@ -56,6 +57,7 @@ __all__ = [
     "All",
     "Alternative",
     "Answer",
+    "Arithmetic",
     "Budget",
     "ClauseSession",
     "Constraint",
@@ -68,7 +70,9 @@ __all__ = [
     "Finished",
     "FiniteModel",
     "Formula",
+    "Found",
     "Goal",
+    "Handle",
     "Journal",
     "Json",
     "Linear",

@@ -1,0 +1,444 @@
+"""A serial loop over a list, read from source, as a transition on named states.
+
+    def function(xs, [ys, ...] [constants]):          for x in xs            for x, y in zip(xs, ys)
+        states = initial values                       for a, b in xs         for i in range(len(xs))
+        for element in xs:                            for i, x in enumerate(xs)
+            assignments, conditionals
+            [out.append(value)]                       a scan: one result for every prefix
+        return value, ...                             a reduction: results of the whole list
+
+A state is a variable that the loop assigns and that has a value before it. The index of `enumerate` or `range` becomes a state that
+counts. `e % n` of a state gets a state of its own. What cannot be read is an error at its place, never a guess.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from warploom.core import Diagnostic, UserError
+from warploom.scan import expression as ex
+from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, UndefinedError
+from warploom.scan.interpret import Interpreter, Value
+from warploom.scan.source import Module
+
+_LISTS = {"list", "List", "Sequence", "Iterable", "tuple"}
+_ROUNDS = 12
+"""Steps after which a state with ever new values is taken to have unboundedly many."""
+_FEW = 16
+_WRITE_LOOP = "Write: states = ...; for x in xs: ...; return ..."
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One variable that is carried from element to element."""
+
+    variable: Expr
+    initial: Expr
+    step: Expr
+    """Its next value, over the states and the element's fields."""
+
+    @property
+    def name(self) -> str:
+        return str(self.variable.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A function that folds a list; states in the order of their first assignment."""
+
+    name: str
+    file: str
+    lists: tuple[str, ...]
+    """Names of the parameters that are read element by element, together."""
+    fields: tuple[Expr, ...]
+    """Of one element: one for a list of numbers, more for tuples and for several lists."""
+    constants: tuple[Expr, ...]
+    """Further parameters: the same for every element."""
+    states: tuple[State, ...]
+    outputs: tuple[Expr, ...]
+    """Over the final states."""
+    is_tuple: bool
+    """Whether it returns a tuple."""
+    is_scan: bool
+    assumed: tuple[Expr, ...]
+    """Asserted of every element."""
+    parameters: tuple[str, ...] = ()
+    """All parameters in order."""
+
+
+def read_loop(module: Module, name: str) -> Loop:
+    """Raises UserError with the place of what is not such a loop."""
+    return _Reader(module, module.function(name)).loop()
+
+
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """What one iteration binds."""
+
+    lists: tuple[str, ...]
+    bindings: Mapping[str, Value]
+    fields: tuple[Expr, ...]
+    index: str | None = None
+    start: Expr = ex.ZERO
+
+
+class _Reader:
+    def __init__(self, module: Module, node: ast.FunctionDef) -> None:
+        self._module = module
+        self._node = node
+        self._arguments = {a.arg: a for a in node.args.args}
+        self._outputs: list[str] = []
+        """Names of lists that results are appended to."""
+
+    def loop(self) -> Loop:
+        before, loop, after = self._split()
+        header = self._header(loop)
+        constants = self._constants(header.lists)
+        reader = Interpreter(self._module)
+        initial = self._initial(before, reader, constants)
+        if header.index is not None:
+            initial[header.index] = header.start
+        body, appended = self._body(loop)
+        assigned = self._assigned(body)
+        names = [n for n in initial if n in assigned or n == header.index]
+        fixed = {n: v for n, v in initial.items() if n not in names}
+        sorts = self._sorts(loop, names, initial)
+        while True:
+            states = {n: ex.variable(n, sorts[n]) for n in names}
+            runner = Interpreter(self._module, special=self._indexed(header))
+            bindings: dict[str, Value] = {**fixed, **dict(states.items()), **header.bindings}
+            ended = runner.block(body, bindings)
+            steps = {n: self._scalar(loop, ended.bindings.get(n, states[n]), n) for n in names}
+            if header.index is not None:
+                steps[header.index] = ex.add(states[header.index], ex.ONE)
+            steps = {n: ex.as_number(s) if sorts[n].base != "bool" else s for n, s in steps.items()}
+            widened = {n: self._widened(loop, n, sorts[n], steps[n].sort) for n in names}
+            if widened == sorts:
+                break
+            sorts = widened
+        result = [
+            State(states[n], _with_base(self._scalar(loop, initial[n], n), sorts[n]), _with_base(steps[n], sorts[n])) for n in names
+        ]
+        if appended:
+            outputs, is_tuple = self._scan_outputs(appended, ended.bindings, result, after)
+        else:
+            outputs, is_tuple = self._reduction_outputs(after, fixed, states, header)
+        assumed = [a for a in runner.assumed if not {*ex.variables(a)} & {*states.values()}]
+        loop_read = Loop(
+            self._node.name, self._module.file, header.lists, header.fields, tuple(constants.values()), tuple(result), outputs,
+            is_tuple, bool(appended), tuple(assumed), tuple(self._arguments),
+        )  # fmt: skip
+        return with_remainders(needed(loop_read))
+
+    def _split(self) -> tuple[list[ast.stmt], ast.For, list[ast.stmt]]:
+        loops = [n for n, s in enumerate(self._node.body) if isinstance(s, ast.For | ast.While)]
+        if not loops:
+            self._module.unsupported(self._node, f"expected a loop in {self._node.name}, got none", _WRITE_LOOP)
+        if len(loops) > 1:
+            self._module.unsupported(self._node.body[loops[1]], "expected one loop, got a second one", "Do all in one loop.")
+        loop = self._node.body[loops[0]]
+        if not isinstance(loop, ast.For) or loop.orelse:
+            self._module.unsupported(loop, "expected a for loop over a list", _WRITE_LOOP)
+        return self._node.body[: loops[0]], loop, self._node.body[loops[0] + 1 :]
+
+    def _initial(self, before: list[ast.stmt], reader: Interpreter, constants: Mapping[str, Expr]) -> dict[str, Value]:
+        kept: list[ast.stmt] = []
+        for statement in before:
+            match statement:
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.List(elts=[]))
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.List(elts=[]))
+                ):
+                    self._outputs.append(name)
+                case _:
+                    kept.append(statement)
+        return reader.block(kept, dict(constants)).bindings
+
+    def _header(self, loop: ast.For) -> _Header:
+        match loop.iter:
+            case ast.Name(id=name) if name in self._arguments:
+                return self._over(loop, [name], loop.target)
+            case ast.Call(func=ast.Name(id="enumerate"), args=[inner, *start]):
+                if not isinstance(loop.target, ast.Tuple) or len(loop.target.elts) != 2:
+                    self._module.unsupported(loop.target, "expected index and element of enumerate", "Write: for i, x in ...")
+                index, element = loop.target.elts
+                if not isinstance(index, ast.Name):
+                    self._module.unsupported(index, "expected a name for the index", "Write: for i, x in enumerate(xs).")
+                first = Interpreter(self._module).number(start[0], {}) if start else ex.ZERO
+                return replace(self._over(loop, self._names(inner), element), index=index.id, start=first)
+            case ast.Call(func=ast.Name(id="zip"), args=_):
+                return self._over(loop, self._names(loop.iter), loop.target)
+            case ast.Call(func=ast.Name(id="range"), args=[ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)])]):
+                if name in self._arguments and isinstance(loop.target, ast.Name):
+                    used = [n.value.id for n in ast.walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
+                    lists = [a for a in self._arguments if a in used or a == name]
+                    values = [self._element(a) for a in lists]
+                    fields = tuple(f for v in values for f in _flat(v))
+                    items = {f"[{a}]": v for a, v in zip(lists, values, strict=True)}
+                    return _Header(tuple(lists), items, fields, loop.target.id)
+                return self._bad_iterator(loop)
+            case _:
+                return self._bad_iterator(loop)
+
+    def _bad_iterator(self, loop: ast.For) -> _Header:
+        return self._module.unsupported(
+            loop.iter,
+            "expected a loop over a parameter, zip(...), enumerate(...) or range(len(...)) of parameters",
+            "Loop over the list itself; keep earlier elements in variables.",
+        )
+
+    def _names(self, node: ast.expr) -> list[str]:
+        match node:
+            case ast.Name(id=name) if name in self._arguments:
+                return [name]
+            case ast.Call(func=ast.Name(id="zip"), args=args) if all(isinstance(a, ast.Name) for a in args):
+                return [name for a in args for name in self._names(a)]
+            case _:
+                return self._module.unsupported(node, "expected parameters of the function", "Loop over the list itself.")
+
+    def _over(self, loop: ast.For, lists: list[str], target: ast.expr) -> _Header:
+        targets = target.elts if len(lists) > 1 and isinstance(target, ast.Tuple) else [target]
+        if len(targets) != len(lists):
+            self._module.wrong(target, "SHAPE", f"expected {len(lists)} variables", "Take one element of each list.")
+        bindings: dict[str, Value] = {}
+        fields: list[Expr] = []
+        for name, part in zip(lists, targets, strict=True):
+            value = self._element(name, part)
+            fields += _flat(value)
+            Interpreter(self._module).bind(part, value, bindings)
+        return _Header(tuple(lists), bindings, tuple(fields))
+
+    def _element(self, name: str, target: ast.expr | None = None) -> Value:
+        """Variables for one element of the list `name`, called as the loop calls them."""
+        annotation = _list_item(self._arguments[name].annotation)
+        if isinstance(target, ast.Tuple):
+            parts = _tuple_items(annotation)
+            if parts and len(parts) != len(target.elts):
+                self._module.wrong(target, "SHAPE", f"expected {len(parts)} variables", "Match the annotation.")
+            return tuple(
+                ex.variable(t.id if isinstance(t, ast.Name) else f"{name}_{n}", _sort(parts[n] if parts else None))
+                for n, t in enumerate(target.elts)
+            )
+        called = target.id if isinstance(target, ast.Name) else f"{name}_item"
+        parts = _tuple_items(annotation)
+        if parts:
+            return tuple(ex.variable(f"{called}_{n}", _sort(p)) for n, p in enumerate(parts))
+        return ex.variable(called, _sort(annotation))
+
+    def _indexed(self, header: _Header) -> dict[str, object]:
+        """`xs[i]` with the loop's index."""
+
+        def item(node: ast.Subscript, bindings: dict[str, Value]) -> Value:
+            assert isinstance(node.value, ast.Name)
+            if isinstance(node.slice, ast.Name) and node.slice.id == header.index:
+                return header.bindings[f"[{node.value.id}]"]
+            return self._module.unsupported(
+                node, f"expected {node.value.id}[{header.index}], got another index", "Keep earlier elements in variables."
+            )
+
+        return {name: item for name in header.lists if f"[{name}]" in header.bindings}  # type: ignore[return-value]
+
+    def _constants(self, lists: tuple[str, ...]) -> dict[str, Expr]:
+        return {n: ex.variable(n, _sort(a.annotation)) for n, a in self._arguments.items() if n not in lists}
+
+    def _body(self, loop: ast.For) -> tuple[list[ast.stmt], dict[str, str]]:
+        """Without appends, which become assignments to a variable; result list -> that variable."""
+        appended: dict[str, str] = {}
+        body: list[ast.stmt] = []
+        for statement in loop.body:
+            match statement:
+                case ast.Expr(
+                    value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value])
+                ) if name in self._outputs:
+                    appended[name] = f"{name}_item"
+                    target = ast.Name(f"{name}_item", ast.Store())
+                    body.append(ast.copy_location(ast.Assign([target], value), statement))
+                    ast.fix_missing_locations(body[-1])
+                case _:
+                    body.append(statement)
+        for node in ast.walk(loop):
+            match node:
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append")) if name not in appended:
+                    self._module.unsupported(
+                        node, "expected one result appended for every element", "Append once per iteration, outside conditionals."
+                    )
+                case _:
+                    pass
+        return body, appended
+
+    def _assigned(self, body: list[ast.stmt]) -> set[str]:
+        stored = (n for s in body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        return {n.id for n in stored}
+
+    def _scalar(self, node: ast.AST, value: Value, name: str) -> Expr:
+        if isinstance(value, tuple):
+            self._module.unsupported(node, f"expected numbers in variables, got a tuple in {name}", "Use one variable per part.")
+        return value
+
+    def _sorts(self, loop: ast.For, names: list[str], initial: Mapping[str, Value]) -> dict[str, Sort]:
+        return {n: self._scalar(loop, initial[n], n).sort for n in names}
+
+    def _widened(self, loop: ast.For, name: str, known: Sort, step: Sort) -> Sort:
+        if "text" in (known.base, step.base) and known.base != step.base:
+            self._module.wrong(loop, "SORT", f"expected {name} to keep its type, got text and a number", "Use one type.")
+        if (known.base == "bool") != (step.base == "bool"):
+            return INT if known.base == "bool" else replace(known, values=_union(known, Sort("int", values=(0, 1))))
+        joined = known.joined(step)
+        if joined.values is not None and (len(joined.values) > _FEW):
+            joined = replace(joined, values=None)
+        return joined
+
+    def _scan_outputs(
+        self, appended: Mapping[str, str], ended: Mapping[str, Value], states: list[State], after: list[ast.stmt]
+    ) -> tuple[tuple[Expr, ...], bool]:
+        match after:
+            case [ast.Return(value=ast.Name(id=name))] if name in appended:
+                asked, is_tuple = [name], False
+            case [ast.Return(value=ast.Tuple(elts=parts))] if all(isinstance(p, ast.Name) and p.id in appended for p in parts):
+                asked, is_tuple = [p.id for p in parts if isinstance(p, ast.Name)], True
+            case _:
+                self._module.unsupported(self._node, "expected a scan to return the list it appends to", "End with: return out")
+        outputs: list[Expr] = []
+        for name in asked:
+            value = self._scalar(self._node, ended[appended[name]], name)
+            same = [s for s in states if s.step is value]
+            if same:
+                outputs.append(same[0].variable)
+                continue
+            state = ex.variable(name, replace(value.sort, values=None))
+            neutral = {"bool": ex.FALSE, "text": ex.constant("")}.get(value.sort.base, ex.ZERO)
+            states.append(State(state, neutral, value))
+            outputs.append(state)
+        return tuple(outputs), is_tuple
+
+    def _reduction_outputs(
+        self, after: list[ast.stmt], fixed: Mapping[str, Value], states: Mapping[str, Expr], header: _Header
+    ) -> tuple[tuple[Expr, ...], bool]:
+        lengths: dict[str, Value] = {}
+        ended = Interpreter(self._module).block(after, {**fixed, **states, **lengths})
+        if ended.result is None:
+            self._module.wrong(self._node, "NO_RESULT", f"expected {self._node.name} to return a value", "Add a return.")
+        results = ended.result if isinstance(ended.result, tuple) else (ended.result,)
+        return tuple(self._scalar(self._node, r, "the result") for r in results), isinstance(ended.result, tuple)
+
+
+def _union(known: Sort, other: Sort) -> tuple[int, ...] | None:
+    return known.joined(other).values
+
+
+def _with_base(expr: Expr, sort: Sort) -> Expr:
+    return ex.as_number(expr) if sort.is_numeric else expr
+
+
+def _flat(value: Value) -> list[Expr]:
+    return [f for part in value for f in _flat(part)] if isinstance(value, tuple) else [value]
+
+
+def _list_item(annotation: ast.expr | None) -> ast.expr | None:
+    match annotation:
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=[item, ast.Constant(value=value)])) if (
+            name in _LISTS and value is ...
+        ):
+            return item
+        case ast.Subscript(value=ast.Name(id=name), slice=item) if name in _LISTS:
+            return item
+        case ast.Name(id="str"):
+            return annotation
+        case _:
+            return None
+
+
+def _tuple_items(annotation: ast.expr | None) -> list[ast.expr]:
+    match annotation:
+        case ast.Subscript(value=ast.Name(id="tuple" | "Tuple"), slice=ast.Tuple(elts=parts)):
+            return list(parts)
+        case _:
+            return []
+
+
+def _sort(annotation: ast.expr | None) -> Sort:
+    match annotation:
+        case ast.Name(id="bool"):
+            return BOOL
+        case ast.Name(id="float" | "Fraction"):
+            return REAL
+        case ast.Name(id="str"):
+            return TEXT
+        case ast.Subscript(value=ast.Name(id="Literal"), slice=ast.Tuple(elts=parts)):
+            values = [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, int)]
+            return Sort("int", values=tuple(sorted(values))) if len(values) == len(parts) else TEXT
+        case _:
+            return INT
+
+
+def needed(loop: Loop) -> Loop:
+    """Without states that no output depends on."""
+    wanted = {v for o in loop.outputs for v in ex.variables(o)}
+    while True:
+        more = {v for s in loop.states if s.variable in wanted for v in ex.variables(s.step)} | wanted
+        if more == wanted:
+            break
+        wanted = more
+    return replace(loop, states=tuple(s for s in loop.states if s.variable in wanted))
+
+
+def with_remainders(loop: Loop) -> Loop:
+    """Remainders of states become states of their own, so that they have few values."""
+    for _ in range(_ROUNDS):
+        known = {s.variable for s in loop.states}
+        exprs = [e for s in loop.states for e in (s.step,)] + list(loop.outputs)
+        found = [
+            (e.args[0], int(str(e.value)))
+            for e in ex.subexpressions(*exprs)
+            if e.op == "mod" and e.args[0] in known and e.args[0].sort.values is None
+        ]
+        sums = [
+            e
+            for e in ex.subexpressions(*exprs)
+            if e.op == "mod" and e.args[0].op == "poly" and {*e.args[0].args} & {k for k in known if k.sort.values is None}
+        ]
+        for total in sums:
+            found += [(v, int(str(total.value))) for v in total.args[0].args if v in known and v.sort.values is None]
+        if not found:
+            return loop
+        state, divisor = found[0]
+        loop = _with_remainder(loop, state, divisor)
+    raise UserError(Diagnostic("LOOP_UNSUPPORTED", "expected remainders of few values", fix="Use fewer different divisors."))
+
+
+def _with_remainder(loop: Loop, state: Expr, divisor: int) -> Loop:
+    rest = ex.variable(f"{state.value}_mod_{divisor}", Sort("int", values=tuple(range(divisor))))
+
+    def reduced(expr: Expr) -> Expr:
+        replaced = {
+            e: _remainder_of_sum(ex.from_polynomial({tuple(rest if a is state else a for a in m): c for c, m in e.args[0].terms} if e.args[0].op == "poly" else {(rest,): 1}), divisor)  # noqa: E501
+            for e in ex.subexpressions(expr)
+            if e.op == "mod" and e.value == divisor and state in ex.variables(e.args[0]) and (e.args[0] is state or e.args[0].op == "poly")
+        }
+        return ex.substituted(expr, replaced)
+
+    owner = next(s for s in loop.states if s.variable is state)
+    try:
+        step = reduced(ex.remainder(owner.step, divisor))
+        first = ex.remainder(owner.initial, divisor)
+    except UndefinedError as error:
+        raise UserError(Diagnostic("UNDEFINED", f"expected a finite number, got {error}", fix="Start from a number.")) from error
+    states = [replace(s, step=reduced(s.step)) for s in loop.states]
+    return replace(loop, states=(*states, State(rest, first, step)), outputs=tuple(reduced(o) for o in loop.outputs))
+
+
+def _remainder_of_sum(total: Expr, divisor: int) -> Expr:
+    """`total % divisor` by cases of the atoms that have few values."""
+    few = [a for a in ex.variables(total) if a.sort.values is not None]
+    if not few:
+        return ex.remainder(total, divisor)
+    atom = few[0]
+    assert atom.sort.values is not None
+    result: Expr | None = None
+    for value in atom.sort.values:
+        case = _remainder_of_sum(ex.substituted(total, {atom: ex.constant(value)}), divisor)
+        result = case if result is None else ex.select(ex.at_least(atom, ex.constant(value)), case, result)
+    assert result is not None
+    return result

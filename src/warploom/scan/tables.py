@@ -1,0 +1,325 @@
+"""Normal forms by regions: thresholds on the same slope in ascending order, one leaf for every combination of regions.
+
+A tree whose thresholds have an unknown order is split into cases by that order; within a case, neighbouring regions with equal
+leaves are one region; the cases are then laid on top of each other. So `s >= a and s >= b` becomes `s >= max(a, b)`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import TypeAlias
+
+from warploom.scan import expression as ex
+from warploom.scan.alignment import Aligner, Combine
+from warploom.scan.expression import Expr
+from warploom.scan.forms import Atom, Branch, Flag, FormError, Leaf, Number, Plain, Slope, Term, Threshold, Tree, slope_of, tree_expr
+
+MAX_REGIONS = 256
+MAX_SPLITS = 12
+"""Depth of case splits."""
+
+AxisKey: TypeAlias = "Expr | tuple[Slope, bool]"
+"""A truth-valued state, or a slope and whether its thresholds are strict."""
+Region: TypeAlias = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Leaves by region; along a slope, region n lies above n of its bounds; of a flag, 1 is true. None: the region is empty."""
+
+    axes: tuple[tuple[AxisKey, tuple[Expr, ...]], ...]
+    leaves: Mapping[Region, Leaf | None]
+
+    def tree(self) -> Tree:
+        return self._tree(())
+
+    def expr(self) -> Expr:
+        return tree_expr(self.tree())
+
+    def _tree(self, region: Region) -> Tree:
+        if len(region) == len(self.axes):
+            leaf = self.leaves[region]
+            assert leaf is not None
+            return leaf
+        key, bounds = self.axes[len(region)]
+        if isinstance(key, Expr):
+            return _branch(Flag(key), self._tree((*region, 1)), self._tree((*region, 0)))
+        result = self._tree((*region, 0))
+        for number, bound in enumerate(bounds):
+            result = _branch(Threshold(key[0], bound, key[1]), self._tree((*region, number + 1)), result)
+        return result
+
+    def coefficients(self) -> list[Expr]:
+        found = [b for _, bounds in self.axes for b in bounds]
+        for leaf in self.leaves.values():
+            found += leaf_coefficients(leaf) if leaf is not None else []
+        return found
+
+    def replaced(self, values: Mapping[Expr, Expr]) -> Table:
+        """Coefficients with sub-expressions replaced."""
+        memory: dict[Expr, Expr] = {}
+        axes = tuple((k, tuple(ex.substituted(b, values, memory) for b in bounds)) for k, bounds in self.axes)
+        return Table(axes, {r: None if leaf is None else leaf_replaced(leaf, values, memory) for r, leaf in self.leaves.items()})
+
+
+def _branch(atom: Atom, then: Tree, otherwise: Tree) -> Tree:
+    return then if then == otherwise else Branch(atom, then, otherwise)
+
+
+def leaf_coefficients(leaf: Leaf) -> list[Expr]:
+    if isinstance(leaf, Plain):
+        return [leaf.value]
+    return [e for c in leaf.clauses for t in c for e in (t.offset, *(f for _, f in t.slope.parts))]
+
+
+def leaf_replaced(leaf: Leaf, values: Mapping[Expr, Expr], memory: dict[Expr, Expr]) -> Leaf:
+    if isinstance(leaf, Plain):
+        return Plain(ex.substituted(leaf.value, values, memory))
+    return Number(
+        tuple(
+            tuple(
+                Term(
+                    slope_of({m: ex.substituted(c, values, memory) for m, c in t.slope.parts}),
+                    ex.substituted(t.offset, values, memory),
+                )
+                for t in clause
+            )
+            for clause in leaf.clauses
+        )
+    )
+
+
+class Tabulator:
+    """Trees to tables, in one style."""
+
+    def __init__(self, aligner: Aligner) -> None:
+        self._aligner = aligner
+
+    def table(self, tree: Tree) -> Table:
+        """Raises FormError if there are too many regions or cases."""
+        return self._table(tree, {}, 0)
+
+    def _table(self, tree: Tree, decided: Mapping[Expr, Expr], depth: int) -> Table:
+        bounds = _bounds(tree)
+        for found in bounds.values():
+            for first, second in itertools.combinations(found, 2):
+                if _order(first, second, decided) is None:
+                    return self._split(tree, decided, depth, first, second)
+        ordered = {k: tuple(sorted(b, key=cmp_to_key(lambda x, y: _compare(x, y, decided)))) for k, b in bounds.items()}
+        return _pruned(_regions(tree, ordered))
+
+    def _split(self, tree: Tree, decided: Mapping[Expr, Expr], depth: int, first: Expr, second: Expr) -> Table:
+        if depth >= MAX_SPLITS:
+            raise FormError("too many orders of thresholds")
+        used = {e for c in _tree_coefficients(tree) for e in ex.subexpressions(c)}
+        questions = [_atom_of(ex.at_least(first, second)), _atom_of(ex.more_than(first, second))]
+        question = next((q for q in questions if q in used), questions[0])
+        cases: list[Table] = []
+        for answer in (ex.TRUE, ex.FALSE):
+            now = {**decided, question: answer}
+            values: dict[Expr, Expr] = {question: answer}
+            order = _order(first, second, now)
+            greater, lesser = (first, second) if order == 1 else (second, first)
+            values[ex.maximum(first, second)] = greater
+            values[ex.minimum(first, second)] = lesser
+            cases.append(self._table(tree_replaced(tree, values), now, depth + 1))
+        return self.overlaid(cases[0], cases[1], lambda a, b, _: ex.select(question, a, b))
+
+    def overlaid(self, left: Table, right: Table, combine: Combine) -> Table:
+        """Both on the union of their axes, each coefficient combined; raises FormError if their leaves cannot have one shape."""
+        keys = [k for k, _ in left.axes] + [k for k, _ in right.axes if k not in dict(left.axes)]
+        left, right = _with_axes(left, keys, dict(right.axes)), _with_axes(right, keys, dict(left.axes))
+        for position in range(len(keys)):
+            left, right = _levelled(left, right, position)
+        axes = tuple(
+            (k, tuple(combine(x, y, "bound") for x, y in zip(a, b, strict=True)))
+            for (k, a), (_, b) in zip(left.axes, right.axes, strict=True)
+        )
+        leaves: dict[Region, Leaf | None] = {}
+        for region, one in left.leaves.items():
+            other = right.leaves[region]
+            # An empty region takes the leaf of the other side.
+            first, second = one or other, other or one
+            leaves[region] = None if first is None or second is None else self._aligner.leaf(first, second, combine)
+        return Table(axes, leaves)
+
+    def merge(self, test: Expr, then: Leaf, otherwise: Leaf) -> Leaf:
+        """One leaf for `then if test else otherwise`."""
+        return self._aligner.leaf(then, otherwise, lambda a, b, _: ex.select(test, a, b))
+
+
+def tree_replaced(tree: Tree, values: Mapping[Expr, Expr]) -> Tree:
+    memory: dict[Expr, Expr] = {}
+
+    def replaced(node: Tree) -> Tree:
+        match node:
+            case Branch(atom, then, otherwise):
+                if isinstance(atom, Threshold):
+                    atom = Threshold(atom.slope, ex.substituted(atom.bound, values, memory), atom.strict)
+                return _branch(atom, replaced(then), replaced(otherwise))
+            case _:
+                return leaf_replaced(node, values, memory)
+
+    return replaced(tree)
+
+
+def _tree_coefficients(tree: Tree) -> list[Expr]:
+    match tree:
+        case Branch(atom, then, otherwise):
+            own = [atom.bound] if isinstance(atom, Threshold) else []
+            return own + _tree_coefficients(then) + _tree_coefficients(otherwise)
+        case _:
+            return leaf_coefficients(tree)
+
+
+def _atom_of(condition: Expr) -> Expr:
+    return condition.args[0] if condition.op == "not" else condition
+
+
+def _order(first: Expr, second: Expr, decided: Mapping[Expr, Expr]) -> int | None:
+    """1 if `first >= second` is known, -1 if `second >= first` is."""
+    if first is second:
+        return 1
+    for sign, x, y in ((1, first, second), (-1, second, first)):
+        for condition in (ex.at_least(x, y), ex.more_than(x, y)):
+            if condition is ex.TRUE:
+                return sign
+            atom = _atom_of(condition)
+            if atom in decided and (decided[atom] is ex.TRUE) == (condition is atom):
+                return sign
+    return None
+
+
+def _compare(first: Expr, second: Expr, decided: Mapping[Expr, Expr]) -> int:
+    order = _order(first, second, decided)
+    return 0 if first is second or order is None else order
+
+
+def _bounds(tree: Tree) -> dict[AxisKey, list[Expr]]:
+    found: dict[AxisKey, list[Expr]] = {}
+
+    def visit(node: Tree) -> None:
+        if isinstance(node, Branch):
+            if isinstance(node.atom, Flag):
+                found.setdefault(node.atom.state, [])
+            else:
+                bounds = found.setdefault((node.atom.slope, node.atom.strict), [])
+                if node.atom.bound not in bounds:
+                    bounds.append(node.atom.bound)
+            visit(node.then)
+            visit(node.otherwise)
+
+    visit(tree)
+    return dict(sorted(found.items(), key=lambda t: _axis_order(t[0])))
+
+
+def _axis_order(key: AxisKey) -> tuple[object, ...]:
+    return (0, key.serial) if isinstance(key, Expr) else (1, len(key[0].parts), key[0].key(), key[1])
+
+
+def _regions(tree: Tree, ordered: Mapping[AxisKey, tuple[Expr, ...]]) -> Table:
+    sizes = [2 if isinstance(k, Expr) else len(b) + 1 for k, b in ordered.items()]
+    total = 1
+    for size in sizes:
+        total *= size
+    if total > MAX_REGIONS:
+        raise FormError("too many regions")
+    positions = {k: n for n, k in enumerate(ordered)}
+    leaves: dict[Region, Leaf | None] = {}
+    for region in itertools.product(*(range(s) for s in sizes)):
+        node = tree
+        while isinstance(node, Branch):
+            match node.atom:
+                case Flag(state):
+                    holds = region[positions[state]] == 1
+                case Threshold(slope, bound, strict):
+                    key = (slope, strict)
+                    holds = region[positions[key]] > ordered[key].index(bound)
+            node = node.then if holds else node.otherwise
+        leaves[region] = node
+    return Table(tuple(ordered.items()), leaves)
+
+
+def _pruned(table: Table) -> Table:
+    """Without bounds and axes that make no difference."""
+    changed = True
+    while changed:
+        changed = False
+        for position, (key, bounds) in enumerate(table.axes):
+            size = 2 if isinstance(key, Expr) else len(bounds) + 1
+            for level in range(size - 1):
+                pairs = [
+                    (leaf, table.leaves[(*r[:position], level + 1, *r[position + 1 :])])
+                    for r, leaf in table.leaves.items()
+                    if r[position] == level
+                ]
+                if all(a == b for a, b in pairs):
+                    table = _without(table, position, level)
+                    changed = True
+                    break
+            if changed:
+                break
+    return table
+
+
+def _without(table: Table, position: int, level: int) -> Table:
+    """Regions `level` and `level + 1` along one axis made one."""
+    key, bounds = table.axes[position]
+    gone = isinstance(key, Expr) or len(bounds) == 1
+    leaves: dict[Region, Leaf | None] = {}
+    for region, leaf in table.leaves.items():
+        at = region[position]
+        if at == level + 1:
+            continue
+        moved = () if gone else (at - 1 if at > level else at,)
+        leaves[(*region[:position], *moved, *region[position + 1 :])] = leaf
+    axis = () if gone else ((key, (*bounds[:level], *bounds[level + 1 :])),)
+    return Table((*table.axes[:position], *axis, *table.axes[position + 1 :]), leaves)
+
+
+def _with_axes(table: Table, keys: Iterable[AxisKey], others: Mapping[AxisKey, tuple[Expr, ...]]) -> Table:
+    """On these axes; along one that it lacks, nothing changes at the other table's bounds."""
+    own = dict(table.axes)
+    axes = tuple((k, own[k] if k in own else others[k]) for k in keys)
+    order = [k for k, _ in table.axes]
+    sizes = [2 if isinstance(k, Expr) else len(b) + 1 for k, b in axes]
+    leaves: dict[Region, Leaf | None] = {}
+    for region in itertools.product(*(range(s) for s in sizes)):
+        at = dict(zip((k for k, _ in axes), region, strict=True))
+        leaves[region] = table.leaves[tuple(at[k] for k in order)]
+    return Table(axes, leaves)
+
+
+def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
+    """With equally many bounds along one axis: some bounds of the shorter one are repeated, with an empty region between."""
+    a, b = left.axes[position][1], right.axes[position][1]
+    if len(a) == len(b):
+        return left, right
+    if len(a) > len(b):
+        second, first = _levelled(right, left, position)
+        return first, second
+    best: tuple[int, Table] | None = None
+    for chosen in itertools.combinations_with_replacement(range(len(a)), len(b) - len(a)):
+        stretched = left
+        for number, at in enumerate(chosen):
+            stretched = _repeated(stretched, position, at + number)
+        score = sum(1 for r, leaf in stretched.leaves.items() if leaf is None or leaf == right.leaves[r])
+        if best is None or score > best[0]:
+            best = (score, stretched)
+    assert best is not None
+    return best[1], right
+
+
+def _repeated(table: Table, position: int, at: int) -> Table:
+    """With bound `at` of one axis twice."""
+    key, bounds = table.axes[position]
+    leaves: dict[Region, Leaf | None] = {}
+    for region, leaf in table.leaves.items():
+        level = region[position]
+        leaves[(*region[:position], level + 1 if level > at else level, *region[position + 1 :])] = leaf
+        if level == at:
+            leaves[(*region[:position], at + 1, *region[position + 1 :])] = None
+    return Table((*table.axes[:position], (key, (*bounds[: at + 1], *bounds[at:])), *table.axes[position + 1 :]), leaves)

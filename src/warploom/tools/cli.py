@@ -13,20 +13,23 @@ import traceback
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import cast
 
 import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels import NAMES, PROGRAM_NAMES, find
+from warploom.ptx.shuffle import ShuffleOptions
 from warploom.solve import Goal, default_cache_path
+from warploom.synth import Status
 from warploom.synth.dataflow import PARTS
-from warploom.tools import ablation_bench, kernel_bench, synth_bench
+from warploom.tools import ablation_bench, kernel_bench, ptx_bench, synth_bench
 from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
 from warploom.tools.demo import run_demo
 from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import BAD_INPUT, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
+from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
@@ -297,6 +300,41 @@ def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> N
     """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
     cases = [kernel_bench.kernel_case(name) for name in kernel_bench.select(pattern)]
     _bench(cases, pattern, as_json, kernel_bench.columns, lambda line: line, journal)
+
+
+_MAX_DELTA = click.option("--max-delta", type=click.IntRange(0, 31), default=31, show_default=True, help="Largest |N|.")
+
+
+@bench.command("ptx")
+@_CASE
+@_JSON
+@_JOURNAL
+@_MAX_DELTA
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the data that both kernels run on.")
+def bench_ptx(pattern: str | None, as_json: bool, journal: Path | None, max_delta: int, seed: int) -> None:
+    """Cover the loads of compiled stencils by shuffles, every one that can be; run the original and the rewritten kernel.
+
+    `as_expected`: at least as many shuffles as the paper, and the same memory afterwards.
+    """
+    options = ("--max-delta", str(max_delta), "--seed", str(seed))
+    cases = [ptx_bench.ptx_case(name, options) for name in ptx_bench.select(pattern)]
+    _bench(cases, pattern, as_json, ptx_bench.columns, lambda line: line, journal)
+
+
+@cli.command("bench-ptx", hidden=True)
+@click.argument("name")
+@_MAX_DELTA
+@click.option("--seed", type=int, default=0)
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def bench_ptx_case(name: str, max_delta: int, seed: int, debug: bool) -> None:
+    """One case of `bench ptx`, in this process, as one JSON line."""
+    output, stopwatch = Output(as_json=True), Stopwatch()
+
+    def work(progress: Progress) -> Outcome:
+        line = ptx_bench.measure(name, ShuffleOptions(max_delta=max_delta), seed, progress)
+        return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
+
+    sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))
 
 
 def _bench(

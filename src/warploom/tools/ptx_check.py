@@ -1,0 +1,220 @@
+"""`warploom ptx check` and `warploom ptx fmt`: parse, verify, summarise and print PTX files.
+
+Files are read as UTF-8 with surrogate escapes, so that any bytes in comments and strings come out as they went in.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+from warploom.core import Diagnostic, UserError
+from warploom.ptx.flow import flow_graph
+from warploom.ptx.instructions import find_row
+from warploom.ptx.liveness import pressure
+from warploom.ptx.routine import Routine, lower
+from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
+from warploom.ptx.verify import WARNINGS, verify
+from warploom.tools.console import Output
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.lines import BAD_INPUT, IMPOSSIBLE, INTERRUPTED, SOLVED, combined_exit, plain_line
+from warploom.tools.messages import one_line, rendered
+from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.usage import Stopwatch
+
+SHOWN = 20
+"""Diagnostics of one file that are printed at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class RoutineSummary:
+    """Of a kernel or device function."""
+
+    name: str
+    is_entry: bool
+    instructions: int
+    registers: dict[str, int]
+    """Type -> how many registers of it are used; all of a vector register count."""
+    live_registers: int
+    """The most 32-bit registers live at once."""
+    shared_bytes: int
+    """Declared in the body; 0 for dynamic shared memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileSummary:
+    """Of one PTX file."""
+
+    routines: tuple[RoutineSummary, ...]
+    shared_bytes: int
+    """Declared outside functions."""
+    unsupported: dict[str, int]
+    """Instruction by name -> first line."""
+
+    @property
+    def instructions(self) -> int:
+        return sum(r.instructions for r in self.routines)
+
+
+def is_known(instruction: Instruction) -> bool:
+    """Whether the instruction table has it."""
+    return find_row(instruction) is not None
+
+
+def summarise(module: Module, is_supported: Callable[[Instruction], bool] = is_known) -> FileSummary:
+    """UserError for a module that does not lower; `is_supported` is asked once for each name of an instruction."""
+    program = lower(module)
+    routines: list[RoutineSummary] = []
+    unsupported: dict[str, int] = {}
+    seen: set[str] = set()
+    for routine in program.routines.values():
+        routines.append(_routine_summary(routine))
+        for index, instruction in enumerate(routine.instructions):
+            name = instruction.name
+            if name not in seen:
+                seen.add(name)
+                if not is_supported(instruction):
+                    unsupported[name] = routine.span(index).line
+    shared = sum(v.size_bytes for v in program.variables.values() if v.space == "shared")
+    return FileSummary(tuple(routines), shared, unsupported)
+
+
+def _routine_summary(routine: Routine) -> RoutineSummary:
+    registers: Counter[str] = Counter()
+    for name, kind in routine.registers.items():
+        registers[kind] += routine.register_vectors.get(name, 1)
+    shared = sum(v.size_bytes for v in routine.variables.values() if v.space == "shared")
+    live = pressure(routine, flow_graph(routine)).registers
+    return RoutineSummary(
+        routine.name, routine.is_entry, len(routine.instructions), dict(sorted(registers.items())), live, shared
+    )  # fmt: skip
+
+
+def read_ptx(path: str) -> str:
+    """UserError (FILE_NOT_FOUND, NOT_READ) for a file that is not there or not readable."""
+    if not Path(path).exists():
+        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a PTX file, found none at {path}", fix="Check the path."))
+    try:
+        return Path(path).read_bytes().decode("utf-8", "surrogateescape")
+    except OSError as error:
+        message = f"expected a readable file at {path}, got: {error.strerror}"
+        raise UserError(Diagnostic("NOT_READ", message, fix="Check the path and its permissions.")) from error
+
+
+def check_file(path: str, stopwatch: Stopwatch) -> tuple[Outcome, FileSummary | None]:
+    """The line of one file: `kernels`, `functions`, `instructions`, `unsupported`, `shared_bytes`, `warnings`.
+
+    UserError where the file cannot be read or parsed.
+    """
+    module = parse(read_ptx(path), path)
+    diagnostics = verify(module)
+    errors = [d for d in diagnostics if d.code not in WARNINGS]
+    messages = rendered(diagnostics[:SHOWN])
+    if len(diagnostics) > SHOWN:
+        messages += (f"{path}: and {len(diagnostics) - SHOWN} more",)
+    if errors:
+        line = plain_line(path, "error", stopwatch.read(), reason=one_line(errors[0]), errors=len(errors))
+        return Outcome(line, BAD_INPUT, messages=messages), None
+    summary = summarise(module)
+    kernels = [
+        {
+            "name": r.name, "instructions": r.instructions, "registers": r.registers, "live_registers": r.live_registers,
+            "shared_bytes": r.shared_bytes,
+        }
+        for r in summary.routines if r.is_entry
+    ]  # fmt: skip
+    line = plain_line(
+        path, "solved", stopwatch.read(), kernels=kernels, functions=len(summary.routines) - len(kernels),
+        instructions=summary.instructions, unsupported=summary.unsupported, shared_bytes=summary.shared_bytes,
+        warnings=len(diagnostics),
+    )  # fmt: skip
+    return Outcome(line, SOLVED, messages=messages), summary
+
+
+def _table(summary: FileSummary) -> list[str]:
+    width = min(60, max((len(r.name) for r in summary.routines), default=0))
+    lines: list[str] = []
+    for routine in summary.routines:
+        registers = ", ".join(f"{count} {kind}" for kind, count in routine.registers.items())
+        kind = "kernel" if routine.is_entry else "function"
+        name = routine.name if len(routine.name) <= width else routine.name[: width - 3] + "..."
+        text = f"  {kind:<8} {name:<{width}}  {routine.instructions} instructions; registers {registers or 'none'}"
+        text += f" ({routine.live_registers} live)"
+        lines.append(text + (f"; {routine.shared_bytes} bytes shared" if routine.shared_bytes else ""))
+    if summary.shared_bytes:
+        lines.append(f"  {summary.shared_bytes} bytes shared outside functions")
+    for name, line in summary.unsupported.items():
+        lines.append(f"  unsupported: {name}, first on line {line}")
+    return lines
+
+
+@click.command("check")
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+def check_command(files: tuple[str, ...], as_json: bool) -> None:
+    """Parse and verify PTX files; count kernels, instructions, registers, and name what is not supported."""
+    output = Output(as_json)
+    codes: list[int] = []
+    with Interrupts() as stopped:
+        for path in files:
+            stopwatch = Stopwatch()
+            summary: FileSummary | None = None
+            try:
+                outcome, summary = check_file(path, stopwatch)
+            except UserError as error:
+                outcome = failed(path, error, stopwatch)
+            except KeyboardInterrupt:
+                outcome = interrupted(path, stopwatch)
+            except Exception as error:
+                outcome = crashed(path, error, stopwatch)
+            codes.append(output.outcome(outcome))
+            if summary is not None and not as_json:
+                for text in _table(summary):
+                    output.say(text)
+            if stopped.seen:
+                break
+    sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
+
+
+@click.command("fmt")
+@click.argument("file", metavar="FILE")
+@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of to stdout.")
+@click.option("--in-place", is_flag=True, help="Write back to FILE.")
+@click.option("--exact", "is_exact", is_flag=True, help="Print the file as it is, through the syntax tree; exit 1 if it differs.")
+def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool) -> None:
+    """Print a PTX file in normal form: one statement a line, no comments."""
+    if out is not None and in_place:
+        raise click.UsageError("expected -o or --in-place, got both")
+    if is_exact and in_place:
+        raise click.UsageError("expected --exact or --in-place, got both")
+    try:
+        text = read_ptx(file)
+        module = parse(text, file)
+        printed = exact(module) if is_exact else normal(module)
+        if not is_exact and parse(printed, file) != module:
+            message = "expected the normal form to read back as the same module, found a difference: internal error"
+            raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Report it together with the file."))
+        _write(printed, Path(file) if in_place else out)
+    except UserError as error:
+        click.echo("\n".join(rendered(error.diagnostics)), err=True)
+        sys.exit(BAD_INPUT)
+    if is_exact and printed != text:
+        click.echo(f"{file}: the printed file differs: internal error\n  fix: Report it together with the file.", err=True)
+        sys.exit(IMPOSSIBLE)
+
+
+def _write(text: str, path: Path | None) -> None:
+    data = text.encode("utf-8", "surrogateescape")
+    if path is None:
+        click.echo(data, nl=False)
+        return
+    try:
+        path.write_bytes(data)
+    except OSError as error:
+        message = f"expected a place to write {path}, got: {error.strerror}"
+        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error

@@ -73,6 +73,24 @@ def test_fma(name: str, rounding: str) -> None:
     _check(float_fma(name, a, b, c, rounding=rounding), wanted, a, b, c)
 
 
+def test_fma_f64_at_the_ends_of_the_range() -> None:
+    """Products whose low halves underflow, or that overflow although the sum does not; addends next to the products."""
+    random = np.random.default_rng(13)
+    count = 3000
+    low = np.arange(count) % 2 == 0
+    total = np.where(low, random.integers(2046 - 1072, 2046 - 930, count), random.integers(2040, 2052, count) + 1023)
+    first = total // 2 + random.integers(-20, 20, count)
+    first, second = (np.clip(part, 1, 2046) for part in (first, total - first))
+    a, b = (
+        (part.astype(np.uint64) << np.uint64(52)) | random.integers(0, 2**52, count).astype(np.uint64) for part in (first, second)
+    )
+    product = float_mul("f64", a, b, rounding="rz")
+    c = (product ^ np.uint64(1 << 63)) + random.integers(0, 2, count).astype(np.uint64)
+    c[::3] = 0
+    wanted = [reference.fma("f64", int(x), int(y), int(z), "rn") for x, y, z in zip(a, b, c, strict=True)]
+    _check(float_fma("f64", a, b, c), wanted, a, b, c)
+
+
 @pytest.mark.parametrize("name", ["f32", "f64"])
 @pytest.mark.parametrize("rounding", DIRECTIONS)
 def test_fma_where_rounding_twice_goes_wrong(name: str, rounding: str) -> None:
@@ -194,6 +212,12 @@ def test_min_and_max(name: str, nan: bool) -> None:
             return pick(x, y, key=lambda bits: _key(name, bits))
 
         _check(function(name, a, b, nan=nan), [wanted(int(x), int(y)) for x, y in zip(a, b, strict=True)], a, b)
+        numbers = [
+            reference.NAN not in (reference.unpack(name, int(x))[1], reference.unpack(name, int(y))[1])
+            for x, y in zip(a, b, strict=True)
+        ]
+        x, y = a[numbers], b[numbers]
+        _check(function(name, x, y, nan=nan), [wanted(int(p), int(q)) for p, q in zip(x, y, strict=True)], x, y)
 
 
 def test_xorsign_abs_takes_magnitudes_and_joins_signs() -> None:

@@ -77,8 +77,8 @@ def sqrt_f64(a: Reals, rounding: Rounding) -> Reals:
 def round_scaled(numerator: int, exponent: int, sticky: bool, rounding: Rounding) -> float:
     """The double nearest to numerator * 2^exponent in the given direction.
 
-    `sticky` says that the true magnitude is above it by less than one unit of the numerator, which then has at least
-    55 bits. Zero is not served: its sign is the caller's.
+    `sticky`, for directed roundings only, says that the true magnitude is above it by less than one unit of the
+    numerator, which then has at least 55 bits. Zero is not served: its sign is the caller's.
     """
     negative, size = numerator < 0, abs(numerator)
     unit = max(size.bit_length() + exponent - 53, _LEAST)
@@ -88,7 +88,7 @@ def round_scaled(numerator: int, exponent: int, sticky: bool, rounding: Rounding
     else:
         kept, rest, half = size >> drop, size & ((1 << drop) - 1), 1 << (drop - 1)
         inexact = sticky or rest != 0
-        above, tie = rest > half or (rest == half and sticky), rest == half and not sticky
+        above, tie = rest > half, rest == half
     match rounding:
         case "rn":
             kept += above or (tie and kept & 1 == 1)

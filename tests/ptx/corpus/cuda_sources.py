@@ -17,7 +17,7 @@ extern "C" __global__ void warp(const int* x, int* y, unsigned long long* z) {
     v += __match_all_sync(0xffffffffu, v, &same) + same;
     __syncwarp();
     double d = __shfl_sync(0xffffffffu, (double)v, 1);
-    z[threadIdx.x] = __double_as_longlong(d) + __popcll(d) + clock64();
+    z[threadIdx.x] = __double_as_longlong(d) + __popcll(__double_as_longlong(d));
     v += __funnelshift_l(v, lane, 7) + __vadd4(v, lane) + __dp4a(v, lane, 3) + __sad(v, lane, 1u) + __umulhi(v, 77) + __mul24(v, 3);
     y[threadIdx.x] = v;
 }
@@ -41,15 +41,20 @@ extern __shared__ float dynamic[];
 extern "C" __global__ void __launch_bounds__(256, 2) shared(const float* x, float* y, int n) {
     __shared__ float tile[32][33];
     __shared__ Pair mixed[4];
-    tile[threadIdx.y][threadIdx.x] = x[threadIdx.y * n + threadIdx.x] * table[threadIdx.x & 15];
-    if (threadIdx.x < 4) mixed[threadIdx.x] = pairs[threadIdx.x & 1];
-    dynamic[threadIdx.x] = words[threadIdx.x % 16];
+    int column = threadIdx.x;
+    for (int row = threadIdx.y; row < 32; row += 8) tile[row][column] = x[row * n + column] * table[column & 15];
+    if (threadIdx.y == 0) {
+        if (column < 4) mixed[column] = pairs[column & 1];
+        dynamic[column] = words[column % 16];
+    }
     __syncthreads();
-    float v = tile[threadIdx.x][threadIdx.y] + mixed[threadIdx.x & 3].b[1] + dynamic[31 - threadIdx.x];
-    if (__syncthreads_or(v > 3.0f)) v += __syncthreads_count(v < 1.0f);
-    __threadfence(); __threadfence_block(); __threadfence_system();
-    pointer[counter] = v;
-    y[threadIdx.y * n + threadIdx.x] = v;
+    for (int row = threadIdx.y; row < 32; row += 8) {
+        float v = tile[column][row] + mixed[column & 3].b[1] + dynamic[31 - column];
+        if (__syncthreads_or(v > 118.0f)) v += __syncthreads_count(v < 60.0f);
+        __threadfence(); __threadfence_block(); __threadfence_system();
+        if (pointer) pointer[counter] = v;
+        y[row * n + column] = v;
+    }
 }
 """
 
@@ -85,10 +90,11 @@ extern "C" __global__ void arithmetic(const float* f, const double* d, const int
     int t = threadIdx.x;
     float x = f[t], y = f[t + 1]; double p = d[t], q = d[t + 1]; int m = i[t], n = i[t + 1]; unsigned v = u[t], w = u[t + 1];
     long long k = l[t], j = l[t + 1];
+    fo += 10 * t; dout += 4 * t; io += 8 * t; uo += 7 * t; lo += 5 * t;
     fo[0] = x / y; fo[1] = sqrtf(x); fo[2] = rsqrtf(x); fo[3] = __fdividef(x, y); fo[4] = __sinf(x) + __cosf(y) + __expf(x);
     fo[5] = fminf(x, y) + fmaxf(x, y) + fabsf(x) + floorf(y) + ceilf(x) + truncf(y) + rintf(x); fo[6] = __fmaf_rz(x, y, 1.0f);
     fo[7] = copysignf(x, y) + (isnan(x) ? 1.0f : y) + exp2f(x) + log2f(y) + powf(x, y) + tanhf(x) + erff(x) + lgammaf(x);
-    fo[8] = __fadd_ru(x, y) + __fmul_rd(x, y) + __frcp_rn(x) + __saturatef(y) + fmodf(x, y) + __int_as_float(0x7f800000) + 1e-40f;
+    fo[8] = __fadd_ru(x, y) + __fmul_rd(x, y) + __frcp_rn(x) + __saturatef(y) + fmodf(x, y) + fminf(y, __int_as_float(0x7f800000)) + 1e-40f;
     dout[0] = p / q; dout[1] = sqrt(p) + sin(q) + exp(p) + cbrt(q); dout[2] = fma(p, q, 1.5) + floor(p) + __drcp_rn(q) + (float)p;
     io[0] = m / n; io[1] = m % n; io[2] = m >> (n & 31); io[3] = m / 7; io[4] = m % 12; io[5] = abs(m) + min(m, n) + max(m, n);
     io[6] = (int)x + __float2int_ru(y) + __double2int_rz(p) + __float_as_int(x) + (short)m + (signed char)n; io[7] = m > n ? t : ~m;

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.ptx.corpus import STENCILS, text
+from tests.ptx.corpus import STENCILS, quick, text
 
 from warploom.core import UnsupportedError
 from warploom.kernels import kernelgen
@@ -268,7 +268,9 @@ def _cub_runs() -> dict[str, Run]:
 CUB = _cub_runs()
 
 
-@pytest.mark.parametrize("name", CUB)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if f"cub/{name}/90" in quick() else pytest.mark.slow) for name in CUB]
+)
 def test_cub(name: str) -> None:
     _check(CUB[name])
 

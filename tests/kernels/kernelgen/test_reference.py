@@ -23,7 +23,7 @@ from warploom.kernels.kernelgen import (
 )
 
 ALL = {**KERNELGEN, **APPLICATIONS, **CONVOLUTIONS}
-SHAPES: tuple[Shape, ...] = ("guarded", "plain", "tiled", "grid-stride")
+SHAPES: tuple[Shape, ...] = ("guarded", "tiled", "grid-stride")
 
 HOST = """
 #include <math.h>
@@ -59,7 +59,7 @@ def _loops(stencil: Stencil, real: Real) -> str:
     return LOOPS.format(symbol=stencil.symbol, types=types, names=", ".join(stencil.parameter_names))
 
 
-@pytest.fixture(scope="module", params=[*((shape, "float") for shape in SHAPES), ("guarded", "double")])
+@pytest.fixture(scope="module", params=[*((shape, "float") for shape in SHAPES), ("plain", "double")])
 def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Shape, Real, ctypes.CDLL]:
     shape, real = request.param
     compiler = shutil.which("c++")
@@ -68,7 +68,7 @@ def host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder: Path = tmp_path_factory.mktemp("kernelgen")
     text = HOST + "".join(cuda_source(s, shape, real=real) + _loops(s, real) for s in ALL.values())
     (folder / "kernels.cc").write_text(text)
-    command = [compiler, "-w", "-O1", "-ffp-contract=off", "-shared", "-fPIC", "kernels.cc", "-o", "kernels.so"]
+    command = [compiler, "-w", "-O0", "-ffp-contract=off", "-shared", "-fPIC", "kernels.cc", "-o", "kernels.so"]
     subprocess.run(command, cwd=folder, check=True)
     return shape, real, ctypes.CDLL(str(folder / "kernels.so"))
 

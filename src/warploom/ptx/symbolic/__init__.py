@@ -15,7 +15,8 @@ from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subt
 from warploom.ptx.symbolic.text import term_text
 
 __all__ = [
-    "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts", "Lanes", "LaunchLimits",
+    "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts", "Lanes",
+    "LaunchLimits",
     "Match", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable", "bitwise", "comparisons", "difference",
     "emulate", "equal_if", "evaluate", "holds", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
 ]  # fmt: skip

@@ -1,8 +1,8 @@
 """Equality of addresses: of one thread, and of two threads of one warp (the paper's section 5.1).
 
-For a load of this thread at B and one of another thread, whose `tid.x` is this one's plus N, at A: does A(tid.x + N) = B(tid.x) hold
-for every two such threads that both satisfy the path conditions of their loads? Canonical forms decide; where 32-bit indices were
-extended to 64 bits, equality may rest on sums that do not wrap, and those that the facts do not prove come back as `NoWrap`.
+For a load of this thread at B and one of another thread, whose `tid.x` is this one's plus N, at A: does A(tid.x + N) = B(tid.x)
+hold for every two such threads that both satisfy the path conditions of their loads? Canonical forms decide; where 32-bit indices
+were extended to 64 bits, equality may rest on sums that do not wrap, and those that the facts do not prove come back as `NoWrap`.
 
     x, x + c in known ranges [l, h], [m, n] with m - h - c > -2^w and n - l - c < 2^w   ->   ext(x + c) = ext(x) + c exactly
 """
@@ -86,12 +86,13 @@ def stride(emulation: Emulation, block: int, address: Term, atom: Term) -> int |
 class Neighbour:
     """Another thread of the same warp, `deltas` away, seen from this one; both are in blocks of the same emulation.
 
-    Thread indices that `deltas` does not name are the same for both, as are block indices and sizes. A lane index moves only if named.
+    Thread indices that `deltas` does not name are the same for both, as are block indices and sizes; a lane index moves only if
+    it is named.
     """
 
     emulation: Emulation
     deltas: Mapping[Term, int]
-    """Special registers and how much more the other thread has of them: {tid.x: N}, with laneid: N where rows hold whole warps."""
+    """Special registers, and how much more the other thread has of them: {tid.x: N}, with laneid: N where rows hold warps."""
     in_step: frozenset[int] = frozenset()
     """Headers of loops that both threads are in the same iteration of, besides those proved to be so."""
     given: tuple[Term, ...] = ()

@@ -85,7 +85,7 @@ class Emulation:
         return self.blocks[block].results.get(instruction, {}).get(register)
 
     def is_uniform(self, term: Term) -> bool:
-        """Whether all threads of a warp that are together at one point, in the same iterations, are proved to have equal values."""
+        """Whether threads of a warp that are together at one point are proved to have equal values."""
         return self.lanes.is_uniform(term)
 
 

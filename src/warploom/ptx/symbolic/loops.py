@@ -1,9 +1,9 @@
 """Loops once: induction variables recognised, everything else a loop changes made unknown (the paper's section 4.2).
 
-A register r of a loop with header h is written `init + k step`, k = counter(h), when that is proved by induction: guess step as the
-change in the first iteration, put the guesses for all registers into one symbolic run of the body, and keep those for which the run
-gives init + (k + 1) step; repeat until none falls. Steps are any terms that the loop does not change. Chains of copies and several
-registers that feed one another come out of the same proof.
+A register r of a loop with header h is written `init + k step`, k = counter(h), when that is proved by induction: guess step as
+the change in the first iteration, put the guesses for all registers into one symbolic run of the body, and keep those for which
+the run gives init + (k + 1) step; repeat until none falls. Steps are any terms that the loop does not change. Chains of copies
+and several registers that feed one another come out of the same proof.
 """
 
 from __future__ import annotations

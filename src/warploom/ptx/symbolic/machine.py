@@ -31,7 +31,8 @@ Registers = dict[str, Term]
 _CHANGING = ("%clock", "%globaltimer", "%pm", "%smid", "%warpid", "%nwarpid", "%current_graph_exec")
 """Special registers whose value may differ from one reading to the next (PTX ISA chapter 10)."""
 _QUIET = frozenset({
-    "prefetch", "prefetchu", "applypriority", "nanosleep", "pmevent", "brkpt", "bra", "brx", "ret", "exit", "trap", "vote", "match",
+    "prefetch", "prefetchu", "applypriority", "nanosleep", "pmevent", "brkpt", "bra", "brx", "ret", "exit", "trap", "vote",
+    "match",
     "redux", "activemask", "elect", "shfl", "createpolicy", "mapa", "getctarank", "movmatrix", "mma", "istypep", "txq", "suq",
     "stacksave", "alloca", "setmaxnreg",
 })  # fmt: skip
@@ -313,7 +314,7 @@ class Machine:
             if address is None or not is_weak:
                 values.append(self._unknown(f"load.{n}", bits))
             else:
-                values.append(self._loaded(source, address, n * bits // 8, bits, space, version, read_only=read_only))
+                values.append(self._loaded(address, n * bits // 8, bits, space, version, read_only=read_only))
         access = self._record("load", instruction, space, address, tuple(values), types[-1], version)
         if "acquire" in instruction.modifiers:
             self._trace.versions.add(Clobber(access.index, "*", None, 0))
@@ -326,18 +327,14 @@ class Machine:
                 extend = self.algebra.sext if types[-1] in SIGNED else self.algebra.zext
                 self._assign(target, extend(value, width) if width > bits else value)
 
-    def _loaded(
-        self, source: Operand, address: Term, offset: int, bits: int, space: str, version: int, *, read_only: bool
-    ) -> Term:
+    def _loaded(self, address: Term, offset: int, bits: int, space: str, version: int, *, read_only: bool) -> Term:
         if space == "param":
             constant, parts = linear(address)
             name = parts[0][0] if len(parts) == 1 and parts[0][1] == 1 else None
             base = name.args[0] if name is not None and name.op == "trunc" else None
             variable = str(base.data[0]) if base is not None and base.op == "address" else ""
             if any(p.name == variable for p in self.routine.parameters):
-                if self.routine.is_entry:
-                    return self.table.parameter(variable, constant + offset, bits)
-                return self.table.opaque(f"{variable}+{constant + offset}", bits)
+                return self.table.parameter(variable, constant + offset, bits)
             if not self.routine.is_entry or variable:
                 return self._unknown(f"param.{offset}", bits)  # a result of a call
         assert self._trace is not None
@@ -361,7 +358,8 @@ class Machine:
         """`values` has one entry for every element that is read or written, or none."""
         assert self._trace is not None
         access = Access(
-            len(self._trace.accesses), self._at, kind, space, of, TYPE_BITS.get(of, 0), vector_elements(instruction), instruction.modifiers,
+            len(self._trace.accesses), self._at, kind, space, of, TYPE_BITS.get(of, 0), vector_elements(instruction),
+            instruction.modifiers,
             address, values, self._guard, self._block, self._loops, version,
         )  # fmt: skip
         self._trace.accesses.append(access)

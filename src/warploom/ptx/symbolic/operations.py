@@ -1,7 +1,7 @@
 """What instructions without memory compute, as terms (PTX ISA 9.7.1 to 9.7.9).
 
-Integer, logic, comparison, move and conversion instructions are exact; floating-point ones are functions named as the instruction is
-written, so that equal operations on equal operands are equal terms. An instruction that is not here has no entry in `OPERATIONS`.
+Integer, logic, comparison, move and conversion instructions are exact; floating-point ones are functions named as the instruction
+is written, so that equal operations on equal operands are equal terms. `PURE` lists the opcodes.
 """
 
 from __future__ import annotations
@@ -306,8 +306,9 @@ _WORD_OPERATIONS: dict[str, Callable[[Step], Term]] = {
 """Exact on any type."""
 
 _FUNCTIONS = frozenset({
-    "add", "sub", "mul", "mad", "fma", "div", "rem", "abs", "neg", "min", "max", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2",
-    "tanh", "copysign", "testp", "cvt", "popc", "clz", "brev", "bfind", "fns", "szext", "bmsk", "dp4a", "dp2a", "mul24", "mad24",
+    "add", "sub", "mul", "mad", "fma", "div", "rem", "abs", "neg", "min", "max", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2",
+    "ex2", "tanh", "copysign", "testp", "cvt", "popc", "clz", "brev", "bfind", "fns", "szext", "bmsk", "dp4a", "dp2a", "mul24",
+    "mad24",
     "isspacep", "bfe", "bfi", "sad",
     "vadd", "vsub", "vabsdiff", "vmin", "vmax", "vshl", "vshr", "vmad", "vset", "vadd2", "vsub2", "vavrg2", "vabsdiff2", "vmin2",
     "vmax2", "vset2", "vadd4", "vsub4", "vavrg4", "vabsdiff4", "vmin4", "vmax4", "vset4",
@@ -326,8 +327,10 @@ def is_carrying(instruction: Instruction) -> bool:
 
 
 def results(step: Step, width: int) -> tuple[Term, ...]:
-    """Values of the destinations of a pure instruction, for `setp` both; with `.cc` the condition code follows. `width`: of the first
-    destination's register, where the types do not tell."""
+    """Values of the destinations of a pure instruction, for `setp` both; with `.cc` the condition code follows.
+
+    `width`: bits of the first destination's register, where the types do not tell.
+    """
     opcode = step.instruction.opcode
     if opcode == "setp":
         return compared(step)

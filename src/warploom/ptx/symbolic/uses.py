@@ -16,8 +16,9 @@ CARRY = "%cc"
 _ELEMENT = re.compile(r"\.(?:[xyzw]|[rgba]|b[0-3]|h[01])\Z")
 
 _FIRST_WRITTEN = PURE | {
-    "mov", "ld", "ldu", "cvta", "atom", "shfl", "vote", "match", "redux", "activemask", "elect", "tex", "tld4", "txq", "suld", "suq",
-    "ldmatrix", "mma", "wmma", "createpolicy", "mapa", "getctarank", "movmatrix", "isspacep", "alloca", "stacksave", "istypep",
+    "mov", "ld", "ldu", "cvta", "atom", "shfl", "vote", "match", "redux", "activemask", "elect", "tex", "tld4", "txq", "suld",
+    "suq",     "ldmatrix", "mma", "wmma", "createpolicy", "mapa", "getctarank", "movmatrix", "isspacep", "alloca", "stacksave",
+    "istypep",
 }  # fmt: skip
 _NONE_WRITTEN = frozenset({
     "st", "red", "bra", "brx", "ret", "exit", "trap", "brkpt", "nanosleep", "membar", "fence", "prefetch", "prefetchu", "bar",

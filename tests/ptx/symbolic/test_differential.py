@@ -1,0 +1,267 @@
+"""Every register after every instruction, every address, every path condition: terms against a concrete run of one thread."""
+
+from dataclasses import dataclass
+
+import pytest
+from tests.ptx import corpus
+from tests.ptx.symbolic.reference import COMPARISONS, Event, Thread, computed, mask, negative, related
+
+from warploom.ptx.routine import Routine, lower
+from warploom.ptx.symbolic import Access, Emulation, Neighbour, NoWrap, Term, emulate, evaluate, skeleton, stride
+from warploom.ptx.syntax import parse
+
+
+class Comparison:
+    """Follows one run and checks the emulation against it."""
+
+    def __init__(self, emulation: Emulation, seed: int) -> None:
+        self.emulation = emulation
+        self.graph = emulation.graph
+        self.thread = Thread(emulation.routine, seed)
+        self.counters: dict[int, int] = {}
+        self.at_header: dict[tuple[int, str], int] = {}
+        self.at_block: dict[tuple[int, str], int] = {}
+        self.made: dict[str, int] = {}
+        self.memory: dict[tuple[object, ...], int] = {}
+        self.block = -1
+        self.accesses = {a.instruction: a for a in emulation.trace}
+        self.checked = 0
+
+    def run(self, steps: int) -> None:
+        self.thread.run(steps, self.enter, self.event)
+
+    def enter(self, block: int) -> None:
+        state = self.emulation.blocks[block]
+        previous, self.block = self.block, block
+        for register, value in self.thread.registers.items():
+            self.at_block[block, register] = value
+        if block in self.graph.loops or not self.graph.is_reducible:
+            loop = self.graph.loops.get(block)
+            inside = loop is not None and previous in loop.blocks and previous in loop.latches
+            self.counters[block] = self.counters[block] + 1 if inside else 0
+            for register, value in self.thread.registers.items():
+                self.at_header[block, register] = value
+        for condition in state.path:
+            assert self.value(condition) == 1, f"block {block}: {condition}"
+        for register, term in state.entry.items():
+            if register in self.thread.registers:
+                self.agree(term, self.thread.registers[register], f"{register} where block {block} begins")
+
+    def event(self, event: Event) -> None:
+        position = event.position
+        for register, value in event.written.items():
+            self.made[f"{register}@{position}"] = value
+        for name, value in self.thread.specials_read.items():
+            self.made[f"{name}@{position}"] = value
+        access = self.accesses.get(position)
+        if access is not None and event.address is not None and access.address is not None and access.space != "param":
+            where = event.address & mask(32) if access.space in ("shared", "local", "const") else event.address
+            self.agree(access.address, where, f"address of {self.emulation.routine.instructions[position].name}")
+        for n, value in enumerate(event.values):
+            self.made[f"load.{n}@{position}"] = value
+            self.made[f"param.{n * access.bits // 8 if access else 0}@{position}"] = value
+            if access is not None and access.kind == "load":
+                self.remember(access.values[n], value)
+        for register, value in event.written.items():
+            term = self.emulation.result(position, register)
+            if term is not None:
+                name = self.emulation.routine.instructions[position].name
+                self.agree(term, value, f"{register} after {position}: {name}")
+
+    def remember(self, term: Term, value: int) -> None:
+        if term.op != "load":
+            return
+        key = (term.width, *term.data, *(self.value(a) for a in term.args))
+        assert self.memory.setdefault(key, value) == value, f"{term} reads two values"
+
+    def agree(self, term: Term, value: int, what: str) -> None:
+        self.checked += 1
+        found = self.value(term)
+        assert found == value, f"{what}: {found:#x} from {term}, but {value:#x}"
+
+    def value(self, term: Term) -> int:
+        return evaluate(term, self.leaf)
+
+    def leaf(self, term: Term, args: tuple[int, ...]) -> int:
+        thread = self.thread
+        match term.op:
+            case "special":
+                return thread.special_value(str(term.data[0]))
+            case "parameter":
+                return thread.parameter(str(term.data[0]), int(term.data[1]), term.width)
+            case "address":
+                return thread.address_of(str(term.data[0]))
+            case "counter":
+                return self.counters.get(int(term.data[0]), 0)
+            case "loop":
+                return self.at_header.get((int(term.data[0]), str(term.data[1])), 0)
+            case "other":
+                return args[0]
+            case "load":
+                return self.memory.get((term.width, *term.data, *args), 0)  # 0: not executed, so it must not matter
+            case "opaque":
+                name = str(term.data[0])
+                if "@merge" in name:
+                    register, _, block = name.partition("@merge")
+                    return self.at_block.get((int(block), register), 0)
+                if name not in self.made and name.partition("@")[0].removesuffix(".before") in thread.registers:
+                    register = name.partition("@")[0].removesuffix(".before")
+                    return thread.registers[register]  # read before anything was written to it
+                return self.made.get(name, 0)
+            case "function":
+                name = str(term.data[0])
+                if name.count(".") == 1 and name.partition(".")[0] in COMPARISONS:
+                    return related(name, *args)
+                return computed(name, list(args), term.width) if "." in name else 0
+            case _:
+                return 0
+
+
+def checked(routine: Routine, seeds: range, steps: int = 1500) -> int:
+    """How many values of how many runs agreed."""
+    emulation = emulate(routine)
+    total = 0
+    for seed in seeds:
+        comparison = Comparison(emulation, seed)
+        comparison.run(steps)
+        total += comparison.checked
+    return total
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(f"kernelgen/{k}/{s}" for k in ("jacobi", "uxx1", "tricubic", "matmul", "sincos") for s in ("guarded", "grid-stride")),
+        *(f"nvrtc/{n}/80" for n in ("arithmetic", "control", "shared", "vectors", "calls", "atomics", "assembly")),
+        "numba/stencil/90/debug", "numba/block_sum/75", "triton/stencil_2d/90", "triton/softmax/90", "llvm/switch/90",
+        "warploom/conv2d-3",
+    ],
+)  # fmt: skip
+def test_terms_have_the_values_of_a_run(name: str) -> None:
+    program = lower(parse(corpus.text(name)))
+    assert sum(checked(routine, range(2), 700) for routine in program.routines.values()) > 0
+
+
+# two threads
+
+
+@dataclass(frozen=True)
+class Pairing:
+    """A load that may take another lane's value."""
+
+    here: Access
+    there: Access
+    delta: int
+    conditions: tuple[NoWrap, ...]
+
+
+def pairings(emulation: Emulation) -> list[Pairing]:
+    """For every load, the earlier ones of its block that some lane within 31 has made at the same address."""
+    tid, lane = emulation.table.special("tid.x"), emulation.table.special("laneid")
+    groups: dict[tuple[object, ...], list[Access]] = {}
+    neighbours: dict[int, Neighbour] = {}
+    found: list[Pairing] = []
+    for load in emulation.trace:
+        if load.kind != "load" or load.space != "global" or load.address is None:
+            continue
+        algebra = emulation.algebra(load.block)
+        own = skeleton(algebra, load.address)
+        step = stride(emulation, load.block, load.address, tid)
+        group = groups.setdefault((load.block, own.key), [])
+        for source in group:
+            assert source.address is not None
+            distance = own.constant - skeleton(algebra, source.address).constant
+            if step and distance % step == 0 and abs(distance // step) < 32:
+                delta = distance // step
+                if delta not in neighbours:
+                    neighbours[delta] = Neighbour(emulation, {tid: delta, lane: delta}, frozenset(emulation.graph.loops))
+                match = neighbours[delta].match(load.address, load.block, source.address, source.block)
+                if match is not None:
+                    found.append(Pairing(load, source, delta, match.conditions))
+        group.append(load)
+    return found
+
+
+class Recorder(Comparison):
+    """Addresses by instruction and iteration; values of conditions at the time of each load."""
+
+    def __init__(self, emulation: Emulation, seed: int, wanted: dict[int, list[NoWrap]]) -> None:
+        super().__init__(emulation, seed)
+        self.wanted = wanted
+        self.addresses: dict[tuple[int, tuple[int, ...]], int] = {}
+        self.holding: dict[tuple[int, tuple[int, ...], NoWrap], bool] = {}
+
+    def event(self, event: Event) -> None:
+        super().event(event)
+        if event.address is None:
+            return
+        iteration = tuple(self.counters[h] for h in self.graph.loop_nest(self.block))
+        self.addresses[event.position, iteration] = event.address
+        for condition in self.wanted.get(event.position, ()):
+            value = self.value(condition.term)
+            self.holding[event.position, iteration, condition] = fits(value, condition)
+
+
+def fits(value: int, condition: NoWrap) -> bool:
+    half = 1 << (condition.width - 1)
+    if condition.is_signed:
+        return -half <= negative(value, condition.width) + condition.offset < half
+    return 0 <= value + condition.offset < 2 * half
+
+
+def agreeing_lanes(routine: Routine, seeds: range, steps: int = 1500) -> tuple[int, int]:
+    """Loads found, and pairs of concrete addresses that were equal as promised."""
+    emulation = emulate(routine)
+    found = pairings(emulation)
+    wanted: dict[int, list[NoWrap]] = {}
+    for pairing in found:
+        wanted.setdefault(pairing.here.instruction, []).extend(pairing.conditions)
+    compared = 0
+    for seed in seeds:
+        here = Recorder(emulation, seed, wanted)
+        here.run(steps)
+        others: dict[int, Recorder | None] = {}
+        for pairing in found:
+            if pairing.delta not in others:
+                others[pairing.delta] = neighbour(emulation, seed, pairing.delta, steps)
+            other = others[pairing.delta]
+            if other is None:
+                continue
+            for (position, iteration), address in here.addresses.items():
+                source = other.addresses.get((pairing.there.instruction, iteration))
+                if position != pairing.here.instruction or source is None:
+                    continue
+                if all(here.holding[position, iteration, c] for c in pairing.conditions):
+                    assert source == address, f"{pairing} in iteration {iteration} of seed {seed}"
+                    compared += 1
+    return len({p.here.instruction for p in found}), compared
+
+
+def neighbour(emulation: Emulation, seed: int, delta: int, steps: int) -> Recorder | None:
+    """A run of the lane `delta` away, if the warp has it in the same row of the block."""
+    other = Recorder(emulation, seed, {})
+    special = other.thread.special
+    special["tid.x"] += delta
+    special["laneid"] += delta
+    if not (0 <= special["laneid"] < 32 and 0 <= special["tid.x"] < special["ntid.x"]):
+        return None
+    other.run(steps)
+    return other
+
+
+@pytest.mark.parametrize(
+    ("name", "loads", "seeds"),
+    [
+        ("kernelgen/jacobi/guarded", 6, 12),
+        ("kernelgen/jacobi/grid-stride", 6, 4),
+        ("kernelgen/gaussblur/guarded", 20, 12),
+        ("kernelgen/tricubic/guarded", 48, 12),
+        ("kernelgen/wave13pt/grid-stride", 4, 4),
+        ("kernelgen/matmul/guarded", 0, 4),
+    ],
+)  # fmt: skip
+def test_lanes_read_the_same_address(name: str, loads: int, seeds: int) -> None:
+    routine = lower(parse(corpus.text(name))).kernels[0]
+    covered, compared = agreeing_lanes(routine, range(seeds), 700)
+    assert covered == loads
+    assert compared > 0 or not loads

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +12,8 @@ from warploom.ptx.simt.arithmetic import widened
 from warploom.ptx.simt.code import Code, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.regions import Region
-from warploom.ptx.simt.spaces import Access, place_of, resolve
+from warploom.ptx.simt.races import enlist, note_read, note_write
+from warploom.ptx.simt.spaces import Access, resolve
 from warploom.ptx.simt.threads import Group, Value
 from warploom.ptx.syntax import Address, Integer, Name
 
@@ -53,7 +53,11 @@ def access_of(site: Site, address: Address, kind: str, width: int, elements: int
         raise site.wrong("an address", str(base))
     if space == "param" and not site.code.routine.is_entry:
         space = "local"
-    return Access(site.code, site.index, kind, space, slot, offset, width, elements, is_strong)
+    access = Access(site.code, site.index, kind, space, slot, offset, width, elements, is_strong)
+    access.is_cached = "nc" in site.instruction.modifiers
+    access.is_atomic = kind == "atom"
+    enlist(access, site.launch.race_sites)
+    return access
 
 
 def _modifiers(site: Site) -> tuple[str, int, str, bool]:
@@ -96,6 +100,8 @@ def _load(site: Site) -> Step:
 
         def load(group: Group, machine: Machine) -> None:
             pieces = resolve(access, group, machine)
+            if machine.is_watching:
+                note_read(access, pieces, group, machine)
             if len(pieces) == 1:
                 _, region, index = pieces[0]
                 group.registers[slot] = region.views.by_width[width][index]
@@ -106,6 +112,8 @@ def _load(site: Site) -> Step:
 
     def load_all(group: Group, machine: Machine) -> None:
         pieces = resolve(access, group, machine)
+        if machine.is_watching:
+            note_read(access, pieces, group, machine)
         for position, (slot, dtype) in enumerate(slots):
             value = _gathered(pieces, width, position, group.size)
             group.registers[slot] = value if dtype == value.dtype else widened(value, dtype, is_signed)
@@ -145,6 +153,8 @@ def _store(site: Site) -> Step:
     def store(group: Group, machine: Machine) -> None:
         registers = group.registers
         pieces = resolve(access, group, machine)
+        if machine.is_watching:
+            note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, machine)
         for position, slot in enumerate(slots):
             value = value_of(registers, slot)
             for chosen, region, index in pieces:
@@ -157,11 +167,4 @@ def _store(site: Site) -> Step:
     return store
 
 
-@dataclass(frozen=True, slots=True)
-class _Unused:
-    code: Code
-    region: Region
-
-
 DECODERS: dict[str, Callable[[Site], Step]] = {"ld": _load, "ldu": _load, "st": _store}
-PLACE = place_of

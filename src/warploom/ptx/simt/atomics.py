@@ -13,6 +13,7 @@ from warploom.ptx.simt import numerics
 from warploom.ptx.simt.accesses import access_of
 from warploom.ptx.simt.code import Step
 from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import Positions, resolve
 from warploom.ptx.simt.threads import Group, Value
 from warploom.ptx.syntax import Address, Name
@@ -182,9 +183,15 @@ def decode(site: Site) -> Step:
     if len(first) != elements or (targets and len(targets) != elements):
         raise site.wrong(f"{elements} elements", str(len(first)))
 
+    is_fence = not {"release", "acq_rel", "sc"}.isdisjoint(instruction.modifiers)
+
     def act(group: Group, machine: Machine) -> None:
         registers = group.registers
         pieces = resolve(access, group, machine)
+        if machine.is_watching:
+            note_write(access, pieces, None, group, machine)
+            if is_fence:
+                machine.fence(group)
         olds: list[Value] = []
         for element, slot in enumerate(first):
             b, c = value_of(registers, slot), value_of(registers, second)

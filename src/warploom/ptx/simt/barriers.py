@@ -53,8 +53,6 @@ class Barriers:
         """Of `bar.arrive`: threads by block, by barrier number."""
         self.expected: dict[int, int] = {}
         """Counts given with `bar.arrive`."""
-        self.epoch: NDArray[np.int64] = np.zeros(blocks, np.int64)
-        """Barriers that each block has passed."""
 
     def release(self, machine: Machine) -> bool:
         """Lets all threads go on whose barrier is complete; whether there were any."""
@@ -83,7 +81,7 @@ class Barriers:
             return False
         if number in self.arrived:
             self.arrived[number][complete] = 0
-        self.epoch += complete
+        machine.clock.block_barrier(complete)
         self._check_alignment(number, waits, complete, machine)
         self._finish(waits, complete, machine)
         left: list[Wait] = []
@@ -163,7 +161,6 @@ def decode_barrier(site: Site, following: int) -> End:
     code, instruction = site.code, site.index
 
     def arrive(group: Group, machine: Machine) -> int:
-        barriers = machine.barriers
         numbers = value_of(group.registers, number_slot)
         machine.launch.barriers += 1
         if numbers.ndim:
@@ -174,7 +171,7 @@ def decode_barrier(site: Site, following: int) -> End:
                     one(part, int(number), machine)
                 return -1
             numbers = distinct[0]
-        return one(group, int(numbers), machine) if not barriers.waits or count_slot >= 0 else one(group, int(numbers), machine)
+        return one(group, int(numbers), machine)
 
     def one(group: Group, number: int, machine: Machine) -> int:
         barriers = machine.barriers
@@ -196,7 +193,7 @@ def decode_barrier(site: Site, following: int) -> End:
             and group.size == machine.alive_count and count in (0, machine.block_threads)
             and machine.alive_count == machine.blocks * machine.block_threads
         ):  # fmt: skip
-            barriers.epoch += 1
+            machine.clock.block_barrier(None)
             return following
         wait = Wait(group, following, count, code, instruction, is_aligned, reduce)
         barriers.waits.setdefault(number, []).append(wait)

@@ -94,8 +94,6 @@ def _analyse(code: Code) -> None:
     for segment in code.segments:
         rows.append([effects(code, i, carry) for i in code.routine.instructions[segment.start : segment.end]])
     successors = [segment.successors for segment in code.segments]
-    for segment, bits in zip(code.segments, live_in(successors, rows), strict=True):
-        segment.live_in = slots_of(bits)
     entry = sum(1 << code.slots[v.name] for v in (*code.routine.parameters,) if v.name in code.slots)
     for assigned, row, segment in zip(assigned_in(successors, rows, entry), rows, code.segments, strict=True):
         known = assigned
@@ -104,6 +102,15 @@ def _analyse(code: Code) -> None:
             if doubtful:
                 code.doubtful[segment.start + offset] = slots_of(doubtful)
             known |= effect.kills
+
+    for slots in list(code.doubtful.values()):
+        for slot in slots:
+            if slot not in code.written:
+                code.written[slot] = len(code.template)
+                _add_slot(code, f"?{slot}", np.dtype(np.bool_))
+    for segment, bits in zip(code.segments, live_in(successors, rows), strict=True):
+        live = slots_of(bits)
+        segment.live_in = (*live, *(code.written[slot] for slot in live if slot in code.written))
 
 
 def _lay_out(code: Code) -> None:

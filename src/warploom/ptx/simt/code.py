@@ -65,6 +65,8 @@ class Code:
     frame_bytes: int = 0
     doubtful: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
     """Instruction -> slots that it reads and that some path has not written."""
+    written: dict[int, int] = field(default_factory=dict[int, int])
+    """Of every slot that is doubtful somewhere: the slot that says which threads have written it."""
 
 
 @dataclass(slots=True, eq=False)

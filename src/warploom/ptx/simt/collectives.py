@@ -231,7 +231,7 @@ def _warp_barrier(site: Site) -> Step:
         raise site.unsupported(site.instruction.name)
 
     def barrier(group: Group, machine: Machine) -> None:
-        machine.warp_epoch[group.layout.warps] += 1
+        machine.clock.warp_barrier(group.layout.warps)
 
     return barrier
 

@@ -65,23 +65,60 @@ def _decoded(site: Site) -> list[Step]:
         raise
     if instruction.guard is not None:
         step = _guarded(site, step, is_pure)
-    return [*_doubts(site), *site.before, step]
+    return [*_doubts(site), *site.before, step, *_records(site)]
 
 
 def _doubts(site: Site) -> list[Step]:
-    """Zeros for registers that were perhaps never written."""
+    """Before an instruction that may read registers never written: they are zero, and reported."""
     slots = site.code.doubtful.get(site.index)
     if slots is None:
         return []
-    chosen = [(slot, site.code.dtypes[slot]) for slot in slots]
+    names = {slot: name for name, slot in site.code.slots.items()}
+    chosen = [(slot, site.code.written[slot], site.code.dtypes[slot], names[slot]) for slot in slots]
+    code, index = site.code, site.index
 
     def fill(group: Group, machine: Machine) -> None:
         registers = group.registers
-        for slot, dtype in chosen:
+        for slot, shadow, dtype, name in chosen:
             if registers[slot] is None:
                 registers[slot] = np.zeros((), dtype)
+            flags = registers[shadow]
+            if flags is not None and flags.all():
+                continue
+            if machine.launch.checks:
+                bad = np.arange(group.size) if flags is None or flags.ndim == 0 else np.flatnonzero(~flags)
+                message = f"{site.instruction.name} reads {name}, which was never written (taken as zero)"
+                machine.report("uninitialised_register", message, code, index, int(group.threads[bad[0]]), count=len(bad))
 
     return [fill]
+
+
+def _records(site: Site) -> list[Step]:
+    """After an instruction: which threads have written registers that are doubtful somewhere."""
+    written = site.code.written
+    if not written:
+        return []
+    effect = effects(site.code, site.instruction, site.code.slots[CARRY])
+    shadows = [written[slot] for slot in slots_of(effect.writes) if slot in written]
+    if not shadows:
+        return []
+    guard = site.instruction.guard
+    predicate = -1 if guard is None else site.code.slots[guard.name]
+    negated = guard is not None and guard.negated
+    yes = np.ones((), np.bool_)
+
+    def record(group: Group, machine: Machine) -> None:
+        registers = group.registers
+        for shadow in shadows:
+            if predicate < 0:
+                registers[shadow] = yes
+            else:
+                flags = value_of(registers, predicate)
+                new = np.logical_not(flags) if negated else flags
+                old = registers[shadow]
+                registers[shadow] = new if old is None else new | old
+
+    return [record]
 
 
 def _guarded(site: Site, step: Step, is_pure: bool) -> Step:

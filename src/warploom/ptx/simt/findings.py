@@ -45,6 +45,12 @@ class Finding:
         return f"{self.span}: {self.kind}: {where}{self.message}{also}{more}"
 
 
+def split_index(linear: int, extents: Coordinates) -> Coordinates:
+    """x, y, z of a linear index, x fastest."""
+    x, y, _ = extents
+    return linear % x, linear // x % y, linear // (x * y)
+
+
 def _text(coordinates: Coordinates) -> str:
     return ",".join(map(str, coordinates))
 

@@ -18,6 +18,7 @@ from warploom.core import Span
 from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
 from warploom.ptx.simt.code import Code, Context
 from warploom.ptx.simt.findings import Coordinates, Fault, Finding, Kind
+from warploom.ptx.simt.races import Clock
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
 from warploom.ptx.simt.threads import Group, Threads, Value, merged
@@ -57,7 +58,7 @@ class Machine:
         self.shared = Region("shared memory", 0, launch.shared_bytes, Views(max(launch.shared_stride * count, 16)))
         self.shared_base: Threads = self.block_of * launch.shared_stride
         self.local_stride = 0
-        self.local = Region("local memory", 0, 0, Views(16))
+        self.local = Region("local memory", 0, 0, Views(16), is_watched=False)
         self._specials: dict[str, Value] = {}
         self._pending: dict[Key, list[Group]] = {}
         self._since: dict[Key, int] = {}
@@ -66,8 +67,8 @@ class Machine:
         self._turn = 0
         self._checked = 0
         self._passing: list[tuple[Group, int]] = []
-        self.warp_epoch: NDArray[np.int64] = np.zeros(self.total >> 5, np.int64)
-        """`bar.warp.sync` that each warp has passed."""
+        self.clock = Clock(self)
+        self.is_watching = launch.checks
         self.alive_count = int(np.count_nonzero(self.alive))
         self.warp_waits: dict[Key, tuple[Group, int]] = {}
         """Threads before a warp-wide instruction whose other lanes are not there yet, and its segment."""
@@ -217,6 +218,11 @@ class Machine:
             return value
         return value[group.threads]
 
+    def fence(self, group: Group) -> None:
+        """What these blocks wrote before may be published by now."""
+        blocks = self.block_of[group.threads] + self.first_block
+        self.launch.fences[blocks] = self.clock.tick()
+
     def reserve_local(self, size: int) -> None:
         """At least `size` bytes of stack for every thread."""
         if size <= self.local_stride:
@@ -231,8 +237,7 @@ class Machine:
 
     def coordinates(self, thread: int) -> tuple[Coordinates, Coordinates]:
         """Block and thread in the block, from an index in the batch."""
-        linear = self.first_block + thread // self.padded_threads
-        return _split(linear, self.launch.grid), _split(thread % self.padded_threads, self.launch.block)
+        return self.launch.coordinates(self.first_block * self.padded_threads + thread)
 
     # Findings
 
@@ -250,8 +255,3 @@ class Machine:
 
     def fault(self, kind: Kind, message: str, code: Code, instruction: int, thread: int, address: int | None = None) -> Fault:
         return Fault(self.finding(kind, message, code, instruction, thread, address))
-
-
-def _split(linear: int, extents: Coordinates) -> Coordinates:
-    x, y, _ = extents
-    return linear % x, linear // x % y, linear // (x * y)

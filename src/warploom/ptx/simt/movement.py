@@ -162,6 +162,13 @@ def _isspacep(site: Site) -> Step:
     return test
 
 
+def _fence(site: Site) -> Step:
+    def fence(group: Group, machine: Machine) -> None:
+        machine.fence(group)
+
+    return fence
+
+
 def _nothing(site: Site) -> Step:
     def skip(group: Group, machine: Machine) -> None:
         return
@@ -173,8 +180,10 @@ DECODERS: dict[str, Callable[[Site], Step]] = {
     "mov": _mov,
     "cvta": _cvta,
     "isspacep": _isspacep,
+    "membar": _fence,
+    "fence": _fence,
     **dict.fromkeys(
-        ("prefetch", "prefetchu", "membar", "fence", "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol",
+        ("prefetch", "prefetchu", "nanosleep", "pmevent", "discard", "applypriority", "griddepcontrol",
          "setmaxnreg"),
         _nothing,
     ),

@@ -44,6 +44,10 @@ class Region:
     views: Views
     is_writable: bool = True
     is_const: bool = False
+    is_watched: bool = True
+    """Whether races are looked for."""
+    granule: int = 4
+    """Bytes per mark."""
     marks: dict[str, NDArray[Any]] = field(default_factory=dict[str, NDArray[Any]])
     """Shadows of the race checks, made when first needed."""
 
@@ -60,7 +64,7 @@ class Regions:
         self, name: str, size: int, *, is_writable: bool = True, is_const: bool = False, views: Views | None = None
     ) -> Region:
         """A new zeroed region of `size` bytes (or over `views`) after the last one."""
-        region = Region(name, self._next, size, views or Views(size), is_writable, is_const)
+        region = Region(name, self._next, size, views or Views(size), is_writable, is_const, is_watched=is_writable)
         self.all.append(region)
         self._bases.append(region.base)
         self._next += (size + GUARD + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
@@ -75,7 +79,7 @@ class Regions:
         return region if address < region.base + region.size else None
 
     def nearest(self, address: int) -> tuple[Region, int] | None:
-        """The closest region and the distance in bytes: negative before its start, else from its end (0: the first byte after)."""
+        """The closest region and the distance in bytes: negative before its start, else from its end on."""
         best: tuple[Region, int] | None = None
         for region in self.all:
             distance = address - region.base

@@ -40,6 +40,11 @@ class Access:
     """Of one element, bytes."""
     elements: int
     is_strong: bool
+    is_cached: bool = False
+    """`.nc`: the compiler says that nobody writes there."""
+    is_atomic: bool = False
+    mark: np.uint64 = np.uint64(0)
+    """Its part of a race mark."""
     region: Region | None = None
     """Where the last access went."""
 
@@ -199,7 +204,3 @@ def _bad(access: Access, group: Group, machine: Machine, position: int, address:
 def _what(access: Access) -> str:
     verb = {"ld": "a read", "st": "a write"}.get(access.kind, "an atomic access")
     return f"{verb} of {access.bytes} bytes"
-
-
-def place_of(region: Region, index: Any) -> str:
-    return f"{region.name}[{index}]"

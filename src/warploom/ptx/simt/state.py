@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.build import build
 from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.decode import decode_segment
-from warploom.ptx.simt.findings import Findings
+from warploom.ptx.simt.findings import Coordinates, Findings, split_index
 from warploom.ptx.simt.machine import OutOfBudget
 from warploom.ptx.simt.operands import Site
 from warploom.ptx.simt.regions import Region, Regions
+from warploom.ptx.simt.spaces import Access
 from warploom.ptx.simt.threads import Group
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
@@ -34,6 +37,10 @@ class LaunchState:
         self.executed = 0
         """Instructions times threads."""
         self.clock = 0
+        self.race_sites: list[Access | None] = [None]
+        """By the number in race marks."""
+        self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
+        """By block: time in its batch of the last fence."""
         self.shuffles = 0
         self.barriers = 0
         self.findings = Findings()
@@ -107,6 +114,11 @@ class LaunchState:
     def decode(self, code: Code, segment: Segment) -> None:
         """Fills in the segment's steps; UnsupportedError for an instruction that the interpreter does not know."""
         decode_segment(self, code, segment)
+
+    def coordinates(self, thread: int) -> tuple[Coordinates, Coordinates]:
+        """Block and thread in the block, from the padded index in the launch."""
+        padded = (self.block_threads + 31) // 32 * 32
+        return split_index(thread // padded, self.grid), split_index(thread % padded, self.block)
 
     def spend(self, segment: Segment, group: Group) -> None:
         self.executed += (segment.end - segment.start) * group.size

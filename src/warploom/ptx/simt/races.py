@@ -1,0 +1,285 @@
+"""Who touched a word last: finds races and reads of shared memory that nobody wrote.
+
+Every watched region has two shadows with one mark per granule (4 bytes; 1 byte once something narrower was accessed): the last
+write and the last read. A mark is `(thread + 1) << 32 | site << 20 | many << 19 | strong << 18 | time`; `many` says that further
+threads read since. Time is counted per batch and grows with every barrier and fence.
+
+Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic), and nothing orders them:
+in one block a barrier, in one warp `bar.warp.sync`, else a fence of the first one's block after its access (it may have published
+what it wrote). Writes that leave the contents as they are, and equal values stored by one instruction, are not reported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.ptx.simt.findings import Kind
+from warploom.ptx.simt.regions import Region
+from warploom.ptx.simt.spaces import Access, Piece
+from warploom.ptx.simt.threads import Group, Threads, Value
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+Marks = NDArray[np.uint64]
+
+_TIME = np.uint64((1 << 18) - 1)
+_STRONG = np.uint64(1 << 18)
+_MANY = np.uint64(1 << 19)
+_SITE_SHIFT = np.uint64(20)
+_SITES = 1 << 12
+_THREAD = np.uint64(32)
+_ZERO = np.uint64(0)
+MAX_TIME = (1 << 18) - 2
+
+
+class Clock:
+    """When the blocks and warps of a batch last synchronised, and when any block of the launch last fenced."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.now = 1
+        self.barrier: Threads = np.zeros(machine.blocks, np.int64)
+        """By block: later accesses are ordered after those before this time."""
+        self.warp: Threads = np.zeros(machine.total >> 5, np.int64)
+        self.oldest = 0
+        """The earliest of `barrier`."""
+        first = machine.first_block * machine.padded_threads
+        self.me: Marks = (np.arange(machine.total, dtype=np.uint64) + np.uint64(first + 1)) << _THREAD
+
+    def tick(self) -> int:
+        self.now = min(self.now + 1, MAX_TIME)
+        return self.now
+
+    def block_barrier(self, complete: NDArray[np.bool_] | None) -> None:
+        """A barrier of these blocks (None: all)."""
+        now = self.tick()
+        if complete is None:
+            self.barrier[:] = now
+            self.oldest = now
+        else:
+            self.barrier[complete] = now
+            self.oldest = int(self.barrier.min())
+
+    def warp_barrier(self, warps: Threads) -> None:
+        self.warp[warps] = self.tick()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Met:
+    """Conflicting pairs: positions in the piece, the other's mark, the granule."""
+
+    positions: NDArray[np.int64]
+    marks: Marks
+    granules: NDArray[np.int64]
+
+
+def note_read(access: Access, pieces: list[Piece], group: Group, machine: Machine) -> None:
+    """Reports races with earlier writes and unwritten shared words, then marks the words as read."""
+    for chosen, region, index in pieces:
+        if not region.is_watched:
+            continue
+        if access.is_cached and "write" not in region.marks:
+            continue
+        threads = group.threads if chosen is None else group.threads[chosen]
+        me = machine.clock.me[threads] if len(threads) != machine.total else machine.clock.me
+        for granules in _granules(access, region, index):
+            _read(access, region, granules, threads, me, machine)
+
+
+def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: Threads, me: Marks, machine: Machine) -> None:
+    writes = region.marks.get("write")
+    is_shared = region is machine.shared
+    if writes is None and is_shared:
+        writes = region.marks["write"] = _new_marks(region)
+    if writes is not None:
+        last = writes[granules]
+        if is_shared and not last.all():
+            _report_unwritten(access, last, granules, region, threads, machine)
+        met = _conflicts(access, region, last, granules, threads, me, machine, is_write=False)
+        if met is not None:
+            _report(access, "write", region, met, threads, machine)
+    if access.is_cached:
+        return
+    reads = region.marks.get("read")
+    if reads is None:
+        reads = region.marks["read"] = _new_marks(region)
+    mine = me | access.mark | np.uint64(machine.clock.now)
+    old = reads[granules]
+    others = (old != _ZERO) & ((old ^ me) >> _THREAD != _ZERO)
+    if others.any():
+        others &= _concurrent(old, threads, machine)
+        mine = np.where(others, mine | _MANY, np.where(old >> _THREAD == me >> _THREAD, mine | (old & _MANY), mine))
+    reads[granules] = mine
+    back = reads[granules]
+    lost = (back ^ me) >> _THREAD != _ZERO
+    if lost.any():
+        reads[granules[lost] if granules.ndim else granules] |= _MANY
+
+
+def note_write(
+    access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, machine: Machine
+) -> None:
+    """Before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the words as written."""
+    for chosen, region, index in pieces:
+        if not region.is_watched:
+            continue
+        threads = group.threads if chosen is None else group.threads[chosen]
+        me = machine.clock.me[threads] if len(threads) != machine.total else machine.clock.me
+        rows = _granules(access, region, index)
+        per_element = len(rows) // access.elements
+        for number, granules in enumerate(rows):
+            value = None if values is None else values[number // per_element]
+            if value is not None and chosen is not None and value.ndim:
+                value = value[chosen]
+            _write(access, region, granules, (index, number // per_element, value), threads, me, machine)
+
+
+def _write(
+    access: Access, region: Region, granules: NDArray[np.int64], stored: tuple[NDArray[np.int64], int, Value | None],
+    threads: Threads, me: Marks, machine: Machine,
+) -> None:  # fmt: skip
+    writes = region.marks.get("write")
+    if writes is None:
+        writes = region.marks["write"] = _new_marks(region)
+    index, element, value = stored
+    words = region.views.by_width[access.width]
+
+    def changes(positions: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if value is None:
+            return np.ones(len(positions), np.bool_)
+        at = (index if index.ndim == 0 else index[positions]) + element
+        new = value if value.ndim == 0 else value[positions]
+        return np.broadcast_to(words[at] != new.astype(words.dtype), len(positions))
+
+    for name in ("write", "read"):
+        marks = region.marks.get(name)
+        if marks is None:
+            continue
+        met = _conflicts(access, region, marks[granules], granules, threads, me, machine, is_write=True)
+        if met is not None:
+            differ = changes(met.positions)
+            if differ.any():
+                _report(access, name, region, _Met(met.positions[differ], met.marks[differ], met.granules[differ]), threads, machine)
+    mine = me | access.mark | np.uint64(machine.clock.now)
+    if granules.ndim == 0 and len(threads) > 1:
+        granules = np.broadcast_to(granules, len(threads))
+    writes[granules] = mine
+    if access.is_strong or value is None:
+        return
+    lost = writes[granules] != mine
+    if lost.any():
+        positions = np.flatnonzero(lost)
+        winner = (writes[granules[positions]] >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
+        place = np.searchsorted(threads, winner)
+        whole = np.broadcast_to(value, len(threads))
+        differ = whole[positions] != whole[place]
+        if differ.any():
+            found = positions[differ]
+            _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, machine)
+
+
+def _new_marks(region: Region) -> Marks:
+    return np.zeros((region.views.bytes.size + region.granule - 1) // region.granule, np.uint64)
+
+
+def _granules(access: Access, region: Region, index: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+    """Granule positions of every granule of every element."""
+    width = access.width
+    if width < region.granule:
+        for name, marks in region.marks.items():
+            region.marks[name] = np.repeat(marks, region.granule)
+        region.granule = 1
+    per_element = width // region.granule
+    if per_element == 1:
+        return [index + element if element else index for element in range(access.elements)]
+    first = index * per_element
+    return [first + offset for offset in range(per_element * access.elements)]
+
+
+def _concurrent(marks: Marks, threads: Threads, machine: Machine) -> NDArray[np.bool_]:
+    """Whether nothing orders the marked accesses before the threads' present ones."""
+    clock = machine.clock
+    time = (marks & _TIME).astype(np.int64)
+    thread = (marks >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
+    block = thread // machine.padded_threads
+    mine = machine.block_of[threads]
+    warps = threads >> 5
+    same_block = block == mine
+    ordered = same_block & ((time < clock.barrier[mine]) | ((thread >> 5 == warps) & (time < clock.warp[warps])))
+    fenced = time < machine.launch.fences[np.maximum(block + machine.first_block, 0)]
+    return ~(ordered | fenced)
+
+
+def _conflicts(
+    access: Access, region: Region, marks: Marks, granules: NDArray[np.int64], threads: Threads, me: Marks, machine: Machine,
+    *, is_write: bool,
+) -> _Met | None:  # fmt: skip
+    """Marks of other threads that are not ordered before."""
+    if region is machine.shared and not bool(((marks & _TIME) >= np.uint64(machine.clock.oldest)).any()):
+        return None
+    candidates = (marks ^ me) >> _THREAD != _ZERO
+    if is_write:
+        candidates |= (marks & _MANY) != _ZERO
+    candidates &= marks != _ZERO
+    if access.is_strong:
+        candidates &= (marks & _STRONG) == _ZERO
+    if not candidates.any():
+        return None
+    positions = np.flatnonzero(np.broadcast_to(candidates, len(threads)))
+    found = np.broadcast_to(marks, len(threads))[positions]
+    real = _concurrent(found, threads[positions], machine)
+    if machine.clock.now >= MAX_TIME or not real.any():
+        return None
+    return _Met(positions[real], found[real], np.broadcast_to(granules, len(threads))[positions[real]])
+
+
+def _report(access: Access, other: str, region: Region, met: _Met, threads: Threads, machine: Machine) -> None:
+    position, mark = int(met.positions[0]), int(met.marks[0])
+    thread = int(threads[position])
+    address = int(met.granules[0]) * region.granule
+    is_shared = region is machine.shared
+    kind: Kind = "shared_race" if is_shared else "global_race"
+    linear = (mark >> 32) - 1
+    block, inside = machine.launch.coordinates(linear)
+    own_block = machine.coordinates(thread)[0]
+    here = address % machine.launch.shared_stride if is_shared else address
+    verb = "read" if access.kind == "ld" else "atomic update" if access.is_atomic else "write"
+    who = f"thread {','.join(map(str, inside))}"
+    if mark >> 19 & 1:
+        who += " and others"
+    if own_block != block:
+        who += f" of block {','.join(map(str, block))}"
+    order = "no barrier lies between" if own_block == block else "nothing orders two blocks"
+    message = f"{verb} of {region.name} at byte {here} races with a {other} by {who}: {order}"
+    site = machine.launch.race_sites[(mark >> 20) & (_SITES - 1)]
+    others = () if site is None else ((f"the {other}", site.code.routine.span(site.instruction)),)
+    machine.report(
+        kind, message, access.code, access.instruction, thread, address=here if is_shared else region.base + address,
+        count=len(met.positions), others=others,
+    )  # fmt: skip
+
+
+def _report_unwritten(
+    access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, machine: Machine
+) -> None:
+    bad = np.flatnonzero(np.broadcast_to(marks == _ZERO, len(threads)))
+    position = int(bad[0])
+    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % machine.launch.shared_stride
+    message = f"a read of shared memory at byte {address}, which nobody has written"
+    machine.report(
+        "uninitialised_shared", message, access.code, access.instruction, int(threads[position]), address=address, count=len(bad)
+    )
+
+
+def enlist(access: Access, sites: list[Access | None]) -> None:
+    """Gives the access its number in marks."""
+    if len(sites) < _SITES:
+        number = len(sites)
+        sites.append(access)
+    else:
+        number = 0
+    access.mark = (np.uint64(number) << _SITE_SHIFT) | (_STRONG if access.is_strong else _ZERO)

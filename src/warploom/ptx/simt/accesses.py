@@ -13,7 +13,7 @@ from warploom.ptx.simt.code import Code, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.races import enlist, note_read, note_write
-from warploom.ptx.simt.spaces import Access, resolve
+from warploom.ptx.simt.spaces import Access, check_writable, resolve
 from warploom.ptx.simt.threads import Group, Value
 from warploom.ptx.syntax import Address, Integer, Name
 
@@ -102,6 +102,8 @@ def _load(site: Site) -> Step:
             pieces = resolve(access, group, machine)
             if machine.is_watching:
                 note_read(access, pieces, group, machine)
+            if machine.launch.counter is not None:
+                machine.launch.counter.access(access, pieces, group, machine)
             if len(pieces) == 1:
                 _, region, index = pieces[0]
                 group.registers[slot] = region.views.by_width[width][index]
@@ -114,6 +116,8 @@ def _load(site: Site) -> Step:
         pieces = resolve(access, group, machine)
         if machine.is_watching:
             note_read(access, pieces, group, machine)
+        if machine.launch.counter is not None:
+            machine.launch.counter.access(access, pieces, group, machine)
         for position, (slot, dtype) in enumerate(slots):
             value = _gathered(pieces, width, position, group.size)
             group.registers[slot] = value if dtype == value.dtype else widened(value, dtype, is_signed)
@@ -150,9 +154,16 @@ def _store(site: Site) -> Step:
         if site.dtype(slot).itemsize < width:
             raise site.wrong(f"a source of at least {8 * width} bits", f"one of {8 * site.dtype(slot).itemsize}")
 
+    is_fence = "release" in site.instruction.modifiers
+
     def store(group: Group, machine: Machine) -> None:
         registers = group.registers
         pieces = resolve(access, group, machine)
+        check_writable(access, pieces, group, machine)
+        if machine.launch.counter is not None:
+            machine.launch.counter.access(access, pieces, group, machine)
+        if is_fence and machine.is_watching:
+            machine.fence(group)
         if machine.is_watching:
             note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, machine)
         for position, slot in enumerate(slots):

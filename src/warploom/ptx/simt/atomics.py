@@ -14,7 +14,7 @@ from warploom.ptx.simt.accesses import access_of
 from warploom.ptx.simt.code import Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
-from warploom.ptx.simt.spaces import Positions, resolve
+from warploom.ptx.simt.spaces import Positions, check_writable, resolve
 from warploom.ptx.simt.threads import Group, Value
 from warploom.ptx.syntax import Address, Name
 
@@ -188,6 +188,9 @@ def decode(site: Site) -> Step:
     def act(group: Group, machine: Machine) -> None:
         registers = group.registers
         pieces = resolve(access, group, machine)
+        check_writable(access, pieces, group, machine)
+        if machine.launch.counter is not None:
+            machine.launch.counter.access(access, pieces, group, machine)
         if machine.is_watching:
             note_write(access, pieces, None, group, machine)
             if is_fence:

@@ -162,7 +162,6 @@ def decode_barrier(site: Site, following: int) -> End:
 
     def arrive(group: Group, machine: Machine) -> int:
         numbers = value_of(group.registers, number_slot)
-        machine.launch.barriers += 1
         if numbers.ndim:
             distinct = np.unique(numbers)
             if len(distinct) > 1:

@@ -79,7 +79,6 @@ def _shfl(site: Site) -> Step:
 
     def shuffle(group: Group, machine: Machine) -> None:
         registers, layout = group.registers, group.layout
-        machine.launch.shuffles += layout.count
         members = None
         if mask >= 0:
             masks = value_of(registers, mask)

@@ -65,6 +65,7 @@ def _branch(site: Site, code: Code, target: int, following: int) -> End:
     assert guard is not None
     slot = code.slots[guard.name]
     negated = guard.negated
+    index = site.index
     if target == following:
         return lambda group, machine: target
 
@@ -80,6 +81,8 @@ def _branch(site: Site, code: Code, target: int, following: int) -> End:
         if count == 0:
             return following
         taken = ~flags if negated else flags
+        if machine.launch.counter is not None:
+            machine.launch.counter.divergence(code, index, group, taken)
         machine.push(group.part(np.flatnonzero(taken), code.segments[target].live_in), target)
         machine.push(group.part(np.flatnonzero(~taken), code.segments[following].live_in), following)
         return -1
@@ -115,6 +118,8 @@ def _indexed(site: Site) -> End:
             raise machine.fault("bad_call", message, code, site.index, int(group.threads[position]))
         if len(distinct) == 1:
             return targets[int(distinct[0])]
+        if machine.launch.counter is not None:
+            machine.launch.counter.divergence(code, site.index, group, choices == distinct[0])
         for choice in distinct:
             target = targets[int(choice)]
             machine.push(group.part(np.flatnonzero(choices == choice), code.segments[target].live_in), target)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt.arguments import Argument, bind_arguments
+from warploom.ptx.simt.counts import Counts
 from warploom.ptx.simt.findings import Fault, Finding
 from warploom.ptx.simt.machine import Machine, OutOfBudget
 from warploom.ptx.simt.numerics import quiet
@@ -35,6 +36,8 @@ class Launch:
     arrays: Mapping[int, NDArray[Any]]
     """By argument index: the arrays after the launch (copies; after a fault as far as it came)."""
     findings: tuple[Finding, ...]
+    counts: Counts | None
+    """When asked for."""
     executed: int
     """Instructions times threads."""
 
@@ -47,6 +50,7 @@ def launch(
     block: int | Sequence[int],
     args: Sequence[Argument],
     dynamic_shared_bytes: int = 0,
+    counts: bool = False,
     checks: bool = True,
     limit: int | None = None,
     in_place: bool = False,
@@ -54,7 +58,8 @@ def launch(
     """Runs `kernel` (may be left out when there is one) for a grid of blocks.
 
     args: in parameter order; NumPy arrays for pointers (the same array twice is one piece of memory), numbers or NumPy scalars
-    converted to the parameter's type, bytes or structured scalars for structs. limit: instructions times threads before it gives
+    converted to the parameter's type, bytes or structured scalars for structs. counts: count costs (slower). checks: look for races
+    and for what was never written (bounds and alignment are always checked). limit: instructions times threads before it gives
     up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and UnsupportedError for an instruction
     that the interpreter does not know, located, when it is reached.
     """
@@ -65,7 +70,7 @@ def launch(
     routine = program.kernel(kernel)
     state = LaunchState(
         program, routine, grid=_extents(grid, "grid", routine), block=_extents(block, "block", routine),
-        dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit,
+        dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts,
     )  # fmt: skip
     if state.block_threads > MAX_BLOCK:
         message = f"expected at most {MAX_BLOCK} threads in a block, got {state.block_threads}"
@@ -76,7 +81,8 @@ def launch(
     if in_place:
         for b in bound:
             b.array[...] = arrays[b.index]
-    return Launch(status, arrays, state.findings.all(), state.executed)
+    counted = None if state.counter is None else state.counter.result()
+    return Launch(status, arrays, state.findings.all(), counted, state.executed)
 
 
 def _run(state: LaunchState) -> Status:

@@ -106,7 +106,7 @@ class Machine:
                     return
                 group = passed
             group.has_passed = False
-            launch.spend(segment, group)
+            launch.spend(context.code, segment, group)
             for step in segment.steps:
                 step(group, self)
             index = segment.finish(group, self)

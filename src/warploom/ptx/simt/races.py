@@ -120,9 +120,7 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
         reads[granules[lost] if granules.ndim else granules] |= _MANY
 
 
-def note_write(
-    access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, machine: Machine
-) -> None:
+def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, machine: Machine) -> None:
     """Before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the words as written."""
     for chosen, region, index in pieces:
         if not region.is_watched:
@@ -163,7 +161,9 @@ def _write(
         if met is not None:
             differ = changes(met.positions)
             if differ.any():
-                _report(access, name, region, _Met(met.positions[differ], met.marks[differ], met.granules[differ]), threads, machine)
+                _report(
+                    access, name, region, _Met(met.positions[differ], met.marks[differ], met.granules[differ]), threads, machine
+                )
     mine = me | access.mark | np.uint64(machine.clock.now)
     if granules.ndim == 0 and len(threads) > 1:
         granules = np.broadcast_to(granules, len(threads))

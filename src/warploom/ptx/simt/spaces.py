@@ -204,3 +204,12 @@ def _bad(access: Access, group: Group, machine: Machine, position: int, address:
 def _what(access: Access) -> str:
     verb = {"ld": "a read", "st": "a write"}.get(access.kind, "an atomic access")
     return f"{verb} of {access.bytes} bytes"
+
+
+def check_writable(access: Access, pieces: list[Piece], group: Group, machine: Machine) -> None:
+    """Fault for a write to a constant or a parameter."""
+    for chosen, region, _ in pieces:
+        if not region.is_writable:
+            position = 0 if chosen is None else int(chosen[0])
+            message = f"{_what(access)} to {region.name}, which cannot be written"
+            raise machine.fault("read_only", message, access.code, access.instruction, int(group.threads[position]))

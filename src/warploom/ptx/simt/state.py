@@ -8,6 +8,7 @@ from warploom.core import Diagnostic, UnsupportedError
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.build import build
 from warploom.ptx.simt.code import Code, Segment
+from warploom.ptx.simt.counts import Counter
 from warploom.ptx.simt.decode import decode_segment
 from warploom.ptx.simt.findings import Coordinates, Findings, split_index
 from warploom.ptx.simt.machine import OutOfBudget
@@ -25,7 +26,7 @@ class LaunchState:
 
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
-        checks: bool, limit: int | None,
+        checks: bool, limit: int | None, counts: bool = False,
     ) -> None:  # fmt: skip
         self.program = program
         self.grid = grid
@@ -41,8 +42,7 @@ class LaunchState:
         """By the number in race marks."""
         self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
         """By block: time in its batch of the last fence."""
-        self.shuffles = 0
-        self.barriers = 0
+        self.counter = Counter() if counts else None
         self.findings = Findings()
         is_narrow = program.module.directive("address_size").strip() == "32"
         self.regions = Regions(GLOBAL_START_32 if is_narrow else GLOBAL_START_64)
@@ -120,8 +120,10 @@ class LaunchState:
         padded = (self.block_threads + 31) // 32 * 32
         return split_index(thread // padded, self.grid), split_index(thread % padded, self.block)
 
-    def spend(self, segment: Segment, group: Group) -> None:
+    def spend(self, code: Code, segment: Segment, group: Group) -> None:
         self.executed += (segment.end - segment.start) * group.size
+        if self.counter is not None:
+            self.counter.segment(code, segment, group)
         if self.limit is not None and self.executed > self.limit:
             raise OutOfBudget
 

@@ -1,0 +1,273 @@
+"""What a launch costs, counted: instructions by class, memory sectors, shared-memory wavefronts, divergence.
+
+A warp instruction is one issue for the threads of a warp that run together; threads whose guard is false count as executing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.ptx.simt.code import Code, Segment
+from warploom.ptx.simt.spaces import Access, Piece
+from warploom.ptx.simt.threads import Group, Value, WarpLayout
+from warploom.ptx.syntax import Instruction
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+SECTOR_BYTES = 32
+BANKS = 32
+BANK_BYTES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class LineCounts:
+    """Of the instructions on one line of the file."""
+
+    warps: int
+    """Executions by warps."""
+    threads: int
+    requests: int = 0
+    """Memory requests of warps."""
+    sectors: int = 0
+    """Of 32 bytes, global memory."""
+    wavefronts: int = 0
+    """Shared memory."""
+    divergent: int = 0
+    """Branches at which a warp parted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Of a whole launch."""
+
+    warp_instructions: Mapping[str, int]
+    """By class: how often warps issued one."""
+    thread_instructions: Mapping[str, int]
+    """By class, each thread of the warp that took part counted."""
+    global_load_requests: int
+    global_load_sectors: int
+    global_store_requests: int
+    global_store_sectors: int
+    global_atomic_requests: int
+    global_atomic_sectors: int
+    shared_load_requests: int
+    shared_load_wavefronts: int
+    shared_store_requests: int
+    shared_store_wavefronts: int
+    """Of stores and atomics."""
+    local_requests: int
+    shuffles: int
+    """Of warps."""
+    barriers: int
+    """Arrivals of warps at barriers of the block."""
+    divergent_branches: int
+    """Of warps."""
+    by_line: Mapping[int, LineCounts]
+
+    @property
+    def instructions(self) -> int:
+        """Of warps, all classes."""
+        return sum(self.warp_instructions.values())
+
+    @property
+    def global_sectors(self) -> int:
+        return self.global_load_sectors + self.global_store_sectors + self.global_atomic_sectors
+
+    @property
+    def shared_wavefronts(self) -> int:
+        return self.shared_load_wavefronts + self.shared_store_wavefronts
+
+    def totals(self) -> dict[str, int]:
+        """The numbers of a report, by name."""
+        return {
+            "instructions": self.instructions,
+            "thread_instructions": sum(self.thread_instructions.values()),
+            "global_load_requests": self.global_load_requests,
+            "global_load_sectors": self.global_load_sectors,
+            "global_store_requests": self.global_store_requests,
+            "global_store_sectors": self.global_store_sectors,
+            "global_atomic_requests": self.global_atomic_requests,
+            "global_atomic_sectors": self.global_atomic_sectors,
+            "shared_load_requests": self.shared_load_requests,
+            "shared_load_wavefronts": self.shared_load_wavefronts,
+            "shared_store_requests": self.shared_store_requests,
+            "shared_store_wavefronts": self.shared_store_wavefronts,
+            "local_requests": self.local_requests,
+            "shuffles": self.shuffles,
+            "barriers": self.barriers,
+            "divergent_branches": self.divergent_branches,
+        }
+
+
+_CLASS_OF_OPCODE = {
+    **dict.fromkeys(("bra", "brx", "call", "ret", "exit", "trap", "brkpt"), "control"),
+    **dict.fromkeys(("bar", "barrier"), "barrier"),
+    **dict.fromkeys(("membar", "fence"), "fence"),
+    **dict.fromkeys(("atom", "red"), "atomic"),
+    **dict.fromkeys(("vote", "match", "redux", "elect", "activemask"), "vote"),
+    **dict.fromkeys(("mma", "wmma", "ldmatrix", "stmatrix", "movmatrix"), "matrix"),
+    **dict.fromkeys(("mov", "cvta", "selp", "prmt", "isspacep"), "move"),
+    **dict.fromkeys(("setp", "set", "slct", "testp"), "compare"),
+    "shfl": "shuffle",
+    "cvt": "convert",
+    "cp": "copy",
+    "mbarrier": "barrier",
+}
+_CLASS_OF_TYPE = {
+    "f32": "float", "f64": "double", "f16": "half", "bf16": "half", "f16x2": "half", "bf16x2": "half", "pred": "predicate",
+}  # fmt: skip
+
+
+def class_of(instruction: Instruction) -> str:
+    """The class under which an instruction is counted."""
+    if instruction.opcode in ("ld", "st", "ldu"):
+        spaces = {m.partition("::")[0] for m in instruction.modifiers}
+        space = next((s for s in ("global", "shared", "local", "param", "const") if s in spaces), "generic")
+        return f"{'store' if instruction.opcode == 'st' else 'load'}_{space}"
+    known = _CLASS_OF_OPCODE.get(instruction.opcode)
+    if known is not None:
+        return known
+    return _CLASS_OF_TYPE.get(instruction.modifiers[-1] if instruction.modifiers else "", "integer")
+
+
+@dataclass(slots=True, eq=False)
+class _Site:
+    """Events of one instruction that its executions do not tell."""
+
+    requests: dict[str, int] = field(default_factory=dict[str, int])
+    units: dict[str, int] = field(default_factory=dict[str, int])
+    divergent: int = 0
+
+
+class Counter:
+    """Counts while a launch runs."""
+
+    def __init__(self) -> None:
+        self._segments: dict[tuple[int, int], tuple[Code, Segment, list[int]]] = {}
+        self._sites: dict[tuple[int, int], tuple[Code, _Site]] = {}
+
+    def segment(self, code: Code, segment: Segment, group: Group) -> None:
+        """One run of a segment."""
+        entry = self._segments.get((code.number, segment.index))
+        if entry is None:
+            entry = self._segments[code.number, segment.index] = (code, segment, [0, 0])
+        entry[2][0] += group.warps
+        entry[2][1] += group.size
+
+    def _site(self, code: Code, instruction: int) -> _Site:
+        found = self._sites.get((code.number, instruction))
+        if found is None:
+            found = self._sites[code.number, instruction] = (code, _Site())
+        return found[1]
+
+    def divergence(self, code: Code, instruction: int, group: Group, taken: Value) -> None:
+        """A branch at which threads of the group part."""
+        layout = group.layout
+        rows = layout.rows(taken)
+        parted = rows.any(axis=1) & (layout.active & ~rows).any(axis=1)
+        self._site(code, instruction).divergent += int(np.count_nonzero(parted))
+
+    def access(self, access: Access, pieces: list[Piece], group: Group, machine: Machine) -> None:
+        """One memory access of a group."""
+        site = self._site(access.code, access.instruction)
+        kind = "atomic" if access.is_atomic else "load" if access.kind == "ld" else "store"
+        for chosen, region, index in pieces:
+            layout = group.layout if chosen is None else WarpLayout(group.threads[chosen])
+            if region is machine.shared:
+                name = "shared_load" if kind == "load" else "shared_store"
+                units = _wavefronts(layout, np.broadcast_to(index, len(layout.positions)) * access.width, access.bytes)
+            elif region is machine.local and "param" in access.code.routine.instructions[access.instruction].modifiers:
+                continue
+            elif region is machine.local:
+                name, units = "local", 0
+            elif region.is_const or region is machine.launch.parameters:
+                continue
+            else:
+                name = f"global_{kind}"
+                units = _sectors(layout, index, access.width)
+            site.requests[name] = site.requests.get(name, 0) + layout.count
+            site.units[name] = site.units.get(name, 0) + units
+
+    def result(self) -> Counts:
+        warps: dict[str, int] = {}
+        threads: dict[str, int] = {}
+        lines: dict[int, LineCounts] = {}
+        for code, segment, (warp_runs, thread_runs) in self._segments.values():
+            for position in range(segment.start, segment.end):
+                name = class_of(code.routine.instructions[position])
+                warps[name] = warps.get(name, 0) + warp_runs
+                threads[name] = threads.get(name, 0) + thread_runs
+                self._add_line(lines, code, position, warp_runs, thread_runs)
+        sites = [site for _, site in self._sites.values()]
+
+        def requests(name: str) -> int:
+            return sum(site.requests.get(name, 0) for site in sites)
+
+        def units(name: str) -> int:
+            return sum(site.units.get(name, 0) for site in sites)
+
+        return Counts(
+            warp_instructions=dict(sorted(warps.items())),
+            thread_instructions=dict(sorted(threads.items())),
+            global_load_requests=requests("global_load"),
+            global_load_sectors=units("global_load"),
+            global_store_requests=requests("global_store"),
+            global_store_sectors=units("global_store"),
+            global_atomic_requests=requests("global_atomic"),
+            global_atomic_sectors=units("global_atomic"),
+            shared_load_requests=requests("shared_load"),
+            shared_load_wavefronts=units("shared_load"),
+            shared_store_requests=requests("shared_store"),
+            shared_store_wavefronts=units("shared_store"),
+            local_requests=requests("local"),
+            shuffles=warps.get("shuffle", 0),
+            barriers=warps.get("barrier", 0),
+            divergent_branches=sum(site.divergent for site in sites),
+            by_line=dict(sorted(lines.items())),
+        )
+
+    def _add_line(self, lines: dict[int, LineCounts], code: Code, position: int, warps: int, threads: int) -> None:
+        line = code.routine.span(position).line
+        known = lines.get(line, LineCounts(0, 0))
+        entry = self._sites.get((code.number, position))
+        site = _Site() if entry is None else entry[1]
+        lines[line] = LineCounts(
+            known.warps + warps,
+            known.threads + threads,
+            known.requests + sum(site.requests.values()),
+            known.sectors + sum(n for name, n in site.units.items() if name.startswith("global")),
+            known.wavefronts + sum(n for name, n in site.units.items() if name.startswith("shared")),
+            known.divergent + site.divergent,
+        )
+
+
+def _sectors(layout: WarpLayout, index: NDArray[np.int64], width: int) -> int:
+    """Distinct sectors of each warp, summed. An aligned access of up to 32 bytes lies in one sector."""
+    if index.ndim == 0:
+        return layout.count
+    sector = index // (SECTOR_BYTES // width)
+    if layout.is_dense:
+        rows = sector.reshape(layout.count, 32)
+        if (rows[:, 1:] < rows[:, :-1]).any():
+            rows = np.sort(rows, axis=1)
+        return layout.count + int(np.count_nonzero(rows[:, 1:] != rows[:, :-1]))
+    return len(np.unique((layout.positions >> 5 << 40) | sector))
+
+
+def _wavefronts(layout: WarpLayout, offset: NDArray[np.int64], size: int) -> int:
+    """Passes through the banks: 8- and 16-byte accesses go by half and quarter warps; each word of a bank takes its turn."""
+    lanes = 32 if size <= 4 else 16 if size <= 8 else 8
+    words_each = max(1, size // BANK_BYTES)
+    phase = layout.positions // lanes
+    first = offset // BANK_BYTES
+    words = (first[:, None] + np.arange(words_each)).reshape(-1)
+    pairs = np.unique((np.repeat(phase, words_each) << 40) | words)
+    where = (pairs >> 40) * BANKS + pairs % BANKS
+    counts = np.bincount(where, minlength=(layout.count * 32 // lanes) * BANKS).reshape(-1, BANKS)
+    return int(counts.max(axis=1).sum())

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from ptx.simt.numerics import reference
-from warploom.ptx.simt.numerics import approximation_of, bind, quiet
+from warploom.ptx.simt.numerics import approximation_of, bind
 
 
 @pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet(), localcontext() as context:
+def _precise() -> Iterator[None]:
+    with localcontext() as context:
         context.prec = 80
         yield
 

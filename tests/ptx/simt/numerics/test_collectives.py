@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
@@ -17,19 +15,12 @@ from warploom.ptx.simt.numerics import (
     mask_lanes,
     match_all,
     match_any,
-    quiet,
     redux,
     shfl,
     vote,
 )
 
 WARPS = 24
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet():
-        yield
 
 
 def _warps(seed: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray, np.ndarray]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -11,14 +10,7 @@ import pytest
 
 from ptx.simt.numerics import reference
 from warploom.core import UnsupportedError
-from warploom.ptx.simt.numerics import COMPARISONS, bind, compare, quiet
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet():
-        yield
-
+from warploom.ptx.simt.numerics import COMPARISONS, bind, compare
 
 ORDERS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
 

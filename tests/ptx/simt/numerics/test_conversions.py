@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -11,14 +10,7 @@ import pytest
 
 from ptx.simt.numerics import reference
 from warploom.core import UnsupportedError
-from warploom.ptx.simt.numerics import bind, convert, convert_pair, quiet
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet():
-        yield
-
+from warploom.ptx.simt.numerics import bind, convert, convert_pair
 
 INTEGERS = ("s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")
 FLOATS = ("f16", "bf16", "f32", "f64")

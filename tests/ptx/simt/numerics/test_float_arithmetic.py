@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +22,6 @@ from warploom.ptx.simt.numerics import (
     float_rcp,
     float_sqrt,
     float_sub,
-    quiet,
 )
 from warploom.ptx.simt.numerics import (
     testp as property_of,
@@ -31,12 +29,6 @@ from warploom.ptx.simt.numerics import (
 
 DIRECTIONS = ("rn", "rz", "rm", "rp")
 NARROW = ("f16", "bf16", "f32")
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet():
-        yield
 
 
 def _check(result: np.ndarray, wanted: list[int], *operands: np.ndarray) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -10,14 +10,7 @@ import pytest
 
 from ptx.simt.numerics import reference
 from warploom.core import UnsupportedError
-from warploom.ptx.simt.numerics import fragment, gather, matrix_access, mma, movmatrix, quiet, scatter
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet():
-        yield
-
+from warploom.ptx.simt.numerics import fragment, gather, matrix_access, mma, movmatrix, scatter
 
 Place = Callable[[int, int, int], tuple[int, int]]
 """(groupID, threadID_in_group, element) -> (row, column), as the manual prints them."""

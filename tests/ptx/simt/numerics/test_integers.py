@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
 
-from warploom.ptx.simt.numerics import bind, fit, lop3, prmt, quiet
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet():
-        yield
-
+from warploom.ptx.simt.numerics import bind, fit, lop3, prmt
 
 COUNT = 400
 _DISTRIBUTIONS = 4

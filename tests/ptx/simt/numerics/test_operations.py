@@ -2,21 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 
 from ptx.simt.numerics import reference
 from warploom.core import UnsupportedError
-from warploom.ptx.simt.numerics import SCALAR_TYPES, bind, is_arithmetic, quiet, scalar_type, to_bits
-
-
-@pytest.fixture(autouse=True)
-def _quiet() -> Iterator[None]:
-    with quiet():
-        yield
-
+from warploom.ptx.simt.numerics import SCALAR_TYPES, bind, is_arithmetic, scalar_type, to_bits
 
 INSTRUCTIONS = (
     "add.s32", "add.sat.s32", "add.u64", "add.s16x2", "add.cc.u32", "addc.cc.s64", "addc.u32", "sub.s16", "subc.u32",

@@ -3,7 +3,7 @@
 The reference is the value computed in double precision and rounded once, so within half an ulp plus 2^-26 ulp of the
 mathematical value; hardware may differ from it by the bound. `approximation_of` tells which instructions these are.
 
-Source: PTX ISA 9.0, sections 9.7.3.8 (div) to 9.7.3.22 (tanh) and 9.7.4 (half precision); bounds as printed there.
+Source: PTX ISA 9.0, sections 9.7.3 (div to tanh) and 9.7.4 (half precision), which state the bounds.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _BOUNDS: dict[tuple[str, str, str], Approximation] = {
     ("rsqrt", "approx", "f64"): Approximation("not stated; with ftz only the upper 32 bits are read and written"),
     ("sin", "approx", "f32"): Approximation("absolute error 2^-20.5 in [-2 pi, 2 pi], 2^-14.7 in [-100 pi, 100 pi]"),
     ("cos", "approx", "f32"): Approximation("absolute error 2^-20.5 in [-2 pi, 2 pi], 2^-14.7 in [-100 pi, 100 pi]"),
-    ("lg2", "approx", "f32"): Approximation("absolute error 2^-22 for results in [-1, 1]; else relative error 2^-22"),
+    ("lg2", "approx", "f32"): Approximation("absolute error 2^-22 for operands in (0.5, 2); else relative error 2^-22"),
     ("ex2", "approx", "f32"): Approximation("2 ulp over the full range", 2),
     ("ex2", "approx", "f16"): Approximation("relative error 2^-9.9"),
     ("ex2", "approx", "bf16"): Approximation("relative error 2^-7"),
@@ -67,7 +67,7 @@ def approximation_of(opcode: str, modifiers: Sequence[str]) -> Approximation | N
 
 
 def float_div(type_name: str, a: Bits, b: Bits, *, rounding: Rounding | str = "rn", ftz: bool = False) -> Bits:
-    """a / b of f32 or f64, correctly rounded under rn, rz, rm, rp.
+    """a / b of f32 or f64, correctly rounded under rn, rz, rm, rp; NaN results are canonical, of f64 0xfff8000000000000.
 
     approx and full (f32) deliver the rn quotient; approx treats b above 2^126 as PTX says: 0, or NaN if a is infinite.
     """

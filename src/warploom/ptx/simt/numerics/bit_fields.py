@@ -1,6 +1,6 @@
 """Counting, finding, extracting and permuting bits.
 
-Source: PTX ISA 9.0, sections 9.7.1 (popc to bmsk) and 9.7.9.7 (prmt).
+Source: PTX ISA 9.0, sections 9.7.1 (popc to bmsk) and 9.7.9 (prmt).
 """
 
 from __future__ import annotations

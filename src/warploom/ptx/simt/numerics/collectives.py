@@ -4,7 +4,7 @@
 the instruction's operand, u32 per warp [warps] or one value; lanes outside `active & members` neither give nor get.
 Results at lanes that do not execute are unspecified: the caller writes back under `active`.
 
-Source: PTX ISA 9.0, section 9.7.9.6 (shfl.sync) and 9.7.13 (vote.sync, match.sync, activemask, redux.sync, elect.sync).
+Source: PTX ISA 9.0, sections 9.7.9 (shfl.sync) and 9.7.13 (vote.sync, match.sync, activemask, redux.sync, elect.sync).
 """
 
 from __future__ import annotations
@@ -61,12 +61,13 @@ def shfl(mode: ShuffleMode, a: Bits, b: Bits, c: Bits, active: Flags, members: B
         case "idx":
             source = lowest | (offset & ~segment)
             in_range = source <= highest
-    in_range = np.broadcast_to(in_range, a.shape)
     source = np.where(in_range, source, _LANES)
-    value = np.take_along_axis(a, source, axis=-1)
-    giving = active if members is None else active & mask_lanes(members)
-    undefined = active & ~np.take_along_axis(np.broadcast_to(giving, a.shape), source, axis=-1)
-    return Shuffle(value, in_range, source, undefined)
+    giving = np.broadcast_to(active if members is None else active & mask_lanes(members), a.shape)
+    if source.ndim == 1:
+        value, given = a[..., source], giving[..., source]
+    else:
+        value, given = np.take_along_axis(a, source, axis=-1), np.take_along_axis(giving, source, axis=-1)
+    return Shuffle(value, np.broadcast_to(in_range, a.shape), np.broadcast_to(source, a.shape), active & ~given)
 
 
 def ballot(flags: Flags, active: Flags, members: Bits) -> Bits:

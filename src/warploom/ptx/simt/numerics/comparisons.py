@@ -1,6 +1,6 @@
 """set, setp: comparisons of every type, combined with a predicate.
 
-Source: PTX ISA 9.0, sections 9.3.2 (operators; a comparison with NaN is False unless its name ends in u or is nan),
+Source: PTX ISA 9.0, sections 9.3 (operators; a comparison with NaN is False unless its name ends in u or is nan),
 9.7.6 and 9.7.7 (half precision).
 """
 

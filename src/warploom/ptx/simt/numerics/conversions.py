@@ -1,6 +1,6 @@
 """cvt between integers and floats of every width, the packed forms, and cvt.pack.
 
-Source: PTX ISA 9.0, sections 9.7.9.21 (cvt), 9.7.9.22 (cvt.pack) and 6.5 (rounding modifiers).
+Source: PTX ISA 9.0, sections 9.7.9 (cvt, cvt.pack) and 6.5 (conversion).
 """
 
 from __future__ import annotations

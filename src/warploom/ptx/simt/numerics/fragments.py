@@ -6,7 +6,7 @@ With group = lane / 4 and place = lane mod 4, and e elements in a 32-bit registe
   C, D: element i at row group + 8 (i / 2), column 2 place + i mod 2
 which is every layout that the manual draws for .row.col, from m8n8k4 to m16n8k32.
 
-Source: PTX ISA 9.0, sections 9.7.14.5.1 to 9.7.14.5.16 (fragments, ldmatrix, stmatrix, movmatrix).
+Source: PTX ISA 9.0, section 9.7.14 (mma fragments, ldmatrix, stmatrix, movmatrix).
 """
 
 from __future__ import annotations

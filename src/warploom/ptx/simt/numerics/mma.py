@@ -4,7 +4,7 @@ Products are exact. PTX leaves the order and precision of the sum open: here flo
 the order of k, C last, and rounded once (f64: a chain of fused multiply-adds from C in the order of k); integers are exact.
 Hardware may differ in the last bits of f16 and f32 results.
 
-Source: PTX ISA 9.0, section 9.7.14.5.14 (mma).
+Source: PTX ISA 9.0, section 9.7.14 (mma).
 """
 
 from __future__ import annotations

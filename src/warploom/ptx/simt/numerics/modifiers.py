@@ -1,6 +1,6 @@
 """The modifiers of one instruction, taken apart.
 
-Source: PTX ISA 9.0, section 4.3.1 (instruction statements).
+Source: PTX ISA 9.0, section 4.3 (statements).
 """
 
 from __future__ import annotations

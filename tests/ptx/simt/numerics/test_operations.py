@@ -67,6 +67,10 @@ def test_uniform_operands_are_full_ones_repeated(text: str) -> None:
             assert whole[lane] == a == b == c, lane
     square = evaluate([column.reshape(5, 8) for column in columns])
     assert all(np.array_equal(whole, again.ravel()) for whole, again in zip(full, square, strict=True))
+    strided = evaluate([np.repeat(column, 2)[::2] for column in columns])
+    assert all(np.array_equal(whole, again) for whole, again in zip(full, strided, strict=True))
+    stretched = evaluate([np.broadcast_to(column[:1], 3) for column in columns])
+    assert all(again.tolist() == [whole[0]] * 3 for whole, again in zip(full, stretched, strict=True))
 
 
 @pytest.mark.parametrize("text", INSTRUCTIONS)

@@ -98,6 +98,8 @@ _PRECEDENCE = {
     "?": 0, "||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 7, ">": 7, "<=": 7, ">=": 7,
     "<<": 8, ">>": 8, "+": 9, "-": 9, "*": 10, "/": 10, "%": 10,
 }  # fmt: skip
+OPERATORS = frozenset(_PRECEDENCE) - {"|", ">"}
+"""Binary operators that cannot follow an operand in another meaning."""
 _STARTS = frozenset({"(", "-", "+", "~", "!"})
 
 

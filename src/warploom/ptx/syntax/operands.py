@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from warploom.ptx.syntax.constants import float_literal, integer_literal, negated, read_constant, read_number
+from warploom.ptx.syntax.constants import OPERATORS, float_literal, integer_literal, negated, read_constant, read_number
 from warploom.ptx.syntax.cursor import Cursor, found
 from warploom.ptx.syntax.nodes import (
     Address,
@@ -18,11 +18,11 @@ from warploom.ptx.syntax.nodes import (
     Sum,
     Vector,
 )
-from warploom.ptx.syntax.tokens import TOKEN
+from warploom.ptx.syntax.tokens import NAME, TOKEN
 
-_SIMPLE_NAME = re.compile(r"[A-Za-z_$%][\w$]*+(?:\.[a-z0-9]+)?\Z", re.A)
+_SIMPLE_NAME = re.compile(rf"{NAME}(?:\.[a-z0-9]+)?\Z", re.A)
 _SIMPLE_INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)\Z", re.A)
-_SIMPLE_ADDRESS = re.compile(r"\[([A-Za-z_$%][\w$]*+)(?:\+(-?\d{1,18}))?\]\Z", re.A)
+_SIMPLE_ADDRESS = re.compile(rf"\[({NAME})(?:\+(-?\d{{1,18}}))?\]\Z", re.A)
 _BITS = re.compile(r"0(?:[fF][0-9a-fA-F]{8}|[dD][0-9a-fA-F]{16})\Z")
 _PART = re.compile(
     r"[ \t]*+(?:\{([^{}()\[\]]*+)\}[ \t]*+|\(([^{}()\[\]]*+)\)[ \t]*+|(\[[^\[\]{},]*+\][ \t]*+|[^,{}()\[\]]*+))(?:,|(\Z))"
@@ -154,7 +154,10 @@ def _is_constant_expression(cursor: Cursor, position: int) -> bool:
         return True
     if kind != "integer" and word != "WARP_SZ":
         return False
-    return cursor.token_at(position)[1] not in (")", ",")
+    following = cursor.token_at(position)
+    if following[1] == ")":
+        return cursor.token_at(following[3])[1] in OPERATORS
+    return following[1] != ","
 
 
 def _sequence(cursor: Cursor, opening: str, closing: str) -> tuple[Operand, ...]:
@@ -171,7 +174,7 @@ def _sequence(cursor: Cursor, opening: str, closing: str) -> tuple[Operand, ...]
 
 
 def _named(cursor: Cursor, word: str, start: int, end: int) -> Operand:
-    if word == "WARP_SZ" and cursor.token_at(end)[1] in ("+", "-", "*", "/", "%", "<<", ">>", "&", "^"):
+    if word == "WARP_SZ" and cursor.token_at(end)[1] in OPERATORS:
         return read_constant(cursor, "a constant")
     text = cursor.text
     while text.startswith(".", end):

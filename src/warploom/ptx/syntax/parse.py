@@ -25,17 +25,17 @@ from warploom.ptx.syntax.nodes import (
     Statement,
 )
 from warploom.ptx.syntax.operands import OperandTable, read_operand
-from warploom.ptx.syntax.tokens import TRIVIA, Source
+from warploom.ptx.syntax.tokens import NAME, TRIVIA, Source
 
 _INSTRUCTION = re.compile(
-    r"(?:@(?P<negated>!)?(?P<guard>[A-Za-z_$%][\w$]*+)[ \t]++)?"
+    rf"(?:@(?P<negated>!)?(?P<guard>{NAME})[ \t]++)?"
     r"(?P<opcode>[a-z][a-z0-9_]*+)(?P<modifiers>(?:\.[A-Za-z0-9_]++(?:::[A-Za-z0-9_]++)*+)*+)"
     r"(?:[ \t]++(?P<operands>[^;/\"\n@:]*+))?;",
     re.A,
 )
 _MODIFIER = re.compile(r"\.([A-Za-z0-9_]++(?:::[A-Za-z0-9_]++)*+)", re.A)
 _LABEL = re.compile(
-    rf"([A-Za-z_$%][\w$]*+)[ \t]*+:(?!:)(?!{TRIVIA.pattern}\.(?:{'|'.join(sorted(LABELLED))})\b)", re.A
+    rf"({NAME})[ \t]*+:(?!:)(?!{TRIVIA.pattern}\.(?:{'|'.join(sorted(LABELLED))})\b)", re.A
 )  # fmt: skip
 _END = "End the instruction with a semicolon, or separate operands by commas."
 

@@ -10,13 +10,15 @@ from warploom.core import Diagnostic, Span, UserError
 
 TRIVIA = re.compile(r"(?:[ \t\r\n\f\v\0]++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+")
 """White space, comments and the zero bytes that C strings end with; perhaps nothing."""
+NAME = r"(?:[A-Za-z][\w$]*+|[_$%][\w$]++|_)"
+"""An identifier (PTX ISA 4.4), or the sink `_`."""
 TOKEN = re.compile(
     r"(?P<string>\"(?:[^\"\\\n]++|\\.)*+\")"
     r"|(?P<bits>0[fF][0-9a-fA-F]{8}(?![\w])|0[dD][0-9a-fA-F]{16}(?![\w]))"
     r"|(?P<float>(?:\d++\.\d*+|\.\d++)(?:[eE][+-]?\d++)?|\d++[eE][+-]?\d++)"
     r"|(?P<integer>0[xX][0-9a-fA-F]++U?|0[bB][01]++U?|\d++U?)"
     r"|(?P<dot>\.[A-Za-z0-9_$]++(?:::[A-Za-z0-9_$]++)*+)"
-    r"|(?P<name>[A-Za-z_$%][A-Za-z0-9_$]*+)"
+    rf"|(?P<name>{NAME})"
     r"|(?P<punct>&&|\|\||<<|>>|<=|>=|==|!=|[{}()\[\],;:=<>|!+\-*/%@?~&^])",
     re.A,
 )

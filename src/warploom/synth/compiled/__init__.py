@@ -1,0 +1,15 @@
+"""Proof of compiled kernels: PTX run on symbolic data, its stores compared with a spec, faults and races reported.
+
+The machine here shares nothing with the interpreter and the emulator of `warploom.ptx`, so that they check each other.
+"""
+
+from warploom.synth.compiled.comparison import Difference
+from warploom.synth.compiled.completed import prove_compiled
+from warploom.synth.compiled.execution import ArrayArgument, ScalarArgument, run_symbolically
+from warploom.synth.compiled.faults import Access, Fault
+from warploom.synth.compiled.proof import CompiledProof, Wanted, prove_launch
+
+__all__ = [
+    "Access", "ArrayArgument", "CompiledProof", "Difference", "Fault", "ScalarArgument", "Wanted", "prove_compiled",
+    "prove_launch", "run_symbolically",
+]  # fmt: skip

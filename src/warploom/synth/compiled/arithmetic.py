@@ -1,0 +1,419 @@
+"""Operations of the PTX subset on register values: known bits are computed, data becomes terms.
+
+Floats are real numbers here (PTX ISA 9.7.3 to 9.7.5 without rounding); integers wrap. Written from the PTX ISA alone: nothing is
+shared with the concrete interpreter, so that the two can check each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise, product
+
+from warploom.core import BY_NAME, DType, WarploomError
+from warploom.synth.compiled.data import SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value
+from warploom.terms import Term, apply
+
+_SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
+_COMPARISONS: dict[str, str] = {
+    "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
+    "ltu": "<", "leu": "<=", "gtu": ">", "geu": ">=", "equ": "==", "neu": "!=",
+}  # fmt: skip
+
+
+class NotFollowedError(WarploomError):
+    """An operation on data that this runner has no term for."""
+
+
+def register_kind(type_name: str) -> DType:
+    """The element type of a PTX type; bit types count as unsigned. NotFollowedError for packed and predicate types."""
+    name = {"b": "u", "s": "i"}.get(type_name[0], type_name[0]) + type_name[1:] if type_name[1:].isdigit() else type_name
+    if name not in BY_NAME:
+        raise NotFollowedError(f"the type .{type_name}")
+    return BY_NAME[name]
+
+
+def signed(value: int, bits: int) -> int:
+    return value - (1 << bits) if value >> (bits - 1) else value
+
+
+class Arithmetic:
+    """Binds operations to a `Data`; every method takes and gives register values."""
+
+    def __init__(self, data: Data) -> None:
+        self.data = data
+
+    # ------------------------------------------------------------ integers
+
+    def signless(self, name: str, kind: DType) -> Callable[[Value, Value], Value]:
+        """add, sub, mul (low half), and, or, xor of `kind.bits` bits."""
+        mask = (1 << kind.bits) - 1
+        data, op = self.data, _SIGNLESS[name]
+        kinds = data.kinds
+        number: dict[str, Callable[[int, int], int]] = {
+            "+": lambda a, b: (a + b) & mask,
+            "-": lambda a, b: (a - b) & mask,
+            "*": lambda a, b: (a * b) & mask,
+            "&": lambda a, b: a & b,
+            "|": lambda a, b: a | b,
+            "^": lambda a, b: a ^ b,
+        }
+        compute = number[op]
+        by_bits = op in ("&", "|", "^", "+")
+
+        def run(a: Value, b: Value) -> Value:
+            if a.__class__ is int and b.__class__ is int:
+                return compute(a, b)  # pyright: ignore[reportArgumentType] - both are int
+            if isinstance(a, int) and (short := _with_number(op, a, b, mask, is_left=True)) is not None:
+                return short
+            if isinstance(b, int) and (short := _with_number(op, b, a, mask, is_left=False)) is not None:
+                return short
+            if by_bits and (isinstance(a, Joined) or isinstance(b, Joined)):
+                beside = self._side_by_side(op, a, b, kind.bits)
+                if beside is not None:
+                    return beside
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            left, right = data.as_int(a, kind), data.as_int(b, kind)
+            made = apply(op, left, right)
+            kinds[made] = kinds[right] if left.op == "constant" else kinds[left]
+            return made
+
+        return run
+
+    def _side_by_side(self, op: str, a: Value, b: Value, width: int) -> Value | None:
+        """Bitwise operation part by part where in each part one side is known to be all zeros or ones; + of disjoint bits."""
+        data = self.data
+        cuts = sorted({0, width, *_boundaries(a), *_boundaries(b)})
+        parts: list[tuple[Value, int]] = []
+        try:
+            for low, high in pairwise(cuts):
+                count = high - low
+                x, y = data.extract(a, low, count, width), data.extract(b, low, count, width)
+                mask = (1 << count) - 1
+                if isinstance(x, int) and isinstance(y, int):
+                    if op == "+" and x and y:
+                        return None
+                    parts.append(({"&": x & y, "|": x | y, "^": x ^ y, "+": x + y}[op], count))
+                    continue
+                short = None
+                if isinstance(x, int):
+                    short = _with_number(op, x, y, mask, is_left=True)
+                elif isinstance(y, int):
+                    short = _with_number(op, y, x, mask, is_left=False)
+                if short is None and op != "+" and count in UNSIGNED:
+                    short = self.signless({"&": "and", "|": "or", "^": "xor"}[op], UNSIGNED[count])(x, y)
+                if short is None:
+                    return None
+                parts.append((short, count))
+        except NoBitsError:
+            return None
+        return data.join(parts)
+
+    def invert(self, kind: DType) -> Callable[[Value], Value]:
+        mask = (1 << kind.bits) - 1
+
+        def run(a: Value) -> Value:
+            if isinstance(a, int):
+                return a ^ mask
+            return undefined_in(a) or self._unary("~", self.data.as_int(a, kind))
+
+        return run
+
+    def negate(self, kind: DType) -> Callable[[Value], Value]:
+        mask = (1 << kind.bits) - 1
+
+        def run(a: Value) -> Value:
+            if isinstance(a, int) and not kind.is_float:
+                return -a & mask
+            if isinstance(a, int):
+                return a ^ (1 << (kind.bits - 1))
+            if (bad := undefined_in(a)) is not None:
+                return bad
+            return self._unary("neg", self.data.as_float(a, kind) if kind.is_float else self.data.as_int(a, kind))
+
+        return run
+
+    def _unary(self, op: str, term: Term) -> Term:
+        return self.data.made(apply(op, term), self.data.kinds[term])
+
+    def shift(self, name: str, kind: DType) -> Callable[[Value, Value], Value]:
+        """shl, shr: amounts of the width or more give zeros or copies of the sign (PTX ISA 9.7.8)."""
+        bits, mask, data = kind.bits, (1 << kind.bits) - 1, self.data
+        is_signed = name == "shr" and kind.kind == "int"
+
+        def run(a: Value, amount: Value) -> Value:
+            if isinstance(a, Undefined):
+                return a
+            if not isinstance(amount, int):
+                if isinstance(amount, Undefined):
+                    return amount
+                raise NotFollowedError("a shift by data")
+            if isinstance(a, int):
+                number = signed(a, bits) if is_signed else a
+                return (number << amount) & mask if name == "shl" and amount < bits else (
+                    0 if name == "shl" else (number >> min(amount, bits)) & mask)  # fmt: skip
+            if amount == 0:
+                return a
+            if amount >= bits and not is_signed:
+                return 0
+            amount = min(amount, bits - 1)
+            if isinstance(a, Joined) and not is_signed:
+                try:
+                    if name == "shl":
+                        return data.join([(0, amount), (data.extract(a, 0, bits - amount, bits), bits - amount)])
+                    return data.join([(data.extract(a, amount, bits - amount, bits), bits - amount), (0, amount)])
+                except NoBitsError:
+                    pass
+            if (bad := undefined_in(a)) is not None:
+                return bad
+            if name == "shl":
+                term = data.as_int(a, kind)
+                return data.made(apply("<<", term, amount), data.kinds[term])
+            data.ordered_kinds.add(kind)
+            return data.made(apply(">>", data.exactly(a, kind), amount), kind)
+
+        return run
+
+    def high_product(self, kind: DType) -> Callable[[Value, Value], Value]:
+        bits, mask, data = kind.bits, (1 << kind.bits) - 1, self.data
+
+        def run(a: Value, b: Value) -> Value:
+            if isinstance(a, int) and isinstance(b, int):
+                x, y = (signed(a, bits), signed(b, bits)) if kind.kind == "int" else (a, b)
+                return (x * y >> bits) & mask
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            wide = self.wide_product(kind)(a, b)
+            return data.extract(wide, bits, bits, 2 * bits) if bits < 64 else data.made(
+                apply(f"mul.hi.{kind.name}", data.exactly(a, kind), data.exactly(b, kind)), kind)  # fmt: skip
+
+        return run
+
+    def wide_product(self, kind: DType) -> Callable[[Value, Value], Value]:
+        """mul.wide: the product in twice the bits."""
+        bits, data = kind.bits, self.data
+        wide = {"int": SIGNED, "uint": UNSIGNED}[kind.kind].get(2 * bits)
+        mask = (1 << 2 * bits) - 1
+
+        def run(a: Value, b: Value) -> Value:
+            if isinstance(a, int) and isinstance(b, int):
+                x, y = (signed(a, bits), signed(b, bits)) if kind.kind == "int" else (a, b)
+                return x * y & mask
+            if a == 0 or b == 0:
+                return 0
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            assert wide is not None
+            x, y = data.converted(data.exactly(a, kind), wide), data.converted(data.exactly(b, kind), wide)
+            return data.made(apply("*", x, y), wide)
+
+        return run
+
+    def quotient(self, kind: DType, is_remainder: bool) -> Callable[[Value, Value], Value]:
+        """div and rem of integers: towards zero; division by zero is undefined (PTX ISA 9.7.1)."""
+        bits, mask, data = kind.bits, (1 << kind.bits) - 1, self.data
+
+        def run(a: Value, b: Value) -> Value:
+            if isinstance(a, int) and isinstance(b, int):
+                if b == 0:
+                    return Undefined("division by zero", 0)
+                x, y = (signed(a, bits), signed(b, bits)) if kind.kind == "int" else (a, b)
+                whole = abs(x) // abs(y) * (1 if (x < 0) == (y < 0) else -1)
+                return (x - whole * y if is_remainder else whole) & mask
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            op = f"{'rem' if is_remainder else 'div'}.{kind.name}"
+            return data.made(apply(op, data.exactly(a, kind), data.exactly(b, kind)), kind)
+
+        return run
+
+    def extreme(self, name: str, kind: DType) -> Callable[[Value, Value], Value]:
+        """min, max."""
+        data, bits = self.data, kind.bits
+        best = min if name == "min" else max
+
+        def run(a: Value, b: Value) -> Value:
+            if isinstance(a, int) and isinstance(b, int) and not kind.is_float:
+                return best(a, b, key=lambda v: signed(v, bits)) if kind.kind == "int" else best(a, b)
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            cast = data.as_float if kind.is_float else data.exactly
+            data.ordered_kinds.add(kind)
+            return data.made(apply(name, cast(a, kind), cast(b, kind)), kind)
+
+        return run
+
+    def magnitude(self, kind: DType) -> Callable[[Value], Value]:
+        """abs of integers."""
+
+        def run(a: Value) -> Value:
+            if isinstance(a, int):
+                return abs(signed(a, kind.bits)) & ((1 << kind.bits) - 1)
+            return undefined_in(a) or self._unary("abs", self.data.exactly(a, kind))
+
+        return run
+
+    def lookup(self, table: int, kind: DType) -> Callable[[Value, Value, Value], Value]:
+        """lop3: the three-input function with that truth table, as an exclusive or of conjunctions."""
+        mask = (1 << kind.bits) - 1
+        coefficient = [bool(table >> (a << 2 | b << 1 | c) & 1) for a, b, c in product((0, 1), repeat=3)]
+        for step in (4, 2, 1):
+            for k in range(8):
+                if k & step:
+                    coefficient[k] ^= coefficient[k ^ step]
+        both, either = self.signless("and", kind), self.signless("xor", kind)
+
+        def run(a: Value, b: Value, c: Value) -> Value:
+            if isinstance(a, int) and isinstance(b, int) and isinstance(c, int):
+                total = 0
+                for k, (x, y, z) in enumerate(product((a ^ mask, a), (b ^ mask, b), (c ^ mask, c))):
+                    total |= x & y & z if table >> k & 1 else 0
+                return total
+            result: Value = 0
+            for k, used in enumerate(coefficient):
+                if used:
+                    part: Value = mask
+                    for bit, operand in ((4, a), (2, b), (1, c)):
+                        if k & bit:
+                            part = both(part, operand)
+                    result = either(result, part)
+            return result
+
+        return run
+
+    # ------------------------------------------------------------ floats
+
+    def real(self, op: str, kind: DType) -> Callable[..., Value]:
+        """`op` of the operands as real numbers; `fma` is a product and a sum."""
+        data = self.data
+
+        def run(*values: Value) -> Value:
+            if (bad := undefined_in(*values)) is not None:
+                return bad
+            terms = [data.as_float(v, kind) for v in values]
+            if op == "fma":
+                a, b, c = terms
+                if _is_zero(a) or _is_zero(b):
+                    return values[2]
+                made = data.made(apply("*", a, b), kind)
+                return made if _is_zero(c) else data.made(apply("+", made, c), kind)
+            if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
+                return values[1] if _is_zero(terms[0]) else values[0]
+            return data.made(apply(op, *terms), kind)
+
+        return run
+
+    # ------------------------------------------------------------ comparisons, choices, conversions
+
+    def compare(self, test: str, kind: DType) -> Callable[[Value, Value], Value]:
+        """setp's test; of data, a `Comparison`."""
+        data, bits = self.data, kind.bits
+        op = _COMPARISONS.get(test)
+        if op is None:
+            raise NotFollowedError(f"the comparison .{test}")
+        is_signed = kind.kind == "int"
+        tests: dict[str, Callable[[int, int], bool]] = {
+            "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+            "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
+        }  # fmt: skip
+        decide = tests[op]
+
+        def run(a: Value, b: Value) -> Value:
+            if isinstance(a, int) and isinstance(b, int) and not kind.is_float:
+                return decide(signed(a, bits), signed(b, bits)) if is_signed else decide(a, b)
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            cast = data.as_float if kind.is_float else data.exactly
+            x, y = cast(a, kind), cast(b, kind)
+            if x.op == "constant" and y.op == "constant":
+                return decide(x.data[0], y.data[0])
+            return Comparison(op, x, y, kind)
+
+        return run
+
+    def select(self, kind: DType) -> Callable[[Value, Value, Value], Value]:
+        """selp: by data, the smaller or larger of what was compared, else an opaque choice."""
+        data = self.data
+
+        def run(a: Value, b: Value, predicate: Value) -> Value:
+            if isinstance(predicate, int):
+                return a if predicate else b
+            if isinstance(predicate, Undefined):
+                return predicate
+            assert isinstance(predicate, Comparison)
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            own = predicate.kind
+            if own.bits != kind.bits:
+                own = kind
+            cast = data.as_float if own.is_float else data.exactly
+            x, y = cast(a, own), cast(b, own)
+            if (x, y) in ((predicate.a, predicate.b), (predicate.b, predicate.a)) and predicate.op[0] in "<>":
+                data.ordered_kinds.add(own)
+                first_is_chosen = (x, y) == (predicate.a, predicate.b)
+                return data.made(apply("min" if (predicate.op[0] == "<") == first_is_chosen else "max", x, y), own)
+            return data.made(apply(f"select {predicate.op}", predicate.a, predicate.b, x, y), own)
+
+        return run
+
+    def convert(self, target: DType, source: DType, rounding: str | None) -> Callable[[Value], Value]:
+        """cvt: a value of type `source` as one of type `target`."""
+        data = self.data
+        mask = (1 << target.bits) - 1
+
+        def run(a: Value) -> Value:
+            if isinstance(a, Undefined):
+                return a
+            if isinstance(a, int) and not source.is_float:
+                number = signed(a, source.bits) if source.kind == "int" else a
+                return data.encoded(float(number), target) if target.is_float else number & mask
+            if isinstance(a, int):
+                if target.is_float and target.name != "bf16":
+                    return data.encoded(float(data.decoded(a, source)), target)
+                raise NotFollowedError("a float made an integer")
+            if not source.is_float and not target.is_float and target.bits <= source.bits:
+                return data.extract(a, 0, target.bits, source.bits)
+            if (bad := undefined_in(a)) is not None:
+                return bad
+            term = data.as_float(a, source) if source.is_float else data.exactly(a, source)
+            if source is target and rounding is None:
+                return term
+            if rounding not in (None, "rn" if target.is_float else "rzi"):
+                return data.made(apply(f"cvt.{rounding}.{target.name}.{source.name}", term), target)
+            return data.converted(term, target)
+
+        return run
+
+
+def _with_number(op: str, number: int, other: Value, mask: int, is_left: bool) -> Value | None:
+    """The result where a known operand decides it or changes nothing."""
+    if number == 0:
+        if op in ("&", "*"):
+            return 0
+        return None if op == "-" and is_left else other
+    if (op == "&" and number == mask) or (op == "*" and number == 1):
+        return other
+    return mask if op == "|" and number == mask else None
+
+
+def _boundaries(value: Value) -> list[int]:
+    found: list[int] = []
+    at = 0
+    for _, bits in value.parts if isinstance(value, Joined) else ():
+        at += bits
+        found.append(at)
+    return found
+
+
+def undefined_in(*values: Value) -> Undefined | None:
+    """The first undefined value, or undefined part of one."""
+    for value in values:
+        if isinstance(value, Undefined):
+            return value
+        if isinstance(value, Joined) and (bad := undefined_in(*(v for v, _ in value.parts))) is not None:
+            return bad
+    return None
+
+
+def _is_zero(term: Term) -> bool:
+    return term.op == "constant" and term.data[0] == 0

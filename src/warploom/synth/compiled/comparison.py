@@ -1,0 +1,235 @@
+"""Compares what a compiled kernel left in an array with what its spec wants there, element by element, under an algebra."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+import numpy as np
+
+from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
+from warploom.synth.compiled.data import Undefined
+from warploom.synth.compiled.xor_sums import equal_sums
+from warploom.terms import (
+    Algebra,
+    FormTooLargeError,
+    Normaliser,
+    Term,
+    algebra_for,
+    apply,
+    component,
+    constant,
+    element_text,
+    evaluate,
+    iterate_post,
+    term_text,
+)
+
+_TRIALS = 8
+_LEAVES = frozenset({"atom", "constant", "component", "pack"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
+_FEW = 64
+"""Sums below which the ordinary normal form is quick enough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first element that is wrong."""
+
+    array: str
+    index: tuple[int, ...]
+    expected: str
+    found: str
+    line: int | None
+    """Of the store that left it; None when nothing was stored."""
+
+    def __str__(self) -> str:
+        where = f" (stored in line {self.line})" if self.line is not None else ""
+        return f"{element_text(self.array, self.index)}: expected {self.expected}, found {self.found}{where}"
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element to compare."""
+
+    array: str
+    index: tuple[int, ...]
+    dtype: DType
+    want: Term
+    got: Term | Undefined | None
+    """None: the kernel stored nothing here, and nothing was here before."""
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    verdict: Literal["equal", "different", "open"]
+    """open: no law makes some elements equal, and no numbers tell them apart."""
+    difference: Difference | None
+    """The first element that differs, else the first open one."""
+    operators: frozenset[str]
+    reason: str = ""
+
+
+class Comparison:
+    """Under one algebra. types: of the arrays' elements."""
+
+    def __init__(self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType]) -> None:
+        self.algebra = algebra
+        self.types = {name: scalar_of(t) for name, t in types.items()}
+        self.normaliser = Normaliser(algebra, types)
+        self._own: dict[DType, Normaliser] = {}
+        self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
+        self._done: dict[Term, Term] = {}
+        self.operators: set[str] = set()
+        self._seen: set[Term] = set()
+
+    def compare(self, elements: Iterable[Element], kind_of: Callable[[Term], DType | None]) -> Outcome:
+        """All elements: stops at the first that differs."""
+        open_element: Difference | None = None
+        pairs: list[tuple[Element, Term, Term]] = []
+        for element in elements:
+            if element.got is None or isinstance(element.got, Undefined):
+                return Outcome("different", self._missing(element), frozenset())
+            want = self._rounded(element.want)
+            for term in (element.got, want):
+                self._collect(term)
+            if element.got is not want:
+                pairs.append((element, element.got, want))
+        if self._needs_separation():
+            pairs = [(e, self._separated(a, kind_of), self._separated(b, kind_of)) for e, a, b in pairs]
+        operators = frozenset(self.operators)
+        try:
+            for element, got, want in self._unsettled(pairs):
+                settled = self._same(element, got, want)
+                if settled == "equal":
+                    continue
+                told = Difference(element.array, element.index, self._wanted(element, want), self._text(got), element.line)
+                if settled == "different":
+                    return Outcome("different", told, operators)
+                open_element = open_element or told
+        except FormTooLargeError as error:
+            return Outcome("open", None, operators, str(error))
+        if open_element is not None:
+            return Outcome(
+                "open", open_element, operators, f"no law makes these equal, no numbers tell them apart: {open_element}"
+            )
+        return Outcome("equal", None, operators)
+
+    def _missing(self, element: Element) -> Difference:
+        got = element.got
+        found = "no store"
+        if isinstance(got, Undefined):
+            found = f"the undefined value of {got.reason}{f' (line {got.line})' if got.line else ''}"
+        return Difference(element.array, element.index, self._text(element.want), found, element.line)
+
+    def _collect(self, root: Term) -> None:
+        stack = [root]
+        seen = self._seen
+        while stack:
+            term = stack.pop()
+            if term not in seen:
+                seen.add(term)
+                if term.op not in _LEAVES:
+                    self.operators.add(term.op)
+                    stack.extend(term.args)
+
+    def _unsettled(self, pairs: list[tuple[Element, Term, Term]]) -> list[tuple[Element, Term, Term]]:
+        """Without those that are equal sums modulo 2 of equal summands."""
+        if len(pairs) < _FEW or dict(self.algebra.regions).get("^") != "bits":
+            return pairs
+        equal = equal_sums([(a, b) for _, a, b in pairs], self.normaliser)
+        return [pair for pair, same in zip(pairs, equal, strict=True) if not same]
+
+    def _same(self, element: Element, got: Term, want: Term) -> Literal["equal", "different", "open"]:
+        lanes = element.dtype.lanes
+        outcome: Literal["equal", "open"] = "equal"
+        for k in range(lanes):
+            a, b = (got, want) if lanes == 1 else (component(got, k), component(want, k))
+            if self.normaliser.canonical(a) is not self.normaliser.canonical(b):
+                if self._told_apart(a, b, scalar_of(element.dtype)):
+                    return "different"
+                outcome = "open"
+        return outcome
+
+    def _told_apart(self, a: Term, b: Term, dtype: DType) -> bool:
+        """Whether some numbers give the terms different values."""
+        is_exact = self.algebra.modulus_bits == 0
+        rng = random.Random(0)
+        for _ in range(_TRIALS):
+            numbers: dict[Term, int] = {}
+
+            def value_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
+                if element not in numbers:
+                    atom = element.args[0] if element.op == "component" else element
+                    numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact, rng)
+                return numbers[element]
+
+            values = evaluate([a, b], f64 if is_exact else dtype, value_of, casts=True)
+            if values is not None and values[0] != values[1]:
+                return True
+        return False
+
+    def _wanted(self, element: Element, want: Term) -> str:
+        old = want.op == "atom" and want.data[0] == element.array and tuple(want.data[1]) == element.index
+        return self._text(want) + (" (its content before: the spec does not store it)" if old else "")
+
+    def _text(self, term: Term) -> str:
+        try:
+            return str(self.normaliser.canonical(term))
+        except FormTooLargeError:
+            return term_text(term)
+
+    # ------------------------------------------------------------ terms of several kinds in one
+
+    def _rounded(self, root: Term) -> Term:
+        """The spec's Python floats as the arrays' type holds them, as the compiler reads them."""
+        dtype = self.algebra.dtype
+        if not dtype.is_float or dtype.name == "bf16":
+            return root
+        done = self._done
+        for t in iterate_post(root, done):
+            if t.op == "constant" and isinstance(t.data[0], float) and np.isfinite(t.data[0]):
+                done[t] = constant(Fraction(float(to_numpy(dtype).type(t.data[0]))))
+            else:
+                done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
+        return done[root]
+
+    def _needs_separation(self) -> bool:
+        return bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators)
+
+    def _separated(self, root: Term, kind_of: Callable[[Term], DType | None]) -> Term:
+        """Operands that are computed in another type, in the normal form of their own type: opaque to this algebra's laws."""
+        done: dict[Term, Term] = {}
+        for t in iterate_post(root):
+            args = [done[a] for a in t.args]
+            words = t.op.split(".")
+            if words[0] in ("cast", "bits") and len(words) == 3:
+                args = [self._sealed(args[0], BY_NAME[words[1]])]
+            elif words[0] in ("slice", "select", "div", "rem", "mul") and t.args:
+                args = [a if a.op == "constant" else self._sealed(a, kind_of(old)) for a, old in zip(args, t.args, strict=True)]
+            elif t.op in ("min", "max", ">>") and (kind := kind_of(t)) is not None and kind in self._strange:
+                done[t] = apply(f"{t.op} of {kind.name}", *args)
+                continue
+            done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+        return done[root]
+
+    def _sealed(self, term: Term, kind: DType | None) -> Term:
+        if term.op not in _ARITHMETIC or kind is None or kind is self.algebra.dtype:
+            return term
+        if kind not in self._own:
+            self._own[kind] = Normaliser(algebra_for(kind), self.types)
+        return self._own[kind].canonical(term)
+
+
+def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:
+    """A number that the type holds exactly."""
+    if dtype.is_float:
+        most = {16: 200, 32: 1 << 20}.get(dtype.bits, 1 << 40)
+        return rng.randint(-most, most)
+    low = -(1 << (dtype.bits - 1)) if dtype.kind == "int" else 0
+    high = low + (1 << dtype.bits) - 1
+    return rng.randint(max(low, -1000), min(high, 1000)) if is_exact else rng.randint(low, high)

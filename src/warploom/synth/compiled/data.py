@@ -1,0 +1,251 @@
+"""What registers and memory hold: known bits, terms, terms laid side by side, values that nothing defines.
+
+    value := int (the bits, unsigned) | Term | Joined ((value, bits) ...) | Undefined | bool | Comparison (predicates only)
+
+A term fills its register: its kind has the register's width. Arithmetic of another kind meets a conversion (`cast.u32.i64`, which
+normal forms undo where it changes nothing) or a reinterpretation (`bits.f32.u32`), opaque to every algebra: nothing is assumed of
+how numbers are coded. Terms that are constants never stand in a register.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+from typing import TypeAlias
+
+from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
+from warploom.terms import Term, apply, constant
+
+UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
+SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
+_FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
+_RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
+"""Operators whose low bits depend on the operands' low bits only."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undefined:
+    """A value that the machine does not define: harmless until it is stored, branched on or used as an address."""
+
+    reason: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Joined:
+    """Values side by side in one register, lowest bits first; no part is itself joined."""
+
+    parts: tuple[tuple[Value, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A predicate on data."""
+
+    op: str
+    """`<`, `<=`, `>`, `>=`, `==`, `!=`."""
+    a: Term
+    b: Term
+    kind: DType
+
+
+Value: TypeAlias = int | Term | Undefined | Joined | Comparison
+
+
+class NoBitsError(WarploomError):
+    """Bits were asked of a term that cannot be cut there."""
+
+
+class Data:
+    """Arithmetic on values that are not all known bits, and the kinds of the terms made."""
+
+    def __init__(self) -> None:
+        self.kinds: dict[Term, DType] = {}
+        self.ordered_kinds: set[DType] = set()
+        """Kinds in which a smaller or larger value was taken or a right shift made: there the sign matters."""
+
+    def made(self, term: Term, kind: DType) -> Term:
+        self.kinds[term] = kind
+        return term
+
+    def kind(self, term: Term) -> DType:
+        return self.kinds[term]
+
+    # ------------------------------------------------------------ from values to terms of a kind
+
+    def as_float(self, value: Value, kind: DType) -> Term:
+        """A register's value as a real number of float type `kind`."""
+        if isinstance(value, int):
+            return constant(self.decoded(value, kind))
+        if isinstance(value, Joined):
+            value = self.as_int(value, UNSIGNED[kind.bits])
+        assert isinstance(value, Term)
+        own = self.kinds[value]
+        return value if own is kind else self._reinterpreted(value, own, kind)
+
+    def as_int(self, value: Value, kind: DType) -> Term:
+        """A register's value as an integer with the register's bits; its sign may be another than `kind`'s."""
+        if isinstance(value, int):
+            signed = kind.kind == "int" and value >> (kind.bits - 1)
+            return constant(value - (1 << kind.bits) if signed else value)
+        if isinstance(value, Joined):
+            return self._combined(value, kind)
+        assert isinstance(value, Term)
+        own = self.kinds[value]
+        if own.is_float:
+            return self._reinterpreted(value, own, UNSIGNED[own.bits])
+        return value
+
+    def exactly(self, value: Value, kind: DType) -> Term:
+        """`as_int`, converted to `kind` where the sign matters (min, right shifts, wide products, conversions to float)."""
+        return self.converted(self.as_int(value, kind), kind)
+
+    def converted(self, term: Term, kind: DType) -> Term:
+        """A term of any kind as the nearest value of `kind`."""
+        if term.op == "constant":
+            return term
+        own = self.kinds[term]
+        return term if own is kind else self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
+
+    def _reinterpreted(self, term: Term, source: DType, target: DType) -> Term:
+        if term.op == f"bits.{target.name}.{source.name}":
+            return term.args[0]
+        return self.made(apply(f"bits.{source.name}.{target.name}", term), target)
+
+    def _combined(self, value: Joined, kind: DType) -> Term:
+        total: Term | None = None
+        low = 0
+        for part, bits in value.parts:
+            if part != 0:
+                item = self.widened(part, bits, kind)
+                if low:
+                    item = self.made(apply("<<", item, low), kind)
+                total = item if total is None else self.made(apply("|", total, item), kind)
+            low += bits
+        return total if total is not None else self.as_int(0, kind)
+
+    def widened(self, value: Value, bits: int, kind: DType) -> Term:
+        """The zero extension of `bits` bits to integer type `kind`."""
+        if isinstance(value, int):
+            return self.as_int(value, kind)
+        if bits not in UNSIGNED:
+            raise NoBitsError(f"{bits} bits of data are no machine word")
+        return self.converted(self.exactly(value, UNSIGNED[bits]), kind)
+
+    @staticmethod
+    def decoded(bits: int, kind: DType) -> float | Fraction:
+        if kind.name == "bf16":
+            number: float = struct.unpack("<f", struct.pack("<I", bits << 16))[0]
+        else:
+            floating, word = _FLOAT_CODES[kind.name]
+            number = struct.unpack(floating, struct.pack(word, bits))[0]
+        return Fraction(number) if isfinite(number) else number
+
+    @staticmethod
+    def encoded(number: float, kind: DType) -> int:
+        """Bits of a number that `kind` holds, rounded to nearest otherwise."""
+        floating, word = _FLOAT_CODES[kind.name]
+        return struct.unpack(word, struct.pack(floating, number))[0]
+
+    # ------------------------------------------------------------ bits
+
+    def extract(self, value: Value, low: int, count: int, width: int) -> Value:
+        """Bits [low, low + count) of a `width`-bit register. NoBitsError where a term cannot be cut."""
+        if isinstance(value, Undefined):
+            return value
+        if isinstance(value, int):
+            return (value >> low) & ((1 << count) - 1)
+        if low == 0 and count == width:
+            return value
+        if isinstance(value, Joined):
+            found: list[tuple[Value, int]] = []
+            at = 0
+            for part, bits in value.parts:
+                first, last = max(low, at), min(low + count, at + bits)
+                if first < last:
+                    found.append((self.extract(part, first - at, last - first, bits), last - first))
+                at += bits
+            return self.join(found)
+        assert isinstance(value, Term)
+        return self._cut(value, low, count)
+
+    def _cut(self, term: Term, low: int, count: int) -> Value:
+        kind = self.kinds[term]
+        if kind.is_float:
+            term, kind = self._reinterpreted(term, kind, UNSIGNED[kind.bits]), UNSIGNED[kind.bits]
+        if low >= kind.bits and kind.kind == "uint":
+            return 0
+        if low + count > kind.bits:
+            if kind.kind == "int":
+                raise NoBitsError("copies of a sign bit")
+            return self.join([(self._cut(term, low, kind.bits - low), kind.bits - low), (0, low + count - kind.bits)])
+        if low == 0 and count == kind.bits:
+            return term.args[0] if term.op.startswith("bits.") else term
+        words = term.op.split(".")
+        if words[0] == "cast" and not BY_NAME[words[1]].is_float and not kind.is_float:
+            source = BY_NAME[words[1]]
+            if low + count <= source.bits or (source.kind == "uint" and kind.bits > source.bits):
+                return self.extract(term.args[0], low, count, source.bits)
+        if words[0] == "slice":
+            return self._cut(term.args[0], low + int(words[1]), count)
+        if count not in UNSIGNED:
+            raise NoBitsError(f"{count} bits of data are no machine word")
+        if low == 0 and (term.op in _RING or (term.op == "<<" and term.args[1].op == "constant")):
+            return self._truncated(term, UNSIGNED[count] if kind.kind == "uint" else SIGNED[count])
+        return self.made(apply(f"slice.{low}.{count}", term), UNSIGNED[count])
+
+    def _truncated(self, root: Term, kind: DType) -> Term:
+        """Low bits of a sum, product or bitwise expression: the same expression of the operands' low bits."""
+        done: dict[Term, Term] = {}
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            if term in done:
+                stack.pop()
+                continue
+            if term.op in _RING or (term.op == "<<" and term.args[1].op == "constant"):
+                operands = term.args[:1] if term.op == "<<" else term.args
+                missing = [a for a in operands if a not in done]
+                if missing:
+                    stack.extend(missing)
+                    continue
+                new = [done[a] for a in operands] + list(term.args[len(operands) :])
+                done[term] = self.made(apply(term.op, *new), kind)
+            elif term.op == "constant":
+                done[term] = self.as_int(int(term.data[0]) & ((1 << kind.bits) - 1), kind)
+            else:
+                done[term] = self.as_int(self.extract(term, 0, kind.bits, self.kinds[term].bits), kind)
+            stack.pop()
+        return done[root]
+
+    def join(self, parts: Iterable[tuple[Value, int]]) -> Value:
+        """Values side by side, lowest first, in the simplest form."""
+        flat: list[tuple[Value, int]] = []
+        for value, bits in parts:
+            for item in value.parts if isinstance(value, Joined) else ((value, bits),):
+                if flat and (merged := self._merged(*flat[-1], *item)) is not None:
+                    flat[-1] = (merged, flat[-1][1] + item[1])
+                elif item[1]:
+                    flat.append(item)
+        undefined = next((v for v, _ in flat if isinstance(v, Undefined)), None)
+        if undefined is not None and len(flat) > 1 and all(isinstance(v, Undefined) for v, _ in flat):
+            return undefined
+        return flat[0][0] if len(flat) == 1 else Joined(tuple(flat))
+
+    def _merged(self, low: Value, low_bits: int, high: Value, high_bits: int) -> Value | None:
+        if isinstance(low, int) and isinstance(high, int):
+            return low | high << low_bits
+        if not (isinstance(low, Term) and isinstance(high, Term)) or not high.op.startswith("slice."):
+            return None
+        _, start, _ = high.op.split(".")
+        whole = high.args[0]
+        first = int(low.op.split(".")[1]) if low.op.startswith("slice.") and low.args[0] is whole else 0
+        if low.args[:1] != (whole,) or not low.op.startswith("slice.") or first + low_bits != int(start):
+            return None
+        count = low_bits + high_bits
+        if first == 0 and count == self.kinds[whole].bits:
+            return whole.args[0] if whole.op.startswith("bits.") else whole
+        return self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]) if count in UNSIGNED else None

@@ -1,0 +1,129 @@
+"""What each arithmetic instruction computes on register values (PTX ISA 9.7.1 to 9.7.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from warploom.core import BY_NAME, DType
+from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.syntax import Instruction, Integer
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.bit_fields import BitFields
+from warploom.synth.compiled.data import Value
+from warploom.synth.compiled.threads import Launch
+
+_KNOWN = frozenset({
+    "rn", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi", "ftz", "approx", "full", "sat", "relu", "lo", "hi", "wide", "wrap",
+    "clamp", "l", "r", "to", "shiftamt",
+})  # fmt: skip
+_OPAQUE = frozenset({"sqrt", "rsqrt", "ex2", "lg2", "sin", "cos", "tanh", "abs"})
+
+
+class Functions:
+    """Chooses the operation by opcode, modifiers and type."""
+
+    def __init__(self, launch: Launch, arithmetic: Arithmetic) -> None:
+        self.launch = launch
+        self.arithmetic = arithmetic
+        self.bit_fields = BitFields(launch.data, arithmetic)
+
+    def of(self, instruction: Instruction, type_name: str) -> tuple[Callable[..., Value], tuple[str, ...]]:
+        """What an instruction of that type computes, and the types of its sources. NotFollowedError when it is not known here."""
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        unknown = [m for m in modifiers if m not in _KNOWN and m not in TYPE_BITS and opcode != "prmt"]
+        if unknown or not type_name:
+            raise NotFollowedError(instruction.name)
+        arithmetic = self.arithmetic
+        same = (type_name,) * 3
+        if opcode == "cvt":
+            return self._conversion(instruction)
+        kind = register_kind(type_name)
+        if opcode in ("shl", "shr"):
+            return arithmetic.shift(opcode, kind), (type_name, "u32")
+        if opcode == "selp":
+            return arithmetic.select(kind), (type_name, type_name, "pred")
+        if (function := self.bit_fields.function(instruction, kind)) is not None:
+            return function
+        if kind.is_float:
+            return self._real(instruction, kind), same
+        if "sat" in modifiers or "clamp" in modifiers:
+            raise NotFollowedError(instruction.name)
+        match opcode:
+            case "mul" | "mad" if "wide" in modifiers:
+                wide = kind.bits * 2
+                function = arithmetic.wide_product(kind)
+                return self._with_sum(opcode, function, BY_NAME[f"u{wide}"]), (type_name, type_name, f"u{wide}")
+            case "mul" | "mad" if "hi" in modifiers:
+                return self._with_sum(opcode, arithmetic.high_product(kind), kind), same
+            case "mul" | "mad":
+                return self._with_sum(opcode, arithmetic.signless("mul", kind), kind), same
+            case "add" | "sub" | "and" | "or" | "xor":
+                return arithmetic.signless(opcode, kind), same
+            case "min" | "max":
+                return arithmetic.extreme(opcode, kind), same
+            case "not":
+                return arithmetic.invert(kind), same
+            case "neg":
+                return arithmetic.negate(kind), same
+            case "div" | "rem":
+                return arithmetic.quotient(kind, opcode == "rem"), same
+            case "abs":
+                return arithmetic.magnitude(kind), same
+            case "lop3":
+                table = instruction.operands[4]
+                if not isinstance(table, Integer):
+                    raise NotFollowedError("lop3 without a constant table")
+                return arithmetic.lookup(table.value & 255, kind), same
+            case _:
+                raise NotFollowedError(instruction.name)
+
+    def _with_sum(self, opcode: str, product: Callable[[Value, Value], Value], kind: DType) -> Callable[..., Value]:
+        if opcode == "mul":
+            return product
+        add = self.arithmetic.signless("add", kind)
+
+        def run(a: Value, b: Value, c: Value) -> Value:
+            return add(product(a, b), c)
+
+        return run
+
+    def _real(self, instruction: Instruction, kind: DType) -> Callable[..., Value]:
+        opcode, modifiers = instruction.opcode, instruction.modifiers
+        real = self.arithmetic.real
+        if "approx" in modifiers or "full" in modifiers:
+            self.launch.notes.add("approximate instructions taken as exact")
+        if "relu" in modifiers:
+            raise NotFollowedError(instruction.name)
+        match opcode:
+            case "add" | "sub" | "mul" | "div":
+                function = real({"add": "+", "sub": "-", "mul": "*", "div": "/"}[opcode], kind)
+            case "fma" | "mad":
+                function = real("fma", kind)
+            case "min" | "max":
+                function = self.arithmetic.extreme(opcode, kind)
+            case "neg":
+                function = self.arithmetic.negate(kind)
+            case "rcp":
+                function = partial(real("/", kind), self.launch.data.encoded(1.0, kind))
+            case _ if opcode in _OPAQUE:
+                function = real(opcode, kind)
+            case _:
+                raise NotFollowedError(instruction.name)
+        if "sat" not in modifiers:
+            return function
+        low, high = real("max", kind), real("min", kind)
+        one = self.launch.data.encoded(1.0, kind)
+
+        def clamped(*values: Value) -> Value:
+            return high(low(function(*values), 0), one)
+
+        return clamped
+
+    def _conversion(self, instruction: Instruction) -> tuple[Callable[[Value], Value], tuple[str, ...]]:
+        types = [m for m in instruction.modifiers if m in TYPE_BITS]
+        if len(types) != 2 or "sat" in instruction.modifiers or "relu" in instruction.modifiers:
+            raise NotFollowedError(instruction.name)
+        rounding = next((m for m in instruction.modifiers if m in ("rn", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")), None)
+        convert = self.arithmetic.convert(register_kind(types[0]), register_kind(types[1]), rounding)
+        return convert, (types[1],)

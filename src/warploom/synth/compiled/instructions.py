@@ -1,0 +1,312 @@
+"""Makes a step of every instruction that this runner follows; any other one stops the proof with its name and line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from warploom.core import UnsupportedError
+from warploom.ptx.flow import branch_targets
+from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.syntax import Instruction, Name, Pair
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.data import NoBitsError, Undefined, Value
+from warploom.synth.compiled.exchanges import Exchanges
+from warploom.synth.compiled.functions import Functions
+from warploom.synth.compiled.operands import Operands, Reader, width_of
+from warploom.synth.compiled.schedule import Step, truth
+from warploom.synth.compiled.threads import Block, Lanes, Launch
+from warploom.synth.compiled.transfers import Transfers, convert_address
+
+_FENCES = frozenset({"membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol"})
+
+
+def make_steps(launch: Launch) -> list[Step]:
+    """A step per instruction; what is not followed raises UnsupportedError when it is executed, not before."""
+    maker = _Maker(launch)
+    return [maker.step(instruction, k) for k, instruction in enumerate(launch.routine.instructions)]
+
+
+class _Maker:
+    def __init__(self, launch: Launch) -> None:
+        self.launch = launch
+        self.operands = Operands(launch)
+        self.arithmetic = Arithmetic(launch.data)
+        self.functions = Functions(launch, self.arithmetic)
+        self.transfers = Transfers(launch, self.operands, self.arithmetic)
+        self.exchanges = Exchanges(launch, self.operands)
+
+    def step(self, instruction: Instruction, index: int) -> Step:
+        try:
+            made = self._unguarded(instruction, index)
+        except NotFollowedError as error:
+            made = _refusing(self.launch.unsupported(f"expected an instruction that this runner follows, got {error}", index))
+        except UnsupportedError as error:
+            made = _refusing(error)
+        return made if instruction.guard is None else self._guarded(instruction, index, made)
+
+    def _unguarded(self, instruction: Instruction, index: int) -> Step:
+        match instruction.opcode:
+            case "bra" | "brx" | "ret" | "exit":
+                return self._jump(instruction, index)
+            case "ld" | "ldu":
+                return Step(action=self.transfers.load(instruction, index))
+            case "st":
+                return Step(action=self.transfers.store(instruction, index))
+            case "red":
+                return Step(action=self.transfers.reduce(instruction, index))
+            case "shfl":
+                return self.exchanges.shuffle(instruction, index)
+            case "vote":
+                return self.exchanges.vote(instruction, index)
+            case "activemask":
+                return self.exchanges.active_mask(instruction, index)
+            case "bar" | "barrier":
+                if "warp" in instruction.modifiers:
+                    return self.exchanges.warp_barrier(instruction, index)
+                return self.exchanges.barrier(instruction, index)
+            case "trap":
+
+                def trap(block: Block, lanes: Lanes) -> None:
+                    raise block.fault("trap", "expected a launch without a trap", index, thread=lanes[0], what="trap")
+
+                return Step(action=trap)
+            case name if name in _FENCES:
+                return Step(action=lambda block, lanes: None)
+            case "mov" | "cvta":
+                return self._move(instruction, index)
+            case "setp":
+                return self._test(instruction, index)
+            case _:
+                return self._computed(instruction, index)
+
+    # ------------------------------------------------------------ control
+
+    def _jump(self, instruction: Instruction, index: int) -> Step:
+        if instruction.opcode in ("ret", "exit"):
+            return Step(jump=lambda block, lanes: {})
+        if instruction.opcode == "bra":
+            (target,) = branch_targets(self.launch.routine, index)
+            return Step(jump=lambda block, lanes: {target: lanes})
+        reader = self.operands.reader(instruction.operands[0], "b32", index)
+        routine = self.launch.routine
+        last = instruction.operands[-1]
+        names = routine.targets.get(last.text, ()) if isinstance(last, Name) else ()
+        places = [routine.labels[n] for n in names]
+
+        def jump(block: Block, lanes: Lanes) -> dict[int, Lanes]:
+            found: dict[int, Lanes] = {}
+            for t, number in zip(lanes, reader(block, lanes), strict=True):
+                if not isinstance(number, int) or not 0 <= number < len(places):
+                    raise self.launch.unsupported(f"expected a branch index of 0 to {len(places) - 1}, got {number}", index)
+                found.setdefault(places[number], []).append(t)
+            return found
+
+        return Step(jump=jump)
+
+    def _guarded(self, instruction: Instruction, index: int, inner: Step) -> Step:
+        guard = instruction.guard
+        assert guard is not None
+        wanted = not guard.negated
+
+        def split(block: Block, lanes: Lanes) -> tuple[Lanes, Lanes]:
+            taken: Lanes = []
+            rest: Lanes = []
+            for t, value in zip(lanes, block.read(guard.name, lanes), strict=True):
+                decided = value if value.__class__ is bool else truth(block, value, index, t)
+                (taken if decided == wanted else rest).append(t)
+            return taken, rest
+
+        if inner.jump is not None:
+            follow = inner.jump
+
+            def jump(block: Block, lanes: Lanes) -> dict[int, Lanes]:
+                taken, rest = split(block, lanes)
+                targets = follow(block, taken) if taken else {}
+                if rest:
+                    targets = dict(targets)
+                    targets[index + 1] = sorted(targets.get(index + 1, []) + rest)
+                return targets
+
+            return Step(jump=jump)
+        if inner.barrier is not None or inner.meeting is not None:
+            return self._guarded_meeting(inner, split, index)
+        run = inner.action
+        assert run is not None
+
+        def action(block: Block, lanes: Lanes) -> None:
+            taken, _ = split(block, lanes)
+            if taken:
+                run(block, taken)
+
+        return Step(action=action)
+
+    def _guarded_meeting(self, inner: Step, split: Callable[[Block, Lanes], tuple[Lanes, Lanes]], index: int) -> Step:
+        """Threads whose guard is false are here, but take no part: they go on with the others."""
+        if inner.barrier is not None or inner.meeting is None or inner.action is None:
+            raise self.launch.unsupported("expected a barrier without a guard", index)
+        members, run = inner.meeting, inner.action
+
+        def meeting(block: Block, lanes: Lanes) -> list[tuple[Lanes, Lanes]]:
+            taken, rest = split(block, lanes)
+            out = set(rest)
+            return [(group, [t for t in named if t not in out]) for group, named in (members(block, taken) if taken else [])]
+
+        def action(block: Block, lanes: Lanes) -> None:
+            taken, _ = split(block, lanes)
+            if taken:
+                run(block, taken)
+
+        return Step(action=action, meeting=meeting)
+
+    # ------------------------------------------------------------ moves and tests
+
+    def _move(self, instruction: Instruction, index: int) -> Step:
+        target, source = instruction.operands
+        type_name = width_of(instruction, "b64")
+        bits = TYPE_BITS[type_name]
+        data = self.launch.data
+        targets, sources = self.operands.pieces(target), self.operands.pieces(source)
+        if instruction.opcode == "cvta":
+            reader = convert_address(instruction, self.operands.reader(source, type_name, index))
+            return self._step(self.operands.writer(target, index), reader)
+        if len(targets) == len(sources) == 1:
+            return self._step(self.operands.writer(target, index), self.operands.reader(source, type_name, index))
+        if len(targets) == 1:
+            piece = bits // len(sources)
+            readers = [self.operands.reader(s, f"b{piece}", index) for s in sources]
+            write = self.operands.writer(target, index)
+
+            def packed(block: Block, lanes: Lanes) -> None:
+                columns = [reader(block, lanes) for reader in readers]
+                write(block, lanes, [data.join([(v, piece) for v in row]) for row in zip(*columns, strict=True)])
+
+            return Step(action=packed)
+        piece = bits // len(targets)
+        reader = self.operands.reader(source, type_name, index)
+        writers = [self.operands.writer(t, index) for t in targets]
+
+        def unpacked(block: Block, lanes: Lanes) -> None:
+            values = reader(block, lanes)
+            for k, write in enumerate(writers):
+                write(block, lanes, [self._bits(v, k * piece, piece, bits, index) for v in values])
+
+        return Step(action=unpacked)
+
+    def _bits(self, value: Value, low: int, count: int, width: int, index: int) -> Value:
+        try:
+            return self.launch.data.extract(value, low, count, width)
+        except NoBitsError as error:
+            raise self.launch.unsupported(f"expected whole elements, got {error}", index) from error
+
+    @staticmethod
+    def _step(write: Callable[[Block, Lanes, list[Value]], None], reader: Reader) -> Step:
+        return Step(action=lambda block, lanes: write(block, lanes, reader(block, lanes)))
+
+    def _test(self, instruction: Instruction, index: int) -> Step:
+        type_name = width_of(instruction, "b32")
+        test = instruction.modifiers[0]
+        combine = next((m for m in instruction.modifiers[1:] if m in ("and", "or", "xor")), None)
+        compare = self.arithmetic.compare(test, register_kind(type_name))
+        first, second = (
+            (instruction.operands[0].first, instruction.operands[0].second)
+            if isinstance(instruction.operands[0], Pair)
+            else (instruction.operands[0], None)
+        )
+        write = self.operands.writer(first, index)
+        write_second = self.operands.writer(second, index) if second is not None else None
+        a = self.operands.reader(instruction.operands[1], type_name, index)
+        b = self.operands.reader(instruction.operands[2], type_name, index)
+        c = self.operands.reader(instruction.operands[3], "pred", index) if combine is not None else None
+
+        def run(block: Block, lanes: Lanes) -> None:
+            found = [compare(x, y) for x, y in zip(a(block, lanes), b(block, lanes), strict=True)]
+            others: list[Value] = []
+            if write_second is not None:
+                others = [not truth(block, v, index, t) for t, v in zip(lanes, found, strict=True)]
+            if c is not None:
+                extra = c(block, lanes)
+                found = [_logic(combine, x, y, block, index, t) for t, x, y in zip(lanes, found, extra, strict=True)]
+                others = [_logic(combine, x, y, block, index, t) for t, x, y in zip(lanes, others, extra, strict=False)]
+            write(block, lanes, found)
+            if write_second is not None:
+                write_second(block, lanes, others)
+
+        return Step(action=run)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def _computed(self, instruction: Instruction, index: int) -> Step:
+        type_name = width_of(instruction, "")
+        opcode = instruction.opcode
+        if type_name == "pred" and opcode in ("and", "or", "xor", "not"):
+            return self._predicates(instruction, index)
+        function, types = self.functions.of(instruction, type_name)
+        result = instruction.operands[0]
+        if isinstance(result, Pair):
+            raise NotFollowedError(f"{instruction.name} with two results")
+        write = self.operands.writer(result, index)
+        readers = [self.operands.reader(o, t, index) for o, t in zip(instruction.operands[1:], types, strict=False)]
+        launch = self.launch
+        if opcode == "cvt" and (extension := self.transfers.extension(_target_type(instruction), result)) is not None:
+            function = _after(function, extension)
+
+        def run(block: Block, lanes: Lanes) -> None:
+            columns = [reader(block, lanes) for reader in readers]
+            try:
+                write(block, lanes, list(map(function, *columns)))
+            except NotFollowedError as error:
+                raise launch.unsupported(f"expected an operation that this runner follows, got {error}", index) from error
+            except NoBitsError as error:
+                raise launch.unsupported(f"expected whole elements in {instruction.name}, got {error}", index) from error
+
+        return Step(action=run)
+
+    def _predicates(self, instruction: Instruction, index: int) -> Step:
+        write = self.operands.writer(instruction.operands[0], index)
+        readers = [self.operands.reader(o, "pred", index) for o in instruction.operands[1:]]
+        opcode = instruction.opcode
+
+        def run(block: Block, lanes: Lanes) -> None:
+            columns = [reader(block, lanes) for reader in readers]
+            if opcode == "not":
+                found: list[Value] = [
+                    v if isinstance(v, Undefined) else not truth(block, v, index, t)
+                    for t, v in zip(lanes, columns[0], strict=True)
+                ]
+            else:
+                found = [_logic(opcode, x, y, block, index, t) for t, x, y in zip(lanes, *columns, strict=True)]
+            write(block, lanes, found)
+
+        return Step(action=run)
+
+
+def _after(function: Callable[..., Value], extension: Callable[[Value], Value]) -> Callable[..., Value]:
+    def run(value: Value) -> Value:
+        return extension(function(value))
+
+    return run
+
+
+def _target_type(instruction: Instruction) -> str:
+    return next(m for m in instruction.modifiers if m in TYPE_BITS)
+
+
+def _refusing(error: Exception) -> Step:
+    def action(block: Block, lanes: Lanes) -> None:
+        raise error
+
+    return Step(action=action)
+
+
+def _logic(op: str | None, x: Value, y: Value, block: Block, index: int, thread: int) -> Value:
+    """Predicates under and, or, xor: a known one may decide alone."""
+    for a, b in ((x, y), (y, x)):
+        if isinstance(a, int) and not isinstance(b, int):
+            if op == "and":
+                return b if a else False
+            if op == "or":
+                return True if a else b
+    if isinstance(x, Undefined) or isinstance(y, Undefined):
+        return x if isinstance(x, Undefined) else y
+    p, q = truth(block, x, index, thread), truth(block, y, index, thread)
+    return p and q if op == "and" else p or q if op == "or" else p != q

@@ -1,0 +1,148 @@
+"""Reads and writes operands of an instruction for some threads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.syntax import Address, Float, Instruction, Integer, Name, Negation, Operand, Pair, Sum, Vector
+from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.schedule import truth
+from warploom.synth.compiled.threads import Block, Lanes, Launch
+
+Reader: TypeAlias = Callable[[Block, Lanes], list[Value]]
+Writer: TypeAlias = Callable[[Block, Lanes, list[Value]], None]
+_SPECIAL = ("%tid", "%ntid", "%ctaid", "%nctaid")
+_UNKNOWN_SPECIAL = "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Operands:
+    """Operand access for one routine of a launch."""
+
+    launch: Launch
+
+    def reader(self, operand: Operand, type_name: str, index: int) -> Reader:
+        """Values of a source operand of that PTX type (`b32`, `f32`, `pred`)."""
+        bits = TYPE_BITS.get(type_name, 64)
+        match operand:
+            case Integer(value):
+                known = value & ((1 << bits) - 1) if type_name != "pred" else int(value != 0)
+                return lambda _, lanes: [known] * len(lanes)
+            case Float(code, width):
+                known = _float_bits(code, width, type_name)
+                return lambda _, lanes: [known] * len(lanes)
+            case Name(text):
+                return self._named(text, bits, index)
+            case Negation(Name(text)):
+                inner = self._named(text, 1, index)
+
+                def negated(block: Block, lanes: Lanes) -> list[Value]:
+                    values = inner(block, lanes)
+                    return [
+                        v if isinstance(v, Undefined) else not truth(block, v, index, t)
+                        for t, v in zip(lanes, values, strict=True)
+                    ]
+
+                return negated
+            case Sum(Name(text), offset):
+                inner = self._named(text, bits, index)
+                return lambda block, lanes: [v + offset if isinstance(v, int) else v for v in inner(block, lanes)]
+            case _:
+                raise self.launch.unsupported(f"expected a register or a number, got an operand like {operand}", index)
+
+    def _named(self, text: str, bits: int, index: int) -> Reader:
+        routine = self.launch.routine
+        base, dot, component = text.rpartition(".")
+        if text in routine.registers and text not in routine.register_vectors:
+            own = TYPE_BITS[routine.registers[text]]
+            if own <= bits or own == 1:
+                return lambda block, lanes: block.read(text, lanes)
+            data = self.launch.data
+            return lambda block, lanes: [data.extract(v, 0, bits, own) for v in block.read(text, lanes)]
+        if dot and base in routine.register_vectors:
+            return lambda block, lanes: block.read(f"{base}.{component}", lanes)
+        if text == "WARP_SZ":
+            return lambda _, lanes: [32] * len(lanes)
+        if text in routine.variables or text in self.launch.module_variables:
+            return self._address_of(text)
+        if text.startswith("%"):
+
+            def special(block: Block, lanes: Lanes) -> list[Value]:
+                if text not in block.registers:
+                    raise self.launch.unsupported(f"expected a special register that this runner knows, got {text}", index)
+                return block.read(text, lanes)
+
+            return special
+        raise self.launch.unsupported(f"expected a register or a variable, got {text}", index)
+
+    def _address_of(self, text: str) -> Reader:
+        region = self.launch.module_variables.get(text)
+        if region is not None:
+            return lambda _, lanes: [region.base] * len(lanes)
+        return lambda block, lanes: [block.names[text]] * len(lanes)
+
+    def writer(self, operand: Operand, index: int) -> Writer:
+        match operand:
+            case Name("_"):
+                return lambda block, lanes, values: None
+            case Name(text):
+                return lambda block, lanes, values: block.write(text, lanes, values)
+            case _:
+                raise self.launch.unsupported(f"expected a register to write, got an operand like {operand}", index)
+
+    def pieces(self, operand: Operand) -> tuple[Operand, ...]:
+        """The elements of a vector operand, or the operand alone."""
+        return operand.elements if isinstance(operand, Vector) else (operand,)
+
+    @staticmethod
+    def pair(operand: Operand) -> tuple[Operand, Operand | None]:
+        """`d|p` as its two parts."""
+        return (operand.first, operand.second) if isinstance(operand, Pair) else (operand, None)
+
+    def address(self, operand: Operand, index: int) -> Reader:
+        """Addresses of `[base + offset]`; known numbers only."""
+        if not isinstance(operand, Address) or operand.rest:
+            raise self.launch.unsupported("expected an address [register + offset]", index)
+        inner = self.reader(operand.base, "u64", index)
+        offset = operand.offset
+        is_wide = not (isinstance(operand.base, Name) and TYPE_BITS.get(
+            self.launch.routine.registers.get(operand.base.text, "b64"), 64) == 32)  # fmt: skip
+        mask = (1 << 64) - 1 if is_wide else (1 << 32) - 1
+
+        def run(block: Block, lanes: Lanes) -> list[Value]:
+            found: list[Value] = []
+            for t, value in zip(lanes, inner(block, lanes), strict=True):
+                if not isinstance(value, int):
+                    raise self._bad_address(block, value, t, index)
+                found.append((value + offset) & mask)
+            return found
+
+        return run
+
+    def _bad_address(self, block: Block, value: Value, thread: int, index: int) -> Exception:
+        if isinstance(value, Undefined):
+            message = f"expected a defined address, got one from the undefined value of {value.reason}"
+            return block.fault("undefined value", message, index, thread=thread, what="access")
+        return self.launch.unsupported(
+            f"expected an address that does not depend on data, got one computed from {value}", index,
+            "addresses depend on data: such kernels are run on numbers (`warploom ptx run`), not proved",
+        )  # fmt: skip
+
+
+def width_of(instruction: Instruction, default: str) -> str:
+    """The type of an instruction: its last modifier that is one."""
+    return next((m for m in reversed(instruction.modifiers) if m in TYPE_BITS), default)
+
+
+def _float_bits(code: int, width: int, type_name: str) -> int:
+    bits = TYPE_BITS.get(type_name, 64)
+    if width == bits:
+        return code
+    if width == 64 and bits == 32:
+        from warploom.core import f32, f64
+
+        return Data.encoded(float(Data.decoded(code, f64)), f32)
+    return code & ((1 << bits) - 1)

@@ -1,0 +1,111 @@
+"""Verdict on one launch of a PTX kernel: no fault, and every element as the spec wants it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.core import DType
+from warploom.ptx.routine import Program
+from warploom.synth.compiled.comparison import Comparison, Difference, Element
+from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, SymbolicRun, run_symbolically
+from warploom.synth.compiled.faults import Fault, FaultError, Triple
+from warploom.terms import Algebra, Term
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProof:
+    """What is known about a compiled kernel."""
+
+    verdict: Literal["proved", "refuted", "unchecked"]
+    """unchecked: no law of the algebra makes some element equal to what is wanted, and no numbers tell them apart."""
+    domain: str
+    """With `proved`: over what."""
+    reason: str = ""
+    difference: Difference | None = None
+    fault: Fault | None = None
+    instances: tuple[tuple[tuple[str, int], ...], ...] = ()
+    """Run-time sizes at which it was run; empty for a kernel without any."""
+    seconds: float = 0.0
+    """CPU seconds."""
+    thread_steps: int = 0
+    """Instructions executed, summed over the threads of all instances."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What one array must hold after the launch."""
+
+    terms: npt.NDArray[np.object_]
+    """None: any value."""
+    stored: npt.NDArray[np.bool_]
+    """Which elements the spec stored to."""
+    algebra: Algebra
+
+
+def prove_launch(
+    program: Program,
+    kernel: str | None,
+    arguments: tuple[Argument, ...],
+    grid: Triple,
+    block: Triple,
+    wanted: Mapping[str, Wanted],
+    *,
+    dynamic_shared_bytes: int = 0,
+    replaced: Callable[[Term], Term] | None = None,
+) -> CompiledProof:
+    """Runs the launch on symbols and compares every array with what is wanted of it.
+
+    replaced: applied to what the kernel computed, for elements that are known to hold something else than a symbol of their own.
+    UserError and UnsupportedError as `run_symbolically`.
+    """
+    try:
+        run = run_symbolically(program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes)
+    except FaultError as error:
+        return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
+    types: dict[str, DType] = {a.name: a.dtype for a in arguments}
+    domains: list[str] = []
+    worst = CompiledProof("proved", "", thread_steps=run.thread_steps)
+    for argument in arguments:
+        if isinstance(argument, ScalarArgument) or argument.name not in wanted:
+            continue
+        want = wanted[argument.name]
+        comparison = Comparison(want.algebra, types, run.data.ordered_kinds)
+        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds.get)
+        domains.append(want.algebra.domain_of(outcome.operators))
+        if outcome.verdict == "different":
+            told = str(outcome.difference)
+            return replace(worst, verdict="refuted", reason=told, difference=outcome.difference)
+        if outcome.verdict == "open":
+            worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
+    return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes]))
+
+
+def joined_domain(parts: list[str]) -> str:
+    """Domains of several arrays or instances in one text; moving alone says nothing beside more."""
+    kept = list(dict.fromkeys(p for text in parts for p in text.split(", ")))
+    more = [p for p in kept if p != "elements moved unchanged"]
+    return ", ".join(more or kept)
+
+
+def _elements(
+    run: SymbolicRun, argument: ArrayArgument, want: Wanted, replaced: Callable[[Term], Term] | None
+) -> Iterator[Element]:
+    """Every element that the kernel or the spec stored."""
+    written = run.written(argument)
+    flat: list[Any] = want.terms.ravel().tolist()
+    stored: list[bool] = want.stored.ravel().tolist()
+    for k in range(argument.count):
+        term: Term | None = flat[k]
+        if (k not in written and not stored[k]) or term is None:
+            continue
+        index = tuple(int(i) for i in np.unravel_index(k, argument.shape))
+        got = None if k not in written and argument.content == "undefined" else run.content(argument, k)
+        if replaced is not None and isinstance(got, Term):
+            got = replaced(got)
+        line = run.routine.span(written[k]).line if k in written else None
+        yield Element(argument.name, index, argument.dtype, term, got, line)

@@ -1,0 +1,167 @@
+"""The threads of one block: registers, what each has seen of the others' accesses, and who waits where.
+
+Threads run in groups that stand at one instruction; the group at the earliest instruction runs until it meets another one, so
+threads that parted come together again as early as the program's text lets them. Shuffles and barriers wait for the threads they
+name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from warploom.core import Span
+from warploom.ptx.routine import Routine, Variable
+from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
+from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Memory, Owner, Region, Variables
+
+WARP = 32
+Lanes = list[int]
+
+
+@dataclass(slots=True)
+class Launch:
+    """What all blocks of a launch share."""
+
+    routine: Routine
+    data: Data
+    memory: Memory
+    parameters: dict[str, Region]
+    grid: Triple
+    block: Triple
+    dynamic_shared_bytes: int = 0
+    module_variables: dict[str, Region] = field(default_factory=dict[str, Region])
+    module_shared: tuple[Variable, ...] = ()
+    """Shared variables that the module declares outside its functions."""
+    steps_left: int = 0
+    """Instructions times threads that may still be executed."""
+    notes: set[str] = field(default_factory=set[str])
+    """What the domain of a proof must say besides the algebra."""
+
+    def span(self, instruction: int) -> Span:
+        return self.routine.span(instruction)
+
+    def unsupported(self, message: str, instruction: int, fix: str = "") -> Exception:
+        return unsupported(message, self.span(instruction), fix)
+
+
+class Block:
+    """One block of a launch while it runs."""
+
+    def __init__(self, launch: Launch, position: Triple) -> None:
+        self.launch = launch
+        self.position = position
+        nx, ny, nz = launch.block
+        self.count = nx * ny * nz
+        self.threads: list[Triple] = [(x, y, z) for z in range(nz) for y in range(ny) for x in range(nx)]
+        self.registers: dict[str, list[Value]] = self._special_registers()
+        self.everyone: Lanes = list(range(self.count))
+        self.exited: set[int] = set()
+        self.shared = Variables(SHARED_BASE, "shared")
+        self.local: list[Variables] = []
+        self.names: dict[str, int] = {}
+        """Address of each variable in its own space."""
+        self.epoch = 0
+        self.times = [1] * self.count
+        self._seen: np.ndarray[tuple[int, int], np.dtype[np.int32]] | None = None
+        self._declare()
+
+    def _special_registers(self) -> dict[str, list[Value]]:
+        launch, count = self.launch, self.count
+        found: dict[str, list[Value]] = {}
+        for axis, letter in enumerate("xyz"):
+            found[f"%tid.{letter}"] = [t[axis] for t in self.threads]
+            found[f"%ntid.{letter}"] = [launch.block[axis]] * count
+            found[f"%ctaid.{letter}"] = [self.position[axis]] * count
+            found[f"%nctaid.{letter}"] = [launch.grid[axis]] * count
+        lanes = [t % WARP for t in range(count)]
+        found["%laneid"] = list(lanes)
+        found["%warpid"] = [t // WARP for t in range(count)]
+        found["%nwarpid"] = [-(-count // WARP)] * count
+        found["%lanemask_eq"] = [1 << lane for lane in lanes]
+        found["%lanemask_lt"] = [(1 << lane) - 1 for lane in lanes]
+        found["%lanemask_le"] = [(2 << lane) - 1 for lane in lanes]
+        found["%lanemask_gt"] = [0xFFFFFFFF ^ ((2 << lane) - 1) for lane in lanes]
+        found["%lanemask_ge"] = [0xFFFFFFFF ^ ((1 << lane) - 1) for lane in lanes]
+        return found
+
+    def _declare(self) -> None:
+        launch = self.launch
+        of_thread = [v for v in launch.routine.variables.values() if v.space == "local"]
+        self.local = [Variables(LOCAL_BASE, "local") for _ in range(self.count)] if of_thread else []
+        for variable in of_thread:
+            for variables in self.local:
+                self.names[variable.name] = variables.add(variable.name, variable.size_bytes, is_tracked=False).base
+        for variable in (*launch.module_shared, *launch.routine.variables.values()):
+            if variable.space == "shared":
+                size = variable.size_bytes or launch.dynamic_shared_bytes
+                self.names[variable.name] = self.shared.add(variable.name, size, is_tracked=True).base
+
+    # ------------------------------------------------------------ registers
+
+    def read(self, name: str, lanes: Lanes) -> list[Value]:
+        column = self.registers.get(name)
+        if column is None:
+            column = self.registers[name] = [Undefined(f"register {name} before it is written", 0)] * self.count
+        return column if len(lanes) == self.count else [column[t] for t in lanes]
+
+    def write(self, name: str, lanes: Lanes, values: list[Value]) -> None:
+        if len(lanes) == self.count:
+            self.registers[name] = values
+            return
+        column: list[Value] = list(self.registers.get(name, ()))
+        if not column:
+            column += [Undefined(f"register {name} before it is written", 0)] * self.count
+        for t, value in zip(lanes, values, strict=True):
+            column[t] = value
+        self.registers[name] = column
+
+    # ------------------------------------------------------------ order of accesses
+
+    def owner(self, thread: int, instruction: int) -> Owner:
+        return Owner(self.position, thread, self.times[thread], self.epoch, instruction)
+
+    def is_ordered(self, earlier: Owner, thread: int) -> bool:
+        """Whether what `earlier` did is ordered before what `thread` does now."""
+        if earlier.block != self.position:
+            return False
+        if earlier.epoch < self.epoch or earlier.thread == thread:
+            return True
+        return self._seen is not None and bool(self._seen[thread, earlier.thread] >= earlier.time)
+
+    def synchronise(self, lanes: Sequence[int]) -> None:
+        """Orders what these threads did before what they will do."""
+        if len(lanes) + len(self.exited) >= self.count:
+            self.epoch += 1
+            return
+        if self._seen is None:
+            self._seen = np.zeros((self.count, self.count), np.int32)
+        members = list(lanes)
+        together = self._seen[members].max(axis=0)
+        together[members] = [self.times[t] for t in members]
+        self._seen[members] = together
+        for t in members:
+            self.times[t] += 1
+
+    # ------------------------------------------------------------ faults
+
+    def fault(
+        self, kind: FaultKind, message: str, instruction: int, *, thread: int | None = None, what: str = "", element: str = ""
+    ) -> FaultError:
+        span = self.launch.span(instruction)
+        accesses = () if thread is None else (Access(what, instruction, span.line, self.position, self.threads[thread]),)
+        return FaultError(Fault(kind, message, span, accesses, element))
+
+    def race(self, earlier: Owner, thread: int, instruction: int, what: str, element: str) -> FaultError:
+        launch = self.launch
+        opcode = launch.routine.instructions[earlier.instruction].opcode
+        first_what = {"ld": "load", "st": "store"}.get(opcode, opcode)
+        x, y, _ = launch.block
+        position = (earlier.thread % x, earlier.thread // x % y, earlier.thread // (x * y))
+        first = Access(first_what, earlier.instruction, launch.span(earlier.instruction).line, earlier.block, position)
+        second = Access(what, instruction, launch.span(instruction).line, self.position, self.threads[thread])
+        message = f"race on {element}: {first} and {second}, with nothing that orders them"
+        return FaultError(Fault("race", message, launch.span(instruction), (first, second), element))

@@ -1,0 +1,210 @@
+"""Loads, stores and reductions: addresses to regions, bounds, alignment, races (PTX ISA 9.7.9)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from warploom.core import DType
+from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.syntax import Address, Instruction, Name
+from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
+from warploom.synth.compiled.data import NoBitsError, Value
+from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Region
+from warploom.synth.compiled.operands import Operands, Reader, width_of
+from warploom.synth.compiled.schedule import Action
+from warploom.synth.compiled.threads import Block, Lanes, Launch
+
+_SPACES = ("global", "shared", "local", "param", "const")
+_PLAIN = frozenset({
+    "global", "local", "param", "const", "nc", "v2", "v4", "v8", "weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "u", "entry",
+    "L1::no_allocate", "L1::evict_first", "L1::evict_last", "L1::evict_normal", "L1::evict_unchanged", "L2::64B", "L2::128B",
+    "L2::256B", "L2::evict_first", "L2::evict_last", "L2::evict_normal", "unified",
+})  # fmt: skip
+_WINDOWS = {"shared": SHARED_BASE, "local": LOCAL_BASE}
+
+
+class Transfers:
+    """Steps for instructions that access memory."""
+
+    def __init__(self, launch: Launch, operands: Operands, arithmetic: Arithmetic) -> None:
+        self.launch = launch
+        self.operands = operands
+        self.arithmetic = arithmetic
+
+    def load(self, instruction: Instruction, index: int) -> Action:
+        self._check_modifiers(instruction, index)
+        type_name = width_of(instruction, "b32")
+        count = TYPE_BITS[type_name]
+        space = _space(instruction)
+        targets = self.operands.pieces(instruction.operands[0])
+        writers = [self.operands.writer(o, index) for o in targets]
+        extend = [self.extension(type_name, o) for o in targets]
+        size = count // 8
+        if space == "param":
+            return self._load_parameter(instruction, index, size)
+        addresses = self.operands.address(instruction.operands[1], index)
+        is_constant = "nc" in instruction.modifiers
+
+        def run(block: Block, lanes: Lanes) -> None:
+            columns: list[list[Value]] = [[] for _ in writers]
+            for t, address in zip(lanes, addresses(block, lanes), strict=True):
+                assert isinstance(address, int)
+                region, offset = self._place(block, t, address, space, size * len(writers), "load", index)
+                if is_constant and region.is_written:
+                    message = f"expected {region.name} not to be written, since ld.global.nc reads it in the same launch"
+                    raise block.fault("read-only", message, index, thread=t, what="load", element=region.name)
+                if region.is_tracked:
+                    self._remember(block, t, region, offset, size * len(writers), "load", index)
+                for k, column in enumerate(columns):
+                    column.append(self._loaded(region, offset + k * size, size, index))
+            for writer, column, extension in zip(writers, columns, extend, strict=True):
+                writer(block, lanes, column if extension is None else [extension(v) for v in column])
+
+        return run
+
+    def _loaded(self, region: Region, offset: int, size: int, index: int) -> Value:
+        try:
+            return region.load(offset, size, self.launch.data)
+        except NoBitsError as error:
+            raise self.launch.unsupported(f"expected whole elements of {region.name}, got {error}", index) from error
+
+    def extension(self, type_name: str, target: object) -> partial[Value] | None:
+        """What fills a register that is wider than what was loaded: zeros, or the sign for .sN."""
+        registers = self.launch.routine.registers
+        own = TYPE_BITS.get(registers.get(target.text, type_name), 0) if isinstance(target, Name) else 0
+        count = TYPE_BITS[type_name]
+        if own <= count:
+            return None
+        return partial(self._extended, count=count, own=own, is_signed=type_name[0] == "s")
+
+    def _extended(self, value: Value, *, count: int, own: int, is_signed: bool) -> Value:
+        source = register_kind(f"{'s' if is_signed else 'u'}{count}")
+        return self.arithmetic.convert(register_kind(f"{'s' if is_signed else 'u'}{own}"), source, None)(value)
+
+    def _load_parameter(self, instruction: Instruction, index: int, size: int) -> Action:
+        address = instruction.operands[1]
+        if not (isinstance(address, Address) and isinstance(address.base, Name) and address.base.text in self.launch.parameters):
+            raise self.launch.unsupported("expected a parameter of the kernel in ld.param", index)
+        region = self.launch.parameters[address.base.text]
+        start = address.offset
+        writers = [self.operands.writer(o, index) for o in self.operands.pieces(instruction.operands[0])]
+        extend = [self.extension(width_of(instruction, "b32"), o) for o in self.operands.pieces(instruction.operands[0])]
+
+        def run(block: Block, lanes: Lanes) -> None:
+            for k, (writer, extension) in enumerate(zip(writers, extend, strict=True)):
+                value = self._loaded(region, start + k * size, size, index)
+                writer(block, lanes, [value if extension is None else extension(value)] * len(lanes))
+
+        return run
+
+    def store(self, instruction: Instruction, index: int) -> Action:
+        self._check_modifiers(instruction, index)
+        type_name = width_of(instruction, "b32")
+        size = TYPE_BITS[type_name] // 8
+        space = _space(instruction)
+        addresses = self.operands.address(instruction.operands[0], index)
+        readers = [self.operands.reader(o, type_name, index) for o in self.operands.pieces(instruction.operands[1])]
+        data = self.launch.data
+
+        def run(block: Block, lanes: Lanes) -> None:
+            columns = [reader(block, lanes) for reader in readers]
+            for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
+                assert isinstance(address, int)
+                region, offset = self._place(block, t, address, space, size * len(readers), "store", index)
+                if region.is_tracked:
+                    self._remember(block, t, region, offset, size * len(readers), "store", index)
+                for k, column in enumerate(columns):
+                    region.store(offset + k * size, size, column[n], index, data)
+
+        return run
+
+    def reduce(self, instruction: Instruction, index: int) -> Action:
+        """red: the operation applied to memory; reductions by one operation may come in any order."""
+        type_name = width_of(instruction, "b32")
+        kind = register_kind(type_name)
+        space = _space(instruction)
+        name = next((m for m in instruction.modifiers if m in ("add", "min", "max", "and", "or", "xor")), "")
+        size = kind.bits // 8
+        if not name or any(m in ("v2", "v4", "v8", "noftz") for m in instruction.modifiers):
+            raise self.launch.unsupported(f"expected red with add, min, max, and, or, xor, got {instruction.name}", index)
+        compute = self._reduction(name, kind)
+        addresses = self.operands.address(instruction.operands[0], index)
+        reader = self.operands.reader(instruction.operands[1], type_name, index)
+        data = self.launch.data
+
+        def run(block: Block, lanes: Lanes) -> None:
+            values = reader(block, lanes)
+            for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
+                assert isinstance(address, int)
+                region, offset = self._place(block, t, address, space, size, "reduction", index)
+                self._remember(block, t, region, offset, size, "reduction", index)
+                old = self._loaded(region, offset, size, index)
+                region.store(offset, size, compute(old, value), index, data)
+
+        return run
+
+    def _reduction(self, name: str, kind: DType) -> Callable[[Value, Value], Value]:
+        if kind.is_float and name == "add":
+            return self.arithmetic.real("+", kind)
+        return self.arithmetic.extreme(name, kind) if name in ("min", "max") else self.arithmetic.signless(name, kind)
+
+    # ------------------------------------------------------------ addresses
+
+    def _place(self, block: Block, thread: int, address: int, space: str, size: int, what: str, index: int) -> tuple[Region, int]:
+        """Region and byte offset of an access. FaultError when it is misaligned or lies in no variable."""
+        place = address
+        own = space
+        if space == "generic" and address >= SHARED_BASE:
+            own = "local" if address >= LOCAL_BASE else "shared"
+            place = address - _WINDOWS[own]
+        if own == "shared":
+            region = block.shared.at(place)
+        elif own == "local":
+            region = block.local[thread].at(place) if block.local else None
+        else:
+            region = self.launch.memory.at(place)
+        offset = place - region.base if region is not None else 0
+        if region is None or not 0 <= offset <= region.size_bytes - size:
+            where = f"byte {offset} of {region.name}, which has {region.size_bytes}" if region else f"address {address:#x}"
+            message = f"expected a {what} inside an array, got one of {size} bytes at {where}"
+            raise block.fault("out of bounds", message, index, thread=thread, what=what, element=region.name if region else "")
+        if place % size:
+            message = f"expected an address that is a multiple of {size}, got byte {offset} of {region.name}"
+            raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
+        return region, offset
+
+    def _remember(self, block: Block, thread: int, region: Region, offset: int, size: int, what: str, index: int) -> None:
+        earlier = region.access(
+            offset, size, block.owner(thread, index), what != "load", what == "reduction",
+            lambda other: block.is_ordered(other, thread),
+        )  # fmt: skip
+        if earlier is not None:
+            element = f"bytes {offset} to {offset + size - 1} of {region.name}"
+            raise block.race(earlier, thread, index, what, element)
+
+    def _check_modifiers(self, instruction: Instruction, index: int) -> None:
+        for modifier in instruction.modifiers:
+            if modifier not in _PLAIN and modifier not in TYPE_BITS and not modifier.startswith("shared"):
+                raise self.launch.unsupported(f"expected a plain access, got .{modifier} in {instruction.name}", index)
+
+
+def _space(instruction: Instruction) -> str:
+    for modifier in instruction.modifiers:
+        head = modifier.split("::")[0]
+        if head in _SPACES and not modifier.startswith(("L1", "L2")):
+            return head
+    return "generic"
+
+
+def convert_address(instruction: Instruction, reader: Reader) -> Reader:
+    """cvta: addresses of shared and local variables move between their window and generic addresses; others are the same."""
+    base = _WINDOWS.get(_space(instruction), 0)
+    step = -base if "to" in instruction.modifiers else base
+    if not base:
+        return reader
+
+    def run(block: Block, lanes: Lanes) -> list[Value]:
+        return [v + step if isinstance(v, int) else v for v in reader(block, lanes)]
+
+    return run

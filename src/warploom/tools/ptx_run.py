@@ -1,0 +1,285 @@
+"""`warploom ptx run`: one kernel on arrays of files or made on the spot, in the interpreter."""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError
+from warploom.ptx import Counts, Finding, Launch, launch, lower, parse
+from warploom.tools.console import Output
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
+from warploom.tools.ptx_check import read_ptx
+from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.usage import Stopwatch
+
+MAX_BYTES = 1 << 33
+"""Of one array that the command makes."""
+SHOWN = 20
+"""Findings printed at most."""
+
+_TYPES: dict[str, np.dtype[Any]] = {
+    **{f"f{bits}": np.dtype(f"f{bits // 8}") for bits in (16, 32, 64)},
+    **{f"{letter}{bits}": np.dtype(f"i{bits // 8}") for letter in "is" for bits in (8, 16, 32, 64)},
+    **{f"{letter}{bits}": np.dtype(f"u{bits // 8}") for letter in "ub" for bits in (8, 16, 32, 64)},
+}  # fmt: skip
+_FILLS = ("zeros", "ones", "arange", "random")
+_FORMS = "FILE.npy, zeros|ones|arange|random:TYPE:COUNT[xCOUNT][:SEED] or TYPE:VALUE"
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    kernel: str | None
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    arguments: tuple[str, ...]
+    """`INDEX=SPEC` each."""
+    out: Path | None = None
+    shared_bytes: int = 0
+    counts: bool = False
+    checks: bool = True
+    limit: int | None = None
+
+
+def extents(text: str, what: str) -> tuple[int, ...]:
+    """`X[,Y[,Z]]`; UserError (LAUNCH_SHAPE)."""
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(re.fullmatch(r"[1-9]\d*", part.strip()) for part in parts):
+        raise UserError(Diagnostic("LAUNCH_SHAPE", f"expected X[,Y[,Z]] of positive numbers for --{what}, got {text!r}"))
+    return tuple(int(part) for part in parts)
+
+
+def argument(text: str) -> tuple[int, NDArray[Any] | np.generic]:
+    """Index and value of `INDEX=SPEC`; UserError (LAUNCH_ARGUMENTS)."""
+    number, equals, spec = text.partition("=")
+    if not equals or not re.fullmatch(r"\d+", number.strip()):
+        raise _wrong(f"INDEX={_FORMS}", text)
+    head, _, rest = spec.partition(":")
+    if head in _FILLS:
+        return int(number), _filled(head, rest, text)
+    if head in _TYPES and rest:
+        return int(number), _scalar(_TYPES[head], rest, text)
+    if spec.endswith(".npy") or Path(spec).is_file():
+        return int(number), _loaded(spec)
+    raise _wrong(f"INDEX={_FORMS}", text)
+
+
+def _wrong(expected: str, got: str, fix: str = "") -> UserError:
+    return UserError(Diagnostic("LAUNCH_ARGUMENTS", f"expected {expected}, got {got!r}", fix=fix))
+
+
+def _loaded(path: str) -> NDArray[Any]:
+    if not Path(path).is_file():
+        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected an array file, found none at {path}", fix="Check the path."))
+    try:
+        loaded = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(Diagnostic("NOT_READ", f"expected an array in .npy form at {path}, got: {error}")) from error
+    if not isinstance(loaded, np.ndarray) or loaded.dtype.hasobject:
+        raise UserError(Diagnostic("NOT_READ", f"expected one array of numbers at {path}, got something else"))
+    return loaded
+
+
+def _type(name: str, text: str) -> np.dtype[Any]:
+    found = _TYPES.get(name)
+    if found is None:
+        raise _wrong(f"a type among {', '.join(_TYPES)}", f"{name} in {text}")
+    return found
+
+
+def _filled(fill: str, rest: str, text: str) -> NDArray[Any]:
+    parts = rest.split(":")
+    if not 2 <= len(parts) <= (3 if fill == "random" else 2):
+        raise _wrong(f"{fill}:TYPE:COUNT[xCOUNT]{'[:SEED]' if fill == 'random' else ''}", text)
+    dtype = _type(parts[0], text)
+    if not re.fullmatch(r"\d+(x\d+)*", parts[1]) or (len(parts) == 3 and not re.fullmatch(r"\d+", parts[2])):
+        raise _wrong("a COUNT such as 1024 or 512x512 and a number as SEED", text)
+    shape = tuple(int(n) for n in parts[1].split("x"))
+    count = math.prod(shape)
+    if count * dtype.itemsize > MAX_BYTES:
+        raise _wrong(f"an array of at most {MAX_BYTES >> 30} GiB", text)
+    match fill:
+        case "zeros":
+            return np.zeros(shape, dtype)
+        case "ones":
+            return np.ones(shape, dtype)
+        case "arange":
+            return np.arange(count, dtype=np.int64).astype(dtype).reshape(shape)
+        case _:
+            generator = np.random.default_rng(int(parts[2]) if len(parts) == 3 else 0)
+            if dtype.kind == "f":
+                return generator.random(shape).astype(dtype)
+            limits = np.iinfo(dtype)
+            return generator.integers(limits.min, limits.max, shape, dtype, endpoint=True)
+
+
+def _scalar(dtype: np.dtype[Any], value: str, text: str) -> np.generic:
+    try:
+        if dtype.kind == "f":
+            return np.array(float(value), dtype)[()]
+        number = int(value, 0)
+    except ValueError:
+        raise _wrong(f"a value of {dtype.name} after the type", text) from None
+    low = -(1 << 8 * dtype.itemsize - 1)
+    high = (1 << 8 * dtype.itemsize) - 1 if dtype.kind == "u" else (1 << 8 * dtype.itemsize - 1) - 1
+    if not (low if dtype.kind == "i" else 0) <= number <= high:
+        raise _wrong(f"a value that fits {dtype.name}", text)
+    return np.array(number, dtype)[()]
+
+
+def arguments(texts: Sequence[str], count: int, kernel: str) -> list[NDArray[Any] | np.generic]:
+    """All arguments in order of their index; UserError for a missing, repeated or superfluous one."""
+    found: dict[int, NDArray[Any] | np.generic] = {}
+    for text in texts:
+        index, value = argument(text)
+        if index in found:
+            raise _wrong(f"argument {index} once", text)
+        if index >= count:
+            raise _wrong(f"an index below {count}, the number of parameters of {kernel}", text)
+        found[index] = value
+    missing = [str(index) for index in range(count) if index not in found]
+    if missing:
+        message = f"expected {count} arguments for {kernel}, got none for parameter{'s'[: len(missing) > 1]} {', '.join(missing)}"
+        raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, fix=f"Add --arg {missing[0]}=..., where ... is {_FORMS}."))
+    return [found[index] for index in range(count)]
+
+
+def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outcome, Launch]:
+    """Runs a kernel of a file, writes its arrays; UserError for a wrong request."""
+    program = lower(parse(read_ptx(path), path))
+    kernel = program.kernel(options.kernel)
+    values = arguments(options.arguments, len(kernel.parameters), kernel.name)
+    ran = launch(
+        program, kernel.name, grid=options.grid, block=options.block, args=values, dynamic_shared_bytes=options.shared_bytes,
+        counts=options.counts, checks=options.checks, limit=options.limit,
+    )  # fmt: skip
+    written: tuple[Path, ...] = ()
+    if ran.status == "finished" and options.out is not None:
+        written = _write(ran, options.out)
+    case = path if options.kernel is None else f"{path}:{kernel.name}"
+    return _outcome(case, ran, written, stopwatch), ran
+
+
+def _write(ran: Launch, folder: Path) -> tuple[Path, ...]:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        paths = tuple(folder / f"{index}.npy" for index in ran.arrays)
+        for path, array in zip(paths, ran.arrays.values(), strict=True):
+            np.save(path, array)
+    except OSError as error:
+        message = f"expected a folder to write arrays to at {folder}, got: {error.strerror}"
+        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
+    return paths
+
+
+def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopwatch) -> Outcome:
+    fields: Line = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
+    if ran.counts is not None:
+        fields["counts"] = _counts(ran.counts)
+    fields["written"] = [str(path) for path in written]
+    verdict = "refuted" if ran.findings else "unchecked"
+    match ran.status:
+        case "finished":
+            line = plain_line(case, "solved", stopwatch.read(), verdict=verdict, **fields)
+        case "limit":
+            reason = "the limit of executed instructions was reached"
+            line = plain_line(case, "unknown", stopwatch.read(), verdict=verdict, reason=reason, **fields)
+        case "fault" | "deadlock":
+            reason = str(next(f for f in ran.findings if f.is_fatal))
+            line = plain_line(case, "refused", stopwatch.read(), verdict=verdict, reason=reason, **fields)
+    code = EXIT_BY_STATUS[str(line["status"])]
+    return Outcome(line, max(code, IMPOSSIBLE) if ran.findings else code, written=written)
+
+
+def _finding(finding: Finding) -> Line:
+    return {
+        "kind": finding.kind, "message": finding.message, "line": finding.span.line, "column": finding.span.column,
+        "block": finding.block, "thread": finding.thread, "address": finding.address, "count": finding.count,
+        "others": [{"message": text, "line": span.line, "column": span.column} for text, span in finding.others],
+    }  # fmt: skip
+
+
+def _counts(counts: Counts) -> Line:
+    return {
+        **counts.totals(),
+        "warp_instructions_by_class": dict(counts.warp_instructions),
+        "thread_instructions_by_class": dict(counts.thread_instructions),
+    }
+
+
+def _table(ran: Launch) -> list[str]:
+    lines: list[str] = []
+    for found in ran.findings[:SHOWN]:
+        if not found.is_fatal:
+            lines.append(f"  {found}")
+    if len(ran.findings) > SHOWN:
+        lines.append(f"  and {len(ran.findings) - SHOWN} more findings")
+    if ran.counts is not None:
+        totals = {name.replace("_", " "): value for name, value in ran.counts.totals().items() if value}
+        classes = {f"  {name.replace('_', ' ')}": value for name, value in ran.counts.warp_instructions.items()}
+        width = max(map(len, (*totals, *classes)))
+        lines += [f"  {name:<{width}}  {value:>12,}" for name, value in totals.items()]
+        lines.append("  warp instructions by class")
+        lines += [f"  {name:<{width}}  {value:>12,}" for name, value in classes.items()]
+    return lines
+
+
+@click.command("run")
+@click.argument("file", metavar="FILE")
+@click.option("--kernel", help="Which kernel; may be left out when there is one.")
+@click.option("--grid", required=True, metavar="X[,Y[,Z]]", help="Blocks.")
+@click.option("--block", required=True, metavar="X[,Y[,Z]]", help="Threads of a block.")
+@click.option("--arg", "texts", multiple=True, metavar="INDEX=SPEC", help=f"An argument by parameter index: {_FORMS}.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Write arrays here as INDEX.npy.")
+@click.option("--shared", type=click.IntRange(min=0), default=0, show_default=True, help="Bytes of dynamic shared memory.")
+@click.option("--counts", is_flag=True, help="Count instructions, sectors, wavefronts, shuffles, divergence.")
+@click.option("--checks/--no-checks", default=True, show_default=True, help="Look for races and unwritten values.")
+@click.option("--limit", type=click.IntRange(min=1), help="Executed instructions times threads, a deterministic budget.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def run_command(
+    file: str,
+    kernel: str | None,
+    grid: str,
+    block: str,
+    texts: tuple[str, ...],
+    out: Path | None,
+    shared: int,
+    counts: bool,
+    checks: bool,
+    limit: int | None,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """Run a kernel on arrays, without a GPU; report what it computes, what it costs, and its mistakes."""
+    output, stopwatch = Output(as_json), Stopwatch()
+    ran: Launch | None = None
+    with Interrupts() as stopped:
+        try:
+            options = RunOptions(
+                kernel, extents(grid, "grid"), extents(block, "block"), texts, out, shared, counts, checks, limit
+            )  # fmt: skip
+            outcome, ran = run_file(file, options, stopwatch)
+        except UserError as error:
+            outcome = failed(file, error, stopwatch)
+        except KeyboardInterrupt:
+            outcome = interrupted(file, stopwatch)
+        except Exception as error:
+            if debug:
+                raise
+            outcome = crashed(file, error, stopwatch)
+        code = output.outcome(outcome)
+        if ran is not None and not as_json:
+            for text in _table(ran):
+                output.say(text)
+    sys.exit(INTERRUPTED if stopped.seen else code)

@@ -80,6 +80,11 @@ class _Shape:
         elif len(known.coefficients()) != len(self.tables[state].coefficients()):
             self.changed = True
 
+    def forget(self) -> None:
+        """Slots that no table has any more."""
+        used = {v for t in self.tables.values() for v in ex.variables(*t.coefficients())}
+        self.slots = {s: None for s in self.slots if s in used}
+
     def widen(self) -> None:
         """Slots whose values have turned out to be of a wider sort."""
         for slot, sort in list(self.wanted.items()):
@@ -129,6 +134,7 @@ def closure(loop: Loop, style: Style) -> Closure:
         for state, table in _tables(tabulator, states, composed).items():
             shape.fit(state, table)
         shape.widen()
+        shape.forget()
         if not shape.changed:
             operator = {s: shape.fitted[s] for s in shape.slots}
             shape.fitted = {}

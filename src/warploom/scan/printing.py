@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import cast
 
@@ -149,12 +149,19 @@ def packed(names: Sequence[str], trailing: bool = True) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def function(name: str, parameters: Sequence[str], unpacked: Sequence[tuple[str, Sequence[str]]], results: Sequence[Expr]) -> str:
-    """A `def`: `unpacked` takes tuples apart first; repeated wide sub-expressions are named."""
+def function(
+    name: str,
+    parameters: Sequence[str],
+    unpacked: Sequence[tuple[str, Sequence[str]]],
+    results: Sequence[Expr],
+    renamed: Mapping[Expr, str] | None = None,
+    as_tuple: bool = False,
+) -> str:
+    """A `def`: `unpacked` takes tuples apart first; repeated wide sub-expressions are named; `renamed` are variables."""
     lines = [f"def {name}({', '.join(parameters)}):"]
     lines += [f"    {', '.join(parts)} = {whole}" for whole, parts in unpacked if len(parts) > 1]
     named = _repeated(results)
-    names: dict[Expr, str] = {}
+    names: dict[Expr, str] = dict(renamed or {})
     taken = {p for _, parts in unpacked for p in parts}
     number = 0
     for expr in named:
@@ -163,7 +170,8 @@ def function(name: str, parameters: Sequence[str], unpacked: Sequence[tuple[str,
             number += 1
         lines.append(f"    t{number} = {python(expr, names)}")
         names[expr] = f"t{number}"
-    lines.append(f"    return {', '.join(python(r, names) for r in results)}")
+    returned = ", ".join(python(r, names) for r in results)
+    lines.append(f"    return ({returned}{',' if len(results) == 1 else ''})" if as_tuple else f"    return {returned}")
     return "\n".join(lines)
 
 
@@ -178,6 +186,13 @@ def _repeated(results: Iterable[Expr]) -> list[Expr]:
     return [
         e for e in every if uses[e] > 1 and e.op not in ("const", "var") and (len(python(e)) >= _WIDE or e.op in ("gcd", "exp"))
     ]
+
+
+def compiled(parameters: Sequence[Expr], results: Sequence[Expr]) -> Callable[..., tuple[Value, ...]]:
+    """A function from the parameters' values, in order, to a tuple of the results."""
+    names = [f"v{n}" for n in range(len(parameters))]
+    source = function("run", names, [], results, dict(zip(parameters, names, strict=True)), as_tuple=True)
+    return cast("Callable[..., tuple[Value, ...]]", evaluated(source, "run"))
 
 
 def evaluated(source: str, name: str) -> object:

@@ -1,0 +1,175 @@
+"""A closed family made small: slots that never vary, that follow another slot, or that no result needs, are removed.
+
+What holds of random lists is a guess; it is kept only if it holds of every element and is kept by the operator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import reduce
+
+from warploom.scan import expression as ex
+from warploom.scan.closure import Closure, right
+from warploom.scan.expression import Expr, Value
+from warploom.scan.loop import Loop
+from warploom.scan.printing import compiled
+from warploom.scan.prover import Holds, Translator, UntranslatableError, decide
+from warploom.scan.samples import constant_values, random_lists
+
+LISTS, LONGEST = 120, 7
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """As `Closure`, with what is asked of the states at the start: the results."""
+
+    loop: Loop
+    slots: tuple[Expr, ...]
+    transformers: Mapping[Expr, Expr]
+    lift: Mapping[Expr, Expr]
+    operator: Mapping[Expr, Expr]
+
+    def projection(self) -> tuple[Expr, ...]:
+        """Results of a list, over its slots."""
+        initial = {s.variable: s.initial for s in self.loop.states}
+        final = {v: ex.substituted(e, initial) for v, e in self.transformers.items()}
+        return tuple(ex.substituted(o, final) for o in self.loop.outputs)
+
+    def replaced(self, values: Mapping[Expr, Expr]) -> Family:
+        """With slots expressed by others."""
+        kept = tuple(s for s in self.slots if s not in values)
+        both = {**values, **{right(s): ex.substituted(e, {k: right(k) for k in self.slots}) for s, e in values.items()}}
+        return replace(
+            self,
+            slots=kept,
+            transformers={v: ex.substituted(e, values) for v, e in self.transformers.items()},
+            lift={s: self.lift[s] for s in kept},
+            operator={s: ex.substituted(self.operator[s], both) for s in kept},
+        )
+
+    def restricted(self, slots: Iterable[Expr]) -> Family:
+        kept = tuple(slots)
+        return replace(
+            self, slots=kept, lift={s: self.lift[s] for s in kept}, operator={s: self.operator[s] for s in kept}
+        )
+
+    def needed(self, roots: Iterable[Expr]) -> tuple[Expr, ...]:
+        """Slots that the roots depend on, by way of the operator."""
+        wanted = {v for r in roots for v in ex.variables(r)}
+        mirrored = {right(s): s for s in self.slots}
+        while True:
+            more = {mirrored.get(v, v) for s in self.slots if s in wanted for v in ex.variables(self.operator[s])} | wanted
+            if more == wanted:
+                return tuple(s for s in self.slots if s in wanted)
+            wanted = more
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One list and its slots."""
+
+    elements: tuple[tuple[Value, ...], ...]
+    values: tuple[Value, ...]
+
+
+def observations(family: Family, seed: int = 0) -> list[Observation]:
+    """Slots of random lists, by the family's own lift and operator."""
+    fixed = constant_values(family.loop, seed)
+    constants = list(family.loop.constants)
+    lift = compiled([*family.loop.fields, *constants], [family.lift[s] for s in family.slots])
+    operator = compiled(
+        [*family.slots, *(right(s) for s in family.slots), *constants], [family.operator[s] for s in family.slots]
+    )
+    result: list[Observation] = []
+    for elements in random_lists(family.loop, LISTS, LONGEST, seed):
+        lifted = [lift(*e, *fixed) for e in elements]
+        result.append(Observation(tuple(elements), reduce(lambda a, b: operator(*a, *b, *fixed), lifted)))
+    return result
+
+
+def family_of(loop: Loop, closure: Closure) -> Family:
+    return Family(loop, closure.slots, closure.transformers, closure.lift, closure.operator)
+
+
+def tidy(family: Family) -> Family:
+    """Removes slots until none can be."""
+    while True:
+        roots = [*family.transformers.values()]
+        smaller = family.restricted(family.needed(roots))
+        relations = _proved(smaller, _guessed(smaller))
+        if not relations:
+            return smaller
+        family = smaller.replaced(relations)
+
+
+def _guessed(family: Family) -> dict[Expr, Expr]:
+    """Slots that on random lists are constant, or another slot plus a constant, or its negative."""
+    seen = observations(family)
+    columns = {s: [o.values[n] for o in seen] for n, s in enumerate(family.slots)}
+    guessed: dict[Expr, Expr] = {}
+    for number, slot in enumerate(family.slots):
+        column = columns[slot]
+        if all(v == column[0] and type(v) is type(column[0]) for v in column):
+            guessed[slot] = ex.constant(column[0])
+            continue
+        for other in family.slots[:number]:
+            if other in guessed:
+                continue
+            expr = _relation(other, columns[other], column)
+            if expr is not None:
+                guessed[slot] = expr
+                break
+    return guessed
+
+
+def _relation(other: Expr, theirs: list[Value], ours: list[Value]) -> Expr | None:
+    if all(a == b and isinstance(a, bool) == isinstance(b, bool) for a, b in zip(theirs, ours, strict=True)):
+        return other
+    if all(isinstance(a, bool) for a in (*theirs, *ours)):
+        return ex.negation(other) if all(a != b for a, b in zip(theirs, ours, strict=True)) else None
+    if not other.sort.is_numeric or any(isinstance(v, bool | str) for v in ours):
+        return None
+    if all(not isinstance(v, bool | float | str) for v in (*theirs, *ours)):
+        pairs = [(Fraction(a), Fraction(b)) for a, b in zip(theirs, ours, strict=True)]  # type: ignore[arg-type]
+        for sign in (1, -1):
+            gaps = {b - sign * a for a, b in pairs}
+            if len(gaps) == 1:
+                return ex.add(ex.multiply(ex.constant(sign), other), ex.constant(gaps.pop()))
+    return None
+
+
+def _proved(family: Family, guessed: dict[Expr, Expr]) -> dict[Expr, Expr]:
+    """The guesses that follow from each other by induction."""
+    while guessed:
+        reduced = family.replaced(guessed)
+        failed = [s for s, e in guessed.items() if not _follows(family, reduced, s, e, guessed)]
+        if not failed:
+            return guessed
+        guessed = {s: e for s, e in guessed.items() if s not in failed}
+    return {}
+
+
+def _follows(family: Family, reduced: Family, slot: Expr, expr: Expr, guessed: Mapping[Expr, Expr]) -> bool:
+    both = {**guessed, **{right(s): ex.substituted(e, {k: right(k) for k in family.slots}) for s, e in guessed.items()}}
+    try:
+        laws = [
+            (family.lift[slot], ex.substituted(expr, reduced.lift)),
+            (ex.substituted(family.operator[slot], both), ex.substituted(expr, reduced.operator)),
+        ]
+    except ex.UndefinedError:
+        return False
+    return all(a is b or _equal(family.loop, a, b) for a, b in laws)
+
+
+def _equal(loop: Loop, left: Expr, right: Expr) -> bool:
+    translator = Translator()
+    try:
+        claim = translator.equal(translator.number(left), translator.number(right))
+        given = [translator.condition(a) for a in loop.assumed]
+    except UntranslatableError:
+        return False
+    return isinstance(decide(translator, given, [claim], [], rlimit=400_000), Holds)
+
+

@@ -1,0 +1,211 @@
+"""From a loop to a proved operator: the closed family, made small, its laws, an identity, names, and a test on the loop itself."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from warploom.scan import expression as ex
+from warploom.scan.alignment import Style
+from warploom.scan.closure import closure, right
+from warploom.scan.expression import Expr, Value
+from warploom.scan.family import Family, family_of, observations, tidy
+from warploom.scan.forms import FormError
+from warploom.scan.invariants import invariants
+from warploom.scan.laws import Law, associativity, base, composition, identity, third
+from warploom.scan.loop import Loop
+from warploom.scan.naming import names
+from warploom.scan.neutral import find_identity
+from warploom.scan.operator import Operator
+from warploom.scan.printing import compiled
+from warploom.scan.prover import Holds, Translator, UntranslatableError, decide
+from warploom.scan.samples import constant_values, random_lists
+
+STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
+TESTS, LONGEST_TEST = 60, 9
+
+Serial: TypeAlias = Callable[..., object]
+"""The user's function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifting:
+    """What was found for a loop."""
+
+    loop: Loop
+    status: Literal["solved", "unknown", "error"]
+    verdict: Literal["proved", "tested", "unchecked", "refuted"]
+    operator: Operator | None = None
+    domain: str = ""
+    laws: tuple[Law, ...] = ()
+    reason: str = ""
+    cases: int = 0
+    """Random lists, each cut at random, on which operator and function agreed."""
+    adjoined: bool = False
+    """Whether the identity is a value of its own, told from others by a flag."""
+
+
+def lift(loop: Loop, serial: Serial | None = None) -> Lifting:
+    """The operator with the fewest fields of those that closing under composition gives; `serial` is tested against, if given."""
+    families, reasons = _families(loop)
+    if not families:
+        return Lifting(loop, "unknown", "unchecked", reason="no family of functions closed under composition: " + "; ".join(reasons))
+    best: Lifting | None = None
+    for family in families:
+        found = _judged(family, serial)
+        if found.verdict == "proved":
+            return found
+        best = best or found
+    assert best is not None
+    return best
+
+
+def _families(loop: Loop) -> tuple[list[Family], list[str]]:
+    found: list[Family] = []
+    reasons: list[str] = []
+    for style in STYLES:
+        try:
+            found.append(tidy(family_of(loop, closure(loop, style))))
+        except (FormError, ex.UndefinedError) as error:
+            reasons.append(str(error))
+    found.sort(key=lambda f: (sum(s.sort.is_infinite for s in f.slots), len(f.slots)))
+    return found, list(dict.fromkeys(reasons))
+
+
+def _judged(family: Family, serial: Serial | None) -> Lifting:
+    loop = family.loop
+    laws = [Law("base", base(family)), Law("composition", composition(family, []))]
+    known = invariants(family)
+    if not isinstance(laws[1].verdict, Holds) and known:
+        laws[1] = Law("composition", composition(family, known))
+    family = replace(family)
+    projection = [_simpler(family, known, p) for p in family.projection()]
+    family = family.restricted(family.needed(projection))
+    known = [k for k in known if {*ex.variables(k)} <= {*family.slots}]
+    associative = associativity(family.slots, family.operator, [])
+    if not isinstance(associative, Holds) and known:
+        associative = associativity(family.slots, family.operator, known)
+    laws.append(Law("associativity", associative))
+    neutral = find_identity(family, known)
+    operator = _operator(family, projection, known, neutral)
+    if neutral is None:
+        value = dict(zip(operator.fields, operator.identity, strict=True))
+        back = dict(zip((right(f) for f in operator.fields), operator.right, strict=True))
+        assert all(a is b for a, b in back.items())
+        laws.append(Law("identity", identity(operator.fields, dict(zip(operator.fields, operator.combine, strict=True)), [], value)))
+        if not isinstance(laws[-1].verdict, Holds):
+            laws[-1] = Law("identity", Holds())  # by its definition: the flag selects the other operand
+    else:
+        laws.append(Law("identity", Holds()))
+    cases, mismatch = tested(operator, serial) if serial is not None else (0, "")
+    domain = domain_of(family)
+    if mismatch:
+        return Lifting(loop, "error", "refuted", operator, domain, tuple(laws), mismatch, cases, neutral is None)
+    failed = [law for law in laws if not isinstance(law.verdict, Holds)]
+    if not failed:
+        return Lifting(loop, "solved", "proved", operator, domain, tuple(laws), "", cases, neutral is None)
+    reason = f"not proved: {', '.join(law.name for law in failed)}"
+    return Lifting(
+        loop, "unknown", "tested" if cases else "unchecked", operator, domain, tuple(laws), reason, cases, neutral is None
+    )
+
+
+def domain_of(family: Family) -> str:
+    """Over what the laws were proved."""
+    sorts = [v.sort.base for v in (*family.slots, *family.loop.fields, *family.transformers)]
+    return "reals" if "real" in sorts else "integers"
+
+
+def _simpler(family: Family, known: Sequence[Expr], result: Expr) -> Expr:
+    """A slot that the result always equals, if that follows from what is known."""
+    if result.op in ("var", "const"):
+        return result
+    seen = observations(family, seed=4)
+    fixed = constant_values(family.loop, 4)
+    values = compiled([*family.slots, *family.loop.constants], [result])
+    try:
+        column = [values(*o.values, *fixed)[0] for o in seen]
+    except (ArithmeticError, ValueError):
+        return result
+    for number, slot in enumerate(family.slots):
+        if slot.sort.base == result.sort.base and all(o.values[number] == c for o, c in zip(seen, column, strict=True)):
+            translator = Translator()
+            try:
+                given = [translator.condition(k) for k in known]
+                claim = translator.equal(translator.number(slot), translator.number(result))
+            except UntranslatableError:
+                continue
+            if isinstance(decide(translator, given, [claim], []), Holds):
+                return slot
+    return result
+
+
+def _operator(family: Family, projection: Sequence[Expr], known: Sequence[Expr], neutral: dict[Expr, Expr] | None) -> Operator:
+    called = names(family)
+    renamed: dict[Expr, Expr] = {}
+    for slot in family.slots:
+        field = ex.variable(called[slot], slot.sort)
+        renamed[slot] = field
+        renamed[right(slot)] = right(field)
+    fields = [renamed[s] for s in family.slots]
+    lifted = [family.lift[s] for s in family.slots]
+    combine = [ex.substituted(family.operator[s], renamed) for s in family.slots]
+    results = [ex.substituted(p, renamed) for p in projection]
+    if neutral is not None:
+        identity_value = [neutral[s] for s in family.slots]
+        return Operator(
+            family.loop, tuple(fields), tuple(right(f) for f in fields), tuple(lifted), tuple(combine), tuple(identity_value),
+            tuple(results), tuple(ex.substituted(k, renamed) for k in known),
+        )  # fmt: skip
+    some = ex.variable("some" if "some" not in called.values() else "some_elements", ex.BOOL)
+    other = right(some)
+    combine = [
+        ex.select(some, ex.select(other, c, f), right(f)) for c, f in zip(combine, fields, strict=True)
+    ]
+    initial = {s.variable: s.initial for s in family.loop.states}
+    empty = [ex.substituted(o, initial) for o in family.loop.outputs]
+    results = [ex.select(some, r, e) for r, e in zip(results, empty, strict=True)]
+    zeros = [ex.FALSE if f.sort.base == "bool" else ex.constant("") if f.sort.base == "text" else ex.ZERO for f in fields]
+    zeros = [ex.constant(f.sort.values[0]) if f.sort.values else z for f, z in zip(fields, zeros, strict=True)]
+    return Operator(
+        family.loop, (some, *fields), (other, *(right(f) for f in fields)), (ex.TRUE, *lifted), (ex.either(some, other), *combine),
+        (ex.FALSE, *zeros), tuple(results), tuple(ex.substituted(k, renamed) for k in known),
+    )  # fmt: skip
+
+
+def tested(operator: Operator, serial: Serial, seed: int = 5) -> tuple[int, str]:
+    """Random lists on which the printed operator, cut at random, agrees with the function; what differed, if anything."""
+    loop = operator.loop
+    choose = random.Random(seed)
+    cases = 0
+    for elements in [*([[]] if not loop.is_scan else []), *random_lists(loop, TESTS, LONGEST_TEST, seed)]:
+        fixed = constant_values(loop, cases)
+        try:
+            expected = call(serial, loop, elements, fixed)
+        except ZeroDivisionError:
+            continue
+        prefixes = range(1, len(elements) + 1) if loop.is_scan else [len(elements)]
+        got = [operator.run(elements[:n], lambda n: choose.randrange(1, n), fixed) for n in prefixes]
+        if loop.is_scan:
+            same = (list(zip(*expected, strict=True)) if loop.is_tuple else list(expected)) == got  # type: ignore[call-overload]
+        else:
+            same = expected == got[0]
+        cases += 1
+        if not same:
+            return cases, f"internal error: on {elements} the function returns {expected!r}, the operator {got!r}"
+    return cases, ""
+
+
+def call(serial: Serial, loop: Loop, elements: Sequence[Sequence[Value]], constants: Sequence[Value] = ()) -> object:
+    """The user's function on a list of elements."""
+    width = len(loop.fields) // len(loop.lists)
+    arguments: dict[str, object] = {str(c.value): v for c, v in zip(loop.constants, constants, strict=True)}
+    for number, name in enumerate(loop.lists):
+        parts = [tuple(e[number * width : (number + 1) * width]) for e in elements]
+        arguments[name] = [p[0] if len(p) == 1 else p for p in parts]
+    return serial(*(arguments[p] for p in loop.parameters))
+
+
+__all__ = ["Lifting", "call", "domain_of", "lift", "tested", "third"]

@@ -79,11 +79,11 @@ from warploom.ptx.simt.numerics.logic import (
     slct,
 )
 from warploom.ptx.simt.numerics.mma import mma
-from warploom.ptx.simt.numerics.operations import Operation, bind, is_arithmetic
+from warploom.ptx.simt.numerics.operations import OPCODES, Operation, bind, is_arithmetic
 from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, ScalarType, quiet, scalar_type, to_bits
 
 __all__ = [
-    "COMPARISONS", "SCALAR_TYPES", "Approximation", "Bits", "Flags", "Fragment", "MatrixAccess", "Operation",
+    "COMPARISONS", "OPCODES", "SCALAR_TYPES", "Approximation", "Bits", "Flags", "Fragment", "MatrixAccess", "Operation",
     "ScalarType", "Shuffle", "activemask", "add_carry", "approximation_of", "ballot", "bfe", "bfi", "bfind", "bind",
     "bmsk", "brev", "clz", "cnot", "combine", "compare", "convert", "convert_pack", "convert_pair", "copysign",
     "dp2a", "dp4a", "elect", "fit", "float_abs", "float_add", "float_div", "float_fma", "float_function", "float_max",

@@ -395,3 +395,6 @@ _RULES: dict[str, _Rule] = {
     "copysign": _copysign,
     "cvt": _convert,
 }
+
+OPCODES: tuple[str, ...] = tuple(sorted(_RULES))
+"""Every opcode that `bind` knows."""

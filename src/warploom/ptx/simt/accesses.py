@@ -99,6 +99,7 @@ def _load(site: Site) -> Step:
         slot = slots[0][0]
 
         def load(group: Group, machine: Machine) -> None:
+            machine.polls += is_strong
             pieces = resolve(access, group, machine)
             if machine.is_watching:
                 note_read(access, pieces, group, machine)
@@ -113,6 +114,7 @@ def _load(site: Site) -> Step:
         return load
 
     def load_all(group: Group, machine: Machine) -> None:
+        machine.polls += is_strong
         pieces = resolve(access, group, machine)
         if machine.is_watching:
             note_read(access, pieces, group, machine)

@@ -187,6 +187,7 @@ def decode(site: Site) -> Step:
 
     def act(group: Group, machine: Machine) -> None:
         registers = group.registers
+        machine.polls += wants_old
         pieces = resolve(access, group, machine)
         check_writable(access, pieces, group, machine)
         if machine.launch.counter is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from warploom.core import UnsupportedError
-from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, movement
+from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, movement
 from warploom.ptx.simt.analysis import effects, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Segment, Step
@@ -22,7 +22,14 @@ if TYPE_CHECKING:
 
 Decoder: TypeAlias = Callable[[Site], Step]
 
-DECODERS: dict[str, Decoder] = {**movement.DECODERS, **accesses.DECODERS, **collectives.DECODERS, **atomics.DECODERS}
+DECODERS: dict[str, Decoder] = {
+    **movement.DECODERS,
+    **accesses.DECODERS,
+    **collectives.DECODERS,
+    **atomics.DECODERS,
+    **matrix.DECODERS,
+    **copies.DECODERS,
+}
 PURE = frozenset((*movement.PURE,))
 """Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from warploom.core import Span
 from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
 from warploom.ptx.simt.code import Code, Context
+from warploom.ptx.simt.copies import Copies
 from warploom.ptx.simt.findings import Coordinates, Fault, Finding, Kind
 from warploom.ptx.simt.races import Clock
 from warploom.ptx.simt.regions import Region, Views
@@ -30,6 +31,10 @@ Key: TypeAlias = tuple[int, ...]
 
 PATIENCE = 10_000
 """Turns after which a waiting group goes first; doubles each time."""
+POLLS = 64
+"""Accesses of the kind that spinning threads make after which a waiting group goes first."""
+CHECK_TURNS = 256
+"""Turns after which parked threads are looked at although others can run."""
 
 
 class OutOfBudget(Exception):
@@ -63,11 +68,15 @@ class Machine:
         self._pending: dict[Key, list[Group]] = {}
         self._since: dict[Key, int] = {}
         self._heap: list[tuple[Key, int, Context]] = []
+        self._period = PATIENCE
         self._patience = PATIENCE
+        self.polls = 0
+        """Volatile, ordered and atomic accesses and tests of mbarriers since a waiting group was last let go first."""
         self._turn = 0
         self._checked = 0
         self._passing: list[tuple[Group, int]] = []
         self.clock = Clock(self)
+        self.copies = Copies(self.total)
         self.is_watching = launch.checks
         self.alive_count = int(np.count_nonzero(self.alive))
         self.warp_waits: dict[Key, tuple[Group, int]] = {}
@@ -116,9 +125,12 @@ class Machine:
             if self._heap:
                 context = group.context
                 key = (*context.path, context.code.segments[index].rank)
-                if key >= self._heap[0][0] or self._turn >= self._patience:
+                if key >= self._heap[0][0] or self._turn >= self._patience or self.polls > POLLS:
                     self.push(group, index)
                     return
+            elif self._turn - self._checked > CHECK_TURNS and (self.barriers.waits or self.warp_waits):
+                self.push(group, index)
+                return
 
     def push(self, group: Group, index: int) -> None:
         """The group will run from that segment of its routine on."""
@@ -135,14 +147,17 @@ class Machine:
     def _next(self) -> tuple[Group, int] | None:
         if self._passing:
             return self._passing.pop()
-        if not self._heap or (self._turn - self._checked > 256 and self.barriers.waits):
+        if not self._heap or (self._turn - self._checked > CHECK_TURNS and (self.barriers.waits or self.warp_waits)):
             self.release_parked()
             if self._passing:
                 return self._passing.pop()
             if not self._heap:
                 return None
-        if self._turn >= self._patience:
-            self._patience = self._turn + 2 * self._patience
+        if self._turn >= self._patience or self.polls > POLLS:
+            if self._turn >= self._patience:
+                self._period *= 2
+            self._patience = self._turn + self._period
+            self.polls = 0
             oldest = min(self._heap, key=lambda entry: self._since[entry[0]])
             self._heap.remove(oldest)
             heapq.heapify(self._heap)

@@ -97,8 +97,12 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
         writes = region.marks["write"] = _new_marks(region)
     if writes is not None:
         last = writes[granules]
-        if is_shared and not last.all():
-            _report_unwritten(access, last, granules, region, threads, machine)
+        if is_shared:
+            if not last.all():
+                _report_unwritten(access, last, granules, region, threads, machine)
+            pending = region.marks.get("pending")
+            if pending is not None and machine.copies.flights and pending[granules].any():
+                _report_pending(access, pending[granules], granules, region, threads, machine)
         met = _conflicts(access, region, last, granules, threads, me, machine, is_write=False)
         if met is not None:
             _report(access, "write", region, met, threads, machine)
@@ -272,6 +276,18 @@ def _report_unwritten(
     message = f"a read of shared memory at byte {address}, which nobody has written"
     machine.report(
         "uninitialised_shared", message, access.code, access.instruction, int(threads[position]), address=address, count=len(bad)
+    )
+
+
+def _report_pending(
+    access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, machine: Machine
+) -> None:
+    bad = np.flatnonzero(np.broadcast_to(marks != _ZERO, len(threads)))
+    position = int(bad[0])
+    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % machine.launch.shared_stride
+    message = f"a read of shared memory at byte {address}, where an asynchronous copy is still going on"
+    machine.report(
+        "early_copy_read", message, access.code, access.instruction, int(threads[position]), address=address, count=len(bad)
     )
 
 

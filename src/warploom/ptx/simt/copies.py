@@ -1,0 +1,187 @@
+"""cp.async and its groups (PTX ISA 9.7.10.25): the copy happens at once, but who reads it before its wait is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.ptx.simt.accesses import access_of
+from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.races import note_read, note_write
+from warploom.ptx.simt.spaces import Access, resolve
+from warploom.ptx.simt.threads import Group, Threads, Value
+from warploom.ptx.syntax import Address, Integer
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+
+@dataclass(slots=True, eq=False)
+class _Flight:
+    """Copies of one instruction that nobody has waited for: parallel arrays."""
+
+    threads: Threads
+    number: NDArray[np.int64]
+    """Of the thread's group that each copy belongs to."""
+    granules: NDArray[np.int64]
+    """[copies, granules each] in the marks of shared memory."""
+
+
+class Copies:
+    """Copies in flight in one batch."""
+
+    def __init__(self, threads: int) -> None:
+        self.committed: Threads = np.zeros(threads, np.int64)
+        """Groups that each thread has committed."""
+        self.flights: list[_Flight] = []
+        self.size = threads
+
+    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, machine: Machine) -> None:
+        """`count` 4-byte words of shared memory from `words` on are being written."""
+        region = machine.shared
+        each = 4 // region.granule
+        granules = words[:, None] * each + np.arange(count * each)
+        pending = region.marks.get("pending")
+        if pending is None:
+            pending = region.marks["pending"] = np.zeros(region.views.bytes.size // region.granule + 1, np.uint64)
+        pending[granules] = 1
+        self.flights.append(_Flight(threads, self.committed[threads], granules))
+
+    def wait(self, threads: Threads, left: int, machine: Machine) -> None:
+        """All but the newest `left` committed groups of these threads are complete; -1: everything."""
+        if not self.flights:
+            return
+        limit = np.full(self.size, -1, np.int64)
+        limit[threads] = np.iinfo(np.int64).max if left < 0 else self.committed[threads] - left
+        pending, writes = machine.shared.marks["pending"], machine.shared.marks["write"]
+        now = machine.clock.tick()
+        kept: list[_Flight] = []
+        for flight in self.flights:
+            done = flight.number < limit[flight.threads]
+            if done.any():
+                granules = flight.granules[done]
+                pending[granules] = 0
+                writes[granules] = (writes[granules] & np.uint64(0xFFFFFFFFFFFC0000)) | np.uint64(now)
+            if not done.all():
+                rest = ~done
+                kept.append(_Flight(flight.threads[rest], flight.number[rest], flight.granules[rest]))
+        self.flights = kept
+
+
+def _cp(site: Site) -> Step:
+    modifiers = site.instruction.modifiers
+    if modifiers[:1] != ("async",):
+        raise site.unsupported(site.instruction.name)
+    match modifiers[1:]:
+        case ("commit_group",):
+            return _commit(site)
+        case ("wait_group",):
+            operand = site.instruction.operands[0]
+            if not isinstance(operand, Integer):
+                raise site.wrong("an integer constant", str(operand))
+            return _wait(operand.value)
+        case ("wait_all",):
+            return _wait(-1)
+        case ("ca" | "cg", *rest):
+            plain = [m.partition("::")[0] for m in rest]
+            if plain[:2] == ["shared", "global"] and set(plain[2:]) <= {"L2"}:
+                return _copy(site)
+        case _:
+            pass
+    raise site.unsupported(site.instruction.name)
+
+
+def _commit(site: Site) -> Step:
+    def commit(group: Group, machine: Machine) -> None:
+        machine.copies.committed[group.threads] += 1
+
+    return commit
+
+
+def _wait(left: int) -> Step:
+    def wait(group: Group, machine: Machine) -> None:
+        machine.copies.wait(group.threads, left, machine)
+
+    return wait
+
+
+def _copy(site: Site) -> Step:
+    operands = site.instruction.operands
+    to, from_ = operands[0], operands[1]
+    if not isinstance(to, Address) or not isinstance(from_, Address) or not isinstance(operands[2], Integer):
+        raise site.unsupported(site.instruction.name)
+    size = operands[2].value
+    if size not in (4, 8, 16):
+        raise site.wrong("4, 8 or 16 bytes", str(size))
+    limited, ignored = -1, -1
+    if len(operands) > 3 and "L2::cache_hint" not in site.instruction.modifiers[-1:]:
+        slot = site.source(operands[3], "u32")
+        if site.dtype(slot) == np.bool_:
+            ignored = slot
+        else:
+            limited = slot
+    target = access_of(site, to, "st", 4, size // 4, "shared", is_strong=False)
+    source = access_of(site, from_, "ld", 4, size // 4, "global", is_strong=False)
+    source_bytes = access_of(site, from_, "ld", 1, 1, "global", is_strong=False)
+
+    def copy(group: Group, machine: Machine) -> None:
+        ((_, shared, index),) = resolve(target, group, machine)
+        places = np.broadcast_to(index, group.size)
+        if machine.is_watching:
+            note_write(target, [(None, shared, places)], None, group, machine)
+        if machine.launch.counter is not None:
+            machine.launch.counter.access(target, [(None, shared, places)], group, machine)
+        amount: Value = np.full(group.size, size, np.int64)
+        if limited >= 0:
+            amount[:] = value_of(group.registers, limited)
+        elif ignored >= 0:
+            amount[:] = np.where(value_of(group.registers, ignored), 0, size)
+        words = shared.views.by_width[4]
+        for given in np.unique(amount).tolist():
+            chosen = np.flatnonzero(amount == given)
+            part = group if len(chosen) == group.size else group.part(chosen)
+            if given % 4:
+                _copy_bytes(source_bytes, part, machine, shared.views.by_width[1], places[chosen] * 4, int(given), size)
+                continue
+            _copy_words(source, part, machine, words, places[chosen], int(given) // 4, size // 4)
+        if machine.is_watching:
+            machine.copies.launched(group.threads, places, size // 4, machine)
+
+    return copy
+
+
+def _copy_words(
+    access: Access, group: Group, machine: Machine, words: Value, places: NDArray[np.int64], given: int, count: int
+) -> None:
+    if given:
+        pieces = resolve(access, group, machine)
+        if machine.is_watching:
+            note_read(access, pieces, group, machine)
+        if machine.launch.counter is not None:
+            machine.launch.counter.access(access, pieces, group, machine)
+        for chosen, region, index in pieces:
+            at = places if chosen is None else places[chosen]
+            for word in range(given):
+                words[at + word] = region.views.by_width[4][index + word]
+    for word in range(given, count):
+        words[places + word] = 0
+
+
+def _copy_bytes(
+    access: Access, group: Group, machine: Machine, memory: Value, places: NDArray[np.int64], given: int, count: int
+) -> None:
+    pieces = resolve(access, group, machine)
+    for chosen, region, index in pieces:
+        at = places if chosen is None else places[chosen]
+        for byte in range(given):
+            memory[at + byte] = region.views.bytes[index + byte]
+    for byte in range(given, count):
+        memory[places + byte] = 0
+
+
+DECODERS: dict[str, Callable[[Site], Step]] = {"cp": _cp}

@@ -1,6 +1,7 @@
 """Finite-domain search shared by every open decision; the SMT layer; executor, journal, event log, result cache. Knows no IR."""
 
 from warploom.solve.arithmetic import Arithmetic, Found, Handle
+from warploom.solve.bitvectors import BitOperation, BitVector, BitVectors
 from warploom.solve.cache import ResultCache, default_cache_path
 from warploom.solve.cluster import OtherSourceError, cluster_executor
 from warploom.solve.driver import (
@@ -57,6 +58,9 @@ __all__ = [
     "All",
     "Alternative",
     "Answer",
+    "BitOperation",
+    "BitVector",
+    "BitVectors",
     "Arithmetic",
     "Budget",
     "ClauseSession",

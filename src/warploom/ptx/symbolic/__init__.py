@@ -2,7 +2,8 @@
 
 from warploom.ptx.symbolic import bitwise, comparisons
 from warploom.ptx.symbolic.algebra import Algebra, Assumption
-from warploom.ptx.symbolic.compare import Match, Neighbour, NoWrap, Skeleton, difference, equal_if, holds, skeleton, stride
+from warploom.ptx.symbolic.compare import Match, Neighbour, NoWrap, Skeleton, claim, difference, equal_if, holds, skeleton, stride
+from warploom.ptx.symbolic.decide import are_equal, counterexample, is_proved
 from warploom.ptx.symbolic.emulate import EmulationOptions, emulate, own_limits
 from warploom.ptx.symbolic.emulation import BlockState, Emulation
 from warploom.ptx.symbolic.evaluation import evaluate
@@ -17,6 +18,8 @@ from warploom.ptx.symbolic.text import term_text
 __all__ = [
     "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts", "Lanes",
     "LaunchLimits",
-    "Match", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable", "bitwise", "comparisons", "difference",
-    "emulate", "equal_if", "evaluate", "holds", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
+    "Match", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable", "are_equal", "bitwise", "claim",
+    "comparisons", "counterexample", "difference",
+    "emulate", "equal_if", "evaluate", "holds", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms",
+    "term_text",
 ]  # fmt: skip

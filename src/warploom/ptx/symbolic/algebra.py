@@ -291,7 +291,10 @@ class Algebra:
             case "trunc" if self.facts.unsigned(x.args[0])[1] >> x.width == 0:
                 return self._resized(x.args[0], width, is_signed=False)
             case "sum" if x.width > 1:
-                return self._opened(x, width, is_signed=False) or self.table.make("zext", width, (x,))
+                opened = self._opened(x, width, is_signed=False)
+                if opened is None and self.facts.signed(x)[0] >= 0:
+                    opened = self._opened(x, width, is_signed=True)
+                return opened or self.table.make("zext", width, (x,))
             case "product" if self._product_fits(x, is_signed=False):
                 return self._product_of(x, width, is_signed=False)
             case _:

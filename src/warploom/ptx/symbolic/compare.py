@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from warploom.ptx.symbolic.algebra import Algebra
-from warploom.ptx.symbolic.comparisons import less
+from warploom.ptx.symbolic.comparisons import equal, less
+from warploom.ptx.symbolic.decide import are_equal, is_proved
 from warploom.ptx.symbolic.emulation import Emulation
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.substitution import Substitution
@@ -152,12 +153,20 @@ class Neighbour:
             if bounds is not None:
                 yield less(root, root.shifted(atom, delta), root.const(bounds[1] + 1, atom.width), is_signed=False)
 
-    def match(self, here: Term, here_block: int, there: Term, there_block: int) -> Match | None:
-        """Whether this thread's address `here` equals the other thread's address `there`; None: not known to be equal."""
+    def match(self, here: Term, here_block: int, there: Term, there_block: int, *, rlimit: int = 0) -> Match | None:
+        """Whether this thread's address `here` equals the other thread's address `there`; None: not known to be equal.
+
+        With an `rlimit`, z3 may spend so many resource units on each question that the canonical forms leave open.
+        """
         algebra, moved = self._under(here_block, there_block)
         target = Substitution(algebra, {})(here)
         source = moved(there)
-        return equal_if(algebra, target, source)
+        found = equal_if(algebra, target, source)
+        if not rlimit or (found is not None and not found.conditions):
+            return found
+        if found is None:
+            return Match(()) if are_equal(algebra, target, source, rlimit) else None
+        return Match(tuple(c for c in found.conditions if not is_proved(algebra, claim(algebra, c), rlimit)))
 
 
 def equal_if(algebra: Algebra, target: Term, source: Term) -> Match | None:
@@ -187,6 +196,14 @@ def equal_if(algebra: Algebra, target: Term, source: Term) -> Match | None:
     if algebra.sum_of(rest.width, constant, total).value == 0:
         return Match(tuple(dict.fromkeys(conditions)))
     return None
+
+
+def claim(algebra: Algebra, condition: NoWrap) -> Term:
+    """The condition as a predicate."""
+    wide = condition.width + 1
+    extend = algebra.sext if condition.is_signed else algebra.zext
+    inside = algebra.shifted(condition.term, condition.offset)
+    return equal(algebra, extend(inside, wide), algebra.shifted(extend(condition.term, wide), condition.offset))
 
 
 def holds(algebra: Algebra, condition: NoWrap) -> bool:

@@ -111,7 +111,8 @@ class _Emulator:
         lanes = Lanes(self.limits, is_entry=self.routine.is_entry)
         lanes.settle_loops((h, tuple(self._branches(loop.blocks))) for h, loop in self.graph.loops.items())
         return Emulation(
-            self.routine, self.graph, self.limits, self.table, tuple(self.trace.accesses), self.states, self.order, self.steps, lanes
+            self.routine, self.graph, self.limits, self.table, tuple(self.trace.accesses), tuple(self.trace.versions.clobbers),
+            self.states, self.order, self.steps, lanes,
         )  # fmt: skip
 
     def _instructions(self, block: int) -> tuple[Instruction, ...]:

@@ -33,7 +33,7 @@ class LaunchLimits:
         return exact or self.block_max[1:] == (1, 1)
 
     def bounds(self, name: str) -> tuple[int, int] | None:
-        """Unsigned bounds of a special register; None if nothing is known."""
+        """Bounds of a special register; None if nothing is known. `away` is the distance to another lane."""
         root, _, axis = name.partition(".")
         if axis in ("x", "y", "z"):
             n = "xyz".index(axis)
@@ -52,4 +52,5 @@ class LaunchLimits:
             "warpid": (0, 63),
             "nwarpid": (1, 64),
             "WARP_SZ": (LANES, LANES),
+            "away": (-(LANES - 1), LANES - 1),
         }.get(name)

@@ -112,7 +112,9 @@ class Machine:
             bits = TYPE_BITS[special]
             if text.startswith(_CHANGING):
                 return self._unknown(text, bits)
-            return self.table.special(text[1:], bits)
+            found = self.table.special(text[1:], bits)
+            low, high = self.algebra.facts.unsigned(found)
+            return found if low != high else self.table.const(low, bits)
         if text == "WARP_SZ":
             return self.table.const(32, width or 32)
         if text.startswith("%"):

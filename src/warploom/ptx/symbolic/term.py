@@ -141,8 +141,9 @@ class TermTable:
                 stack.extend(waiting)
                 continue
             stack.pop()
-            own = {top} if top.op == "load" or (not top.args and top.op != "const") else set[Term]()
-            self._leaves[top] = frozenset(own.union(*(self._leaves[a] for a in top.args)))
+            own = {top} if top.op in ("load", "other") or (not top.args and top.op != "const") else set[Term]()
+            inner = () if top.op == "other" else top.args
+            self._leaves[top] = frozenset(own.union(*(self._leaves[a] for a in inner)))
         return self._leaves[term]
 
     def __len__(self) -> int:

@@ -75,6 +75,15 @@ def _text(term: Term, extensions: bool, depth: int, tight: bool) -> str:
             return wrapped(f" {_INFIX[term.op]} ".join(inner(a, True) for a in term.args))
 
 
+def _negated_text(predicate: Term, extensions: bool, depth: int) -> str:
+    if predicate.op in ("slt", "ult"):
+        left, right = (_text(a, extensions, depth + 1, True) for a in predicate.args)
+        return f"{left} >={predicate.op[0]} {right}"
+    if predicate.op == "eq":
+        return _equation(predicate.args[0], extensions, depth).replace(" == ", " != ")
+    return ""
+
+
 def _equation(difference: Term, extensions: bool, depth: int) -> str:
     constant, parts = linear(difference)
     rest = " + ".join(_summand(a, signed(c, difference.width), extensions, depth + 1) for a, c in parts)
@@ -98,6 +107,8 @@ def _summand(atom: Term, coefficient: int, extensions: bool, depth: int) -> str:
 def _sum_text(term: Term, extensions: bool, depth: int, tight: bool) -> str:
     constant, parts = linear(term)
     if term.width == 1:
+        if constant and len(parts) == 1 and (opposite := _negated_text(parts[0][0], extensions, depth)):
+            return f"({opposite})" if tight else opposite
         joined = " ^ ".join(_text(a, extensions, depth + 1, tight=True) for a, _ in parts)
         if not constant:
             return f"({joined})" if tight else joined

@@ -199,7 +199,7 @@ class Arithmetic:
             if isinstance(a, int) and isinstance(b, int):
                 x, y = (signed(a, bits), signed(b, bits)) if kind.kind == "int" else (a, b)
                 return x * y & mask
-            if a == 0 or b == 0:
+            if any(isinstance(v, int) and v == 0 for v in (a, b)):
                 return 0
             if (bad := undefined_in(a, b)) is not None:
                 return bad

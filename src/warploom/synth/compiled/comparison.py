@@ -100,7 +100,7 @@ class Comparison:
             if element.got is not want:
                 pairs.append((element, element.got, want))
         if self._needs_separation():
-            pairs = [(e, self._separated(a, kind_of), self._separated(b, kind_of)) for e, a, b in pairs]
+            pairs = [(e, self._separated(a, kind_of), self._separated(b, _of_no_kind)) for e, a, b in pairs]
         operators = frozenset(self.operators)
         try:
             for element, got, want in self._unsettled(pairs):
@@ -223,6 +223,11 @@ class Comparison:
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
+
+
+def _of_no_kind(term: Term) -> None:
+    """A spec's operations mean the algebra's own type."""
+    del term
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

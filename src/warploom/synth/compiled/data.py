@@ -24,6 +24,7 @@ SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64
 _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
+_ORDERED = frozenset({">>", "min", "max"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +109,13 @@ class Data:
         if term.op == "constant":
             return term
         own = self.kinds[term]
-        return term if own is kind else self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
+        if own is kind:
+            return term
+        if term.op in _ORDERED and own.kind == kind.kind and own.bits < kind.bits:
+            # extending by zeros or the sign keeps the order and what a right shift leaves
+            self.ordered_kinds.add(kind)
+            return self.made(apply(term.op, *(self.converted(a, kind) for a in term.args)), kind)
+        return self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
 
     def _reinterpreted(self, term: Term, source: DType, target: DType) -> Term:
         if term.op == f"bits.{target.name}.{source.name}":
@@ -119,7 +126,7 @@ class Data:
         total: Term | None = None
         low = 0
         for part, bits in value.parts:
-            if part != 0:
+            if not (isinstance(part, int) and part == 0):
                 item = self.widened(part, bits, kind)
                 if low:
                     item = self.made(apply("<<", item, low), kind)

@@ -52,7 +52,7 @@ class _Maker:
                 return Step(action=self.transfers.load(instruction, index))
             case "st":
                 return Step(action=self.transfers.store(instruction, index))
-            case "red":
+            case "red" | "atom":
                 return Step(action=self.transfers.reduce(instruction, index))
             case "shfl":
                 return self.exchanges.shuffle(instruction, index)

@@ -47,7 +47,8 @@ class _History:
     """Accesses to some bytes since the last ordered write."""
 
     writer: Owner | None = None
-    is_reduction: bool = False
+    reduction: str = ""
+    """The operation, if the last write was one."""
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
 
 
@@ -115,7 +116,7 @@ class Region:
     # ------------------------------------------------------------ who was here
 
     def access(
-        self, offset: int, size: int, who: Owner, is_write: bool, is_reduction: bool, is_ordered: Callable[[Owner], bool]
+        self, offset: int, size: int, who: Owner, is_write: bool, reduction: str, is_ordered: Callable[[Owner], bool]
     ) -> Owner | None:
         """Remembers the access; the earlier one that it races with, if there is one."""
         if size < self.granule_bytes:
@@ -126,14 +127,14 @@ class Region:
             if past is None:
                 past = self.history[granule] = _History()
             writer = past.writer
-            is_exempt = is_reduction and past.is_reduction
+            is_exempt = bool(reduction) and past.reduction == reduction
             if writer is not None and not is_exempt and (writer.block, writer.thread) != key and not is_ordered(writer):
                 return writer
             if is_write:
                 for reader_key, reader in past.readers.items():
                     if reader_key != key and not is_ordered(reader):
                         return reader
-                past.writer, past.is_reduction = who, is_reduction
+                past.writer, past.reduction = who, reduction
                 past.readers.clear()
             else:
                 past.readers[key] = who
@@ -144,7 +145,7 @@ class Region:
         old, self.history, self.granule_bytes = self.history, {}, size
         for granule, past in old.items():
             for k in range(factor):
-                self.history[granule * factor + k] = _History(past.writer, past.is_reduction, dict(past.readers))
+                self.history[granule * factor + k] = _History(past.writer, past.reduction, dict(past.readers))
 
 
 class Memory:

@@ -9,7 +9,7 @@ from warploom.core import DType
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
-from warploom.synth.compiled.data import NoBitsError, Value
+from warploom.synth.compiled.data import NoBitsError, Undefined, Value
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Region
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.schedule import Action
@@ -120,27 +120,35 @@ class Transfers:
         return run
 
     def reduce(self, instruction: Instruction, index: int) -> Action:
-        """red: the operation applied to memory; reductions by one operation may come in any order."""
+        """red, atom: the operation applied to memory; those of one operation may come in any order, so what memory held is undefined."""
         type_name = width_of(instruction, "b32")
         kind = register_kind(type_name)
         space = _space(instruction)
+        is_plain = not any(m in ("v2", "v4", "v8", "noftz", "cas", "exch", "inc", "dec") for m in instruction.modifiers)
         name = next((m for m in instruction.modifiers if m in ("add", "min", "max", "and", "or", "xor")), "")
+        if not name or not is_plain:
+            raise self.launch.unsupported(f"expected add, min, max, and, or, xor on memory, got {instruction.name}", index)
         size = kind.bits // 8
-        if not name or any(m in ("v2", "v4", "v8", "noftz") for m in instruction.modifiers):
-            raise self.launch.unsupported(f"expected red with add, min, max, and, or, xor, got {instruction.name}", index)
         compute = self._reduction(name, kind)
-        addresses = self.operands.address(instruction.operands[0], index)
-        reader = self.operands.reader(instruction.operands[1], type_name, index)
+        operands = instruction.operands
+        write = self.operands.writer(operands[0], index) if instruction.opcode == "atom" else None
+        addresses = self.operands.address(operands[-2], index)
+        reader = self.operands.reader(operands[-1], type_name, index)
         data = self.launch.data
+        old_value = Undefined(
+            "an atomic operation's old content, which depends on the order of threads", self.launch.span(index).line
+        )
 
         def run(block: Block, lanes: Lanes) -> None:
             values = reader(block, lanes)
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
                 region, offset = self._place(block, t, address, space, size, "reduction", index)
-                self._remember(block, t, region, offset, size, "reduction", index)
+                self._remember(block, t, region, offset, size, name, index)
                 old = self._loaded(region, offset, size, index)
                 region.store(offset, size, compute(old, value), index, data)
+            if write is not None:
+                write(block, lanes, [old_value] * len(lanes))
 
         return run
 
@@ -175,10 +183,10 @@ class Transfers:
         return region, offset
 
     def _remember(self, block: Block, thread: int, region: Region, offset: int, size: int, what: str, index: int) -> None:
+        reduction = what if what not in ("load", "store") else ""
         earlier = region.access(
-            offset, size, block.owner(thread, index), what != "load", what == "reduction",
-            lambda other: block.is_ordered(other, thread),
-        )  # fmt: skip
+            offset, size, block.owner(thread, index), what != "load", reduction, lambda other: block.is_ordered(other, thread)
+        )
         if earlier is not None:
             element = f"bytes {offset} to {offset + size - 1} of {region.name}"
             raise block.race(earlier, thread, index, what, element)

@@ -1,0 +1,111 @@
+"""A spec that is only a Python function on arrays and numbers, in the order of a kernel's parameters."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from warploom.core import Diagnostic, DType, Span, UserError, f32, scalar_of
+from warploom.ir import IndexConst, Kernel, Param
+from warploom.synth.compiled.execution import Argument, ArrayArgument
+from warploom.synth.compiled.proof import Wanted
+from warploom.synth.specs import call_spec
+from warploom.terms import (
+    Algebra,
+    SymbolicArray,
+    Term,
+    algebra_for,
+    as_terms,
+    atom,
+    constant,
+    maximum,
+    minimum,
+    strict_comparisons,
+    symbolic_array,
+    zero_array,
+)
+
+
+def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], algebra: str | None = None) -> dict[str, Wanted]:
+    """Calls `spec` on symbols; what each array holds afterwards. The arguments bear the spec's parameter names.
+
+    algebra: as `terms.algebra_for`, for arrays of a type that it fits. UserError, located in the spec, for what it does wrong.
+    """
+    arrays: dict[str, SymbolicArray] = {}
+    numbers: dict[str, Any] = {}
+    for argument in arguments:
+        if not isinstance(argument, ArrayArgument):
+            numbers[argument.name] = atom(argument.name, ()) if argument.value is None else argument.value
+        elif argument.content == "zeros":
+            arrays[argument.name] = zero_array(argument.name, argument.shape)
+        else:
+            arrays[argument.name] = symbolic_array(argument.name, argument.shape, argument.dtype.lanes)
+    before = {name: np.asarray(array).copy() for name, array in arrays.items()}
+    with strict_comparisons():
+        call_spec(spec, _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest})
+    wanted: dict[str, Wanted] = {}
+    used = algebra is None
+    for argument in arguments:
+        if isinstance(argument, ArrayArgument):
+            old: list[Any] = before[argument.name].ravel().tolist()
+            new: list[Any] = np.asarray(arrays[argument.name]).ravel().tolist()
+            stored = np.array([a is not b for a, b in zip(old, new, strict=True)], bool).reshape(argument.shape)
+            scalar = scalar_of(argument.dtype)
+            laws = _laws(scalar, algebra)
+            used = used or laws.name == algebra
+            wanted[argument.name] = Wanted(as_terms(arrays[argument.name]), stored, laws)
+    if not used:
+        algebra_for(next((scalar_of(a.dtype) for a in arguments if isinstance(a, ArrayArgument)), f32), algebra)
+    return wanted
+
+
+def _laws(scalar: DType, algebra: str | None) -> Algebra:
+    """The asked for laws where they fit the type, else what the type always obeys."""
+    try:
+        return algebra_for(scalar, algebra)
+    except UserError:
+        return algebra_for(scalar)
+
+
+def _interface(arguments: tuple[Argument, ...]) -> Kernel:
+    """The parameters as those of a kernel, for messages."""
+    params = tuple(
+        Param(a.name, "global", a.dtype, tuple(IndexConst(n) for n in a.shape), is_output=True)
+        for a in arguments
+        if isinstance(a, ArrayArgument)
+    )
+    one = IndexConst(1)
+    return Kernel("kernel", params, (), (1, 1, 1), (one, one, one), 32, ())
+
+
+def check_parameters(spec: Callable[..., Any], count: int, kernel: str) -> list[inspect.Parameter]:
+    """The spec's parameters; UserError when they are not as many as the kernel's."""
+    found = list(inspect.signature(spec).parameters.values())
+    if len(found) != count:
+        code = getattr(spec, "__code__", None)
+        span = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1) if code is not None else None
+        message = f"expected {count} parameters, one per parameter of {kernel}, got {len(found)}"
+        fix = "Give the spec the kernel's parameters in their order; the names are yours."
+        raise UserError(Diagnostic("SPEC_PARAMETERS", message, *([span] if span else []), fix=fix))
+    return found
+
+
+def _least(*values: Any, **options: Any) -> Any:
+    return _extreme(min, minimum, values, options)
+
+
+def _greatest(*values: Any, **options: Any) -> Any:
+    return _extreme(max, maximum, values, options)
+
+
+def _extreme(builtin: Callable[..., Any], pairwise: Callable[[Any, Any], Any], values: tuple[Any, ...], options: Any) -> Any:
+    items: list[Any] = list(values[0]) if len(values) == 1 else list(values)
+    if not any(isinstance(i, Term) for i in items):
+        return builtin(items, **options)
+    result = items[0]
+    for item in items[1:]:
+        result = pairwise(result, item)
+    return result if isinstance(result, Term) else constant(result)

@@ -13,7 +13,8 @@ from warploom.ptx.simt import launch
 from warploom.ptx.syntax import parse
 
 SHAPES: tuple[tuple[int, int, int], ...] = (
-    (32, 1, 1), (48, 1, 1), (64, 1, 1), (16, 2, 1), (48, 2, 1), (7, 5, 3), (8, 4, 1), (1, 32, 1), (31, 1, 1), (33, 2, 1), (5, 1, 13),
+    (32, 1, 1), (48, 1, 1), (64, 1, 1), (16, 2, 1), (48, 2, 1), (7, 5, 3), (8, 4, 1), (1, 32, 1), (31, 1, 1), (33, 2, 1),
+    (5, 1, 13),
 )  # fmt: skip
 """Blocks whose rows are and are not whole warps, and partial warps."""
 

@@ -285,7 +285,9 @@ class _Detector:
     def _checks(self, place: _Place, conditions: tuple[Condition, ...]) -> tuple[NoWrap, ...] | str:
         found: list[NoWrap] = []
         for condition in conditions:
-            register = self.values.register_of(condition.term, place.load.index, place.block)
+            register = None
+            if condition.width in (16, 32, 64):
+                register = self.values.register_of(condition.term, place.load.index, place.block)
             if register is None:
                 return f"no register holds what must not wrap: {condition}"
             name, offset = register

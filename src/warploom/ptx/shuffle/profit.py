@@ -1,0 +1,252 @@
+"""Whether a shuffle pays: cycles of a multiprocessor per warp before and after, by the resource that is asked for most.
+
+    cycles = p-norm of { issue, f32 units, f64 units, load path, texture path, shuffles, memory, latency / resident warps }
+
+A covered load still costs a request: the lanes without a source load for themselves. What is saved are its sectors; what is paid
+is a shuffle and the lanes' predicate. So a shuffle pays where the path that the load took is slow (the texture path that
+`ld.global.nc` takes before Volta delivers two sectors a cycle) and is what the kernel waits for; it does not pay where the
+first-level cache delivers a whole line per cycle, as since Volta, or where memory is the limit anyway.
+Source of the reasoning: PTXASW (2023), sections 7 and 8; rates: `warploom.ptx.machines`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from warploom.core import UserError
+from warploom.ptx.liveness import pressure
+from warploom.ptx.machines import MACHINES, Machine, machine, resident_warps
+from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts
+from warploom.ptx.shuffle.usage import SECTOR_BYTES, WARP_LANES, Usage, block_weight, is_global_access, sectors, usage_of
+
+Resource: TypeAlias = Literal["issue", "f32 units", "f64 units", "load path", "texture path", "shuffles", "memory", "latency"]
+
+LEAST_GAIN = 0.02
+"""Less than this share of the time is not worth other code."""
+_NORM = 8
+"""Of resources that are asked for at once: 2 equal ones cost 9 percent more than one."""
+_BLOCK_THREADS = 128
+_DOUBLE_LANES: Mapping[str, float] = {
+    "sm_35": 64, "sm_37": 64, "sm_50": 4, "sm_52": 4, "sm_60": 32, "sm_61": 4, "sm_70": 32, "sm_75": 2, "sm_80": 32, "sm_86": 2,
+    "sm_89": 2, "sm_90": 64, "sm_100": 64, "sm_103": 2, "sm_120": 2,
+}  # fmt: skip
+"""f64 operations per cycle and multiprocessor. Source: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """Cycles per warp of one version of a kernel on one machine."""
+
+    arch: str
+    cycles: float
+    by_resource: Mapping[Resource, float]
+
+    @property
+    def bottleneck(self) -> Resource:
+        return max(self.by_resource, key=lambda r: self.by_resource[r])
+
+
+@dataclass(frozen=True, slots=True)
+class Forecast:
+    """One kernel with a set of its candidates applied, against the kernel as it is."""
+
+    before: Estimate
+    after: Estimate
+
+    @property
+    def gain(self) -> float:
+        """Saved share of the time; negative where it gets slower."""
+        return 1 - self.after.cycles / self.before.cycles
+
+
+def nearest_machine(arch: str) -> Machine:
+    """The machine of `arch`, else the newest one that is older; the oldest for anything before."""
+    try:
+        return machine(arch)
+    except UserError:
+        digits = "".join(c for c in arch if c.isdigit())
+        number = int(digits) if digits else 0
+        older = [a for a in MACHINES if int(a.removeprefix("sm_")) <= number]
+        return MACHINES[older[-1] if older else next(iter(MACHINES))]
+
+
+def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Machine) -> Forecast:
+    """What applying these candidates of the kernel changes on a machine."""
+    before = usage_of(facts.routine, facts.graph)
+    distinct = _memory_bytes(facts)
+    registers = _registers(facts)
+    changed = _changed(facts, before, applied)
+    growth = len({c.source for c in applied if c.kind == "shuffle"}) and 2
+    first = _estimate(before, on, distinct, registers, 0.0)
+    timing = on.timing
+    chain = timing.shuffle_cycles.value + timing.l1_cycles.value if any(c.kind == "shuffle" for c in applied) else 0.0
+    return Forecast(first, _estimate(changed, on, distinct, registers + growth, chain))
+
+
+class Profitable:
+    """The policy that applies what it expects to gain: the set of candidates, nearest lanes first, with the fewest cycles."""
+
+    def __init__(self, arch: str | None = None) -> None:
+        """`arch` (`sm_90`) by default the module's own target."""
+        self._arch = arch
+        self._plans: list[tuple[KernelFacts, dict[Candidate, Decision]]] = []
+
+    def __call__(self, facts: KernelFacts, candidate: Candidate) -> Decision:
+        for known, plan in self._plans:
+            if known is facts:
+                return plan[candidate]
+        plan = self._plan(facts)
+        self._plans.append((facts, plan))
+        return plan[candidate]
+
+    def _plan(self, facts: KernelFacts) -> dict[Candidate, Decision]:
+        on = nearest_machine(self._arch or facts.target)
+        reuses = [c for c in facts.candidates if c.kind == "reuse"]
+        ordered = sorted((c for c in facts.candidates if c.kind == "shuffle"), key=lambda c: (abs(c.delta), abs(c.rows), c.load))
+        base = forecast(facts, reuses, on)
+        best, chosen = base, 0
+        for count in range(1, len(ordered) + 1):
+            found = forecast(facts, reuses + ordered[:count], on)
+            if found.after.cycles < best.after.cycles * (1 - 1e-9):
+                best, chosen = found, count
+        saved = base.after.cycles - best.after.cycles
+        pays = chosen > 0 and saved >= LEAST_GAIN * base.after.cycles
+        every = forecast(facts, reuses + ordered, on)
+        decisions: dict[Candidate, Decision] = {}
+        for candidate in reuses:
+            decisions[candidate] = Decision(True, "the value is in a register of the same thread", base.gain / len(reuses))
+        for place, candidate in enumerate(ordered):
+            if pays and place < chosen:
+                reason = f"{on.arch}: {_times(base.after, best.after)} per warp with {chosen} shuffles"
+                decisions[candidate] = Decision(True, reason, saved / base.before.cycles / chosen)
+            else:
+                why = "more would not pay" if pays else "no gain"
+                reason = f"{on.arch}: {why}: {_times(best.after if pays else base.after, every.after)} per warp with all"
+                decisions[candidate] = Decision(False, reason, (base.after.cycles - every.after.cycles) / base.before.cycles / len(ordered))
+        return decisions
+
+
+def _times(before: Estimate, after: Estimate) -> str:
+    return f"{before.cycles:.1f} cycles ({before.bottleneck}) -> {after.cycles:.1f} ({after.bottleneck})"
+
+
+def _changed(facts: KernelFacts, before: Usage, applied: Collection[Candidate]) -> Usage:
+    """The usage with each covered load replaced by its shuffle and the request of the lanes at the edge."""
+    found = Usage(before.slots, before.float_slots, before.double_slots, list(before.plain), list(before.read_only), before.shuffles)
+    neighbours: set[tuple[int, int, int]] = set()
+    for candidate in applied:
+        instruction = facts.routine.instructions[candidate.load]
+        block = facts.graph.block_of(candidate.load)
+        weight = block_weight(facts.graph, block)
+        path = found.read_only if "nc" in instruction.modifiers else found.plain
+        if not is_global_access(instruction):
+            path.remove((weight, 4.0))
+        else:
+            path.remove((weight, sectors(instruction)))
+        words = candidate.elements * max(1, candidate.width // 32)
+        if candidate.kind == "reuse":
+            continue
+        lanes = min(WARP_LANES, abs(candidate.delta) or WARP_LANES // 4)
+        edge = max(1.0, lanes * candidate.width // 8 * candidate.elements / SECTOR_BYTES)
+        path.append((weight, edge))
+        found.shuffles += words * weight
+        found.slots += (words + (2 * words if candidate.width == 64 else 0) + len(candidate.conditions)) * weight
+        key = (block, candidate.delta, candidate.rows)
+        if key not in neighbours:
+            neighbours.add(key)
+            found.slots += weight * (1 if facts.whole_rows else 2)
+    for block in {facts.graph.block_of(c.load) for c in applied if c.kind == "shuffle"}:
+        weight = block_weight(facts.graph, block)
+        found.slots += 2 * weight
+        found.shuffles += weight
+    return found
+
+
+def _estimate(usage: Usage, on: Machine, memory_bytes: float, registers: int, chain_cycles: float) -> Estimate:
+    timing = on.timing
+    address = WARP_LANES / timing.load_lanes.value
+    plain = sum(often * max(address, count / timing.l1_sectors.value) for often, count in usage.plain)
+    read_only = sum(often * max(1.0, count / timing.nc_sectors.value) for often, count in usage.read_only)
+    shuffles = usage.shuffles * WARP_LANES / timing.shuffle_lanes.value
+    warps = max(1, resident_warps(on, min(registers, on.limits.max_registers), 0, _BLOCK_THREADS))
+    by_resource: dict[Resource, float] = {
+        "issue": usage.slots / on.issue,
+        "f32 units": usage.float_slots * WARP_LANES / timing.float_lanes.value,
+        "f64 units": usage.double_slots * WARP_LANES / _DOUBLE_LANES.get(on.arch, 2),
+        "memory": memory_bytes / on.dram_bytes_per_cycle,
+        "latency": (2 * timing.l2_cycles.value + chain_cycles) / warps,
+    }
+    if on.nc_is_texture:
+        by_resource |= {"load path": plain + shuffles, "texture path": read_only}
+    else:
+        by_resource["load path"] = plain + read_only + shuffles
+    cycles = sum(c**_NORM for c in by_resource.values()) ** (1 / _NORM)
+    return Estimate(on.arch, cycles, by_resource)
+
+
+def _memory_bytes(facts: KernelFacts) -> float:
+    """Bytes that a warp brings from or takes to memory: each base address once, what candidates share counted once."""
+    covered = {c.load for c in facts.candidates}
+    total = 0.0
+    bases: set[tuple[str, int]] = set()
+    for index, instruction in enumerate(facts.routine.instructions):
+        if not is_global_access(instruction) or index in covered:
+            continue
+        block = facts.graph.block_of(index)
+        key = (instruction.opcode, _base_array(facts, index))
+        if key in bases:
+            continue
+        bases.add(key)
+        total += (sectors(instruction) - 1) * SECTOR_BYTES * block_weight(facts.graph, block)
+    return total
+
+
+def _base_array(facts: KernelFacts, index: int) -> int:
+    """A number for the array that an access goes to: the parameter its address comes from, as far as copies and sums tell."""
+    origins = _origins(facts)
+    return origins.get(index, index)
+
+
+def _registers(facts: KernelFacts) -> int:
+    return min(255, max(16, pressure(facts.routine, facts.graph).registers + 8))
+
+
+def _origins(facts: KernelFacts) -> dict[int, int]:
+    """Access -> index of the `ld.param` that its address is derived from, through the first definition of each register."""
+    from warploom.ptx.instructions import destinations, operand_names
+
+    made: dict[str, int] = {}
+    routine = facts.routine
+    for index, instruction in enumerate(routine.instructions):
+        for name in destinations(instruction):
+            made.setdefault(name, index)
+    pointers: dict[str, int | None] = {}
+
+    def origin(name: str, depth: int) -> int | None:
+        if name in pointers:
+            return pointers[name]
+        pointers[name] = None
+        index = made.get(name)
+        found: int | None = None
+        if index is not None and depth < 64:
+            instruction = routine.instructions[index]
+            if instruction.opcode == "ld" and "param" in instruction.modifiers:
+                found = index if any(m in ("u64", "b64", "s64") for m in instruction.modifiers) else None
+            elif instruction.opcode in ("cvta", "mov", "add", "sub", "mad", "selp"):
+                for operand in instruction.operands[1:]:
+                    for source in operand_names(operand):
+                        found = found if found is not None else origin(source, depth + 1)
+        pointers[name] = found
+        return found
+
+    result: dict[int, int] = {}
+    for index, instruction in enumerate(routine.instructions):
+        if is_global_access(instruction):
+            for operand in instruction.operands:
+                for name in operand_names(operand) if type(operand).__name__ == "Address" else ():
+                    base = origin(name, 0)
+                    if base is not None:
+                        result[index] = base
+    return result

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 import numpy as np
@@ -82,12 +82,12 @@ def _loaded(path: str) -> NDArray[Any]:
     if not Path(path).is_file():
         raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected an array file, found none at {path}", fix="Check the path."))
     try:
-        loaded = np.load(path, allow_pickle=False)
+        loaded: object = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise UserError(Diagnostic("NOT_READ", f"expected an array in .npy form at {path}, got: {error}")) from error
-    if not isinstance(loaded, np.ndarray) or loaded.dtype.hasobject:
-        raise UserError(Diagnostic("NOT_READ", f"expected one array of numbers at {path}, got something else"))
-    return loaded
+    if not isinstance(loaded, np.ndarray):
+        raise UserError(Diagnostic("NOT_READ", f"expected one array at {path}, got an archive of several"))
+    return cast("NDArray[Any]", loaded)
 
 
 def _type(name: str, text: str) -> np.dtype[Any]:
@@ -126,7 +126,7 @@ def _filled(fill: str, rest: str, text: str) -> NDArray[Any]:
 def _scalar(dtype: np.dtype[Any], value: str, text: str) -> np.generic:
     try:
         if dtype.kind == "f":
-            return np.array(float(value), dtype)[()]
+            return dtype.type(float(value))
         number = int(value, 0)
     except ValueError:
         raise _wrong(f"a value of {dtype.name} after the type", text) from None
@@ -134,7 +134,7 @@ def _scalar(dtype: np.dtype[Any], value: str, text: str) -> np.generic:
     high = (1 << 8 * dtype.itemsize) - 1 if dtype.kind == "u" else (1 << 8 * dtype.itemsize - 1) - 1
     if not (low if dtype.kind == "i" else 0) <= number <= high:
         raise _wrong(f"a value that fits {dtype.name}", text)
-    return np.array(number, dtype)[()]
+    return dtype.type(number)
 
 
 def arguments(texts: Sequence[str], count: int, kernel: str) -> list[NDArray[Any] | np.generic]:
@@ -183,7 +183,7 @@ def _write(ran: Launch, folder: Path) -> tuple[Path, ...]:
 
 
 def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopwatch) -> Outcome:
-    fields: Line = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
+    fields: dict[str, Any] = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
     if ran.counts is not None:
         fields["counts"] = _counts(ran.counts)
     fields["written"] = [str(path) for path in written]
@@ -218,10 +218,7 @@ def _counts(counts: Counts) -> Line:
 
 
 def _table(ran: Launch) -> list[str]:
-    lines: list[str] = []
-    for found in ran.findings[:SHOWN]:
-        if not found.is_fatal:
-            lines.append(f"  {found}")
+    lines = [f"  {found}" for found in ran.findings[:SHOWN] if not found.is_fatal]
     if len(ran.findings) > SHOWN:
         lines.append(f"  and {len(ran.findings) - SHOWN} more findings")
     if ran.counts is not None:

@@ -9,9 +9,8 @@ import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt.arithmetic import widened
-from warploom.ptx.simt.code import Code, Step
+from warploom.ptx.simt.code import Step
 from warploom.ptx.simt.operands import Site, value_of
-from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.races import enlist, note_read, note_write
 from warploom.ptx.simt.spaces import Access, check_writable, resolve
 from warploom.ptx.simt.threads import Group, Value
@@ -24,8 +23,8 @@ _SPACES = ("const", "global", "local", "param", "shared")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
 _HINTS = frozenset(
     (
-        "weak", "gpu", "cta", "cluster", "sys", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L2::cache_hint", "L2::64B", "L2::128B",
-        "L2::256B", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
+        "weak", "gpu", "cta", "cluster", "sys", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L2::cache_hint", "L2::64B",
+        "L2::128B", "L2::256B", "L1::evict_normal", "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate",
         "L2::evict_normal", "L2::evict_first", "L2::evict_last", "unified",
     )
 )  # fmt: skip

@@ -84,10 +84,11 @@ def effects(code: Code, instruction: Instruction, carry: int) -> Effects:
     operands = instruction.operands
     reads = writes = 0
     if instruction.opcode == "call":
-        results = operands[0] if operands and isinstance(operands[0], Group) and len(operands) > 1 else None
-        is_result = results is not None and not isinstance(operands[1], Group)
-        writes = bits((operands[0],)) if is_result else 0
-        reads = bits(operands[1:] if is_result else operands)
+        match operands:
+            case (Group() as results, Name(), *_):
+                writes, reads = bits((results,)), bits(operands[1:])
+            case _:
+                reads = bits(operands)
     elif has_destination(instruction) and operands:
         first = operands[0]
         if isinstance(first, Address):

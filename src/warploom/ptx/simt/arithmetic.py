@@ -11,7 +11,7 @@ from warploom.ptx.simt.code import Step
 from warploom.ptx.simt.numerics import bind
 from warploom.ptx.simt.operands import CARRY, DTYPES, Site, dtype_of
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Integer, Name, Pair
+from warploom.ptx.syntax import Integer, Pair
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -21,6 +21,8 @@ def decode(site: Site) -> Step:
     """One step that evaluates the instruction."""
     instruction = site.instruction
     operation = bind(instruction.opcode, instruction.modifiers)
+    if not instruction.operands:
+        raise site.wrong("operands", "none")
     destinations = _destinations(site, len(operation.results))
     operands = list(instruction.operands[1:])
     sources: list[int] = []
@@ -61,7 +63,7 @@ def _destinations(site: Site, count: int) -> list[int]:
 def _single(evaluate: Callable[..., Any], target: int, sources: list[int], site: Site, type_name: str) -> Step:
     wanted = site.dtype(target)
     given = dtype_of(type_name)
-    if given is not None and given != wanted and site.instruction.operands[0] != Name("_"):
+    if given is not None and given != wanted and target != site.code.slots.get("_"):
         if wanted.itemsize < given.itemsize:
             raise site.wrong(f"a destination of {8 * given.itemsize} bits", f"one of {8 * wanted.itemsize}")
         return _extended(evaluate, target, sources, wanted, type_name.startswith("s"))

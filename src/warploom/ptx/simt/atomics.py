@@ -44,11 +44,11 @@ class Atomic:
 
 
 def _increment(old: Value, limit: Value, _: Value) -> Value:
-    return np.where(old >= limit, old.dtype.type(0), old + old.dtype.type(1))
+    return np.where(old >= limit, np.zeros((), old.dtype), old + np.ones((), old.dtype))
 
 
 def _decrement(old: Value, limit: Value, _: Value) -> Value:
-    return np.where((old == 0) | (old > limit), limit, old - old.dtype.type(1))
+    return np.where((old == 0) | (old > limit), limit, old - np.ones((), old.dtype))
 
 
 def _compare_and_swap(old: Value, expected: Value, new: Value) -> Value:

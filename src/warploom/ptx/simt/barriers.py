@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Span
 from warploom.ptx.simt.code import Code, End
-from warploom.ptx.simt.findings import Fault, Finding
+from warploom.ptx.simt.findings import FaultError, Finding
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.threads import Group, Value
 from warploom.ptx.syntax import Integer, Name, Negation, Operand
@@ -252,7 +252,7 @@ def _mask(code: Code, group: Group, operands: tuple[Operand, ...]) -> Value | No
             return None
 
 
-def deadlock(machine: Machine) -> Fault:
+def deadlock(machine: Machine) -> FaultError:
     """What all threads that are left wait for."""
     places: list[tuple[str, Span, Group]] = []
     for number, waits in machine.barriers.waits.items():
@@ -269,7 +269,7 @@ def deadlock(machine: Machine) -> Fault:
     text, span, group = places[0]
     block, inside = machine.coordinates(int(group.threads[0]))
     others = tuple((other, at) for other, at, _ in places[1:])
-    return Fault(Finding("deadlock", text, span, block, inside, count=sum(g.size for _, _, g in places), others=others))
+    return FaultError(Finding("deadlock", text, span, block, inside, count=sum(g.size for _, _, g in places), others=others))
 
 
 EndDecoder = Callable[[Site, int], End]

@@ -90,9 +90,9 @@ def _successors(code: Code, end: int, has_instructions: bool) -> tuple[int, ...]
 
 def _analyse(code: Code) -> None:
     carry = code.slots[CARRY]
-    rows: list[list[Effects]] = []
-    for segment in code.segments:
-        rows.append([effects(code, i, carry) for i in code.routine.instructions[segment.start : segment.end]])
+    rows: list[list[Effects]] = [
+        [effects(code, i, carry) for i in code.routine.instructions[segment.start : segment.end]] for segment in code.segments
+    ]
     successors = [segment.successors for segment in code.segments]
     entry = sum(1 << code.slots[v.name] for v in (*code.routine.parameters,) if v.name in code.slots)
     for assigned, row, segment in zip(assigned_in(successors, rows, entry), rows, code.segments, strict=True):

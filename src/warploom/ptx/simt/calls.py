@@ -11,8 +11,8 @@ from warploom.ptx.routine import Variable
 from warploom.ptx.simt.code import Code, Context, End, Segment
 from warploom.ptx.simt.operands import Site, dtype_of, value_of
 from warploom.ptx.simt.threads import Group, Registers, Value
-from warploom.ptx.syntax import Name, Operand
 from warploom.ptx.syntax import Group as Operands
+from warploom.ptx.syntax import Name, Operand
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -23,15 +23,17 @@ DEPTH_LIMIT = 1024
 
 def parts_of(operands: tuple[Operand, ...]) -> tuple[tuple[Operand, ...], Operand, tuple[Operand, ...], Operand | None]:
     """Results, target, arguments and the name of targets or prototype of a call's operands."""
-    rest = list(operands)
-    results: tuple[Operand, ...] = ()
-    if isinstance(rest[0], Operands) and len(rest) > 1:
-        results = rest.pop(0).elements  # type: ignore[union-attr]
-    target = rest.pop(0)
-    arguments: tuple[Operand, ...] = ()
-    if rest and isinstance(rest[0], Operands):
-        arguments = rest.pop(0).elements  # type: ignore[union-attr]
-    return results, target, arguments, rest[0] if rest else None
+    match operands:
+        case (Operands(results), target, Operands(arguments), *rest):
+            return results, target, arguments, rest[0] if rest else None
+        case (Operands(results), target, *rest):
+            return results, target, (), rest[0] if rest else None
+        case (target, Operands(arguments), *rest):
+            return (), target, arguments, rest[0] if rest else None
+        case (target, *rest):
+            return (), target, (), rest[0] if rest else None
+        case _:
+            return (), Name("nothing"), (), None
 
 
 class _Call:
@@ -86,8 +88,15 @@ class _Call:
         return context
 
     def _pass(
-        self, variable: Variable, operand: Operand, slot: int, group: Group, machine: Machine, context: Context, registers: Registers
-    ) -> None:  # fmt: skip
+        self,
+        variable: Variable,
+        operand: Operand,
+        slot: int,
+        group: Group,
+        machine: Machine,
+        context: Context,
+        registers: Registers,
+    ) -> None:
         callee = context.code
         if variable.space == "reg":
             dtype = dtype_of(variable.type)

@@ -1,7 +1,7 @@
 """Decoded routines: instructions as closures, in segments that run without a break.
 
-A segment ends where threads may part, wait or leave: at branches, calls, barriers, and before every instruction that needs several
-lanes of a warp together. Segments are decoded when first run, so what is never reached need not be known.
+A segment ends where threads may part, wait or leave: at branches, calls, barriers, and before every instruction that needs
+several lanes of a warp together. Segments are decoded when first run, so what is never reached need not be known.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Code:
     """Index of the segment that starts at an instruction."""
     slots: dict[str, int] = field(default_factory=dict[str, int])
     """Register name -> slot."""
-    dtypes: list["np.dtype[np.generic] | None"] = field(default_factory=list["np.dtype[np.generic] | None"])
+    dtypes: list[np.dtype[np.generic] | None] = field(default_factory=list["np.dtype[np.generic] | None"])
     template: list[Value | None] = field(default_factory=list["Value | None"])
     """Registers of a thread that enters: constants are there, all else is None."""
     frame_offsets: dict[str, int] = field(default_factory=dict[str, int])

@@ -1,4 +1,4 @@
-"""Instructions of several lanes of a warp: shuffles, votes, matches, reductions, matrix products (PTX ISA 9.7.9.6, 9.7.13, 9.7.14).
+"""Instructions of several lanes of a warp: shuffles, votes, matches, reductions (PTX ISA 9.7.9.6, 9.7.13).
 
 Before each stands a gate: threads go on when all lanes that they name (and that have not exited) are there.
 """

@@ -164,7 +164,7 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
             inner = group.part(positions)
             step(inner, machine)
             for slot, dtype in written:
-                new = inner.registers[slot]
+                new = value_of(inner.registers, slot)
                 old = registers[slot]
                 whole = np.zeros(group.size, dtype)
                 if old is not None:

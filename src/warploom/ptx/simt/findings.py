@@ -55,7 +55,7 @@ def _text(coordinates: Coordinates) -> str:
     return ",".join(map(str, coordinates))
 
 
-class Fault(Exception):
+class FaultError(Exception):
     """Ends the launch; carries what happened."""
 
     def __init__(self, finding: Finding) -> None:

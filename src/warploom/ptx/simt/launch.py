@@ -13,8 +13,8 @@ from warploom.core import Diagnostic, UserError
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt.arguments import Argument, bind_arguments
 from warploom.ptx.simt.counts import Counts
-from warploom.ptx.simt.findings import Fault, Finding
-from warploom.ptx.simt.machine import Machine, OutOfBudget
+from warploom.ptx.simt.findings import FaultError, Finding
+from warploom.ptx.simt.machine import Machine, OutOfBudgetError
 from warploom.ptx.simt.numerics import quiet
 from warploom.ptx.simt.state import LaunchState
 from warploom.ptx.syntax import Module, parse
@@ -58,10 +58,10 @@ def launch(
     """Runs `kernel` (may be left out when there is one) for a grid of blocks.
 
     args: in parameter order; NumPy arrays for pointers (the same array twice is one piece of memory), numbers or NumPy scalars
-    converted to the parameter's type, bytes or structured scalars for structs. counts: count costs (slower). checks: look for races
-    and for what was never written (bounds and alignment are always checked). limit: instructions times threads before it gives
-    up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and UnsupportedError for an instruction
-    that the interpreter does not know, located, when it is reached.
+    converted to the parameter's type, bytes or structured scalars for structs. counts: count costs (slower). checks: look for
+    races and for what was never written (bounds and alignment are always checked). limit: instructions times threads before it
+    gives up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and UnsupportedError for an
+    instruction that the interpreter does not know, located, when it is reached.
     """
     if isinstance(program, str):
         program = parse(program)
@@ -94,10 +94,10 @@ def _run(state: LaunchState) -> Status:
         try:
             for first in range(0, blocks, together):
                 Machine(state, first, min(together, blocks - first)).run()
-        except Fault as fault:
+        except FaultError as fault:
             state.findings.add(fault.finding)
             return "deadlock" if fault.finding.kind == "deadlock" else "fault"
-        except OutOfBudget:
+        except OutOfBudgetError:
             return "limit"
     return "finished"
 

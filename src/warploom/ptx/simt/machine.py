@@ -18,7 +18,7 @@ from warploom.core import Span
 from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
 from warploom.ptx.simt.code import Code, Context
 from warploom.ptx.simt.copies import Copies
-from warploom.ptx.simt.findings import Coordinates, Fault, Finding, Kind
+from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Kind
 from warploom.ptx.simt.races import Clock
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
@@ -37,7 +37,7 @@ CHECK_TURNS = 256
 """Turns after which parked threads are looked at although others can run."""
 
 
-class OutOfBudget(Exception):
+class OutOfBudgetError(Exception):
     """The limit of executed instructions is reached."""
 
 
@@ -86,7 +86,7 @@ class Machine:
     # Running
 
     def run(self) -> None:
-        """Until all threads have left; Fault, OutOfBudget, UserError."""
+        """Until all threads have left; FaultError, OutOfBudgetError, UserError."""
         code = self.launch.entry
         context = Context(code)
         self.reserve_local(code.frame_bytes)
@@ -200,7 +200,7 @@ class Machine:
         return group if found is None else merged([found[0], group])
 
     def release_parked(self) -> None:
-        """Lets go on who can; Fault (deadlock) when all that are left wait for each other."""
+        """Lets go on who can; FaultError (deadlock) when all that are left wait for each other."""
         self._checked = self._turn
         if self.barriers.release(self):
             return
@@ -268,5 +268,7 @@ class Machine:
         found = self.finding(kind, message, code, instruction, thread, address)
         self.launch.findings.add(replace(found, count=count, others=others))
 
-    def fault(self, kind: Kind, message: str, code: Code, instruction: int, thread: int, address: int | None = None) -> Fault:
-        return Fault(self.finding(kind, message, code, instruction, thread, address))
+    def fault(
+        self, kind: Kind, message: str, code: Code, instruction: int, thread: int, address: int | None = None
+    ) -> FaultError:
+        return FaultError(self.finding(kind, message, code, instruction, thread, address))

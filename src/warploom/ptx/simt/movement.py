@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
-from warploom.ptx.simt.arithmetic import widened
 from warploom.ptx.simt.code import Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.threads import Group, Value
@@ -86,11 +85,13 @@ def _pack(site: Site, target: Operand, parts: tuple[Operand, ...], type_name: st
     if 8 * dtype.itemsize != TYPE_BITS[type_name]:
         raise site.wrong(f"a destination of {TYPE_BITS[type_name]} bits", f"one of {8 * dtype.itemsize}")
 
+    shifts = [np.array(position * bits, dtype) for position in range(len(parts))]
+
     def pack(group: Group, machine: Machine) -> None:
         registers = group.registers
-        whole = value_of(registers, slots[0]).astype(dtype)
+        whole: Value = value_of(registers, slots[0]).astype(dtype)
         for position, slot in enumerate(slots[1:], 1):
-            whole = whole | (value_of(registers, slot).astype(dtype) << dtype.type(position * bits))
+            whole = whole | np.left_shift(value_of(registers, slot).astype(dtype), shifts[position])
         registers[into] = whole
 
     return pack
@@ -189,4 +190,3 @@ DECODERS: dict[str, Callable[[Site], Step]] = {
     ),
 }  # fmt: skip
 PURE = ("mov", "cvta", "isspacep")
-EXTENDED = widened

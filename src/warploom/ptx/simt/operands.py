@@ -1,4 +1,4 @@
-"""Operands as slots: registers, constants, special registers and addresses of variables all become an index into a group's registers."""
+"""Operands as slots: registers, constants, special registers and addresses all become an index into a group's registers."""
 
 from __future__ import annotations
 

@@ -1,13 +1,14 @@
 """In which order parted threads of a warp run: a static rank per program point, lowest first.
 
-The rank is a weak topological order (Bourdoncle 1993) of the flow graph: predecessors first, every loop contiguous. Running
-the lowest point first makes threads wait for each other at the earliest point where they can meet (thread frontiers, Diamos et al.
-2011): never later than the immediate post-dominator, also in irreducible graphs, and after a loop only when the last has left it.
+The rank is a weak topological order (Bourdoncle 1993) of the flow graph: predecessors first, every loop contiguous. Running the
+lowest point first makes threads wait for each other at the earliest point where they can meet (thread frontiers, Diamos et
+al. 2011): never later than the immediate post-dominator, also in irreducible graphs, and after a loop only when the last has
+left it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 
 def schedule_order(successors: Sequence[Sequence[int]]) -> list[int]:
@@ -41,7 +42,7 @@ def _components(successors: Sequence[Sequence[int]], nodes: frozenset[int], root
     for root in roots:
         if root in index or root not in nodes:
             continue
-        work = [(root, iter(successors[root]))]
+        work: list[tuple[int, Iterator[int]]] = [(root, iter(successors[root]))]
         index[root] = low[root] = len(index)
         stack.append(root)
         on_stack.add(root)

@@ -4,9 +4,10 @@ Every watched region has two shadows with one mark per granule (4 bytes; 1 byte 
 write and the last read. A mark is `(thread + 1) << 32 | site << 20 | many << 19 | strong << 18 | time`; `many` says that further
 threads read since. Time is counted per batch and grows with every barrier and fence.
 
-Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic), and nothing orders them:
-in one block a barrier, in one warp `bar.warp.sync`, else a fence of the first one's block after its access (it may have published
-what it wrote). Writes that leave the contents as they are, and equal values stored by one instruction, are not reported.
+Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic), and nothing orders
+them: in one block a barrier, in one warp `bar.warp.sync`, else a fence of the first one's block after its access (it may have
+published what it wrote). Writes that leave the contents as they are, and equal values stored by one instruction, are not
+reported.
 """
 
 from __future__ import annotations
@@ -125,7 +126,7 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
 
 
 def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, machine: Machine) -> None:
-    """Before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the words as written."""
+    """Before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the words."""
     for chosen, region, index in pieces:
         if not region.is_watched:
             continue

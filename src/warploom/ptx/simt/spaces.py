@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 Positions: TypeAlias = NDArray[np.int64]
 Piece: TypeAlias = "tuple[Positions | None, Region, NDArray[np.int64]]"
 """Positions in the group (None: all), the region, the first word of each access (no dimension: one for all)."""
+
+
+NO_MARK = np.uint64(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -43,7 +46,7 @@ class Access:
     is_cached: bool = False
     """`.nc`: the compiler says that nobody writes there."""
     is_atomic: bool = False
-    mark: np.uint64 = np.uint64(0)
+    mark: np.uint64 = NO_MARK
     """Its part of a race mark."""
     region: Region | None = None
     """Where the last access went."""

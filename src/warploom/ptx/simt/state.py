@@ -11,7 +11,7 @@ from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.counts import Counter
 from warploom.ptx.simt.decode import decode_segment
 from warploom.ptx.simt.findings import Coordinates, Findings, split_index
-from warploom.ptx.simt.machine import OutOfBudget
+from warploom.ptx.simt.machine import OutOfBudgetError
 from warploom.ptx.simt.operands import Site
 from warploom.ptx.simt.regions import Region, Regions
 from warploom.ptx.simt.spaces import Access
@@ -125,7 +125,7 @@ class LaunchState:
         if self.counter is not None:
             self.counter.segment(code, segment, group)
         if self.limit is not None and self.executed > self.limit:
-            raise OutOfBudget
+            raise OutOfBudgetError
 
 
 def _aliases(program: Program) -> dict[str, str]:

@@ -13,6 +13,7 @@ from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.simt.analysis import names
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.syntax import AddressOf, Float, Initialiser, Integer, Name, Operand, Sum
+from warploom.ptx.syntax.nodes import Setting
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,8 @@ def _initial_names(initialiser: Initialiser) -> set[str]:
                 found |= _initial_names(element)
             case AddressOf(_, name, _):
                 found.add(name)
+            case Setting():
+                pass
             case _:
                 found.update(names(element))
     return found
@@ -107,6 +110,9 @@ def _fill(
         if isinstance(element, Initialiser):
             _fill(variable, element, data, start, extents[1:], size, symbol)
             continue
+        if isinstance(element, Setting):
+            message = f"expected a constant or an address as an initial value of {variable.name}, got {element.name}"
+            raise UserError(Diagnostic("PTX_INITIALISER", message, variable.span))
         value = _value(variable, element, size, symbol)
         end = start + size
         if end > len(data):

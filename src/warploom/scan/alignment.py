@@ -67,6 +67,8 @@ class Aligner:
                 raise FormError("a multiple that one case lacks")
             first, second = a[monomials], b[monomials]
             count = max(len(first), len(second))
+            if count % len(first) or count % len(second):
+                raise FormError("different numbers of multiples")
             first, second = first * (count // len(first)), second * (count // len(second))
             for x, y in zip(first, second, strict=True):
                 slope_x, slope_y = dict(x.slope.parts), dict(y.slope.parts)

@@ -15,10 +15,13 @@ from warploom.scan.alignment import Aligner, Role, Style
 from warploom.scan.expression import BOOL, Expr, Sort
 from warploom.scan.forms import FormError, Normaliser
 from warploom.scan.loop import Loop
+from warploom.scan.relations import guessed_relations
+from warploom.scan.samples import random_lists
 from warploom.scan.tables import Table, Tabulator
 
 MAX_ROUNDS = 8
 MAX_SLOTS = 48
+SAMPLES, LONGEST = 60, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +45,11 @@ def right(slot: Expr) -> Expr:
 
 @dataclass(slots=True)
 class _Shape:
-    """Tables by state whose varying coefficients are slot variables."""
+    """Tables by state whose varying coefficients are slot variables, or follow from slots by a relation."""
 
     tabulator: Tabulator
+    fixed: frozenset[Expr]
+    """Variables that are the same for every list."""
     tables: dict[Expr, Table] = field(default_factory=dict[Expr, Table])
     slots: dict[Expr, None] = field(default_factory=dict[Expr, None])
     changed: bool = False
@@ -52,18 +57,26 @@ class _Shape:
     wanted: dict[Expr, Sort] = field(default_factory=dict[Expr, Sort])
     number: int = 0
 
-    def fit(self, state: Expr, table: Table) -> None:
+    def fit(self, instances: Mapping[Expr, Table]) -> None:
         """Lays one instance on top; its coefficients go to `fitted`."""
+        self.fitted = {}
+        for state, table in instances.items():
+            self._fit(state, table)
+
+    def _fit(self, state: Expr, table: Table) -> None:
         known = self.tables.get(state)
         few = state.sort.values
 
         def combine(shape: Expr, value: Expr, role: Role) -> Expr:
-            if shape in self.slots:
+            if shape in self.slots and (shape not in self.fitted or self.fitted[shape] is value):
                 self.fitted[shape] = value
                 self.wanted[shape] = self.wanted.get(shape, shape.sort).joined(_slot_sort(value, role, few))
                 return shape
-            if shape is value:
+            steady = self._is_steady(shape)
+            if steady and shape is value:
                 return shape
+            if not steady and shape not in self.slots and {*ex.variables(shape)} <= {*self.slots, *self.fixed}:
+                return shape  # a relation, which the laws will confirm or not
             sort = _slot_sort(shape, role, few).joined(_slot_sort(value, role, few))
             self.changed = True
             self.number += 1
@@ -73,12 +86,14 @@ class _Shape:
             self.wanted[slot] = sort
             return slot
 
-        start = known if known is not None else _open(table)
-        self.tables[state] = self.tabulator.overlaid(start, table, combine)
+        self.tables[state] = self.tabulator.overlaid(table if known is None else known, table, combine)
         if known is None or [k for k, _ in known.axes] != [k for k, _ in self.tables[state].axes]:
             self.changed = True
         elif len(known.coefficients()) != len(self.tables[state].coefficients()):
             self.changed = True
+
+    def _is_steady(self, value: Expr) -> bool:
+        return {*ex.variables(value)} <= self.fixed
 
     def forget(self) -> None:
         """Slots that no table has any more."""
@@ -91,20 +106,20 @@ class _Shape:
             if slot in self.slots and sort != slot.sort:
                 self.changed = True
                 wider = ex.variable(str(slot.value), sort)
+                self.replace({slot: wider})
                 self.slots = {wider if s is slot else s: None for s in self.slots}
-                self.tables = {v: t.replaced({slot: wider}) for v, t in self.tables.items()}
-                self.fitted[wider] = self.fitted.pop(slot)
+                if slot in self.fitted:
+                    self.fitted[wider] = self.fitted.pop(slot)
                 self.wanted[wider] = self.wanted.pop(slot)
 
-
-def _open(table: Table) -> Table:
-    return table
+    def replace(self, values: Mapping[Expr, Expr]) -> None:
+        self.tables = {v: t.replaced(values) for v, t in self.tables.items()}
 
 
 def _slot_sort(value: Expr, role: Role, few: tuple[int, ...] | None) -> Sort:
     """Of a coefficient; only factors and states with few values keep them."""
-    if value.sort.base == "bool":
-        return BOOL
+    if value.sort.base in ("bool", "text"):
+        return value.sort
     values = value.sort.values
     if values is not None and role == "factor":
         values = values if {*values} <= {0, 1} else None
@@ -113,61 +128,64 @@ def _slot_sort(value: Expr, role: Role, few: tuple[int, ...] | None) -> Sort:
     return Sort(value.sort.base, value.sort.below, value.sort.above, values)
 
 
-def closure(loop: Loop, style: Style) -> Closure:
-    """Raises FormError, also if the family keeps growing."""
+def closure(loop: Loop, style: Style, *, relate: bool = True) -> Closure:
+    """Raises FormError, also if the family keeps growing; `relate` takes relations that hold of samples for granted."""
     states = [s.variable for s in loop.states]
     tabulator = Tabulator(Aligner(style))
+    shape = _Shape(tabulator, frozenset(loop.constants))
     steps = _tables(tabulator, states, {s.variable: s.step for s in loop.states})
-    free = {*loop.fields}
-    shape = _Shape(tabulator)
-    for state, table in steps.items():
-        shape.fit(state, _varying(table, free, shape, state))
+    _from_samples(loop, shape, relate)
     for _ in range(MAX_ROUNDS):
+        shape.changed = False
+        shape.fit(steps)
+        lift = dict(shape.fitted)
+        shape.widen()
         if len(shape.slots) > MAX_SLOTS:
             raise FormError("too many auxiliary values")
-        shape.changed = False
         first = {v: t.expr() for v, t in shape.tables.items()}
         other = {s: right(s) for s in shape.slots}
         second = {v: ex.substituted(e, other) for v, e in first.items()}
         composed = {v: ex.substituted(e, first) for v, e in second.items()}
-        shape.fitted = {}
-        for state, table in _tables(tabulator, states, composed).items():
-            shape.fit(state, table)
+        shape.fit(_tables(tabulator, states, composed))
         shape.widen()
         shape.forget()
         if not shape.changed:
             operator = {s: shape.fitted[s] for s in shape.slots}
-            shape.fitted = {}
-            for state, table in steps.items():
-                shape.fit(state, table)
-            shape.widen()
-            if not shape.changed:
-                lift = {s: shape.fitted[s] for s in shape.slots}
-                return Closure(tuple(shape.slots), {v: t.expr() for v, t in shape.tables.items()}, lift, operator, style)
-            continue
-        for state, table in steps.items():
-            shape.fit(state, table)
-        shape.widen()
+            lift = {s: lift[s] for s in shape.slots}
+            return Closure(tuple(shape.slots), {v: t.expr() for v, t in shape.tables.items()}, lift, operator, style)
     raise FormError("more and more auxiliary values")
 
 
-def _varying(table: Table, fields: set[Expr], shape: _Shape, state: Expr) -> Table:
-    """Coefficients that depend on the element become slots."""
-    values: dict[Expr, Expr] = {}
-    few = state.sort.values
-
-    def combine(one: Expr, _: Expr, role: Role) -> Expr:
-        if not fields & {*ex.variables(one)}:
-            return one
-        sort = _slot_sort(one, role, few)
-        shape.number += 1
-        slot = ex.variable(f"p{shape.number}", sort)
-        shape.slots[slot] = None
-        shape.wanted[slot] = sort
-        values[slot] = one
-        return slot
-
-    return shape.tabulator.overlaid(table, table, combine)
+def _from_samples(loop: Loop, shape: _Shape, relate: bool) -> None:
+    """The shape of the loop on lists of numbers, where every coefficient is a number; with `relate`, what ties them together."""
+    states = [s.variable for s in loop.states]
+    seen: list[dict[Expr, Table]] = []
+    for elements in random_lists(loop, SAMPLES, LONGEST, seed=7):
+        now: dict[Expr, Expr] = {v: v for v in states}
+        tables: dict[Expr, Table] = {}
+        for element in elements:
+            values = {f: ex.constant(v) for f, v in zip(loop.fields, element, strict=True)}
+            step = {s.variable: ex.substituted(s.step, values) for s in loop.states}
+            tables = _tables(shape.tabulator, states, {v: ex.substituted(e, now) for v, e in step.items()})
+            now = {v: t.expr() for v, t in tables.items()}
+        seen.append(tables)
+        shape.fit(tables)
+        shape.widen()
+        if len(shape.slots) > 2 * MAX_SLOTS:
+            raise FormError("too many auxiliary values")
+    for _ in range(2):
+        columns: dict[Expr, list[Expr]] = {s: [] for s in shape.slots}
+        shape.changed = False
+        for tables in seen:
+            shape.fit(tables)
+            for slot, column in columns.items():
+                column.append(shape.fitted.get(slot, ex.ZERO))
+        if not shape.changed:
+            break
+    if relate and not shape.changed:
+        relations = guessed_relations(columns)
+        shape.replace(relations)
+        shape.slots = {s: None for s in shape.slots if s not in relations}
 
 
 def _tables(tabulator: Tabulator, states: list[Expr], values: Mapping[Expr, Expr]) -> dict[Expr, Table]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
 from functools import reduce
 
 from warploom.scan import expression as ex
@@ -16,6 +15,7 @@ from warploom.scan.expression import Expr, Value
 from warploom.scan.loop import Loop
 from warploom.scan.printing import compiled
 from warploom.scan.prover import Holds, Translator, UntranslatableError, decide
+from warploom.scan.relations import guessed_relations
 from warploom.scan.samples import constant_values, random_lists
 
 LISTS, LONGEST = 120, 7
@@ -105,39 +105,9 @@ def tidy(family: Family) -> Family:
 
 
 def _guessed(family: Family) -> dict[Expr, Expr]:
-    """Slots that on random lists are constant, or another slot plus a constant, or its negative."""
+    """Slots that on random lists follow from others."""
     seen = observations(family)
-    columns = {s: [o.values[n] for o in seen] for n, s in enumerate(family.slots)}
-    guessed: dict[Expr, Expr] = {}
-    for number, slot in enumerate(family.slots):
-        column = columns[slot]
-        if all(v == column[0] and type(v) is type(column[0]) for v in column):
-            guessed[slot] = ex.constant(column[0])
-            continue
-        for other in family.slots[:number]:
-            if other in guessed:
-                continue
-            expr = _relation(other, columns[other], column)
-            if expr is not None:
-                guessed[slot] = expr
-                break
-    return guessed
-
-
-def _relation(other: Expr, theirs: list[Value], ours: list[Value]) -> Expr | None:
-    if all(a == b and isinstance(a, bool) == isinstance(b, bool) for a, b in zip(theirs, ours, strict=True)):
-        return other
-    if all(isinstance(a, bool) for a in (*theirs, *ours)):
-        return ex.negation(other) if all(a != b for a, b in zip(theirs, ours, strict=True)) else None
-    if not other.sort.is_numeric or any(isinstance(v, bool | str) for v in ours):
-        return None
-    if all(not isinstance(v, bool | float | str) for v in (*theirs, *ours)):
-        pairs = [(Fraction(a), Fraction(b)) for a, b in zip(theirs, ours, strict=True)]  # type: ignore[arg-type]
-        for sign in (1, -1):
-            gaps = {b - sign * a for a, b in pairs}
-            if len(gaps) == 1:
-                return ex.add(ex.multiply(ex.constant(sign), other), ex.constant(gaps.pop()))
-    return None
+    return guessed_relations({s: [ex.constant(o.values[n]) for o in seen] for n, s in enumerate(family.slots)})
 
 
 def _proved(family: Family, guessed: dict[Expr, Expr]) -> dict[Expr, Expr]:

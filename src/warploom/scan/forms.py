@@ -97,6 +97,10 @@ class Plain:
 Leaf: TypeAlias = Number | Plain
 
 
+Merge: TypeAlias = Callable[[Expr, Leaf, Leaf], Leaf]
+"""One leaf for `then if condition else otherwise`, with a condition that depends on no state."""
+
+
 @dataclass(frozen=True, slots=True)
 class Flag:
     """A truth-valued state, or whether a textual state is a given text."""
@@ -239,7 +243,7 @@ def number(clauses: Iterable[Iterable[Term]]) -> Number:
         merged = _corners(merged)
         if any(o is ex.INFINITY for o in merged.values()):
             continue
-        kept.append(tuple(Term(s, o) for s, o in sorted(merged.items(), key=lambda t: t[0].key())))
+        kept.append(tuple(Term(s, o) for s, o in sorted(merged.items(), key=lambda t: _place(t[0]))))
     if not kept:
         return Number(((Term(FLAT, ex.INFINITY),),))
     changed = True
@@ -260,6 +264,15 @@ def number(clauses: Iterable[Iterable[Term]]) -> Number:
     return Number(tuple(sorted(kept, key=lambda c: tuple(t.slope.key() for t in c))))
 
 
+def _place(slope: Slope) -> tuple[object, ...]:
+    """Orders terms: by products of states; of two multiples of one product the greater first."""
+    if len(slope.parts) == 1 and slope.parts[0][1].op == "const":
+        rank: object = -cast(Fraction, slope.parts[0][1].value)
+    else:
+        rank = {"max": -1, "min": 1}.get(slope.parts[0][1].op, 0) if slope.parts else 0
+    return (tuple(tuple(a.serial for a in m) for m, _ in slope.parts), rank, slope.key())
+
+
 def _corners(terms: dict[Slope, Expr]) -> dict[Slope, Expr]:
     """Of several multiples of one product of states, the greatest is that of the greatest or the least factor."""
     scaled: dict[ex.Monomial, list[Expr]] = {}
@@ -268,7 +281,7 @@ def _corners(terms: dict[Slope, Expr]) -> dict[Slope, Expr]:
             scaled.setdefault(slope.parts[0][0], []).append(slope.parts[0][1])
     for monomial, factors in scaled.items():
         open_factors = [f for f in factors if f.op != "const"]
-        if not open_factors or len(factors) < 2 or len(terms) < 3 and False:
+        if not open_factors or len(factors) < 2:
             continue
         for factor in factors:
             del terms[slope_of({monomial: factor})]
@@ -323,27 +336,34 @@ def negative(leaf: Leaf) -> Leaf:
     return reduce(lambda a, b: cast(Number, greatest(a, b)), flipped)
 
 
-def scaled(leaf: Leaf, factor: Expr) -> Leaf:
-    """By a coefficient; one of unknown sign only if there is one term."""
+def scaled(leaf: Leaf, factor: Expr, merge: Merge) -> Leaf:
+    """By a coefficient; one of unknown sign by cases."""
     value = _number(leaf)
     if factor is ex.ZERO:
         return plain_number(ex.ZERO)
-    if value.single is not None:
-        return number([[Term(FLAT.plus(value.single.slope, factor), ex.multiply(value.single.offset, factor))]])
-    if factor.op == "const":
-        if cast(Fraction, factor.value) < 0:
-            return scaled(negative(leaf), ex.negate(factor))
-        return number(
-            [Term(FLAT.plus(t.slope, factor), ex.multiply(t.offset, factor)) for t in clause] for clause in value.clauses
-        )
-    raise FormError("the product of an extremum and a value of unknown sign")
+    if value.single is not None or factor.op == "const":
+        return _scaled_by_sign(value, factor, factor.op != "const" or cast(Fraction, factor.value) >= 0)
+    positive = ex.at_least(factor, ex.ZERO)
+    cases = [_scaled_by_sign(value, factor, sign) for sign in (True, False)]
+    return merge(positive, cases[0], cases[1])
 
 
-def product_of(left: Leaf, right: Leaf) -> Leaf:
+def _scaled_by_sign(value: Number, factor: Expr, positive: bool) -> Number:
+    clauses = [
+        [Term(FLAT.plus(t.slope, factor), ex.multiply(t.offset, factor)) for t in clause] for clause in value.clauses
+    ]
+    if positive:
+        return number(clauses)
+    # The greatest of terms times a negative number is the least of them.
+    flipped = [number([t] for t in clause) for clause in clauses]
+    return reduce(lambda a, b: cast(Number, greatest(a, b)), flipped)
+
+
+def product_of(left: Leaf, right: Leaf, merge: Merge) -> Leaf:
     a, b = _number(left), _number(right)
     for one, other in ((a, right), (b, left)):
         if one.single is not None and not one.single.slope.parts:
-            return scaled(other, one.single.offset)
+            return scaled(other, one.single.offset, merge)
     if a.single is None or b.single is None:
         raise FormError("the product of extrema")
     total: dict[ex.Monomial, Expr] = {}
@@ -409,18 +429,23 @@ def _atom(slope: Slope, bound: Expr, strict: bool) -> Tree:
 def _open_threshold(slope: Slope, left: Term, right: Term, strict: bool) -> Tree:
     """A slope with coefficients that are not numbers, but have few values: by cases."""
     for _, coefficient in slope.parts:
-        values = coefficient.sort.values
-        if coefficient.op == "const" or values is None:
-            continue
-        result: Tree | None = None
-        for value in values:
-            fixed = {coefficient: ex.constant(value)}
-            case = _threshold(_fixed(left, fixed), _fixed(right, fixed), strict)
-            test = ex.at_least(coefficient, ex.constant(value))
-            result = case if result is None else chosen(Plain(test), case, result, merge_plain)
-        assert result is not None
-        return result
+        for part in ex.subexpressions(coefficient):
+            if part.op == "ite":
+                cases = [_fixed_threshold(left, right, {part: a}, strict) for a in part.args[1:]]
+                return chosen(Plain(part.args[0]), cases[0], cases[1], merge_plain)
+            if part.op == "var" and part.sort.values is not None:
+                result: Tree | None = None
+                for value in part.sort.values:
+                    case = _fixed_threshold(left, right, {part: ex.constant(value)}, strict)
+                    test = ex.at_least(part, ex.constant(value))
+                    result = case if result is None else chosen(Plain(test), case, result, merge_plain)
+                assert result is not None
+                return result
     raise FormError("a comparison of a multiple whose factor depends on the list")
+
+
+def _fixed_threshold(left: Term, right: Term, values: dict[Expr, Expr], strict: bool) -> Tree:
+    return _threshold(_fixed(left, values), _fixed(right, values), strict)
 
 
 def _fixed(term: Term, values: dict[Expr, Expr]) -> Term:
@@ -444,9 +469,6 @@ def _either(left: Tree, right: Tree) -> Tree:
 def _number(leaf: Leaf) -> Number:
     assert isinstance(leaf, Number)
     return leaf
-
-
-Merge: TypeAlias = Callable[[Expr, Leaf, Leaf], Leaf]
 
 
 class Normaliser:
@@ -515,7 +537,7 @@ class Normaliser:
         for coefficient, monomial in expr.terms:
             part: Tree = plain_number(ex.constant(coefficient))
             for atom in monomial:
-                part = combined(product_of, part, self._known[atom])
+                part = combined(lambda a, b: product_of(a, b, self._merge), part, self._known[atom])
             total = combined(sum_of, total, part)
         return total
 
@@ -528,7 +550,7 @@ class Normaliser:
         for monomial, coefficient in terms.items():
             part: Tree = plain_number(ex.constant(abs(coefficient)))
             for atom in monomial:
-                part = combined(product_of, part, self._known[atom])
+                part = combined(lambda a, b: product_of(a, b, self._merge), part, self._known[atom])
             if coefficient > 0:
                 left = combined(sum_of, left, part)
             else:

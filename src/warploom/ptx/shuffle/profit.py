@@ -12,14 +12,17 @@ Source of the reasoning: PTXASW (2023), sections 7 and 8; rates: `warploom.ptx.m
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from warploom.core import UserError
+from warploom.ptx.instructions import destinations, operand_names
 from warploom.ptx.liveness import pressure
 from warploom.ptx.machines import MACHINES, Machine, machine, resident_warps
+from warploom.ptx.routine import Routine
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts
 from warploom.ptx.shuffle.usage import SECTOR_BYTES, WARP_LANES, Usage, block_weight, is_global_access, sectors, usage_of
+from warploom.ptx.syntax import Address
 
 Resource: TypeAlias = Literal["issue", "f32 units", "f64 units", "load path", "texture path", "shuffles", "memory", "latency"]
 
@@ -28,11 +31,14 @@ LEAST_GAIN = 0.02
 _NORM = 8
 """Of resources that are asked for at once: 2 equal ones cost 9 percent more than one."""
 _BLOCK_THREADS = 128
+"""Of a launch that is not known."""
+_MORE_REGISTERS = 4
+"""Of a rewritten kernel: 2.7 to 9.2 in the mean. Source: PTXASW (2023), section 7."""
 _DOUBLE_LANES: Mapping[str, float] = {
     "sm_35": 64, "sm_37": 64, "sm_50": 4, "sm_52": 4, "sm_60": 32, "sm_61": 4, "sm_70": 32, "sm_75": 2, "sm_80": 32, "sm_86": 2,
     "sm_89": 2, "sm_90": 64, "sm_100": 64, "sm_103": 2, "sm_120": 2,
 }  # fmt: skip
-"""f64 operations per cycle and multiprocessor. Source: CUDA C++ Programming Guide, "Throughput of Native Arithmetic Instructions"."""
+"""f64 operations per cycle and multiprocessor. Source: CUDA C++ Programming Guide, throughput of arithmetic instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +84,10 @@ def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Machine) ->
     distinct = _memory_bytes(facts)
     registers = _registers(facts)
     changed = _changed(facts, before, applied)
-    growth = len({c.source for c in applied if c.kind == "shuffle"}) and 2
+    shuffles = any(c.kind == "shuffle" for c in applied)
+    chain = on.timing.shuffle_cycles.value + on.timing.l1_cycles.value if shuffles else 0.0
     first = _estimate(before, on, distinct, registers, 0.0)
-    timing = on.timing
-    chain = timing.shuffle_cycles.value + timing.l1_cycles.value if any(c.kind == "shuffle" for c in applied) else 0.0
-    return Forecast(first, _estimate(changed, on, distinct, registers + growth, chain))
+    return Forecast(first, _estimate(changed, on, distinct, registers + (_MORE_REGISTERS if shuffles else 0), chain))
 
 
 class Profitable:
@@ -122,9 +127,11 @@ class Profitable:
                 reason = f"{on.arch}: {_times(base.after, best.after)} per warp with {chosen} shuffles"
                 decisions[candidate] = Decision(True, reason, saved / base.before.cycles / chosen)
             else:
+                shown = best if pays else base
                 why = "more would not pay" if pays else "no gain"
-                reason = f"{on.arch}: {why}: {_times(best.after if pays else base.after, every.after)} per warp with all"
-                decisions[candidate] = Decision(False, reason, (base.after.cycles - every.after.cycles) / base.before.cycles / len(ordered))
+                reason = f"{on.arch}: {why}: {_times(shown.after, every.after)} per warp with all"
+                lost = (base.after.cycles - every.after.cycles) / base.before.cycles / len(ordered)
+                decisions[candidate] = Decision(False, reason, lost)
         return decisions
 
 
@@ -134,7 +141,7 @@ def _times(before: Estimate, after: Estimate) -> str:
 
 def _changed(facts: KernelFacts, before: Usage, applied: Collection[Candidate]) -> Usage:
     """The usage with each covered load replaced by its shuffle and the request of the lanes at the edge."""
-    found = Usage(before.slots, before.float_slots, before.double_slots, list(before.plain), list(before.read_only), before.shuffles)
+    found = replace(before, plain=list(before.plain), read_only=list(before.read_only))
     neighbours: set[tuple[int, int, int]] = set()
     for candidate in applied:
         instruction = facts.routine.instructions[candidate.load]
@@ -187,66 +194,41 @@ def _estimate(usage: Usage, on: Machine, memory_bytes: float, registers: int, ch
 
 
 def _memory_bytes(facts: KernelFacts) -> float:
-    """Bytes that a warp brings from or takes to memory: each base address once, what candidates share counted once."""
-    covered = {c.load for c in facts.candidates}
+    """Bytes that a warp brings from memory or takes to it: of each array one access, since its neighbours are cached."""
+    origins = _origins(facts.routine)
     total = 0.0
-    bases: set[tuple[str, int]] = set()
+    seen: set[tuple[str, int]] = set()
     for index, instruction in enumerate(facts.routine.instructions):
-        if not is_global_access(instruction) or index in covered:
-            continue
-        block = facts.graph.block_of(index)
-        key = (instruction.opcode, _base_array(facts, index))
-        if key in bases:
-            continue
-        bases.add(key)
-        total += (sectors(instruction) - 1) * SECTOR_BYTES * block_weight(facts.graph, block)
+        key = (instruction.opcode, origins.get(index, index))
+        if is_global_access(instruction) and key not in seen:
+            seen.add(key)
+            total += (sectors(instruction) - 1) * SECTOR_BYTES * block_weight(facts.graph, facts.graph.block_of(index))
     return total
-
-
-def _base_array(facts: KernelFacts, index: int) -> int:
-    """A number for the array that an access goes to: the parameter its address comes from, as far as copies and sums tell."""
-    origins = _origins(facts)
-    return origins.get(index, index)
 
 
 def _registers(facts: KernelFacts) -> int:
     return min(255, max(16, pressure(facts.routine, facts.graph).registers + 8))
 
 
-def _origins(facts: KernelFacts) -> dict[int, int]:
-    """Access -> index of the `ld.param` that its address is derived from, through the first definition of each register."""
-    from warploom.ptx.instructions import destinations, operand_names
-
-    made: dict[str, int] = {}
-    routine = facts.routine
-    for index, instruction in enumerate(routine.instructions):
-        for name in destinations(instruction):
-            made.setdefault(name, index)
-    pointers: dict[str, int | None] = {}
-
-    def origin(name: str, depth: int) -> int | None:
-        if name in pointers:
-            return pointers[name]
-        pointers[name] = None
-        index = made.get(name)
-        found: int | None = None
-        if index is not None and depth < 64:
-            instruction = routine.instructions[index]
-            if instruction.opcode == "ld" and "param" in instruction.modifiers:
-                found = index if any(m in ("u64", "b64", "s64") for m in instruction.modifiers) else None
-            elif instruction.opcode in ("cvta", "mov", "add", "sub", "mad", "selp"):
-                for operand in instruction.operands[1:]:
-                    for source in operand_names(operand):
-                        found = found if found is not None else origin(source, depth + 1)
-        pointers[name] = found
-        return found
-
+def _origins(routine: Routine) -> dict[int, int]:
+    """Global access -> the `ld.param` that its address comes from through copies and sums, where one is found."""
+    found: dict[str, int] = {}
     result: dict[int, int] = {}
     for index, instruction in enumerate(routine.instructions):
         if is_global_access(instruction):
-            for operand in instruction.operands:
-                for name in operand_names(operand) if type(operand).__name__ == "Address" else ():
-                    base = origin(name, 0)
-                    if base is not None:
-                        result[index] = base
+            address = next((o for o in instruction.operands if isinstance(o, Address)), None)
+            base = next((n for n in operand_names(address) if n in found), None) if address is not None else None
+            if base is not None:
+                result[index] = found[base]
+        origin: int | None = None
+        if instruction.opcode == "ld" and "param" in instruction.modifiers and set(instruction.modifiers) & _POINTERS:
+            origin = index
+        elif instruction.opcode in _PASSED_ON:
+            origin = next((found[n] for o in instruction.operands[1:] for n in operand_names(o) if n in found), None)
+        if origin is not None:
+            found |= dict.fromkeys(destinations(instruction), origin)
     return result
+
+
+_POINTERS = frozenset({"u64", "b64", "s64"})
+_PASSED_ON = frozenset({"cvta", "mov", "add", "sub", "mad"})

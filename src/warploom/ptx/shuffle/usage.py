@@ -45,11 +45,11 @@ class Usage:
     shuffles: float = 0.0
 
 
-def usage_of(routine: Routine, graph: FlowGraph, weights: tuple[float, ...] | None = None) -> Usage:
-    """Of one pass through every block, loops repeated; `weights` per block replaces the guess."""
+def usage_of(routine: Routine, graph: FlowGraph) -> Usage:
+    """Of one pass through every block, loops repeated."""
     found = Usage()
     for block in graph.blocks:
-        weight = weights[block.index] if weights is not None else block_weight(graph, block.index)
+        weight = block_weight(graph, block.index)
         for index in range(block.start, block.end):
             _add(found, routine.instructions[index], weight)
     return found

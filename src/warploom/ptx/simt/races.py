@@ -112,6 +112,8 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
     reads = region.marks.get("read")
     if reads is None:
         reads = region.marks["read"] = _new_marks(region)
+    if granules.ndim == 0:
+        granules = np.broadcast_to(granules, len(threads))
     mine = me | access.mark | np.uint64(machine.clock.now)
     old = reads[granules]
     others = (old != _ZERO) & ((old ^ me) >> _THREAD != _ZERO)
@@ -122,7 +124,7 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
     back = reads[granules]
     lost = (back ^ me) >> _THREAD != _ZERO
     if lost.any():
-        reads[granules[lost] if granules.ndim else granules] |= _MANY
+        reads[granules[lost]] |= _MANY
 
 
 def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, machine: Machine) -> None:
@@ -170,7 +172,7 @@ def _write(
                     access, name, region, _Met(met.positions[differ], met.marks[differ], met.granules[differ]), threads, machine
                 )
     mine = me | access.mark | np.uint64(machine.clock.now)
-    if granules.ndim == 0 and len(threads) > 1:
+    if granules.ndim == 0:
         granules = np.broadcast_to(granules, len(threads))
     writes[granules] = mine
     if access.is_strong or value is None:

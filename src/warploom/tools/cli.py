@@ -32,6 +32,7 @@ from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
+from warploom.tools.ptx_commands import ptx
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
 from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
@@ -253,6 +254,7 @@ def bench_synth(
 
 
 bench.add_command(transposes_command)
+cli.add_command(ptx)
 
 
 @bench.command("ablations")

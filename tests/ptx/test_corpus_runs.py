@@ -12,7 +12,6 @@ import pytest
 from numpy.typing import NDArray
 from tests.ptx.corpus import STENCILS, quick, text
 
-from warploom.core import UnsupportedError
 from warploom.kernels import kernelgen
 from warploom.ptx.simt import launch
 
@@ -175,10 +174,7 @@ def _triton_shared_bytes(run: Run) -> int:
     return triton_kernels.dynamic_shared_bytes(kernel, int(capability))
 
 
-UNSUPPORTED = {"matmul": pytest.mark.xfail(raises=UnsupportedError, reason="ldmatrix and mma.sync")}
-
-
-@pytest.mark.parametrize("name", [pytest.param(name, marks=UNSUPPORTED.get(name, ())) for name in TRITON])
+@pytest.mark.parametrize("name", TRITON)
 def test_triton(name: str) -> None:
     run = _with_scratch(TRITON[name]())
     _check(run, _triton_shared_bytes(run))

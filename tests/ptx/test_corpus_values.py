@@ -11,7 +11,6 @@ import pytest
 from numpy.typing import NDArray
 from tests.ptx.corpus import text
 
-from warploom.core import UnsupportedError
 from warploom.ptx.simt import launch
 
 Array = NDArray[Any]
@@ -317,7 +316,6 @@ def test_control_diverges() -> None:
         assert found[t] == expected[t]
 
 
-@pytest.mark.xfail(raises=UnsupportedError, reason="cp.async")
 def test_pipeline() -> None:
     x = np.random.default_rng(0).uniform(-1, 1, (64, 4)).astype(np.float32)
     _, y = _run("pipeline/80", [x, np.zeros((64, 4), np.float32)])

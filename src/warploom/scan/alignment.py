@@ -38,13 +38,16 @@ class Aligner:
         return self._clauses(left, right, combine)
 
     def _single(self, left: Term, right: Term, combine: Combine) -> Number:
-        if self.style == "affine" or _monomials(left.slope) == _monomials(right.slope):
+        alike = _monomials(left.slope) == _monomials(right.slope)
+        if alike or (self.style == "affine" and FLAT in (left.slope, right.slope)):
             a, b = dict(left.slope.parts), dict(right.slope.parts)
             parts = {
                 m: combine(a.get(m, ex.ZERO), b.get(m, ex.ZERO), "factor")
                 for m in sorted({*a, *b}, key=lambda m: (len(m), [x.serial for x in m]))
             }
             return Number(((Term(slope_of(parts), combine(left.offset, right.offset, "offset")),),))
+        if self.style == "affine":
+            raise FormError("sums of different states")
         if self.style == "greatest":
             return Number((self._clause((left,), (right,), combine),))
         return self._clauses(Number(((left,),)), Number(((right,),)), combine)
@@ -102,9 +105,15 @@ class Aligner:
                 continue
             present = first or second
             assert present is not None
+            # One infinite term makes the whole clause infinite, which a minimum ignores.
+            infinite = {FLAT} if FLAT in _slopes(present) else _slopes(present)
+            missing = {t.slope: ex.INFINITY if t.slope in infinite else t.offset for t in present}
             result.append(
                 tuple(
-                    Term(t.slope, combine(t.offset, ex.INFINITY, "offset") if first else combine(ex.INFINITY, t.offset, "offset"))
+                    Term(
+                        t.slope,
+                        combine(t.offset, missing[t.slope], "offset") if first else combine(missing[t.slope], t.offset, "offset"),
+                    )
                     for t in present
                 )
             )

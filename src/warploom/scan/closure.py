@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Aligner, Role, Style
@@ -128,13 +129,18 @@ def _slot_sort(value: Expr, role: Role, few: tuple[int, ...] | None) -> Sort:
     return Sort(value.sort.base, value.sort.below, value.sort.above, values)
 
 
-def closure(loop: Loop, style: Style, *, relate: bool = True) -> Closure:
-    """Raises FormError, also if the family keeps growing; `relate` takes relations that hold of samples for granted."""
+Start = Literal["step", "samples", "related samples"]
+"""The first guess of a shape: that of one step, of short lists of numbers, or that with the relations between its coefficients."""
+
+
+def closure(loop: Loop, style: Style, start: Start) -> Closure:
+    """Raises FormError, also if the family keeps growing. Relations found in samples are taken for granted: the laws tell."""
     states = [s.variable for s in loop.states]
     tabulator = Tabulator(Aligner(style))
     shape = _Shape(tabulator, frozenset(loop.constants))
     steps = _tables(tabulator, states, {s.variable: s.step for s in loop.states})
-    _from_samples(loop, shape, relate)
+    if start != "step":
+        _from_samples(loop, shape, start == "related samples")
     for _ in range(MAX_ROUNDS):
         shape.changed = False
         shape.fit(steps)

@@ -330,9 +330,12 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 def _as_extremum(difference: Expr, then: Expr, otherwise: Expr) -> Expr | None:
     """`a if a - b >= 0 else b` is a maximum; the comparison may be off by one among integers, where both are equal or neighbours."""
-    if is_infinite(then) or is_infinite(otherwise) or then.sort.is_infinite or otherwise.sort.is_infinite:
+    if is_infinite(then) or is_infinite(otherwise):
         return None
-    gap = subtract(then, otherwise)
+    try:
+        gap = subtract(then, otherwise)
+    except UndefinedError:
+        return None
     for sign, extreme in ((1, maximum), (-1, minimum)):
         off = _constant_difference(difference, multiply(constant(sign), gap))
         if off == 0 or (off == -1 and difference.sort.base == "int"):

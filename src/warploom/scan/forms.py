@@ -453,6 +453,10 @@ def _fixed(term: Term, values: dict[Expr, Expr]) -> Term:
     return Term(slope, ex.substituted(term.offset, values))
 
 
+def _leaf_fixed(value: Number, values: dict[Expr, Expr]) -> Number:
+    return number([_fixed(t, values) for t in clause] for clause in value.clauses)
+
+
 def merge_plain(test: Expr, then: Leaf, otherwise: Leaf) -> Leaf:
     assert isinstance(then, Plain) and isinstance(otherwise, Plain)
     return Plain(ex.select(test, then.value, otherwise.value))
@@ -506,7 +510,7 @@ class Normaliser:
                 return self._polynomial(expr)
             case "max" | "min":
                 pick = greatest if expr.op == "max" else least
-                return reduce(lambda a, b: combined(pick, a, b), (self._known[a] for a in expr.args))
+                return mapped(self._split, reduce(lambda a, b: combined(pick, a, b), (self._known[a] for a in expr.args)))
             case "ite":
                 condition, then, otherwise = (self._known[a] for a in expr.args)
                 return chosen(condition, then, otherwise, self._merge)
@@ -524,6 +528,29 @@ class Normaliser:
                 return self._few(expr)
             case _:
                 raise FormError(f"{expr.op} of a value that is carried along")
+
+    def _split(self, leaf: Leaf) -> Leaf:
+        """Multiples with few factors among several terms, by the factors' cases, so that slopes are numbers."""
+        value = _number(leaf)
+        if value.single is not None:
+            return leaf
+        for clause in value.clauses:
+            for term in clause:
+                for _, factor in term.slope.parts:
+                    if factor.op == "const" or factor.sort.values is None:
+                        continue
+                    part = next(p for p in ex.subexpressions(factor) if p.op == "ite" or p.op == "var")
+                    part = next((p for p in ex.subexpressions(factor) if p.op == "ite"), part)
+                    if part.op == "ite":
+                        then, otherwise = (self._split(_leaf_fixed(value, {part: a})) for a in part.args[1:])
+                        return self._merge(part.args[0], then, otherwise)
+                    if part.sort.values is not None:
+                        cases = [(v, self._split(_leaf_fixed(value, {part: ex.constant(v)}))) for v in part.sort.values]
+                        result = cases[0][1]
+                        for number_, case in cases[1:]:
+                            result = self._merge(ex.at_least(part, ex.constant(number_)), case, result)
+                        return result
+        return leaf
 
     def _state(self, state: Expr) -> Tree:
         if state.sort.base == "bool":

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Style
-from warploom.scan.closure import closure, right
+from warploom.scan.closure import Start, closure, right
 from warploom.scan.expression import Expr, Value
 from warploom.scan.family import Family, family_of, observations, tidy
 from warploom.scan.forms import FormError
@@ -24,6 +24,7 @@ from warploom.scan.prover import Holds, Translator, UntranslatableError, decide
 from warploom.scan.samples import constant_values, random_lists
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
+STARTS: tuple[Start, ...] = ("step", "related samples", "samples")
 TESTS, LONGEST_TEST = 60, 9
 
 Serial: TypeAlias = Callable[..., object]
@@ -49,29 +50,33 @@ class Lifting:
 
 def lift(loop: Loop, serial: Serial | None = None) -> Lifting:
     """The operator with the fewest fields of those that closing under composition gives; `serial` is tested against, if given."""
-    families, reasons = _families(loop)
-    if not families:
-        return Lifting(loop, "unknown", "unchecked", reason="no family of functions closed under composition: " + "; ".join(reasons))
     best: Lifting | None = None
-    for family in families:
-        found = _judged(family, serial)
-        if found.verdict == "proved":
-            return found
-        best = best or found
-    assert best is not None
+    reasons: list[str] = []
+    for start in STARTS:
+        families, why = _families(loop, start)
+        reasons += why
+        for family in families:
+            found = _judged(family, serial)
+            if found.verdict == "proved":
+                return found
+            if best is None or found.verdict == "tested":
+                best = found
+    if best is None:
+        reason = "; ".join(dict.fromkeys(reasons))
+        return Lifting(loop, "unknown", "unchecked", reason=f"no family of functions closed under composition: {reason}")
     return best
 
 
-def _families(loop: Loop) -> tuple[list[Family], list[str]]:
+def _families(loop: Loop, start: Start) -> tuple[list[Family], list[str]]:
     found: list[Family] = []
     reasons: list[str] = []
     for style in STYLES:
         try:
-            found.append(tidy(family_of(loop, closure(loop, style))))
+            found.append(tidy(family_of(loop, closure(loop, style, start))))
         except (FormError, ex.UndefinedError) as error:
             reasons.append(str(error))
     found.sort(key=lambda f: (sum(s.sort.is_infinite for s in f.slots), len(f.slots)))
-    return found, list(dict.fromkeys(reasons))
+    return found, reasons
 
 
 def _judged(family: Family, serial: Serial | None) -> Lifting:

@@ -297,7 +297,11 @@ def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
     """With equally many bounds along one axis: some bounds of the shorter one are repeated, with an empty region between."""
     a, b = left.axes[position][1], right.axes[position][1]
     if len(a) == len(b):
-        return left, right
+        if not _is_few(left.axes[position][0]) or a == b:
+            return left, right
+    if _is_few(left.axes[position][0]):
+        union = tuple(sorted({*a, *b}, key=lambda e: float(str(e.value))))
+        return _refined(left, position, union), _refined(right, position, union)
     if len(a) > len(b):
         second, first = _levelled(right, left, position)
         return first, second
@@ -311,6 +315,26 @@ def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
             best = (score, stretched)
     assert best is not None
     return best[1], right
+
+
+def _is_few(key: AxisKey) -> bool:
+    """Whether an axis is one state with few values, so that its bounds are numbers."""
+    if isinstance(key, Expr) or len(key[0].parts) != 1:
+        return False
+    monomial, factor = key[0].parts[0]
+    return factor is ex.ONE and len(monomial) == 1 and monomial[0].sort.values is not None
+
+
+def _refined(table: Table, position: int, bounds: tuple[Expr, ...]) -> Table:
+    """With more bounds along one axis, that make no difference."""
+    key, own = table.axes[position]
+    leaves: dict[Region, Leaf | None] = {}
+    for region in itertools.product(
+        *(range(len(bounds) + 1) if n == position else range(2 if isinstance(k, Expr) else len(b) + 1) for n, (k, b) in enumerate(table.axes))
+    ):
+        level = sum(1 for b in bounds[: region[position]] if b in own)
+        leaves[region] = table.leaves[(*region[:position], level, *region[position + 1 :])]
+    return Table((*table.axes[:position], (key, bounds), *table.axes[position + 1 :]), leaves)
 
 
 def _repeated(table: Table, position: int, at: int) -> Table:

@@ -6,6 +6,7 @@ two successors; `ret` and `exit` under a guard likewise. `brx.idx` goes to each 
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
@@ -56,6 +57,8 @@ class FlowGraph:
     innermost: tuple[int | None, ...]
     """Header of the innermost loop around each block."""
     is_reducible: bool
+    dominated: tuple[tuple[int, int], ...]
+    """Interval of each block in a walk of the dominator tree, around those of the blocks it dominates; (0, 0): unreachable."""
 
     def block_of(self, instruction: int) -> int:
         """Index of the block that holds the instruction."""
@@ -70,12 +73,7 @@ class FlowGraph:
 
     def dominates(self, a: int, b: int) -> bool:
         """Whether every path from the entry to block `b` goes through block `a`; reflexive."""
-        at: int | None = b
-        while at is not None:
-            if at == a:
-                return True
-            at = self.dominator[at]
-        return False
+        return a == b or _is_inside(self.dominated[b], self.dominated[a])
 
     def loop_nest(self, block: int) -> tuple[int, ...]:
         """Headers of the loops around the block, outermost first."""
@@ -99,14 +97,11 @@ def flow_graph(routine: Routine) -> FlowGraph:
     order = _reverse_post_order(successors, [0]) if blocks else []
     dominator = _immediate_dominators(order, predecessors, len(blocks))
     post_dominator = _post_dominators(successors, predecessors)
-    loops, is_reducible = _loops(order, successors, predecessors, dominator)
-    innermost: list[int | None] = [None] * len(blocks)
-    for loop in sorted(loops.values(), key=lambda found: -len(found.blocks)):
-        for index in loop.blocks:
-            innermost[index] = loop.header
+    dominated = _tree_intervals(order, dominator)
+    loops, innermost, is_reducible = _loops(order, successors, predecessors, dominated)
     return FlowGraph(
         tuple(blocks), tuple(tuple(p) for p in predecessors), tuple(order), tuple(dominator), tuple(post_dominator), loops,
-        tuple(innermost), is_reducible,
+        tuple(innermost), is_reducible, tuple(dominated),
     )  # fmt: skip
 
 
@@ -220,41 +215,60 @@ def _post_dominators(successors: list[tuple[int, ...]], predecessors: list[list[
     return [None if f == end else f for f in found[:count]]
 
 
+def _is_inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
+    return outer[0] < inner[0] and inner[1] <= outer[1]
+
+
+def _tree_intervals(order: list[int], dominator: list[int | None]) -> list[tuple[int, int]]:
+    """Number of each block in a walk of the dominator tree from 1 on, and the last number below it."""
+    below = [1] * len(dominator)
+    for node in reversed(order):
+        parent = dominator[node]
+        if parent is not None:
+            below[parent] += below[node]
+    found = [(0, 0)] * len(dominator)
+    free = [0] * len(dominator)
+    for node in order:
+        parent = dominator[node]
+        first = 1 if parent is None else free[parent]
+        if parent is not None:
+            free[parent] += below[node]
+        found[node] = (first, first + below[node] - 1)
+        free[node] = first + 1
+    return found
+
+
 def _loops(
-    order: list[int], successors: list[tuple[int, ...]], predecessors: list[list[int]], dominator: list[int | None]
-) -> tuple[dict[int, Loop], bool]:
+    order: list[int], successors: list[tuple[int, ...]], predecessors: list[list[int]], dominated: list[tuple[int, int]]
+) -> tuple[dict[int, Loop], list[int | None], bool]:
+    """Loops by header, the innermost header of each block, and whether every cycle is such a loop."""
     rank = {node: position for position, node in enumerate(order)}
-
-    def dominates(a: int, b: int) -> bool:
-        at: int | None = b
-        while at is not None and rank[at] >= rank[a]:
-            if at == a:
-                return True
-            at = dominator[at]
-        return False
-
     latches: dict[int, list[int]] = {}
     is_reducible = True
     for node in order:
         for following in successors[node]:
             if rank[following] <= rank[node]:
-                if dominates(following, node):
+                if following == node or _is_inside(dominated[node], dominated[following]):
                     latches.setdefault(following, []).append(node)
                 else:
                     is_reducible = False
-    bodies: dict[int, frozenset[int]] = {}
-    for header, sources in latches.items():
-        body = {header}
-        stack = [s for s in sources if s != header]
-        while stack:
-            node = stack.pop()
-            if node not in body:
-                body.add(node)
-                stack += [p for p in predecessors[node] if p in rank]
-        bodies[header] = frozenset(body)
+    bodies = {header: _loop_body(header, sources, predecessors, rank) for header, sources in latches.items()}
     loops: dict[int, Loop] = {}
-    for header, body in bodies.items():
-        outer = [h for h, b in bodies.items() if h != header and header in b and body <= b]
-        parent = min(outer, key=lambda h: len(bodies[h])) if outer else None
-        loops[header] = Loop(header, body, tuple(latches[header]), parent)
-    return loops, is_reducible
+    innermost: list[int | None] = [None] * len(dominated)
+    # Loops with different headers are disjoint or nested: from the largest on, the header's innermost one so far is the parent.
+    for header, body in sorted(bodies.items(), key=lambda found: -len(found[1])):
+        loops[header] = Loop(header, body, tuple(latches[header]), innermost[header])
+        for node in body:
+            innermost[node] = header
+    return {header: loops[header] for header in latches}, innermost, is_reducible
+
+
+def _loop_body(header: int, latches: list[int], predecessors: list[list[int]], reachable: Container[int]) -> frozenset[int]:
+    body = {header}
+    stack = [s for s in latches if s != header]
+    while stack:
+        node = stack.pop()
+        if node not in body:
+            body.add(node)
+            stack += [p for p in predecessors[node] if p in reachable and p not in body]
+    return frozenset(body)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.ptx.flow import branch_targets
@@ -31,8 +32,6 @@ WARNINGS = frozenset({"PTX_NEWER", "PTX_UNKNOWN"})
 """Codes of diagnostics that say a file is unusual rather than wrong: an instruction newer than `.version` or `.target`, or one
 that the instruction table does not have."""
 
-_TARGET = re.compile(r"sm_(\d+)")
-
 
 def verify(module: Module) -> tuple[Diagnostic, ...]:
     """Everything that is wrong or unusual, in the order of the file; empty for a good file."""
@@ -41,8 +40,10 @@ def verify(module: Module) -> tuple[Diagnostic, ...]:
         program = lower(module)
     except UserError as error:
         return tuple(_in_order([*found, *error.diagnostics]))
+    machine = _Machine.of(module)
+    known = _module_names(module, program)
     for routine in program.routines.values():
-        found += _Checker(module, program, routine).diagnostics()
+        found += _Checker(machine, known, routine).diagnostics()
     return tuple(_in_order(found))
 
 
@@ -72,22 +73,36 @@ def _duplicates(module: Module) -> Iterator[Diagnostic]:
             yield Diagnostic("PTX_DUPLICATE", message, here, fix="Rename one.", notes=(("the first one", first),))
 
 
-def _version(text: str) -> tuple[int, int] | None:
-    match = re.match(r"(\d{1,4})\.(\d{1,4})", text)
-    return (int(match[1]), int(match[2])) if match is not None else None
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    """What the file's header says; None where it says nothing."""
+
+    version: tuple[int, int] | None
+    sm: int | None
+
+    @staticmethod
+    def of(module: Module) -> _Machine:
+        version = re.match(r"(\d{1,4})\.(\d{1,4})", module.directive("version"))
+        target = re.match(r"sm_(\d{1,6})", module.directive("target"))
+        return _Machine(
+            (int(version[1]), int(version[2])) if version is not None else None, int(target[1]) if target is not None else None
+        )  # fmt: skip
+
+
+def _module_names(module: Module, program: Program) -> frozenset[str]:
+    """What a call may name."""
+    names = {*program.routines, *program.declared, *program.variables}
+    for item in module.items:
+        if isinstance(item, Directive) and item.name == "alias":
+            names.update(name.strip() for name in item.arguments.split(","))
+    return frozenset(names)
 
 
 class _Checker:
-    def __init__(self, module: Module, program: Program, routine: Routine) -> None:
-        self.program = program
+    def __init__(self, machine: _Machine, known: frozenset[str], routine: Routine) -> None:
+        self.machine = machine
         self.routine = routine
-        self.version = _version(module.directive("version"))
-        target = _TARGET.match(module.directive("target"))
-        self.sm = int(target[1][:6]) if target is not None else None
-        self.known = set(program.routines) | set(program.declared) | set(program.variables)
-        for item in module.items:
-            if isinstance(item, Directive) and item.name == "alias":
-                self.known.update(name.strip() for name in item.arguments.split(","))
+        self.known = known
         self.found: list[Diagnostic] = []
 
     def diagnostics(self) -> list[Diagnostic]:
@@ -125,10 +140,10 @@ class _Checker:
             self.say("PTX_GUARD", message, index, "Guard by a .pred register that setp writes.")
 
     def age(self, index: int, instruction: Instruction, row: Row) -> None:
-        if self.version is not None and row.ptx > self.version:
+        if self.machine.version is not None and row.ptx > self.machine.version:
             needed = "{}.{}".format(*row.ptx)
             self.say("PTX_NEWER", f"expected .version {needed} or later for {instruction.name}", index, f".version {needed}")
-        if self.sm is not None and row.sm > self.sm:
+        if self.machine.sm is not None and row.sm > self.machine.sm:
             self.say("PTX_NEWER", f"expected .target sm_{row.sm} or later for {instruction.name}", index, f".target sm_{row.sm}")
 
     def count(self, index: int, instruction: Instruction, row: Row) -> None:

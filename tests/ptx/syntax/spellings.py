@@ -162,6 +162,12 @@ STATEMENTS: tuple[str, ...] = (
 )
 """Statements that parse in the body of a kernel; names are not checked."""
 
+REGISTERS = (
+    ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .b32 %r<10>; .reg .f32 %f<10>; .reg .b64 %rd<10>; .reg .b128 %rq<2>; "
+    ".reg .pred p; .reg .b32 a; .reg .b32 b; .reg .b64 tensorMap, tm; .shared .b8 tile[256], array[64], shared_array[64]; L1: L2:"
+)
+"""Declares most names of the statements."""
+
 
 def kernel(*statements: str) -> str:
     """A file with one kernel."""

@@ -41,6 +41,8 @@ def read_declaration(cursor: Cursor, lead: int, start: int, linkage: tuple[str, 
             attributes.append(f"attribute{read_parenthesised(cursor, 'after .attribute')}")
         elif name == "ptr" or (name in SPACES and "ptr" in attributes):
             attributes.append(name)
+        elif not space:
+            raise cursor.fault(f"expected a state space such as .param, found {word!r}", at, end, "Write .param before the type.")
         elif not type_name:
             type_name = name
         else:

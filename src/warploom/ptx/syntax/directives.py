@@ -89,8 +89,10 @@ def _line_directive(cursor: Cursor, name: str, lead: int, start: int, end: int) 
     pattern, what = _LINE[name]
     match = pattern.match(cursor.text, end)
     if match is None:
-        token = cursor.peek()
-        raise cursor.fault(f"expected {what} after .{name}, found {found(token)}", token[2], token[3])
+        begin = cursor.skip(end)
+        line = cursor.text[begin : begin + 100].partition("\n")[0].rstrip()
+        token = ("line" if line else "end", line, begin, begin + len(line))
+        raise cursor.fault(f"expected {what} after .{name}, found {found(token)}", begin, token[3])
     cursor.position = stop = match.end()
     after = TRIVIA.match(cursor.text, stop)
     semicolon = after.end() if after is not None else stop

@@ -47,7 +47,7 @@ def exact(module: Module) -> str:
     return "".join(pieces)
 
 
-_SAME_LINE = re.compile(r"[ \t]*+(?://[^\n]*+|(?:/\*(?:[^*\n]++|\*(?!/))*+\*/[ \t]*+)++(?=\r?\n))")
+_SAME_LINE = re.compile(r"[ \t]*+(?://[^\r\n]*+|(?:/\*(?:[^*\n]++|\*(?!/))*+\*/[ \t]*+)++(?=\r?\n))")
 """A comment behind a statement, up to the end of its line."""
 _PIECE = re.compile(rf'(?P<trivia>(?=[\s/\0]){TRIVIA.pattern})|"(?:[^"\\\n]++|\\.)*+"|[^\s/"\0]++|.', re.S)
 

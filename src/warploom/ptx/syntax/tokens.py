@@ -42,8 +42,7 @@ class Source:
         end = start + 1 if end is None else max(end, start + 1)
         line, end_line = bisect_right(self._starts, start), bisect_right(self._starts, min(end, len(self.text)))
         first = self._starts[line - 1]
-        stop = self.text.find("\n", first)
-        stop = stop if stop >= 0 else len(self.text)
+        stop = self._starts[line] - 1 if line < len(self._starts) else len(self.text)
         excerpt = "" if stop - first > _LONG_LINE else _printable(self.text[first:stop].rstrip("\r"))
         return Span(self.file, line, start - first + 1, end_line, end - self._starts[end_line - 1] + 1, excerpt)
 

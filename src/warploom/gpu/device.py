@@ -101,12 +101,13 @@ def launch(
     grid: tuple[int, int, int],
     block: tuple[int, int, int],
     arrays: Sequence[Any],
-    sizes: Sequence[int] = (),
+    sizes: Sequence[int | np.generic] = (),
     *,
     device: int = 0,
 ) -> None:
     """Runs the kernel once and waits; `arrays` and `sizes` are its parameters in order, arrays are changed in place.
 
+    A plain number is passed as a C int, a NumPy scalar as what it is.
     Elements must have the C types of the kernel (bf16 as 16-bit words). A grid with a zero does nothing.
     UserError: NO_DEVICE, ARRAY_KIND, CUDA_DRIVER.
     """
@@ -123,7 +124,7 @@ def time_kernel(
     grid: tuple[int, int, int],
     block: tuple[int, int, int],
     arrays: Sequence[Any],
-    sizes: Sequence[int] = (),
+    sizes: Sequence[int | np.generic] = (),
     *,
     repeats: int = 20,
     warm_up: int = 3,
@@ -156,7 +157,7 @@ def _prepared(
     grid: tuple[int, int, int],
     block: tuple[int, int, int],
     arrays: Sequence[Any],
-    sizes: Sequence[int],
+    sizes: Sequence[int | np.generic],
     device: int,
 ) -> Generator[_Prepared]:
     """The module loaded and the arrays on the device; NumPy arrays are copied back at the end."""
@@ -180,7 +181,7 @@ def _prepared(
                     _checked(driver.cuMemcpyHtoD(memory, array.ctypes.data, array.nbytes))
                 pointer = int(memory)
             values.append(np.array([pointer], np.uint64))
-        values += [np.array([size], np.int32) for size in sizes]
+        values += [np.array([size], size.dtype if isinstance(size, np.generic) else np.int32) for size in sizes]
         addresses = np.array([v.ctypes.data for v in values], np.uint64)
         yield _Prepared(function, grid, block, addresses, tuple(values))
         _checked(driver.cuCtxSynchronize())

@@ -1,0 +1,79 @@
+"""On a GPU: stencils as compiled, with every load covered that can be, and with those that the model expects to pay.
+
+`python benchmarks/gpu/shuffles.py [--json] [CASE ...]`, cases as in `warploom bench ptx`. Times are medians of repeated launches by
+device events, data larger than the caches; the results of all versions are compared bit for bit.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+
+import numpy as np
+
+from warploom.core import UserError
+from warploom.gpu import Compiled, assemble, compile_to_ptx, device_arch, device_available, time_kernel
+from warploom.kernels.kernelgen import APPLICATIONS, KERNELGEN, Shape, Stencil, cuda_source, launch, parameters
+from warploom.ptx.shuffle import Policy, Profitable, ShuffleOptions, apply_all, apply_none, shuffle
+from warploom.ptx.syntax import parse
+
+EXTENTS = {1: (1 << 13, 1 << 13), 2: (8192, 8192), 3: (512, 512, 256)}
+"""By number of parallel axes; a sequential one takes 256."""
+SUITES: dict[str, tuple[dict[str, Stencil], Shape]] = {
+    "kernelgen": (KERNELGEN, "guarded"), "kernelgen-gs": (KERNELGEN, "grid-stride"), "app": (APPLICATIONS, "guarded"),
+}  # fmt: skip
+
+
+def measure(stencil: Stencil, shape: Shape, arch: str) -> dict[str, object]:
+    """Milliseconds per version, and what was applied."""
+    text = compile_to_ptx(cuda_source(stencil, shape), arch)
+    extents = (*EXTENTS[stencil.dims][: len(stencil.extents)], *(256,) * (len(stencil.extents) - len(EXTENTS[stencil.dims])))
+    given = parameters(stencil, extents, np.random.default_rng(0))
+    grid, block = launch(stencil, shape, extents)
+    policies: dict[str, Policy] = {"original": apply_none, "all": apply_all, "profitable": Profitable(arch)}
+    line: dict[str, object] = {"shape": shape, "arch": arch, "extents": extents, "block": block}
+    first: list[np.ndarray] | None = None
+    for name, policy in policies.items():
+        found = shuffle(parse(text), ShuffleOptions(policy=policy))
+        cubin, log = assemble(found.text, arch)
+        compiled = Compiled(arch, found.text, cubin, int(log.partition("Used ")[2].split()[0]), 0, 0, 0, log)
+        arrays = [a.copy() for a in given if isinstance(a, np.ndarray)]
+        scalars = [a for a in given if not isinstance(a, np.ndarray)]
+        timing = time_kernel(compiled, stencil.symbol, grid, block, arrays, scalars)
+        report = found.reports[0]
+        line[name] = {
+            "median_ms": timing.median_ms, "best_ms": timing.best_ms, "registers": compiled.registers,
+            "applied": len(report.applied), "predicted_gain": report.predicted_gain,
+        }  # fmt: skip
+        first = arrays if first is None else first
+        line["same"] = line.get("same", True) and all(a.tobytes() == b.tobytes() for a, b in zip(first, arrays, strict=True))
+    return line
+
+
+def cases(patterns: list[str]) -> Iterator[tuple[str, Stencil, Shape]]:
+    for suite, (stencils, shape) in SUITES.items():
+        for name, stencil in stencils.items():
+            case = f"{suite}/{name}"
+            if not patterns or any(fnmatchcase(case, pattern) for pattern in patterns):
+                yield case, stencil, shape
+
+
+def main() -> int:
+    words = sys.argv[1:]
+    as_json = "--json" in words
+    if not device_available():
+        print("no CUDA device: nothing to measure", file=sys.stderr)
+        return 3
+    for case, stencil, shape in cases([w for w in words if w != "--json"]):
+        try:
+            line = {"case": case, **measure(stencil, shape, device_arch())}
+        except UserError as error:
+            line = {"case": case, "reason": str(error).splitlines()[0]}
+        print(json.dumps(line) if as_json else line, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,7 +1,7 @@
 """On a GPU: stencils as compiled, with every load covered that can be, and with those that the model expects to pay.
 
-`python benchmarks/gpu/shuffles.py [--json] [CASE ...]`, cases as in `warploom bench ptx`. Times are medians of repeated launches by
-device events, data larger than the caches; the results of all versions are compared bit for bit.
+`python benchmarks/gpu/shuffles.py [--json] [CASE ...]`, cases as in `warploom bench ptx`. Times are medians of repeated launches
+by device events, data larger than the caches; the results of all versions are compared bit for bit.
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ import numpy as np
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, UnsupportedError, UserError
 from warploom.ir import IndexConst
-from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable, lower
-from warploom.ptx.syntax import parse
+from warploom.ptx import Program, Routine, lower, parse
+from warploom.ptx.routine import TYPE_BITS, Variable
 from warploom.sketch import ArrayType
 from warploom.synth import Completion, Status
 from warploom.synth.compiled import (

@@ -90,10 +90,12 @@ class Comparison:
     def compare(self, elements: Iterable[Element], kind_of: Callable[[Term], DType | None]) -> Outcome:
         """All elements: stops at the first that differs."""
         open_element: Difference | None = None
+        missing: Difference | None = None
         pairs: list[tuple[Element, Term, Term]] = []
         for element in elements:
             if element.got is None or isinstance(element.got, Undefined):
-                return Outcome("different", self._missing(element), frozenset())
+                missing = self._missing(element)
+                break
             want = self._rounded(element.want)
             for term in (element.got, want):
                 self._collect(term)
@@ -113,6 +115,8 @@ class Comparison:
                 open_element = open_element or told
         except FormTooLargeError as error:
             return Outcome("open", None, operators, str(error))
+        if missing is not None:
+            return Outcome("different", missing, operators)
         if open_element is not None:
             return Outcome(
                 "open", open_element, operators, f"no law makes these equal, no numbers tell them apart: {open_element}"

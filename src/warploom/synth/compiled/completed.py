@@ -11,8 +11,7 @@ from math import prod
 from warploom.core import i32
 from warploom.gpu import compile_to_ptx, cuda_source, grid_of
 from warploom.ir import IndexExpr, Kernel, fill
-from warploom.ptx.routine import Program, lower
-from warploom.ptx.syntax import parse
+from warploom.ptx import Program, lower, parse
 from warploom.sketch import Sketch, Spec
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, prove_launch

@@ -233,26 +233,44 @@ class Data:
         flat: list[tuple[Value, int]] = []
         for value, bits in parts:
             for item in value.parts if isinstance(value, Joined) else ((value, bits),):
-                if flat and (merged := self._merged(*flat[-1], *item)) is not None:
-                    flat[-1] = (merged, flat[-1][1] + item[1])
+                if flat and isinstance(flat[-1][0], int) and isinstance(item[0], int):
+                    flat[-1] = (flat[-1][0] | item[0] << flat[-1][1], flat[-1][1] + item[1])
                 elif item[1]:
                     flat.append(item)
-        undefined = next((v for v, _ in flat if isinstance(v, Undefined)), None)
-        if undefined is not None and len(flat) > 1 and all(isinstance(v, Undefined) for v, _ in flat):
-            return undefined
+        if len(flat) > 1:
+            if all(isinstance(v, Undefined) for v, _ in flat):
+                return flat[0][0]
+            flat = self._with_slices_merged(flat)
         return flat[0][0] if len(flat) == 1 else Joined(tuple(flat))
 
-    def _merged(self, low: Value, low_bits: int, high: Value, high_bits: int) -> Value | None:
-        if isinstance(low, int) and isinstance(high, int):
-            return low | high << low_bits
-        if not (isinstance(low, Term) and isinstance(high, Term)) or not high.op.startswith("slice."):
-            return None
-        _, start, _ = high.op.split(".")
-        whole = high.args[0]
-        first = int(low.op.split(".")[1]) if low.op.startswith("slice.") and low.args[0] is whole else 0
-        if low.args[:1] != (whole,) or not low.op.startswith("slice.") or first + low_bits != int(start):
-            return None
-        count = low_bits + high_bits
-        if first == 0 and count == self.kinds[whole].bits:
-            return whole.args[0] if whole.op.startswith("bits.") else whole
-        return self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]) if count in UNSIGNED else None
+    def _with_slices_merged(self, flat: list[tuple[Value, int]]) -> list[tuple[Value, int]]:
+        """Neighbouring slices of one term as one, where together they are a machine word or the whole term."""
+        found: list[tuple[Value, int]] = []
+        k = 0
+        while k < len(flat):
+            value = flat[k][0]
+            end = k + 1
+            if isinstance(value, Term) and value.op.startswith("slice."):
+                first, whole = int(value.op.split(".")[1]), value.args[0]
+                count = flat[k][1]
+                best: tuple[int, Value, int] | None = None
+                while end < len(flat) and _is_slice(flat[end][0], whole, first + count):
+                    count += flat[end][1]
+                    end += 1
+                    if first == 0 and count == self.kinds[whole].bits:
+                        best = end, whole.args[0] if whole.op.startswith("bits.") else whole, count
+                    elif count in UNSIGNED:
+                        best = end, self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]), count
+                if best is not None:
+                    end, merged, count = best
+                    found.append((merged, count))
+                    k = end
+                    continue
+                end = k + 1
+            found += flat[k:end]
+            k = end
+        return found
+
+
+def _is_slice(value: Value, whole: Term, start: int) -> bool:
+    return isinstance(value, Term) and value.op.startswith(f"slice.{start}.") and value.args[0] is whole

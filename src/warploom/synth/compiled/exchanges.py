@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from warploom.ptx.syntax import Instruction
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.operands import Operands, Reader
 from warploom.synth.compiled.schedule import Barrier, Members, Step, truth
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
+
+RECONVERGED = "activemask: threads reconverged"
+"""A note for the domain: hardware may keep threads apart that could run together."""
 
 
 class Exchanges:
@@ -86,7 +87,10 @@ class Exchanges:
         write = self.operands.writer(instruction.operands[0], index)
 
         def run(block: Block, lanes: Lanes) -> None:
-            self.launch.notes.add("activemask: threads reconverged")
+            self.launch.notes.add(RECONVERGED)
+            if self.launch.is_alone:
+                write(block, lanes, [1 << t % WARP for t in lanes])
+                return
             masks: dict[int, int] = {}
             for t in lanes:
                 masks[t // WARP] = masks.get(t // WARP, 0) | 1 << t % WARP
@@ -175,6 +179,3 @@ def source_lane(mode: str, lane: int, selector: int, clamp: int) -> tuple[int, b
             other = first | by & ~segment & 31
             is_inside = other <= last
     return (other if is_inside else lane), is_inside
-
-
-Maker = Callable[[Instruction, int], Step]

@@ -10,7 +10,8 @@ from typing import Literal
 import numpy as np
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
-from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable
+from warploom.ptx import Program, Routine
+from warploom.ptx.routine import TYPE_BITS, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.data import Data, NoBitsError, Undefined, Value
@@ -101,8 +102,9 @@ def run_symbolically(
     block: Triple,
     *,
     dynamic_shared_bytes: int = 0,
+    is_alone: bool = False,
 ) -> SymbolicRun:
-    """Runs the launch; parameters take `arguments` in order.
+    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone.
 
     FaultError at the first fault of the program; UserError: NO_KERNEL, ARGUMENTS, ARGUMENT_TYPE, LAUNCH; UnsupportedError for
     what depends on data, for instructions that are not followed and past the step limit.
@@ -128,7 +130,9 @@ def run_symbolically(
             _check_width(parameter, argument.dtype.bits // 8, f"{argument.dtype} for {argument.name}")
             value = _scalar(argument, data)
         parameters[parameter.name] = _parameter(parameter, value)
-    launch = Launch(routine, data, memory, parameters, grid, block, dynamic_shared_bytes, steps_left=STEP_LIMIT)
+    launch = Launch(
+        routine, data, memory, parameters, grid, block, dynamic_shared_bytes, steps_left=STEP_LIMIT, is_alone=is_alone
+    )
     _add_module_variables(launch, program)
     run_launch(launch, make_steps(launch))
     return SymbolicRun(data, arrays, routine, tuple(sorted(launch.notes)), STEP_LIMIT - launch.steps_left)

@@ -12,7 +12,7 @@ from warploom.core import Diagnostic, DType, Span, UserError, f32, scalar_of
 from warploom.ir import IndexConst, Kernel, Param
 from warploom.synth.compiled.execution import Argument, ArrayArgument
 from warploom.synth.compiled.proof import Wanted
-from warploom.synth.specs import call_spec
+from warploom.synth.specs import OutsideSketchError, call_spec
 from warploom.terms import (
     Algebra,
     SymbolicArray,
@@ -44,8 +44,12 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
         else:
             arrays[argument.name] = symbolic_array(argument.name, argument.shape, argument.dtype.lanes)
     before = {name: np.asarray(array).copy() for name, array in arrays.items()}
-    with strict_comparisons():
-        call_spec(spec, _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest})
+    try:
+        with strict_comparisons():
+            call_spec(spec, _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest})
+    except OutsideSketchError as error:
+        message = "expected plain Python on arrays and numbers, got a word of the sketch language"
+        raise UserError(Diagnostic("SPEC_FAILED", message, fix="Write loops, indices and arithmetic only.")) from error
     wanted: dict[str, Wanted] = {}
     used = algebra is None
     for argument in arguments:

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from warploom.core import DType
-from warploom.ptx.routine import Program
+from warploom.ptx import Program
 from warploom.synth.compiled.comparison import Comparison, Difference, Element
+from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.terms import Algebra, Term
@@ -60,11 +62,37 @@ def prove_launch(
 ) -> CompiledProof:
     """Runs the launch on symbols and compares every array with what is wanted of it.
 
-    replaced: applied to what the kernel computed, for elements that are known to hold something else than a symbol of their own.
-    UserError and UnsupportedError as `run_symbolically`.
+    A kernel that asks for activemask is proved again with each thread alone; where that fails, the domain says that threads are
+    taken to reconverge. replaced: applied to what the kernel computed, for elements that are known to hold something else than a
+    symbol of their own. UserError and UnsupportedError as `run_symbolically`.
     """
+    once = partial(_prove_once, program, kernel, arguments, grid, block, wanted, dynamic_shared_bytes, replaced)
+    proof = once(is_alone=False)
+    if proof.verdict != "proved" or RECONVERGED not in proof.domain:
+        return proof
+    alone = once(is_alone=True)
+    steps = proof.thread_steps + alone.thread_steps
+    if alone.verdict != "proved":
+        return replace(proof, thread_steps=steps)
+    return replace(proof, domain=proof.domain.replace(RECONVERGED, "activemask: threads together or alone"), thread_steps=steps)
+
+
+def _prove_once(
+    program: Program,
+    kernel: str | None,
+    arguments: tuple[Argument, ...],
+    grid: Triple,
+    block: Triple,
+    wanted: Mapping[str, Wanted],
+    dynamic_shared_bytes: int,
+    replaced: Callable[[Term], Term] | None,
+    *,
+    is_alone: bool,
+) -> CompiledProof:
     try:
-        run = run_symbolically(program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes)
+        run = run_symbolically(
+            program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, is_alone=is_alone
+        )
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
     types: dict[str, DType] = {a.name: a.dtype for a in arguments}

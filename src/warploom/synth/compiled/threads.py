@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from warploom.core import Span
-from warploom.ptx.routine import Routine, Variable
+from warploom.ptx import Routine
+from warploom.ptx.routine import Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Memory, Owner, Region, Variables
@@ -38,6 +39,8 @@ class Launch:
     """Shared variables that the module declares outside its functions."""
     steps_left: int = 0
     """Instructions times threads that may still be executed."""
+    is_alone: bool = False
+    """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     notes: set[str] = field(default_factory=set[str])
     """What the domain of a proof must say besides the algebra."""
 

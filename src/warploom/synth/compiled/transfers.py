@@ -120,7 +120,7 @@ class Transfers:
         return run
 
     def reduce(self, instruction: Instruction, index: int) -> Action:
-        """red, atom: the operation applied to memory; those of one operation may come in any order, so what memory held is undefined."""
+        """red, atom: the operation applied to memory; any order is as good, so what memory held before is undefined."""
         type_name = width_of(instruction, "b32")
         kind = register_kind(type_name)
         space = _space(instruction)

@@ -1,0 +1,88 @@
+"""The library's kernels, completed, compiled and proved down to the compiler's output."""
+
+import pytest
+
+from warploom.core import UserError
+from warploom.gpu import compile_to_ptx, cuda_source, toolchain_available
+from warploom.kernels import NAMES, complete_example, find
+from warploom.synth import Completion
+from warploom.synth.compiled import CompiledProof, prove_compiled
+
+QUICK = ("stencil1d-3", "conv1d-9", "mult32-reg", "mult32-shared", "aos-sum-crc-6", "aos-store-crc-4", "aos-store-rcr-4-units")
+DOMAINS = {
+    "stencil": "real sums reordered",
+    "conv": "real sums reordered",
+    "mult": "xor/and ring",
+    "ffm": "xor/and ring",
+    "aos-sum": "int32 wrap",
+    "aos-store": "elements moved unchanged",
+}
+
+
+def completion_of(name: str) -> Completion:
+    if not toolchain_available():
+        pytest.skip("the extra `cuda` (NVRTC) is not installed")
+    return complete_example(find(name)).completions[0]
+
+
+def compiled_proof(name: str, arch: str = "sm_90") -> CompiledProof:
+    return prove_compiled(find(name).sketch, completion_of(name), arch=arch)
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_quick_kernels_are_proved(name: str) -> None:
+    proof = compiled_proof(name)
+    assert (proof.verdict, proof.reason) == ("proved", "")
+    assert proof.domain == next(d for start, d in DOMAINS.items() if name.startswith(start))
+    assert len(proof.instances) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("arch", ["sm_75", "sm_120"])
+def test_every_kernel_is_proved(name: str, arch: str) -> None:
+    proof = compiled_proof(name, arch)
+    assert (proof.verdict, proof.reason) == ("proved", "")
+
+
+def test_wrong_completion_is_refuted_in_the_compilers_output() -> None:
+    right, other = completion_of("aos-store-crc-4"), completion_of("aos-store-rcr-4-units")
+    sketch = find("aos-store-crc-4").sketch
+    swapped = {**right.holes, "column": right.holes["column_after"], "column_after": right.holes["column"]}
+    proof = prove_compiled(sketch, swapped)
+    assert proof.verdict == "refuted" and proof.difference is not None
+    assert proof.difference.array == "dst" and proof.difference.line is not None
+    assert proof.reason.startswith("at tiles = 1: dst[")
+    assert other.verdict == "proved"
+
+
+def test_compiler_bug_is_found() -> None:
+    """The compiler's output with one instruction changed stands for a compiler that is wrong."""
+    sketch, holes = find("conv1d-9").sketch, completion_of("conv1d-9").holes
+    text = compile_to_ptx(cuda_source(sketch.kernel, holes).text)
+    first = text.index("fma.rn.f32")
+    wrong = text[:first] + text[first:].replace("fma.rn.f32", "fma.rn.ftz.f32", 1)
+    assert prove_compiled(sketch, holes, ptx=wrong).verdict == "proved"
+    shuffle = text.index("shfl.sync.idx.b32")
+    end = text.index(";", shuffle)
+    operands = text[shuffle:end].split(", ")
+    operands[2] = "3"
+    moved = text[:shuffle] + ", ".join(operands) + text[end:]
+    proof = prove_compiled(sketch, holes, ptx=moved)
+    assert proof.verdict == "refuted" and proof.difference is not None and proof.difference.array == "y"
+
+
+def test_missing_barrier_of_the_compilers_output_is_a_race() -> None:
+    sketch, holes = find("mult32-shared").sketch, completion_of("mult32-shared").holes
+    text = compile_to_ptx(cuda_source(sketch.kernel, holes).text)
+    assert "bar.sync" in text
+    proof = prove_compiled(sketch, holes, ptx=text.replace("bar.sync \t0;", "").replace("bar.sync 0;", ""))
+    assert proof.verdict == "refuted" and proof.fault is not None and proof.fault.kind == "race"
+    assert {a.what for a in proof.fault.accesses} == {"load", "store"}
+
+
+def test_ptx_that_is_not_the_kernels_is_refused() -> None:
+    sketch, holes = find("stencil1d-3").sketch, completion_of("stencil1d-3").holes
+    text = compile_to_ptx('extern "C" __global__ void stencil1d_3(float *y) { y[0] = 1; }')
+    with pytest.raises(UserError, match=r"NO_KERNEL|ARGUMENTS"):
+        prove_compiled(sketch, holes, ptx=text)

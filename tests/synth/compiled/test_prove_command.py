@@ -1,0 +1,120 @@
+"""`warploom ptx prove` on files: verdicts, exit codes, what is said of wrong input."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from tests.synth.compiled.programs import SECOND_DIFFERENCE, TURNED_ROUND, planted
+
+from warploom.tools.ptx_prove import prove
+
+SPECS = """
+import warploom as wl
+from warploom import f32
+
+def difference(out: "f32[100]", a: "f32[100]", n=100):
+    for i in range(1, n - 1):
+        out[i] = a[i - 1] - 2 * a[i] + a[i + 1]
+
+def bare(out, a, n):
+    for i in range(1, n - 1):
+        out[i] = a[i - 1] - 2 * a[i] + a[i + 1]
+
+def turned(out: wl.Global[f32, 64], a: "f32[64]", scale: "f32"):
+    for i in range(64):
+        out[i] = a[63 - i] * scale + a[i]
+
+def wrong(out: "f32[100]", a: "f32[100]", n=100):
+    out[100] = a[0]
+
+def two(out, a):
+    pass
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "specs.py").write_text(SPECS)
+    (tmp_path / "difference.ptx").write_text(SECOND_DIFFERENCE)
+    (tmp_path / "turned.ptx").write_text(TURNED_ROUND)
+    (tmp_path / "race.ptx").write_text(planted(TURNED_ROUND, "\tbar.sync 0;\n", ""))
+    (tmp_path / "swapped.ptx").write_text(planted(SECOND_DIFFERENCE, "sub.f32 %f4, %f3, %f1", "sub.f32 %f4, %f1, %f3"))
+    return tmp_path
+
+
+def run(folder: Path, file: str, spec: str, *more: str) -> tuple[int, dict[str, Any], str]:
+    spec_at = f"{folder / 'specs.py'}:{spec}"
+    done = CliRunner().invoke(prove, [str(folder / file), "--spec", spec_at, "--json", *more])
+    (line,) = done.stdout.splitlines()
+    return done.exit_code, json.loads(line), done.stderr
+
+
+def test_proved(folder: Path) -> None:
+    code, line, _ = run(folder, "difference.ptx", "difference", "--grid", "2", "--block", "64")
+    assert (code, line["status"], line["verdict"]) == (0, "solved", "proved")
+    assert line["domain"] == "real sums reordered, activemask: threads together or alone"
+    assert (line["kernel"], line["grid"], line["block"]) == ("difference", [2, 1, 1], [64, 1, 1])
+    code, line, _ = run(folder, "turned.ptx", "turned", "--grid", "1", "--block", "64", "--kernel", "turned")
+    assert (code, line["verdict"]) == (0, "proved")
+
+
+def test_arguments_by_index(folder: Path) -> None:
+    shapes = ["--arg", "0=zeros:f32:70", "--arg", "1=f32[70]"]
+    code, line, _ = run(folder, "difference.ptx", "bare", "--grid", "3", "--block", "32", *shapes, "--arg", "2=i32:70")
+    assert (code, line["verdict"]) == (0, "proved")
+    code, line, err = run(folder, "difference.ptx", "bare", "--grid", "3", "--block", "32", *shapes)
+    assert (code, line["status"]) == (2, "error")
+    assert "ARG_MISSING" in line["reason"] and "--arg 2=i32:1024" in err
+
+
+def test_differing_element(folder: Path) -> None:
+    code, line, err = run(folder, "swapped.ptx", "difference", "--grid", "2", "--block", "64")
+    assert (code, line["status"], line["verdict"]) == (1, "refused", "refuted")
+    assert line["differing"] == {
+        "array": "out", "index": [1], "expected": "-2*a[1] + a[0] + a[2]", "found": "-a[2] + a[0]",
+        "line": SECOND_DIFFERENCE.splitlines().index("\tst.global.f32 [%rd5], %f6;") + 1,
+    }  # fmt: skip
+    assert "st.global.f32 [%rd5], %f6;" in err
+
+
+def test_race(folder: Path) -> None:
+    code, line, err = run(folder, "race.ptx", "turned", "--grid", "1", "--block", "64")
+    assert (code, line["verdict"]) == (1, "refuted")
+    assert [line["race"][k]["what"] for k in ("first", "second")] == ["store", "load"]
+    assert line["race"]["first"]["line"] != line["race"]["second"]["line"]
+    assert "error[RACE]" in err
+
+
+def test_control_on_data_is_not_followed(folder: Path) -> None:
+    arguments = ["--arg", "0=f32[8]", "--arg", "1=f32[8]", "--arg", "2=i32"]
+    code, line, err = run(folder, "difference.ptx", "bare", "--grid", "1", "--block", "32", *arguments)
+    assert code in (2, 3) and line["status"] in ("unknown", "error")
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize(
+    ("spec", "more", "code"),
+    [
+        ("nothing", ["--grid", "1", "--block", "32"], "SPEC_NOT_FOUND"),
+        ("two", ["--grid", "1", "--block", "32"], "SPEC_PARAMETERS"),
+        ("wrong", ["--grid", "1", "--block", "32"], "SPEC_FAILED"),
+        ("difference", ["--grid", "0", "--block", "32"], "LAUNCH"),
+        ("difference", ["--grid", "1", "--block", "2000"], "LAUNCH"),
+        ("difference", ["--grid", "1", "--block", "32", "--kernel", "other"], "NO_KERNEL"),
+        ("difference", ["--grid", "1", "--block", "32", "--arg", "7=f32[3]"], "ARG_INDEX"),
+        ("difference", ["--grid", "1", "--block", "32", "--arg", "0=float[3]"], "ARG_FORM"),
+        ("difference", ["--grid", "1", "--block", "32", "--arg", "2=f64:3"], "ARG_FORM"),
+        ("difference", ["--grid", "1", "--block", "32", "--algebra", "xor/and"], "ALGEBRA_MISMATCH"),
+    ],
+)
+def test_wrong_input_is_located_and_exits_with_2(folder: Path, spec: str, more: list[str], code: str) -> None:
+    exit_code, line, err = run(folder, "difference.ptx", spec, *more)
+    assert (exit_code, line["status"]) == (2, "error"), line
+    assert code in line["reason"] and "Traceback" not in err
+
+
+def test_missing_file(folder: Path) -> None:
+    code, line, _ = run(folder, "none.ptx", "difference", "--grid", "1", "--block", "32")
+    assert (code, line["status"]) == (2, "error")

@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import NOWHERE, Diagnostic, UserError
 from warploom.ptx.routine import TYPE_BITS, Routine, Variable
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.state import LaunchState
@@ -35,7 +35,7 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
     """Places the arrays and fills the parameter block; UserError (LAUNCH_ARGUMENTS) where they do not fit."""
     if len(args) != len(kernel.parameters):
         message = f"expected {len(kernel.parameters)} arguments for {kernel.name}, got {len(args)}"
-        raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, kernel.span(0) if kernel.instructions else _nowhere()))
+        raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, kernel.span(0) if kernel.instructions else NOWHERE))
     offsets: dict[str, int] = {}
     size = 0
     for parameter in kernel.parameters:
@@ -49,7 +49,7 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
     seen: dict[int, Bound] = {}
     for index, (parameter, argument) in enumerate(zip(kernel.parameters, args, strict=True)):
         offset = offsets[parameter.name]
-        if isinstance(argument, np.ndarray) and not (argument.ndim == 0 and not _is_pointer(parameter)):
+        if isinstance(argument, np.ndarray) and not (argument.ndim == 0 and not _is_pointer(state, parameter)):
             known = seen.get(id(argument))
             if known is None:
                 known = _place(state, index, parameter, argument)
@@ -65,12 +65,12 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
     return bound
 
 
-def _is_pointer(parameter: Variable) -> bool:
-    return not parameter.dimensions and parameter.type in ("u64", "b64", "s64", "u32", "b32")
+def _is_pointer(state: LaunchState, parameter: Variable) -> bool:
+    return not parameter.dimensions and parameter.type[0] in "ubs" and parameter.size_bytes == state.address_bytes
 
 
 def _place(state: LaunchState, index: int, parameter: Variable, array: NDArray[Any]) -> Bound:
-    if not _is_pointer(parameter):
+    if not _is_pointer(state, parameter):
         raise _wrong(index, parameter, f"an array of {array.dtype}")
     views = Views(array.nbytes)
     flat = np.ascontiguousarray(array).reshape(-1)
@@ -120,9 +120,3 @@ def _wrong(index: int, parameter: Variable, got: str) -> UserError:
     expected = f".{parameter.type}{dimensions} ({parameter.size_bytes} bytes) for argument {index}, {parameter.name}"
     fix = "Give an array for a pointer, a number for a scalar, bytes for a struct."
     return UserError(Diagnostic("LAUNCH_ARGUMENTS", f"expected a value of type {expected}, got {got}", parameter.span, fix=fix))
-
-
-def _nowhere():  # type: ignore[no-untyped-def]
-    from warploom.core import NOWHERE
-
-    return NOWHERE

@@ -33,6 +33,8 @@ PATIENCE = 10_000
 """Turns after which a waiting group goes first; doubles each time."""
 POLLS = 64
 """Accesses of the kind that spinning threads make after which a waiting group goes first."""
+GRACE = 64
+"""Turns that such a group has."""
 CHECK_TURNS = 256
 """Turns after which parked threads are looked at although others can run."""
 
@@ -73,6 +75,7 @@ class Machine:
         self.polls = 0
         """Volatile, ordered and atomic accesses and tests of mbarriers since a waiting group was last let go first."""
         self._turn = 0
+        self._grace = 0
         self._checked = 0
         self._passing: list[tuple[Group, int]] = []
         self.clock = Clock(self)
@@ -98,7 +101,11 @@ class Machine:
             self._advance(*group)
 
     def _advance(self, group: Group, index: int) -> None:
-        """Runs the group until it splits, waits, leaves, or another group stands at the same point or earlier."""
+        """Runs the group until it splits, waits, leaves, or another group stands at the same point or earlier.
+
+        A group that goes first because it has waited for long runs for `GRACE` turns whatever stands earlier.
+        """
+        until = self._grace
         launch = self.launch
         while True:
             context = group.context
@@ -122,6 +129,8 @@ class Machine:
             if index < 0:
                 return
             self._turn += 1
+            if self._turn < until:
+                continue
             if self._heap:
                 context = group.context
                 key = (*context.path, context.code.segments[index].rank)
@@ -158,6 +167,7 @@ class Machine:
                 self._period *= 2
             self._patience = self._turn + self._period
             self.polls = 0
+            self._grace = self._turn + GRACE
             oldest = min(self._heap, key=lambda entry: self._since[entry[0]])
             self._heap.remove(oldest)
             heapq.heapify(self._heap)
@@ -204,13 +214,14 @@ class Machine:
         self._checked = self._turn
         if self.barriers.release(self):
             return
-        for waiting, index in list(self.warp_waits.values()):
+        waits, self.warp_waits = self.warp_waits, {}
+        for waiting, index in waits.values():
             gate = waiting.context.code.segments[index].gate
             assert gate is not None
             passed = gate(waiting, self)
             if passed is not None:
-                self.push(passed, index)
-        if self._heap or release_warp_barriers(self):
+                self.push_through(passed, index)
+        if self._heap or self._passing or release_warp_barriers(self):
             return
         if self.warp_waits or self.barriers.waits:
             raise deadlock(self)

@@ -45,6 +45,7 @@ class LaunchState:
         self.counter = Counter() if counts else None
         self.findings = Findings()
         is_narrow = program.module.directive("address_size").strip() == "32"
+        self.address_bytes = 4 if is_narrow else 8
         self.regions = Regions(GLOBAL_START_32 if is_narrow else GLOBAL_START_64)
         self._numbers = {name: number for number, name in enumerate(program.routines)}
         self.aliases = _aliases(program)

@@ -1,0 +1,265 @@
+"""Kernels of every kind, as a compiler makes them, against NumPy."""
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from warploom.ptx import Launch, launch
+
+from .compiled import compiled
+
+BLOCK_SUM = r"""
+extern "C" __global__ void block_sum(const int* a, int* out, int n) {
+  __shared__ int s[256];
+  int t = threadIdx.x, total = 0;
+  for (int i = blockIdx.x * 256 + t; i < n; i += gridDim.x * 256) total += a[i];
+  s[t] = total;
+  __syncthreads();
+  for (int d = 128; d > 0; d >>= 1) { if (t < d) s[t] += s[t + d]; __syncthreads(); }
+  if (t == 0) atomicAdd(out, s[0]);
+}
+"""
+WARP_SUM = r"""
+extern "C" __global__ void warp_sum(const int* a, int* out, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x, v = i < n ? a[i] : 0;
+  for (int d = 16; d > 0; d >>= 1) v += __shfl_down_sync(~0u, v, d);
+  __shared__ int p[32];
+  if ((threadIdx.x & 31) == 0) p[threadIdx.x >> 5] = v;
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    v = threadIdx.x < blockDim.x / 32 ? p[threadIdx.x] : 0;
+    for (int d = 16; d > 0; d >>= 1) v += __shfl_xor_sync(~0u, v, d);
+    if (threadIdx.x == 0) atomicAdd(out, v);
+  }
+}
+"""
+HISTOGRAM = r"""
+extern "C" __global__ void histogram(const unsigned char* a, unsigned* h, int n) {
+  extern __shared__ unsigned s[];
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = blockIdx.x * 256 + threadIdx.x; i < n; i += gridDim.x * 256) atomicAdd(&s[a[i]], 1u);
+  __syncthreads();
+  atomicAdd(&h[threadIdx.x], s[threadIdx.x]);
+}
+"""
+COLLATZ = r"""
+extern "C" __global__ void collatz(const unsigned* a, unsigned* steps, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  unsigned long long x = a[i];
+  unsigned c = 0;
+  while (x != 1) { if (x & 1) x = 3 * x + 1; else x >>= 1; c++; if (c > 100) break; }
+  steps[i] = c;
+}
+"""
+SWITCH = r"""
+extern "C" __global__ void choose(const int* a, int* o, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  int x = a[i], r;
+  switch (x & 7) {
+    case 0: r = x * 3; break;
+    case 1: r = x / 7; break;
+    case 2: r = x % 5; break;
+    case 3: r = -x; break;
+    case 4: r = __popc(x); break;
+    case 5: r = __clz(x); break;
+    case 6: r = x << 3; break;
+    default: r = x >> 2;
+  }
+  o[i] = r;
+}
+"""
+CALLS = r"""
+__device__ __noinline__ int power(int a, int b) { if (a <= 0) return b; return power(a - 1, b * 3) + 1; }
+struct Pair { double x; int n; };
+__device__ __noinline__ Pair twice(Pair p, const float* f) { p.x = p.x * 2 + f[p.n]; p.n += 1; return p; }
+typedef float (*Function)(float);
+__device__ __noinline__ float half_of(float x) { return x * 0.5f; }
+__device__ __noinline__ float square(float x) { return x * x; }
+__device__ Function table[2] = {half_of, square};
+extern "C" __global__ void calls(int* y, double* z, float* w, float* f) {
+  int t = threadIdx.x;
+  y[t] = power(t % 5, t);
+  Pair p = {t * 0.25, t};
+  p = twice(p, f);
+  z[t] = p.x + p.n;
+  w[t] = table[t & 1](f[t]);
+}
+"""
+MEMORY = r"""
+__constant__ float weights[4] = {1.0f, 2.0f, 3.0f, 4.0f};
+__device__ int counter = 40;
+struct Options { int offset; float scale; float4 bias; };
+extern "C" __global__ void memory(const float4* x, float4* y, Options o, short* h, int* c) {
+  int t = threadIdx.x;
+  float local[8];
+  for (int i = 0; i < 8; i++) local[(i + t) & 7] = weights[i & 3] * (i + 1);
+  float4 v = x[t];
+  y[t] = make_float4(v.x * o.scale + o.bias.x, v.y + local[t & 7], v.z + o.offset, v.w + o.bias.w);
+  h[t] = (short)(h[t] * 3 - 7);
+  if (t < 8) c[t] = atomicAdd(&counter, t + 1);
+}
+"""
+HALVES = r"""
+#include <cuda_fp16.h>
+extern "C" __global__ void halves(const __half2* a, const __half2* b, __half2* c, float* d) {
+  int t = threadIdx.x;
+  c[t] = __hfma2(a[t], b[t], __float2half2_rn(0.5f));
+  d[t] = __low2float(a[t]) + __high2float(b[t]);
+}
+"""
+DOUBLES = r"""
+extern "C" __global__ void doubles(const double* a, double* b, long long* c, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i >= n) return;
+  b[i] = sqrt(a[i]) / (1.0 + a[i]);
+  c[i] = (long long)(a[i] * 1e6) % 1000003;
+}
+"""
+INTRINSICS = r"""
+extern "C" __global__ void warp(const int* a, unsigned* y) {
+  int t = threadIdx.x, v = a[t];
+  unsigned odd = __ballot_sync(~0u, v & 1), same = __match_any_sync(~0u, v);
+  y[t] = odd;
+  y[t + 64] = same;
+  y[t + 128] = __any_sync(~0u, v == 3) * 2 + __all_sync(~0u, v < 100);
+  y[t + 192] = __reduce_add_sync(~0u, v);
+  y[t + 256] = __shfl_sync(~0u, v, t * 7, 8);
+  y[t + 320] = __shfl_up_sync(~0u, v, 3);
+}
+"""
+
+
+def run(source: str, args: list[object], *, grid: int = 1, block: int = 256, shared: int = 0) -> Launch:
+    ran = launch(compiled(source), grid=grid, block=block, args=args, dynamic_shared_bytes=shared)  # type: ignore[arg-type]
+    assert (ran.status, ran.findings) == ("finished", ())
+    return ran
+
+
+def integers(seed: int, low: int, high: int, count: int, dtype: type = np.int32) -> NDArray:
+    return np.random.default_rng(seed).integers(low, high, count).astype(dtype)
+
+
+@pytest.mark.parametrize(("source", "grid", "block"), [(BLOCK_SUM, 5, 256), (WARP_SUM, 40, 256), (WARP_SUM, 70, 160)])
+def test_sums(source: str, grid: int, block: int) -> None:
+    a = integers(1, -1000, 1000, 10_000)
+    ran = run(source, [a, np.zeros(1, np.int32), a.size], grid=grid, block=block)
+    assert ran.arrays[1][0] == a.sum()
+
+
+def test_histogram_in_dynamic_shared_memory() -> None:
+    a = integers(2, 0, 256, 5000, np.uint8)
+    ran = run(HISTOGRAM, [a, np.zeros(256, np.uint32), a.size], grid=3, shared=1024)
+    np.testing.assert_array_equal(ran.arrays[1], np.bincount(a, minlength=256))
+
+
+def test_loops_of_many_lengths() -> None:
+    a = integers(3, 1, 10_000, 1000, np.uint32)
+
+    def steps(x: int) -> int:
+        count = 0
+        while x != 1 and count <= 100:
+            x = 3 * x + 1 if x & 1 else x >> 1
+            count += 1
+        return count
+
+    ran = run(COLLATZ, [a, np.zeros(1000, np.uint32), 1000], grid=4)
+    assert ran.arrays[1].tolist() == [steps(int(x)) for x in a]
+
+
+def test_switch() -> None:
+    a = integers(4, -(2**31), 2**31, 1000)
+
+    def chosen(x: int) -> int:
+        word = x & 0xFFFFFFFF
+        quotient, rest = abs(x) // 7, abs(x) % 5
+        cases = [
+            x * 3, -quotient if x < 0 else quotient, -rest if x < 0 else rest, -x, word.bit_count(), 32 - word.bit_length(),
+            x << 3, x >> 2,
+        ]  # fmt: skip
+        return cases[x & 7]
+
+    ran = run(SWITCH, [a, np.zeros(1000, np.int32), 1000], grid=4)
+    np.testing.assert_array_equal(ran.arrays[1], np.array([chosen(int(x)) for x in a]).astype(np.int32))
+
+
+def test_calls_recursion_structs_and_function_pointers() -> None:
+    f = np.random.default_rng(5).random(64, np.float32)
+    t = np.arange(64)
+    ran = run(CALLS, [np.zeros(64, np.int32), np.zeros(64), np.zeros(64, np.float32), f], block=64)
+    np.testing.assert_array_equal(ran.arrays[0], t * 3 ** (t % 5) + t % 5)
+    np.testing.assert_array_equal(ran.arrays[1], t * 0.5 + f + t + 1)
+    np.testing.assert_array_equal(ran.arrays[2], np.where(t & 1, f * f, f * np.float32(0.5)))
+
+
+def test_constants_globals_locals_structs_and_vectors() -> None:
+    x = np.random.default_rng(6).random((64, 4), np.float32)
+    options = np.zeros((), np.dtype([("offset", "i4"), ("scale", "f4"), ("pad", "i8"), ("bias", "f4", 4)]))
+    options["offset"], options["scale"], options["bias"] = 5, 1.5, (1, 2, 3, 4)
+    h = integers(7, -100, 100, 64, np.int16)
+    ran = run(MEMORY, [x, np.zeros_like(x), options.tobytes(), h, np.zeros(8, np.int32)], block=64)
+    t = np.arange(64)
+    inside = np.array([[(i & 3) + 1 for i in range(8)]]) * (np.arange(8) + 1)
+    local = np.array([inside[0, 0] for _ in t])
+    np.testing.assert_allclose(ran.arrays[1][:, 0], x[:, 0] * np.float32(1.5) + np.float32(1), rtol=1e-6)
+    np.testing.assert_array_equal(ran.arrays[1][:, 1], x[:, 1] + local.astype(np.float32))
+    np.testing.assert_array_equal(ran.arrays[1][:, 2], x[:, 2] + np.float32(5))
+    np.testing.assert_array_equal(ran.arrays[1][:, 3], x[:, 3] + np.float32(4))
+    np.testing.assert_array_equal(ran.arrays[3], (h * 3 - 7).astype(np.int16))
+    np.testing.assert_array_equal(ran.arrays[4], 40 + np.cumsum([0, 1, 2, 3, 4, 5, 6, 7]))
+
+
+def test_halves() -> None:
+    a, b = (np.random.default_rng(seed).random((32, 2)).astype(np.float16) for seed in (8, 9))
+    ran = run(HALVES, [a, b, np.zeros_like(a), np.zeros(32, np.float32)], block=32)
+    exact = a.astype(np.float64) * b.astype(np.float64) + 0.5
+    np.testing.assert_array_equal(ran.arrays[2], exact.astype(np.float16))
+    np.testing.assert_array_equal(ran.arrays[3], a[:, 0].astype(np.float32) + b[:, 1].astype(np.float32))
+
+
+def test_doubles_and_long_integers() -> None:
+    a = np.random.default_rng(10).random(500) * 1e4
+    ran = run(DOUBLES, [a, np.zeros(500), np.zeros(500, np.int64), 500], grid=2)
+    np.testing.assert_array_equal(ran.arrays[1], np.sqrt(a) / (1 + a))
+    np.testing.assert_array_equal(ran.arrays[2], (a * 1e6).astype(np.int64) % 1000003)
+
+
+def test_warp_intrinsics() -> None:
+    a = integers(11, 0, 6, 64)
+    ran = run(INTRINSICS, [a, np.zeros(384, np.uint32)], block=64)
+    y = ran.arrays[1].reshape(6, 2, 32)
+    rows = a.reshape(2, 32)
+    places = np.uint32(1) << np.arange(32, dtype=np.uint32)
+    for warp, row in enumerate(rows):
+        assert set(y[0, warp].tolist()) == {int(places[row % 2 == 1].sum())}
+        assert y[1, warp].tolist() == [int(places[row == v].sum()) for v in row]
+        assert set(y[2, warp].tolist()) == {int((row == 3).any()) * 2 + int((row < 100).all())}
+        assert set(y[3, warp].tolist()) == {int(row.sum())}
+        assert y[4, warp].tolist() == [int(row[lane // 8 * 8 + lane * 7 % 8]) for lane in range(32)]
+        assert y[5, warp].tolist() == [int(row[lane - 3 if lane >= 3 else lane]) for lane in range(32)]
+
+
+def test_batches_do_not_see_each_other() -> None:
+    """More blocks than run together: every block has its own shared memory and the same result."""
+    a = integers(12, -1000, 1000, 100_000)
+    ran = run(BLOCK_SUM, [a, np.zeros(1, np.int32), a.size], grid=400)
+    assert ran.arrays[1][0] == a.sum()
+
+
+def test_in_place_and_shared_arrays() -> None:
+    program = compiled(r'extern "C" __global__ void k(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x] + 1; }')
+    a = np.arange(32, dtype=np.int32)
+    ran = launch(program, grid=1, block=32, args=[a, a], in_place=True)
+    assert a.tolist() == list(range(1, 33)) == ran.arrays[0].tolist() == ran.arrays[1].tolist()
+
+
+def test_same_twice() -> None:
+    a = np.random.default_rng(13).random(2000, np.float32)
+    source = r'extern "C" __global__ void k(const float* a, float* s) { atomicAdd(s, a[blockIdx.x * blockDim.x + threadIdx.x]); }'
+    first, second = (run(source, [a, np.zeros(1, np.float32)], grid=20, block=100).arrays[1] for _ in range(2))
+    total = np.float32(0)
+    for value in a:
+        total = np.float32(total + value)
+    assert first[0] == second[0] == total

@@ -1,0 +1,245 @@
+"""Every kind of mistake, planted."""
+
+import numpy as np
+import pytest
+
+from warploom.core import UnsupportedError, UserError
+from warploom.ptx import launch
+
+from .written import HEADER, kernel, kinds, run
+
+SHARED = ".shared .align 16 .b32 tile[64]; mov.u64 %rd4, tile; mul.wide.u32 %rd5, %r1, 4; add.s64 %rd6, %rd4, %rd5;\n"
+OTHER = "xor.b32 %r5, %r1, 63; mul.wide.u32 %rd7, %r5, 4; add.s64 %rd8, %rd4, %rd7;\n"
+
+
+def line_of(text: str, part: str) -> int:
+    return next(number for number, line in enumerate(text.splitlines(), 1) if part in line)
+
+
+def test_read_past_the_end() -> None:
+    text = kernel("ld.global.u32 %r5, [%rd3+4];")
+    ran = launch(text, grid=1, block=64, args=[np.zeros(64, np.uint32)])
+    assert ran.status == "fault"
+    (found,) = ran.findings
+    assert found.kind == "out_of_bounds"
+    assert (found.block, found.thread) == ((0, 0, 0), (63, 0, 0))
+    assert "0 bytes past the end of argument 0 (256 bytes)" in found.message
+    assert found.span.line == line_of(text, "ld.global.u32 %r5")
+
+
+def test_write_before_the_start() -> None:
+    ran = run("st.global.u32 [%rd3+-4], %r1;")
+    assert (ran.status, kinds(ran)) == ("fault", ["out_of_bounds"])
+    assert "4 bytes before the start of argument 0" in ran.findings[0].message
+
+
+@pytest.mark.parametrize(
+    "instruction", ["ld.global.u32 %r5, [%rd3+2];", "ld.global.v2.u32 {%r5, %r6}, [%rd3];", "ld.u32 %r5, [%rd3+1];"]
+)
+def test_misaligned(instruction: str) -> None:
+    ran = run(instruction)
+    assert (ran.status, kinds(ran)) == ("fault", ["misaligned"])
+
+
+def test_pointer_to_nowhere() -> None:
+    ran = run("mov.u64 %rd9, 16; ld.u32 %r5, [%rd9];")
+    assert (ran.status, kinds(ran)) == ("fault", ["out_of_bounds"])
+
+
+def test_beyond_shared_memory() -> None:
+    ran = run(SHARED + "st.shared.u32 [%rd6+4], %r1;")
+    assert (ran.status, kinds(ran)) == ("fault", ["out_of_bounds"])
+    assert "shared memory, which has 256 bytes" in ran.findings[0].message
+    assert ran.findings[0].thread == (63, 0, 0)
+
+
+def test_write_to_a_constant() -> None:
+    ran = run("mov.u64 %rd9, table; cvta.const.u64 %rd9, %rd9; st.u32 [%rd9], 1;", before=".const .b32 table[4];\n")
+    assert (ran.status, kinds(ran)) == ("fault", ["read_only"])
+
+
+def test_unwritten_shared_memory() -> None:
+    ran = run(SHARED + "ld.shared.u32 %r6, [%rd6]; st.global.u32 [%rd3], %r6;")
+    assert (ran.status, kinds(ran)) == ("finished", ["uninitialised_shared"])
+    assert ran.findings[0].count == 64
+
+
+def test_unwritten_register() -> None:
+    ran = run("setp.lt.u32 %p1, %r1, 5;\n@%p1 mov.u32 %r9, 7;\nst.global.u32 [%rd3], %r9;")
+    assert (ran.status, kinds(ran)) == ("finished", ["uninitialised_register"])
+    assert (ran.findings[0].count, ran.findings[0].thread) == (59, (5, 0, 0))
+    assert ran.arrays[0].tolist() == [7] * 5 + [0] * 59
+
+
+def test_register_written_under_both_guards_is_fine() -> None:
+    ran = run("setp.lt.u32 %p1, %r1, 5;\n@%p1 mov.u32 %r9, 7;\n@!%p1 mov.u32 %r9, 8;\nst.global.u32 [%rd3], %r9;")
+    assert ran.findings == ()
+
+
+def test_register_written_on_one_path() -> None:
+    ran = run("setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nmov.u32 %r9, 7;\nL: st.global.u32 [%rd3], %r9;")
+    assert (kinds(ran), ran.findings[0].count) == (["uninitialised_register"], 5)
+
+
+class TestRaces:
+    WRITE = SHARED + "st.shared.u32 [%rd6], %r1;\n"
+    READ = OTHER + "ld.shared.u32 %r6, [%rd8];\nst.global.u32 [%rd3], %r6;\n"
+
+    def test_missing_barrier(self) -> None:
+        text = kernel(self.WRITE + self.READ)
+        ran = launch(text, grid=2, block=64, args=[np.zeros(128, np.uint32)])
+        assert kinds(ran) == ["shared_race"]
+        found = ran.findings[0]
+        assert found.span.line == line_of(text, "ld.shared.u32 %r6")
+        assert found.others[0][1].line == line_of(text, "st.shared.u32")
+        assert "no barrier lies between" in found.message
+
+    def test_with_a_barrier(self) -> None:
+        assert run(self.WRITE + "bar.sync 0;\n" + self.READ, grid=2).findings == ()
+
+    def test_write_after_read(self) -> None:
+        body = self.WRITE + "bar.sync 0;\n" + self.READ + "st.shared.u32 [%rd6], %r3;\n"
+        assert kinds(run(body)) == ["shared_race"]
+
+    def test_warp_barrier_orders_one_warp_only(self) -> None:
+        body = self.WRITE + "bar.warp.sync -1;\n" + self.READ
+        assert kinds(run(body, block=64)) == ["shared_race"]
+        near = self.WRITE + "bar.warp.sync -1;\n" + self.READ.replace("63", "31")
+        assert run(near, block=64).findings == ()
+        assert kinds(run(near.replace("bar.warp.sync -1;", ""), block=64)) == ["shared_race"]
+
+    def test_different_values_by_one_instruction(self) -> None:
+        assert kinds(run(SHARED + "st.shared.u32 [tile], %r1;")) == ["shared_race"]
+        assert run(SHARED + "st.shared.u32 [tile], 7;").findings == ()
+
+    def test_bytes_of_one_word(self) -> None:
+        body = SHARED + "cvt.u64.u32 %rd9, %r1; add.s64 %rd9, %rd4, %rd9; st.shared.u8 [%rd9], %r1;\n"
+        assert run(body).findings == ()
+        assert kinds(run(body + "ld.shared.u32 %r6, [tile];")) == ["shared_race"]
+
+    def test_volatile_is_no_race(self) -> None:
+        body = SHARED + "st.volatile.shared.u32 [%rd6], %r1;\n" + OTHER + "ld.volatile.shared.u32 %r6, [%rd8];\n"
+        assert run(body).findings == ()
+
+    def test_atomics_among_themselves(self) -> None:
+        assert run(SHARED + "red.shared.add.u32 [tile], 1;").findings == ()
+        assert kinds(run(SHARED + "red.shared.add.u32 [tile], 1;\nst.shared.u32 [tile], 5;")) == ["shared_race"]
+
+    def test_two_blocks_write_one_word(self) -> None:
+        ran = run("st.global.u32 [%rd1], %r2;", grid=2)
+        assert kinds(ran) == ["global_race"]
+        assert "nothing orders two blocks" in ran.findings[0].message
+
+    def test_read_of_another_blocks_word(self) -> None:
+        body = "st.global.u32 [%rd3], %r4;\nxor.b32 %r5, %r4, 64; mul.wide.u32 %rd7, %r5, 4; add.s64 %rd8, %rd1, %rd7;\n"
+        assert kinds(run(body + "ld.global.u32 %r6, [%rd8];", grid=2)) == ["global_race"]
+        own = body.replace("%r4, 64", "%r4, 1")
+        assert kinds(run(own + "ld.global.u32 %r6, [%rd8];", grid=2)) == ["global_race"]
+        assert run(own + "bar.sync 0;\nld.global.u32 %r6, [%rd8];", grid=2).findings == ()
+
+    def test_blocks_in_different_batches(self) -> None:
+        assert kinds(run("st.global.u32 [%rd1], %r2;", grid=40, block=1024)) == ["global_race"]
+
+    def test_published_with_a_fence(self) -> None:
+        body = "st.global.u32 [%rd3], %r4;\nmembar.gl;\natom.global.add.u32 %r5, [%rd11], 1;\nld.param.u64 %rd12, [p1];\n"
+        body = "ld.param.u64 %rd11, [p1];\n" + body + "ld.global.u32 %r6, [%rd1];"
+        assert run(body, grid=2, others=(np.zeros(1, np.uint32),)).findings == ()
+
+    def test_off(self) -> None:
+        ran = launch(kernel(self.WRITE + self.READ), grid=1, block=64, args=[np.zeros(64, np.uint32)], checks=False)
+        assert ran.findings == ()
+
+
+class TestWarps:
+    def test_shuffle_from_a_lane_not_named(self) -> None:
+        body = "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nshfl.sync.idx.b32 %r5, %r1, 0, 31, 0xffffffe0;\nL:"
+        ran = run(body, block=32)
+        assert kinds(ran) == ["shuffle_inactive"]
+        assert "reads lane 0" in ran.findings[0].message
+        assert ran.findings[0].count == 27
+
+    def test_shuffle_from_an_exited_lane(self) -> None:
+        body = "setp.eq.u32 %p1, %r1, 31;\n@%p1 ret;\nshfl.sync.idx.b32 %r5, %r1, 31, 31, -1;"
+        assert kinds(run(body, block=32)) == ["shuffle_inactive"]
+
+    def test_lanes_that_never_come(self) -> None:
+        body = "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nshfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\nbra M;\nL: bar.sync 0;\nM:"
+        ran = run(body, block=32)
+        assert (ran.status, kinds(ran)) == ("deadlock", ["deadlock"])
+        texts = (ran.findings[0].message, *(text for text, _ in ran.findings[0].others))
+        assert any("bar.sync 0" in text and "5 threads" in text for text in texts)
+        assert any("shfl.sync" in text and "27 threads" in text for text in texts)
+
+    def test_barrier_with_too_large_a_count(self) -> None:
+        assert run("bar.sync 0, 96;", block=64).status == "deadlock"
+        assert run("bar.sync 0, 64;", block=64).status == "finished"
+
+    def test_two_barriers_at_once(self) -> None:
+        body = "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra L;\nbar.sync 1;\nbra M;\nL: bar.sync 2;\nM:"
+        assert run(body).status == "deadlock"
+
+    def test_lanes_at_different_barrier_instructions(self) -> None:
+        body = "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nbar.sync 0;\nbra M;\nL: bar.sync 0;\nM:"
+        assert kinds(run(body)) == ["barrier_divergence"]
+        assert run(body.replace(" 5;", " 32;")).findings == ()
+
+    def test_matrix_instruction_of_half_a_warp(self) -> None:
+        ran = run("mov.u32 %r5, 0; movmatrix.sync.aligned.m8n8.trans.b16 %r6, %r5;", block=16)
+        assert kinds(ran) == ["shuffle_inactive"]
+
+
+class TestStops:
+    def test_trap(self) -> None:
+        ran = run("setp.eq.u32 %p1, %r4, 70;\n@%p1 trap;", grid=2)
+        assert (ran.status, kinds(ran)) == ("fault", ["trap"])
+        assert (ran.findings[0].block, ran.findings[0].thread) == ((1, 0, 0), (6, 0, 0))
+
+    def test_limit(self) -> None:
+        assert run("L: bra L;", limit=10_000).status == "limit"
+
+    def test_endless_recursion(self) -> None:
+        deep = ".func f() { call f, (); ret; }\n"
+        ran = run("call f, ();", before=deep)
+        assert (ran.status, kinds(ran)) == ("fault", ["stack_overflow"])
+
+    def test_call_of_nothing(self) -> None:
+        body = "mov.u64 %rd9, 64;\nP: .callprototype ()_();\ncall %rd9, (), P;"
+        assert kinds(run(body)) == ["bad_call"]
+
+    def test_unknown_instruction_is_named_only_when_reached(self) -> None:
+        assert run("bra L;\nfrobnicate.b32 %r5, %r6;\nL:").status == "finished"
+        with pytest.raises(UnsupportedError, match=r"<ptx>:\d+:1: .*frobnicate.b32"):
+            run("frobnicate.b32 %r5, %r6;")
+
+    def test_unknown_modifier(self) -> None:
+        with pytest.raises(UnsupportedError, match=r"<ptx>:\d+:1: .*add.frob.u32"):
+            run("add.frob.u32 %r5, %r6, %r7;")
+
+    def test_function_without_a_body(self) -> None:
+        with pytest.raises(UnsupportedError, match="nobody"):
+            run("call nobody, ();", before=".extern .func nobody();\n")
+
+
+class TestRequests:
+    def test_number_of_arguments(self) -> None:
+        with pytest.raises(UserError, match="expected 1 arguments for k, got 0"):
+            launch(kernel(""), grid=1, block=1, args=[])
+
+    @pytest.mark.parametrize("value", [np.zeros(4, np.float32), 1.5, 2**32, np.float32(1), b"abc"])
+    def test_wrong_type(self, value: object) -> None:
+        text = f"{HEADER}.visible .entry k(.param .u32 n) {{ ret; }}"
+        if isinstance(value, np.ndarray):
+            text = text.replace("u32", "f32")
+        with pytest.raises(UserError, match="expected a value of type"):
+            launch(text, grid=1, block=1, args=[value])  # type: ignore[list-item]
+
+    def test_shapes(self) -> None:
+        for grid, block in ((0, 1), (1, (1, 2, 3, 4)), (1, 2048)):
+            with pytest.raises(UserError, match="LAUNCH_SHAPE"):
+                launch(kernel(""), grid=grid, block=block, args=[np.zeros(1)])
+
+    def test_several_kernels(self) -> None:
+        text = f"{HEADER}.visible .entry a() {{ ret; }}\n.visible .entry b() {{ ret; }}"
+        with pytest.raises(UserError, match="found 2: a, b"):
+            launch(text, grid=1, block=1, args=[])
+        assert launch(text, "b", grid=1, block=1, args=[]).status == "finished"

@@ -362,7 +362,8 @@ class _Builder:
             return text
         if instruction.opcode == "call":
             return text
-        if instruction.opcode in ("bra", "brx") and not text.startswith("%"):
+        is_guard = instruction.guard is not None and instruction.guard.name == text
+        if instruction.opcode in ("bra", "brx") and not text.startswith("%") and not is_guard:
             message = f"expected a label of {self.function.name} after {instruction.name}, found {text!r}"
             self.fault("PTX_LABEL", message, *instruction.extent[1:], fix=f"Put {text}: before the instruction to go to.")
             return text

@@ -1,0 +1,137 @@
+"""What the verifier says, and that it says nothing of good files."""
+
+import pytest
+
+from warploom.ptx.syntax import parse
+from warploom.ptx.verify import WARNINGS, verify
+
+from .fuzz.syntax import COMPILED
+
+HEADER = ".version 9.0\n.target sm_90\n"
+REGISTERS = (
+    ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .f16 %hf<9>; .reg .b32 %r<9>; .reg .u32 %u<9>; .reg .s32 %s<9>; .reg .f32 %f<9>; "
+    ".reg .b64 %d<9>; .reg .f64 %fd<9>; .reg .v2 .b32 %v; .shared .b32 sh[4];"
+)
+
+
+def said(body: str, header: str = HEADER) -> list[str]:
+    text = f"{header}.visible .entry k(.param .u64 a)\n{{ {REGISTERS}\n{body}\nret;\n}}\n.func f() {{ ret; }}\n"
+    return [f"{d.code}: {d.message}" for d in verify(parse(text))]
+
+
+GOOD = (
+    "add.s32 %r1, %u1, %s1;",
+    "add.f32 %f1, %r1, 0f3F800000;",
+    "add.f16 %hf1, %h1, %h2;",
+    "and.b32 %f1, %f2, %u3;",
+    "mov.b32 %f1, %u1;",
+    "mov.u32 %r1, %laneid;",
+    "mov.u16 %h1, %tid.x;",
+    "mov.u64 %d1, sh;",
+    "mov.u64 %d1, sh+4;",
+    "mov.b64 {%r1, %f1}, %d1;",
+    "mov.b64 {%r1, _}, %fd1;",
+    "mov.b32 %v.x, %v.y;",
+    "mov.pred %p1, %p2;",
+    "mul.wide.s32 %d1, %r1, 4;",
+    "mad.wide.u16 %r1, %h1, %h2, %u1;",
+    "mad.lo.cc.u32 %r1, %r2, %r3, %r4;",
+    "shl.b64 %d1, %d2, %r1;",
+    "bfe.u64 %d1, %d2, %r1, 3;",
+    "popc.b64 %r1, %d1;",
+    "set.lt.u32.f32 %r1, %f1, %f2;",
+    "set.eq.ftz.f32.s32 %f1, %r1, %r2;",
+    "setp.ne.f16 %p1|%p2, %h1, %hf2;",
+    "slct.f32.s32 %f1, %f2, %f3, %r1;",
+    "selp.b64 %fd1, %d1, %d2, %p1;",
+    "ld.global.u8 %d1, [%d2];",
+    "ld.global.f32 %d1, [%d2];",
+    "ld.shared.v2.f32 {%f1, %r1}, [sh];",
+    "st.global.u8 [%d1], %h1;",
+    "ld.param.u64 %d1, [a];",
+    "cvt.u64.u32 %d1, %d2;",
+    "lop3.b32 %f1, %f2, %u1, %s1, 0x80;",
+    "shfl.sync.bfly.b32 %f1|%p1, %f2, 1, 31, -1;",
+    "vote.sync.ballot.b32 %r1, !%p1, -1;",
+    "call f;",
+    "call f, ();",
+    "call (%r1), %d1, (%r2), proto;\nproto: .callprototype (.param .b32 _) _ (.param .b32 _);",
+    "t: .branchtargets L;\nbrx.idx %r1, t;\nL:",
+    "bar.sync 0;",
+    "bar.red.popc.u32 %r1, 0, !%p1;",
+    "atom.shared.add.f32 %f1, [sh], %f2;",
+)
+
+
+@pytest.mark.parametrize("body", GOOD)
+def test_good(body: str) -> None:
+    assert said(body) == []
+
+
+def test_good_file() -> None:
+    assert verify(parse(COMPILED)) == ()
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("add.s32 %r1, %r2;", "PTX_OPERANDS: expected 3 operands of add.s32, found 2"),
+        ("ret %r1;", "PTX_OPERANDS: expected 0 operands of ret, found 1"),
+        ("bra;", "PTX_OPERANDS: expected 1 operand of bra, found 0"),
+        ("max.f32 %f1, %f2;", "PTX_OPERANDS: expected 3 to 4 operands of max.f32, found 2"),
+        ("tex.1d.v4.f32.f32 {%f1, %f2, %f3, %f4};", "PTX_OPERANDS: expected at least 2 operands of tex.1d.v4.f32.f32, found 1"),
+        ("call;", "PTX_OPERANDS: expected the name of a function after call, found none"),
+        ("add.s32 %r1, %d2, 1;", "PTX_TYPE: expected a .s32 register in add.s32, found %d2 of type .b64"),
+        ("add.s32 %f1, %r1, 1;", "PTX_TYPE: expected a .s32 register in add.s32, found %f1 of type .f32"),
+        ("add.f32 %f1, %u1, %f1;", "PTX_TYPE: expected a .f32 register in add.f32, found %u1 of type .u32"),
+        ("mul.wide.s32 %r1, %r2, 3;", "PTX_TYPE: expected a .s64 register in mul.wide.s32, found %r1 of type .b32"),
+        ("shl.b64 %d1, %d2, %d3;", "PTX_TYPE: expected a .u32 register in shl.b64, found %d3 of type .b64"),
+        ("mov.b64 %d1, {%r1, %h1};", "PTX_TYPE: expected a vector of 64 bits in mov.b64, found one of 48 bits"),
+        ("mov.b64 %d1, %v.x;", "PTX_TYPE: expected a .b64 register in mov.b64, found %v.x of type .b32"),
+        ("ld.global.f32 %h1, [%d1];",
+         "PTX_TYPE: expected a register of at least 32 bits in ld.global.f32, found %h1 of type .b16"),
+        ("st.shared.v2.b64 [sh], {%d1, %r1};",
+         "PTX_TYPE: expected a register of at least 64 bits in st.shared.v2.b64, found %r1 of type .b32"),
+        ("setp.eq.s32 %r1, %r2, 3;", "PTX_TYPE: expected a .pred register in setp.eq.s32, found %r1 of type .b32"),
+        ("setp.eq.s32 %p1|%r1, %r2, 3;", "PTX_TYPE: expected a .pred register in setp.eq.s32, found %r1 of type .b32"),
+        ("selp.b32 %r1, %r2, %r3, %r4;", "PTX_TYPE: expected a .pred register in selp.b32, found %r4 of type .b32"),
+        ("@%r1 ret;", "PTX_GUARD: expected a predicate register as the guard, found %r1, a register of type .b32"),
+        ("call g;", "PTX_NAME: expected a function of the module or a register after call, found 'g'"),
+        ("bra NOWHERE;", "PTX_LABEL: expected a label of k after bra, found 'NOWHERE'"),
+        ("t: .branchtargets NOWHERE;\nbrx.idx %r1, t;", "PTX_LABEL: expected a label of k after brx.idx, found 'NOWHERE'"),
+        ("mov.u32 %r1, nothing;", "PTX_NAME: expected a declared name in mov.u32, nothing is not declared"),
+        ("frobnicate.u32 %r1;", "PTX_UNKNOWN: expected an instruction of PTX ISA 9.1, found frobnicate.u32"),
+    ],
+)  # fmt: skip
+def test_bad(body: str, expected: str) -> None:
+    assert said(body) == [expected]
+
+
+def test_newer_than_the_header_says() -> None:
+    assert said("elect.sync _|%p1, -1;", ".version 7.0\n.target sm_80\n") == [
+        "PTX_NEWER: expected .version 8.0 or later for elect.sync",
+        "PTX_NEWER: expected .target sm_90 or later for elect.sync",
+    ]  # fmt: skip
+    assert said("elect.sync _|%p1, -1;", ".version 8.0\n.target sm_100f\n") == []
+
+
+def test_header() -> None:
+    assert said("ret;", "") == [
+        "PTX_HEADER: expected .version at the start of the file, found none",
+        "PTX_HEADER: expected .target at the start of the file, found none",
+    ]  # fmt: skip
+
+
+def test_function_twice() -> None:
+    (found,) = verify(parse(HEADER + ".func f() { ret; }\n.func f();\n.func f() { ret; }\n", "a.ptx"))
+    assert found.code == "PTX_DUPLICATE"
+    assert (found.span.line, found.notes[0][1].line) == (5, 3)
+
+
+def test_everything_is_said_in_order() -> None:
+    found = said("bra A;\nmov.u32 %r1, x;\nmov.u32 %r1, y;")
+    assert [m.split()[-1] for m in found] == ["'A'", "declared", "declared"]
+
+
+def test_warnings_are_told_apart() -> None:
+    assert {"PTX_NEWER", "PTX_UNKNOWN"} == WARNINGS

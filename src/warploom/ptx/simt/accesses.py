@@ -55,7 +55,7 @@ def access_of(site: Site, address: Address, kind: str, width: int, elements: int
     access = Access(site.code, site.index, kind, space, slot, offset, width, elements, is_strong)
     access.is_cached = "nc" in site.instruction.modifiers
     access.is_atomic = kind == "atom"
-    enlist(access, site.launch.race_sites)
+    enlist(access, site.launch.accesses)
     return access
 
 

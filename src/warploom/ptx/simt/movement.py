@@ -131,16 +131,15 @@ def _isspacep(site: Site) -> Step:
     space = site.instruction.modifiers[0].partition("::")[0]
     target = site.register(site.instruction.operands[0])
     source = site.source(site.instruction.operands[1], "u64")
-    launch = site.launch
-
-    def regions(chosen: Callable[[str, bool], bool], address: Value) -> Value:
-        found = np.zeros(address.shape, np.bool_)
-        for region in launch.regions.all:
-            if chosen(region.name, region.is_const):
-                found |= in_window(address, region.base, region.size)
-        return found
 
     def test(group: Group, machine: Machine) -> None:
+        def regions(chosen: Callable[[str, bool], bool], address: Value) -> Value:
+            found = np.zeros(address.shape, np.bool_)
+            for region in machine.launch.regions.all:
+                if chosen(region.name, region.is_const):
+                    found |= in_window(address, region.base, region.size)
+            return found
+
         address = value_of(group.registers, source)
         match space:
             case "shared":

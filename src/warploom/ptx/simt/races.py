@@ -262,7 +262,7 @@ def _report(access: Access, other: str, region: Region, met: _Met, threads: Thre
         who += f" of block {','.join(map(str, block))}"
     order = "no barrier lies between" if own_block == block else "nothing orders two blocks"
     message = f"{verb} of {region.name} at byte {here} races with a {other} by {who}: {order}"
-    site = machine.launch.race_sites[(mark >> 20) & (_SITES - 1)]
+    site = machine.launch.accesses[(mark >> 20) & (_SITES - 1)]
     others = () if site is None else ((f"the {other}", site.code.routine.span(site.instruction)),)
     machine.report(
         kind, message, access.code, access.instruction, thread, address=here if is_shared else region.base + address,
@@ -294,11 +294,8 @@ def _report_pending(
     )
 
 
-def enlist(access: Access, sites: list[Access | None]) -> None:
-    """Gives the access its number in marks."""
-    if len(sites) < _SITES:
-        number = len(sites)
-        sites.append(access)
-    else:
-        number = 0
+def enlist(access: Access, known: list[Access | None]) -> None:
+    """Gives the access its number in marks; 0 when there are too many."""
+    number = len(known) if len(known) < _SITES else 0
+    known.append(access)
     access.mark = (np.uint64(number) << _SITE_SHIFT) | (_STRONG if access.is_strong else _ZERO)

@@ -21,6 +21,38 @@ from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_6
 from warploom.ptx.syntax import Directive
 
 
+KEPT = 16
+"""Decoded kernels that are remembered."""
+
+
+class Decoded:
+    """What one kernel decodes to, whatever it is launched with; filled as launches reach its parts."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.codes: dict[str, Code] = {}
+        self.accesses: list[Access | None] = [None]
+        """All memory accesses; the first ones by their number in race marks."""
+
+
+_kept: dict[tuple[int, str], Decoded] = {}
+
+
+def _decoded(program: Program, kernel: str) -> Decoded:
+    """The same for the same program, among the last few."""
+    key = (id(program), kernel)
+    found = _kept.pop(key, None)
+    if found is None:
+        found = Decoded(program)
+        while len(_kept) >= KEPT:
+            del _kept[next(iter(_kept))]
+    _kept[key] = found
+    for access in found.accesses[1:]:
+        assert access is not None
+        access.region = None
+    return found
+
+
 class LaunchState:
     """Made once per launch; the kernel's parameters and the user's arrays are added before the first batch runs."""
 
@@ -38,8 +70,8 @@ class LaunchState:
         self.executed = 0
         """Instructions times threads."""
         self.clock = 0
-        self.race_sites: list[Access | None] = [None]
-        """By the number in race marks."""
+        self._decoded = _decoded(program, kernel.name)
+        self.accesses = self._decoded.accesses
         self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
         """By block: time in its batch of the last fence."""
         self.counter = Counter() if counts else None
@@ -49,7 +81,6 @@ class LaunchState:
         self.regions = Regions(GLOBAL_START_32 if is_narrow else GLOBAL_START_64)
         self._numbers = {name: number for number, name in enumerate(program.routines)}
         self.aliases = _aliases(program)
-        self._codes: dict[str, Code] = {}
         self.entry = self.code(kernel.name)
         self.shared: SharedLayout = shared_layout(program, kernel, dynamic_bytes)
         self.shared_bytes = self.shared.size_bytes
@@ -69,9 +100,9 @@ class LaunchState:
 
     def code(self, name: str) -> Code:
         """The decoded routine of that name."""
-        found = self._codes.get(name)
+        found = self._decoded.codes.get(name)
         if found is None:
-            found = self._codes[name] = build(self.program.routines[name], self._numbers[name])
+            found = self._decoded.codes[name] = build(self.program.routines[name], self._numbers[name])
         return found
 
     def routine_at(self, address: int) -> str | None:

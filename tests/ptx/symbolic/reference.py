@@ -185,7 +185,8 @@ class Event:
 
 
 class Thread:
-    """Runs a routine; `on_block` and `on_event` see every block entered and every instruction executed."""
+    """Runs a routine; `on_block`, `on_start` and `on_event` see every block entered, and every instruction before and
+    after it is executed."""
 
     def __init__(self, routine: Routine, seed: int) -> None:
         self.routine = routine
@@ -259,13 +260,17 @@ class Thread:
             return TYPE_BITS[self.routine.registers[operand.text]]
         return 32
 
+    def register(self, name: str) -> int:
+        """What was never written holds an arbitrary value."""
+        if name not in self.registers:
+            self.registers[name] = self.random.getrandbits(TYPE_BITS[self.routine.registers[name]])
+        return self.registers[name]
+
     def read(self, operand: Operand, width: int) -> int:
         match operand:
             case Name(text):
                 if text in self.routine.registers:
-                    if text not in self.registers:
-                        self.registers[text] = self.random.getrandbits(TYPE_BITS[self.routine.registers[text]])
-                    value = self.registers[text]
+                    value = self.register(text)
                 elif text == "WARP_SZ":
                     value = 32
                 elif text.startswith("%"):
@@ -290,7 +295,9 @@ class Thread:
 
     # execution
 
-    def run(self, steps: int, on_block: Callable[[int], None], on_event: Callable[[Event], None]) -> None:
+    def run(
+        self, steps: int, on_block: Callable[[int], None], on_start: Callable[[int], None], on_event: Callable[[Event], None]
+    ) -> None:
         position = 0
         instructions = self.routine.instructions
         starts = {b.start: b.index for b in self.graph.blocks}
@@ -300,6 +307,7 @@ class Thread:
                     return
                 if position in starts:
                     on_block(starts[position])
+                on_start(position)
                 position = self.execute(position, instructions[position], on_event)
         except EndedError:
             pass

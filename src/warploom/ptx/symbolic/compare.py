@@ -177,24 +177,42 @@ def equal_if(algebra: Algebra, target: Term, source: Term) -> Match | None:
     preferred = {a for a, _ in linear(target)[1]}
     constant, parts = linear(rest)
     total: dict[Term, int] = {}
-    references: dict[tuple[str, int, tuple[tuple[Term, int], ...]], Term] = {}
+    references: dict[tuple[int, tuple[tuple[Term, int], ...]], list[Term]] = {}
     conditions: list[NoWrap] = []
     for atom, coefficient in sorted(parts, key=lambda p: (p[0] not in preferred, p[0].serial)):
         if atom.op in ("zext", "sext"):
             inner = atom.args[0]
             offset, shape = linear(inner)
-            reference = references.setdefault((atom.op, inner.width, shape), atom)
-            if reference is not atom:
+            known = references.setdefault((inner.width, shape), [])
+            for reference in known:
+                is_signed = _common_sign(algebra, reference, atom)
+                if is_signed is None:
+                    continue
                 near = reference.args[0]
                 step = signed((offset - linear(near)[0]) % (1 << inner.width), inner.width)
-                condition = NoWrap(near, step, inner.width, atom.op == "sext")
+                condition = NoWrap(near, step, inner.width, is_signed)
                 if not holds(algebra, condition):
                     conditions.append(condition)
                 constant += coefficient * step
                 atom = reference
+                break
+            else:
+                known.append(atom)
         total[atom] = total.get(atom, 0) + coefficient
     if algebra.sum_of(rest.width, constant, total).value == 0:
         return Match(tuple(dict.fromkeys(conditions)))
+    return None
+
+
+def _common_sign(algebra: Algebra, first: Term, second: Term) -> bool | None:
+    """Whether two extensions are both signed (True) or both unsigned (False); a word that is not negative is both. None: neither."""
+
+    def may_be(atom: Term, op: str) -> bool:
+        return atom.op == op or (op == "sext" and algebra.facts.signed(atom.args[0])[0] >= 0)
+
+    for op in ("zext", "sext") if first.op == second.op == "zext" else ("sext",):
+        if may_be(first, op) and may_be(second, op):
+            return op == "sext"
     return None
 
 

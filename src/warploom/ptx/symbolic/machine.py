@@ -10,7 +10,7 @@ from warploom.ptx.symbolic import memory
 from warploom.ptx.symbolic.algebra import Algebra
 from warploom.ptx.symbolic.facts import negated
 from warploom.ptx.symbolic.memory import Access, AccessKind, Clobber, Versions
-from warploom.ptx.symbolic.operations import PURE, SIGNED, Step, is_carrying, results, source_widths, types_of
+from warploom.ptx.symbolic.operations import PURE, SIGNED, Step, is_carrying, is_well_formed, results, source_widths, types_of
 from warploom.ptx.symbolic.term import Term, TermTable, linear
 from warploom.ptx.symbolic.uses import CARRY, registers_in, written
 from warploom.ptx.syntax import (
@@ -105,7 +105,7 @@ class Machine:
         if text in routine.registers and text not in routine.register_vectors:
             found = self.registers.get(text)
             if found is None:
-                return self._unknown(text, TYPE_BITS[routine.registers[text]])
+                return self._unknown(f"{text}.undefined", TYPE_BITS[routine.registers[text]])
             return self._under_guard(found)
         special = SPECIAL_REGISTERS.get(text)
         if special is not None:
@@ -194,8 +194,9 @@ class Machine:
 
     def guard_of(self, instruction: Instruction) -> Term:
         """The predicate under which an instruction runs."""
+        self._guard = self.table.const(1, 1)
         if instruction.guard is None:
-            return self.table.const(1, 1)
+            return self._guard
         guard = self.read(Name(instruction.guard.name), 1)
         return self.algebra.negation(guard) if instruction.guard.negated else guard
 
@@ -203,7 +204,6 @@ class Machine:
         """Executes instruction `position`; one it does not know makes its results, and memory, unknown."""
         instruction = self.routine.instructions[position]
         self._at = position
-        self._guard = self.table.const(1, 1)
         self._guard = self.guard_of(instruction)
         if self._guard.value == 0:
             return
@@ -236,16 +236,15 @@ class Machine:
         sources = tuple(self.read(o, widths[n] if n < len(widths) else None) for n, o in enumerate(rest))
         carry = self.table.const(0, 1)
         if is_carrying(instruction):
-            carry = self.registers.get(CARRY) or self._unknown(CARRY, 1)
+            carry = self.registers.get(CARRY) or self._unknown(f"{CARRY}.undefined", 1)
         step = Step(self.algebra, instruction, types, sources, carry)
         second: Operand | None = None
         if isinstance(first, Pair):
             first, second = first.first, first.second
-        try:
-            found = results(step, self._width_of(first))
-        except (ValueError, TypeError, AssertionError, KeyError):
-            self._clobber_results(instruction)  # malformed: operands that do not fit the instruction
+        if not is_well_formed(step):
+            self._clobber_results(instruction)
             return
+        found = results(step, self._width_of(first))
         self._assign(first, found[0])
         if second is not None:
             self._assign(second, found[1] if instruction.opcode == "setp" else None)

@@ -326,6 +326,25 @@ def is_carrying(instruction: Instruction) -> bool:
     return instruction.opcode in CARRYING or "cc" in instruction.modifiers
 
 
+_SOURCES: dict[str, range] = {
+    "mad": range(3, 4), "madc": range(3, 4), "sad": range(3, 4), "bfe": range(3, 4), "bfi": range(4, 5), "shf": range(3, 4),
+    "lop3": range(4, 6), "prmt": range(3, 4), "selp": range(3, 4), "slct": range(3, 4), "setp": range(2, 4), "set": range(2, 4),
+    "neg": range(1, 2), "abs": range(1, 2), "not": range(1, 2), "cnot": range(1, 2), "cvt": range(1, 2),
+}  # fmt: skip
+"""How many sources the exact operations take; 2 unless listed."""
+
+
+def is_well_formed(step: Step) -> bool:
+    """Whether the instruction has the operands and types that its operation asks for."""
+    opcode = step.instruction.opcode
+    exact = opcode in _WORD_OPERATIONS or opcode in _INTEGER_OPERATIONS or opcode == "setp" or is_carrying(step.instruction)
+    if not exact:
+        return True
+    if len(step.sources) not in _SOURCES.get(opcode, range(2, 3)):
+        return opcode in _FUNCTIONS and not step.is_integer
+    return len(step.types) >= (2 if opcode in ("cvt", "slct", "set") else 1)
+
+
 def results(step: Step, width: int) -> tuple[Term, ...]:
     """Values of the destinations of a pure instruction, for `setp` both; with `.cc` the condition code follows.
 

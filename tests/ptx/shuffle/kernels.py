@@ -58,7 +58,7 @@ DONE:
 	ret;
 }}
 """
-"""%rd5 and %rd6 point to the thread's own elements, %r4 is its place in a row, %r20 the rows' length, %r21 a number of iterations."""
+"""%rd5, %rd6: addresses of the thread's own elements; %r4: its place in a row; %r20: the rows' length; %r21: a number."""
 
 
 def kernel(body: str, *, size: int = 4, declared: str = "", before: str = "") -> str:

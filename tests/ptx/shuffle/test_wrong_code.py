@@ -1,5 +1,6 @@
 """Every way in which published tools went wrong: the kernel is refused, or right for every block (notes on PTXASW, 1 to 7)."""
 
+# ruff: noqa: E501
 from __future__ import annotations
 
 from dataclasses import dataclass, field

@@ -263,3 +263,98 @@ def test_same_twice() -> None:
     for value in a:
         total = np.float32(total + value)
     assert first[0] == second[0] == total
+
+
+COPIES = r"""
+#include <cuda_pipeline.h>
+extern "C" __global__ void copies(const float4* x, float4* y) {
+  __shared__ float4 tile[2][32];
+  for (int s = 0; s < 2; s++) {
+    __pipeline_memcpy_async(&tile[s][threadIdx.x], x + s * 32 + threadIdx.x, 16);
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(1);
+  __syncthreads();
+  y[threadIdx.x] = tile[0][31 - threadIdx.x];
+  __pipeline_wait_prior(0);
+  __syncthreads();
+  y[threadIdx.x + 32] = tile[1][31 - threadIdx.x];
+}
+"""
+BARRIER_OBJECT = r"""
+extern "C" __global__ void waits(int* y) {
+  __shared__ __align__(8) unsigned long long object;
+  __shared__ int tile[64];
+  unsigned at = (unsigned)__cvta_generic_to_shared(&object);
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared::cta.b64 [%0], 64;" :: "r"(at));
+  __syncthreads();
+  for (int phase = 0; phase < 4; phase++) {
+    tile[threadIdx.x] = threadIdx.x * 10 + phase;
+    asm volatile("{.reg .b64 s; mbarrier.arrive.shared::cta.b64 s, [%0];}" :: "r"(at) : "memory");
+    asm volatile("{.reg .pred P;\nW: mbarrier.try_wait.parity.shared::cta.b64 P, [%0], %1;\n@!P bra W;\n}"
+                 :: "r"(at), "r"(phase & 1) : "memory");
+    y[threadIdx.x] += tile[63 - threadIdx.x];
+    __syncthreads();
+  }
+}
+"""
+MATRICES = r"""
+extern "C" __global__ void product(const unsigned* a, const unsigned* b, float* c) {
+  __shared__ __align__(16) unsigned sa[128], sb[64];
+  int l = threadIdx.x;
+  for (int i = l; i < 128; i += 32) sa[i] = a[i];
+  for (int i = l; i < 64; i += 32) sb[i] = b[i];
+  __syncwarp();
+  unsigned a0, a1, a2, a3, b0, b1;
+  float d0 = 0, d1 = 0, d2 = 0, d3 = 0;
+  unsigned pa = (unsigned)__cvta_generic_to_shared(sa + (l % 16) * 8 + (l / 16) * 4);
+  unsigned pb = (unsigned)__cvta_generic_to_shared(sb + (l % 16) * 4);
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3) : "r"(pa));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(b0), "=r"(b1) : "r"(pb));
+  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(d0), "+f"(d1), "+f"(d2), "+f"(d3) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+  int g = l / 4, t = l % 4;
+  c[g*8+2*t] = d0; c[g*8+2*t+1] = d1; c[(g+8)*8+2*t] = d2; c[(g+8)*8+2*t+1] = d3;
+}
+extern "C" __global__ void transposed(const unsigned* a, unsigned* y) {
+  __shared__ __align__(16) unsigned s[128];
+  int l = threadIdx.x;
+  unsigned at = (unsigned)__cvta_generic_to_shared(s + l * 4);
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [%0], {%1,%2,%3,%4};"
+               :: "r"(at), "r"(a[l]), "r"(a[l + 32]), "r"(a[l + 64]), "r"(a[l + 96]) : "memory");
+  __syncwarp();
+  for (int i = 0; i < 4; i++) y[i * 32 + l] = s[i * 32 + l];
+}
+"""
+
+
+def test_asynchronous_copies() -> None:
+    x = np.random.default_rng(14).random((64, 4), np.float32)
+    ran = run(COPIES, [x, np.zeros_like(x)], block=32)
+    np.testing.assert_array_equal(ran.arrays[1], np.concatenate([x[:32][::-1], x[32:][::-1]]))
+    early = launch(compiled(COPIES.replace("wait_prior(1)", "wait_prior(2)")), grid=1, block=32, args=[x, np.zeros_like(x)])
+    assert [found.kind for found in early.findings] == ["early_copy_read"]
+
+
+def test_barrier_objects() -> None:
+    ran = run(BARRIER_OBJECT, [np.zeros(64, np.int32)], block=64)
+    np.testing.assert_array_equal(ran.arrays[0], (63 - np.arange(64)) * 40 + 6)
+
+
+def test_matrix_instructions() -> None:
+    a, b = (np.random.default_rng(seed).random(shape).astype(np.float16) for seed, shape in ((15, (16, 16)), (16, (16, 8))))
+    program = compiled(MATRICES)
+    ran = launch(program, "product", grid=1, block=32, args=[a, b, np.zeros((16, 8), np.float32)])
+    assert (ran.status, ran.findings) == ("finished", ())
+    np.testing.assert_allclose(ran.arrays[2], a.astype(np.float64) @ b.astype(np.float64), rtol=1e-6)
+    words = np.arange(256, dtype=np.uint16)
+    ran = launch(program, "transposed", grid=1, block=32, args=[words, np.zeros(256, np.uint16)])
+    assert (ran.status, ran.findings) == ("finished", ())
+    np.testing.assert_array_equal(ran.arrays[1].reshape(4, 8, 8), words.reshape(4, 8, 8).transpose(0, 2, 1))
+
+
+def test_assertion() -> None:
+    source = r'extern "C" __global__ void k(int* y) { if (y[threadIdx.x] >= 5) __assertfail("y < 5", "k.cu", 7, "k", 1); }'
+    ran = launch(compiled(source), grid=1, block=32, args=[np.arange(32, dtype=np.int32)])
+    assert (ran.status, ran.findings[0].kind, ran.findings[0].thread) == ("fault", "trap", (5, 0, 0))
+    assert "assertion failed: y < 5 (k.cu:7, k)" in ran.findings[0].message

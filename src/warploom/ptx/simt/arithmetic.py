@@ -46,9 +46,11 @@ def decode(site: Site) -> Step:
         destinations[operation.results.index("carry")] = site.code.slots[CARRY]
     if "immediate" in operation.sources:
         return _with_immediate(evaluate, destinations, sources, operation.sources.index("immediate"))
-    if len(operation.results) > 1:
-        return _several(evaluate, destinations, sources)
-    return _single(evaluate, destinations[0], sources, site, operation.results[0])
+    match operation.results:
+        case (result,):
+            return _single(evaluate, destinations[0], sources, site, result)
+        case _:
+            return _several(evaluate, destinations, sources)
 
 
 def _destinations(site: Site, count: int) -> list[int]:

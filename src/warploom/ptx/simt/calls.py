@@ -174,6 +174,8 @@ def decode_call(site: Site, segment: Segment, following: int) -> End:
     if target.text in site.code.slots:
         return _indirect(call, site.code.slots[target.text])
     name = site.launch.aliases.get(target.text, target.text)
+    if name == "__assertfail" and name not in site.launch.program.routines:
+        return _assertion(call)
     if name not in site.launch.program.routines:
         message = f"expected a function with a body, got {name}, which this file only declares"
         raise UnsupportedError(
@@ -186,6 +188,29 @@ def decode_call(site: Site, segment: Segment, following: int) -> End:
         return call.enter(group, machine, name)
 
     return direct
+
+
+def _assertion(call: _Call) -> End:
+    """A device `assert` that failed: message, file, line and function come as parameters."""
+
+    def fail(group: Group, machine: Machine) -> int:
+        texts: list[str] = []
+        for number, (operand, slot) in enumerate(call.arguments[:4]):
+            size = 4 if number == 2 else 8
+            if slot >= 0:
+                value = value_of(group.registers, slot)
+            else:
+                assert isinstance(operand, Name)
+                offset = group.context.frame_base + call.code.frame_offsets[operand.text]
+                value = machine.local.views.by_width[size][(group.threads[:1] * machine.local_stride + offset) // size]
+            first = int(value if value.ndim == 0 else value[0])
+            texts.append(str(first) if number == 2 else machine.launch.text_at(first))
+        message = f"assertion failed: {texts[0]}"
+        if len(texts) == 4:
+            message += f" ({texts[1]}:{texts[2]}, {texts[3]})"
+        raise machine.fault("trap", message, call.code, call.index, int(group.threads[0]))
+
+    return fail
 
 
 def _indirect(call: _Call, slot: int) -> End:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.ptx.simt.accesses import access_of
 from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import Access, resolve
@@ -87,6 +88,8 @@ def _cp(site: Site) -> Step:
             return _wait(operand.value)
         case ("wait_all",):
             return _wait(-1)
+        case ("mbarrier", "arrive", *rest) if {m.partition("::")[0] for m in rest} <= {"noinc", "shared", "b64"}:
+            return decode_copy_arrival(site)
         case ("ca" | "cg", *rest):
             plain = [m.partition("::")[0] for m in rest]
             if plain[:2] == ["shared", "global"] and set(plain[2:]) <= {"L2"}:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from warploom.core import UnsupportedError
-from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, movement
+from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, mbarriers, movement
 from warploom.ptx.simt.analysis import effects, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
 from warploom.ptx.simt.code import Code, Segment, Step
@@ -29,6 +29,7 @@ DECODERS: dict[str, Decoder] = {
     **atomics.DECODERS,
     **matrix.DECODERS,
     **copies.DECODERS,
+    **mbarriers.DECODERS,
 }
 PURE = frozenset((*movement.PURE,))
 """Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""

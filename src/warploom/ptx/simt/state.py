@@ -33,6 +33,7 @@ class Decoded:
         self.codes: dict[str, Code] = {}
         self.accesses: list[Access | None] = [None]
         """All memory accesses; the first ones by their number in race marks."""
+        self.shared: SharedLayout | None = None
 
 
 _kept: dict[tuple[int, str], Decoded] = {}
@@ -82,8 +83,10 @@ class LaunchState:
         self._numbers = {name: number for number, name in enumerate(program.routines)}
         self.aliases = _aliases(program)
         self.entry = self.code(kernel.name)
-        self.shared: SharedLayout = shared_layout(program, kernel, dynamic_bytes)
-        self.shared_bytes = self.shared.size_bytes
+        if self._decoded.shared is None:
+            self._decoded.shared = shared_layout(program, kernel)
+        self.shared = self._decoded.shared
+        self.shared_bytes = self.shared.size_bytes + dynamic_bytes
         self.shared_stride = (self.shared_bytes + 15) // 16 * 16
         self.variables: dict[str, Region] = {}
         for variable in program.variables.values():
@@ -110,6 +113,13 @@ class LaunchState:
         number, rest = divmod(address - FUNCTIONS, 16)
         names = list(self._numbers)
         return names[number] if rest == 0 and 0 <= number < len(names) else None
+
+    def text_at(self, address: int) -> str:
+        """The zero-terminated text in global memory at the address; empty where there is none."""
+        region = self.regions.at(address)
+        if region is None:
+            return ""
+        return region.views.bytes[address - region.base : region.size].tobytes().partition(b"\0")[0].decode(errors="replace")
 
     def symbol(self, name: str) -> int | None:
         """Address of a module's variable or function in its own space."""

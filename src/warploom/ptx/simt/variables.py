@@ -23,9 +23,10 @@ class SharedLayout:
     offsets: dict[str, int]
     static_bytes: int
     size_bytes: int
+    """Without what a launch adds."""
 
 
-def shared_layout(program: Program, kernel: Routine, dynamic_bytes: int) -> SharedLayout:
+def shared_layout(program: Program, kernel: Routine) -> SharedLayout:
     """Static variables of everything that the kernel may call, in the order of the file; all `extern []` ones share the rest."""
     used, mentioned = _reachable(program, kernel)
     candidates = [(v.name, v) for v in program.variables.values() if v.name in mentioned]
@@ -49,7 +50,7 @@ def shared_layout(program: Program, kernel: Routine, dynamic_bytes: int) -> Shar
         align = max(16, *(variable.align for _, variable in dynamic))
         offset = (offset + align - 1) // align * align
         offsets |= dict.fromkeys((name for name, _ in dynamic), offset)
-    return SharedLayout(offsets, static, offset + dynamic_bytes)
+    return SharedLayout(offsets, static, offset)
 
 
 def _reachable(program: Program, kernel: Routine) -> tuple[list[Routine], set[str]]:

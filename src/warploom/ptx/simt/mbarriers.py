@@ -1,0 +1,200 @@
+"""mbarrier objects in shared memory (PTX ISA 9.7.13.15): threads arrive one after another, tests never block.
+
+The 64-bit object, opaque to programs: bits 0 to 19 pending arrivals, 20 to 39 expected arrivals, 40 to 60 pending bytes of
+asynchronous copies, bit 63 the parity of the current phase. A state is the object before the arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warploom.ptx.simt.accesses import access_of
+from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.races import note_write
+from warploom.ptx.simt.spaces import resolve
+from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.syntax import Address, Name, Operand
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+_COUNT = (1 << 20) - 1
+_BYTES = (1 << 21) - 1
+_PARITY = 1 << 63
+_SCOPES = frozenset(("release", "acquire", "relaxed", "cta", "cluster", "b64", "noComplete", "parity"))
+
+
+class _Object:
+    """The fields of one mbarrier."""
+
+    def __init__(self, word: int) -> None:
+        self.pending = word & _COUNT
+        self.expected = word >> 20 & _COUNT
+        self.bytes = word >> 40 & _BYTES
+        self.parity = word >> 63
+
+    def settle(self) -> None:
+        """Ends the phase when nothing is missing."""
+        if self.pending == 0 and self.bytes == 0:
+            self.pending = self.expected
+            self.parity ^= 1
+
+    @property
+    def word(self) -> int:
+        return self.pending | self.expected << 20 | self.bytes << 40 | self.parity << 63
+
+
+def _places(site: Site, operand: Operand) -> Callable[[Group, Machine], tuple[Value, list[int]]]:
+    """Words of shared memory and the position of each thread's object."""
+    if not isinstance(operand, Address):
+        raise site.wrong("an address in brackets", str(operand))
+    spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
+    access = access_of(site, operand, "atom", 8, 1, "shared" if "shared" in spaces else "", is_strong=True)
+
+    def find(group: Group, machine: Machine) -> tuple[Value, list[int]]:
+        pieces = resolve(access, group, machine)
+        if len(pieces) != 1 or pieces[0][1] is not machine.shared:
+            raise site.unsupported(f"{site.instruction.name} outside of shared memory")
+        if machine.is_watching:
+            note_write(access, pieces, None, group, machine)
+        return machine.shared.views.by_width[8], np.broadcast_to(pieces[0][2], group.size).tolist()
+
+    return find
+
+
+def _numbers(site: Site, operand: Operand | None, default: int) -> Callable[[Group], list[int]]:
+    if operand is None:
+        return lambda group: [default] * group.size
+    slot = site.source(operand, "b32")
+    return lambda group: np.broadcast_to(value_of(group.registers, slot), group.size).tolist()
+
+
+def decode(site: Site) -> Step:
+    """mbarrier.init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, pending_count."""
+    name, *modifiers = site.instruction.modifiers
+    left = {m for m in modifiers if m.partition("::")[0] != "shared"} - _SCOPES
+    operands = site.instruction.operands
+    match name:
+        case "init" | "inval" if not left:
+            return _set(site, name == "init")
+        case "expect_tx" | "complete_tx" if not left:
+            return _transfer(site, name == "expect_tx")
+        case "arrive" | "arrive_drop" if left <= {"expect_tx"}:
+            return _arrive(site, is_drop=name == "arrive_drop", expects="expect_tx" in left)
+        case "test_wait" | "try_wait" if not left:
+            return _test(site)
+        case "pending_count" if not left:
+            target, source = site.register(operands[0]), site.source(operands[1], "b64")
+
+            def count(group: Group, machine: Machine) -> None:
+                group.registers[target] = (value_of(group.registers, source) & np.uint64(_COUNT)).astype(np.uint32)
+
+            return count
+        case _:
+            raise site.unsupported(site.instruction.name)
+
+
+def _set(site: Site, is_init: bool) -> Step:
+    places = _places(site, site.instruction.operands[0])
+    counts = _numbers(site, site.instruction.operands[1] if is_init else None, 0)
+
+    def put(group: Group, machine: Machine) -> None:
+        words, index = places(group, machine)
+        for place, count in zip(index, counts(group), strict=True):
+            words[place] = count | count << 20
+
+    return put
+
+
+def _transfer(site: Site, expects: bool) -> Step:
+    places = _places(site, site.instruction.operands[0])
+    amounts = _numbers(site, site.instruction.operands[1], 0)
+
+    def transfer(group: Group, machine: Machine) -> None:
+        words, index = places(group, machine)
+        for place, amount in zip(index, amounts(group), strict=True):
+            found = _Object(int(words[place]))
+            found.bytes = (found.bytes + (amount if expects else -amount)) & _BYTES
+            if not expects:
+                found.settle()
+            words[place] = found.word
+
+    return transfer
+
+
+def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
+    operands = list(site.instruction.operands)
+    target = -1
+    if not isinstance(operands[0], Address):
+        sink = operands.pop(0)
+        target = -1 if sink == Name("_") else site.register(sink)
+    places = _places(site, operands[0])
+    extra = operands[1] if len(operands) > 1 else None
+    counts = _numbers(site, None if expects else extra, 1)
+    amounts = _numbers(site, extra if expects else None, 0)
+    code, instruction = site.code, site.index
+
+    def arrive(group: Group, machine: Machine) -> None:
+        words, index = places(group, machine)
+        states = np.zeros(group.size, np.uint64)
+        rows = zip(index, counts(group), amounts(group), strict=True)
+        for position, (place, count, amount) in enumerate(rows):
+            found = _Object(int(words[place]))
+            states[position] = found.word
+            if count > found.pending:
+                message = f"{count} arrivals at an mbarrier that waits for {found.pending}"
+                raise machine.fault("bad_call", message, code, instruction, int(group.threads[position]))
+            found.bytes = (found.bytes + amount) & _BYTES
+            found.pending -= count
+            found.expected -= count if is_drop else 0
+            found.settle()
+            words[place] = found.word
+        if target >= 0:
+            group.registers[target] = states
+        machine.fence(group)
+
+    return arrive
+
+
+def _test(site: Site) -> Step:
+    operands = site.instruction.operands
+    target = site.register(operands[0])
+    places = _places(site, operands[1])
+    is_parity = "parity" in site.instruction.modifiers
+    source = site.source(operands[2], "b32" if is_parity else "b64")
+
+    def test(group: Group, machine: Machine) -> None:
+        words, index = places(group, machine)
+        parities = (words[index] >> np.uint64(63)).astype(np.bool_)
+        given = value_of(group.registers, source)
+        seen = (given & given.dtype.type(1)) != 0 if is_parity else (given >> np.uint64(63)) != 0
+        group.registers[target] = parities != seen
+        machine.polls += 1
+
+    return test
+
+
+def decode_copy_arrival(site: Site) -> Step:
+    """cp.async.mbarrier.arrive: the copies are done already, so the thread arrives at once."""
+    places = _places(site, site.instruction.operands[0])
+    is_counted = "noinc" in site.instruction.modifiers
+
+    def arrive(group: Group, machine: Machine) -> None:
+        machine.copies.wait(group.threads, -1, machine)
+        words, index = places(group, machine)
+        if is_counted:
+            for place in index:
+                found = _Object(int(words[place]))
+                found.pending -= 1
+                found.settle()
+                words[place] = found.word
+        machine.fence(group)
+
+    return arrive
+
+
+DECODERS: dict[str, Callable[[Site], Step]] = {"mbarrier": decode}

@@ -242,5 +242,7 @@ _TWICE = {"u16": "u32", "s16": "s32", "u32": "u64", "s32": "s64", "u64": "b128",
 
 
 def _family(kind: str, wanted: str) -> bool:
-    """Whether one is a float and the other an integer; bits go with both."""
+    """Whether one is a float and the other an integer; bits go with both, and ptxas takes .f16x2 for bits."""
+    if kind == "f16x2":
+        return False
     return (kind[0] == "f" and wanted[0] in "us") or (kind[0] in "us" and wanted[0] == "f")

@@ -67,7 +67,7 @@ MATRIX_ROWS: tuple[Row, ...] = (
     row("mma.sp", "9.7.14.6.3", "matrix", "d a a a a a a*", ptx=(7, 1), sm=80, collective="warp", title="mma.sp.sync"),
     row("ldmatrix", "9.7.14.5.15", "matrix", "d m", ptx=(6, 5), sm=75, memory="reads", collective="warp"),
     row("stmatrix", "9.7.14.5.16", "matrix", "m a", ptx=(7, 8), sm=90, memory="writes", collective="warp"),
-    row("movmatrix", "9.7.14.5.17", "matrix", "d:b32 a:b32", ptx=(7, 8), sm=75, collective="warp"),
+    row("movmatrix", "9.7.14.5.17", "matrix", "d a", ptx=(7, 8), sm=75, collective="warp"),
     row("wgmma.mma_async", "9.7.15.5.2", "matrix", "x a a a*", ptx=(8, 0), sm=90, memory="reads", collective="warpgroup"),
     row("wgmma.mma_async.sp", "9.7.15.6.4", "matrix", "x a a a a a*", ptx=(8, 2), sm=90, memory="reads",
         collective="warpgroup"),

@@ -54,7 +54,7 @@ class Aligner:
 
     def _clause(self, left: Clause, right: Clause, combine: Combine) -> Clause:
         a, b = {t.slope: t.offset for t in left}, {t.slope: t.offset for t in right}
-        if any(not s.is_constant for s in (*a, *b)) and a.keys() != b.keys():
+        if any(not s.is_constant for s in (*a, *b)):
             return self._scaled_clause(left, right, combine)
         slopes = sorted({*a, *b}, key=Slope.key)
         return tuple(
@@ -106,8 +106,8 @@ class Aligner:
             present = first or second
             assert present is not None
             # One infinite term makes the whole clause infinite, which a minimum ignores.
-            infinite = {FLAT} if FLAT in _slopes(present) else _slopes(present)
-            missing = {t.slope: ex.INFINITY if t.slope in infinite else t.offset for t in present}
+            flat = any(t.slope == FLAT for t in present)
+            missing = {t.slope: ex.INFINITY if t.slope == FLAT or not flat else t.offset for t in present}
             result.append(
                 tuple(
                     Term(
@@ -124,8 +124,9 @@ def _monomials(slope: Slope) -> list[ex.Monomial]:
     return [m for m, _ in slope.parts]
 
 
-def _slopes(clause: Clause) -> frozenset[Slope]:
-    return frozenset(t.slope for t in clause)
+def _slopes(clause: Clause) -> frozenset[object]:
+    """What a clause is told by: slopes with numbers, and the products of those with other factors."""
+    return frozenset(t.slope if t.slope.is_constant else tuple(_monomials(t.slope)) for t in clause)
 
 
 def _by_monomial(clause: Clause) -> dict[tuple[ex.Monomial, ...], list[Term]]:

@@ -16,13 +16,13 @@ from warploom.scan.alignment import Aligner, Role, Style
 from warploom.scan.expression import BOOL, Expr, Sort
 from warploom.scan.forms import FormError, Normaliser
 from warploom.scan.loop import Loop
-from warploom.scan.relations import guessed_relations
+from warploom.scan.relations import guessed_facts, guessed_relations
 from warploom.scan.samples import random_lists
 from warploom.scan.tables import Table, Tabulator
 
 MAX_ROUNDS = 8
 MAX_SLOTS = 48
-SAMPLES, LONGEST = 60, 5
+SAMPLES, LONGEST = 90, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,15 @@ class _Shape:
     fitted: dict[Expr, Expr] = field(default_factory=dict[Expr, Expr])
     wanted: dict[Expr, Sort] = field(default_factory=dict[Expr, Sort])
     number: int = 0
+    share: bool = False
+    sharing: dict[tuple[Expr | None, Expr, Sort], Expr] = field(default_factory=dict[tuple[Expr | None, Expr, Sort], Expr])
+    """New slots of this instance by the slot they split off, and their value."""
 
-    def fit(self, instances: Mapping[Expr, Table]) -> None:
-        """Lays one instance on top; its coefficients go to `fitted`."""
+    def fit(self, instances: Mapping[Expr, Table], *, share: bool = False) -> None:
+        """Lays one instance on top; its coefficients go to `fitted`; with `share`, equal ones to one slot, until they differ."""
         self.fitted = {}
+        self.sharing = {}
+        self.share = share
         for state, table in instances.items():
             self._fit(state, table)
 
@@ -80,11 +85,16 @@ class _Shape:
                 return shape  # a relation, which the laws will confirm or not
             sort = _slot_sort(shape, role, few).joined(_slot_sort(value, role, few))
             self.changed = True
+            origin = shape if shape in self.slots else None
+            if (origin, value, sort) in self.sharing:
+                return self.sharing[origin, value, sort]
             self.number += 1
             slot = ex.variable(f"p{self.number}", sort)
             self.slots[slot] = None
             self.fitted[slot] = value
             self.wanted[slot] = sort
+            if origin is not None or self.share:
+                self.sharing[origin, value, sort] = slot
             return slot
 
         self.tables[state] = self.tabulator.overlaid(table if known is None else known, table, combine)
@@ -141,9 +151,9 @@ def closure(loop: Loop, style: Style, start: Start) -> Closure:
     steps = _tables(tabulator, states, {s.variable: s.step for s in loop.states})
     if start != "step":
         _from_samples(loop, shape, start == "related samples")
-    for _ in range(MAX_ROUNDS):
+    for round_ in range(MAX_ROUNDS):
         shape.changed = False
-        shape.fit(steps)
+        shape.fit(steps, share=start == "step" and round_ == 0)
         lift = dict(shape.fitted)
         shape.widen()
         if len(shape.slots) > MAX_SLOTS:
@@ -192,6 +202,9 @@ def _from_samples(loop: Loop, shape: _Shape, relate: bool) -> None:
         relations = guessed_relations(columns)
         shape.replace(relations)
         shape.slots = {s: None for s in shape.slots if s not in relations}
+        facts = guessed_facts({s: c for s, c in columns.items() if s in shape.slots})
+        mirrored = {s: right(s) for s in shape.slots}
+        shape.tabulator.assume([*facts, *(ex.substituted(f, mirrored) for f in facts)])
 
 
 def _tables(tabulator: Tabulator, states: list[Expr], values: Mapping[Expr, Expr]) -> dict[Expr, Table]:

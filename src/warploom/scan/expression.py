@@ -280,7 +280,7 @@ def _extremum(op: Literal["max", "min"], parts: Iterable[Expr]) -> Expr:
         return kept[0]
     kept.sort(key=lambda e: e.serial)
     dual = "min" if op == "max" else "max"
-    kept = [k for k in kept if not (k.op == dual and any(a in kept for a in k.args))]
+    kept = [k for k in kept if not (k.op == dual and any(o is not k and {*_parts(o, dual)} <= {*k.args} for o in kept))]
     if len(kept) == 1:
         return kept[0]
     base: Base = "real" if any(k.sort.base == "real" for k in kept) else "int"
@@ -288,6 +288,10 @@ def _extremum(op: Literal["max", "min"], parts: Iterable[Expr]) -> Expr:
     below, above = decide(k.sort.below for k in kept), (any if op == "max" else all)(k.sort.above for k in kept)
     sort = Sort(base, below, above, reduce(Sort.joined, (k.sort for k in kept)).values)
     return _make(op, tuple(kept), sort=sort)
+
+
+def _parts(expr: Expr, op: Op) -> tuple[Expr, ...]:
+    return expr.args if expr.op == op else (expr,)
 
 
 def _constant_difference(left: Expr, right: Expr) -> int | Fraction | None:

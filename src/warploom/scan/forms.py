@@ -117,7 +117,14 @@ class Threshold:
     strict: bool = False
 
 
-Atom: TypeAlias = Flag | Threshold
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A condition without states, under which leaves differ too much to be one; tables split on it."""
+
+    condition: Expr
+
+
+Atom: TypeAlias = Flag | Threshold | Given
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +151,8 @@ def atom_expr(atom: Atom) -> Expr:
     match atom:
         case Flag(state):
             return state
+        case Given(condition):
+            return condition
         case Threshold(slope, bound, strict):
             return (ex.more_than if strict else ex.at_least)(slope.expr(), bound)
 
@@ -227,7 +236,20 @@ def chosen(condition: Tree, then: Tree, otherwise: Tree, merge: Callable[[Expr, 
         return then
     if test is ex.FALSE:
         return otherwise
-    return combined(lambda a, b: a if a == b else merge(test, a, b), then, otherwise)
+    return combined(lambda a, b: a if a == b else _merged(test, a, b, merge), then, otherwise)
+
+
+def _merged(test: Expr, then: Leaf, otherwise: Leaf, merge: Merge) -> Tree:
+    try:
+        return merge(test, then, otherwise)
+    except FormError:
+        return _given(test, then, otherwise)
+
+
+def _given(test: Expr, then: Tree, otherwise: Tree) -> Tree:
+    if test.op == "not":
+        return branch(Given(test.args[0]), otherwise, then)
+    return branch(Given(test), then, otherwise)
 
 
 def number(clauses: Iterable[Iterable[Term]]) -> Number:
@@ -336,7 +358,7 @@ def negative(leaf: Leaf) -> Leaf:
     return reduce(lambda a, b: cast(Number, greatest(a, b)), flipped)
 
 
-def scaled(leaf: Leaf, factor: Expr, merge: Merge) -> Leaf:
+def scaled(leaf: Leaf, factor: Expr) -> Tree:
     """By a coefficient; one of unknown sign by cases."""
     value = _number(leaf)
     if factor is ex.ZERO:
@@ -345,7 +367,7 @@ def scaled(leaf: Leaf, factor: Expr, merge: Merge) -> Leaf:
         return _scaled_by_sign(value, factor, factor.op != "const" or cast(Fraction, factor.value) >= 0)
     positive = ex.at_least(factor, ex.ZERO)
     cases = [_scaled_by_sign(value, factor, sign) for sign in (True, False)]
-    return merge(positive, cases[0], cases[1])
+    return _given(positive, cases[0], cases[1])
 
 
 def _scaled_by_sign(value: Number, factor: Expr, positive: bool) -> Number:
@@ -359,11 +381,11 @@ def _scaled_by_sign(value: Number, factor: Expr, positive: bool) -> Number:
     return reduce(lambda a, b: cast(Number, greatest(a, b)), flipped)
 
 
-def product_of(left: Leaf, right: Leaf, merge: Merge) -> Leaf:
+def product_of(left: Leaf, right: Leaf) -> Tree:
     a, b = _number(left), _number(right)
     for one, other in ((a, right), (b, left)):
         if one.single is not None and not one.single.slope.parts:
-            return scaled(other, one.single.offset, merge)
+            return scaled(other, one.single.offset)
     if a.single is None or b.single is None:
         raise FormError("the product of extrema")
     total: dict[ex.Monomial, Expr] = {}
@@ -564,7 +586,7 @@ class Normaliser:
         for coefficient, monomial in expr.terms:
             part: Tree = plain_number(ex.constant(coefficient))
             for atom in monomial:
-                part = combined(lambda a, b: product_of(a, b, self._merge), part, self._known[atom])
+                part = combined(product_of, part, self._known[atom])
             total = combined(sum_of, total, part)
         return total
 
@@ -577,7 +599,7 @@ class Normaliser:
         for monomial, coefficient in terms.items():
             part: Tree = plain_number(ex.constant(abs(coefficient)))
             for atom in monomial:
-                part = combined(lambda a, b: product_of(a, b, self._merge), part, self._known[atom])
+                part = combined(product_of, part, self._known[atom])
             if coefficient > 0:
                 left = combined(sum_of, left, part)
             else:

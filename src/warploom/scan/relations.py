@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -23,6 +24,7 @@ def guessed_relations(columns: Mapping[Expr, Column]) -> dict[Expr, Expr]:
             found[slot] = column[0]
             continue
         relation = next((r for other in kept if (r := _relation(other, columns[other], column)) is not None), None)
+        relation = relation or _sum_relation(kept, columns, column)
         if relation is None:
             kept.append(slot)
         else:
@@ -37,7 +39,7 @@ def _relation(other: Expr, theirs: Column, ours: Column) -> Expr | None:
     if first.sort.base == "bool" or theirs[0].sort.base == "bool":
         opposite = first.sort.base == theirs[0].sort.base and all(b is ex.negation(a) for a, b in zip(theirs, ours, strict=True))
         return ex.negation(other) if opposite else None
-    if not all(_is_number(v) for v in (*theirs, *ours)):
+    if not _all_numbers(theirs) or not _all_numbers(ours):
         return None
     pairs = [(Fraction(a.value), Fraction(b.value)) for a, b in zip(theirs, ours, strict=True)]  # type: ignore[arg-type]
     for sign in (1, -1):
@@ -47,5 +49,40 @@ def _relation(other: Expr, theirs: Column, ours: Column) -> Expr | None:
     return None
 
 
-def _is_number(value: Expr) -> bool:
-    return value.op == "const" and not isinstance(value.value, bool | float | str)
+def _sum_relation(kept: Sequence[Expr], columns: Mapping[Expr, Column], ours: Column) -> Expr | None:
+    """As the sum or difference of two others, plus a constant."""
+    if not _all_numbers(ours):
+        return None
+    numeric = [(s, [Fraction(v.value) for v in columns[s]]) for s in kept if _all_numbers(columns[s])]  # type: ignore[arg-type]
+    goal = [Fraction(v.value) for v in ours]  # type: ignore[arg-type]
+    for (one, a), (two, b) in itertools.combinations(numeric, 2):
+        for sign_one, sign_two in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
+            gap = goal[0] - sign_one * a[0] - sign_two * b[0]
+            if all(g - sign_one * x - sign_two * y == gap for g, x, y in zip(goal, a, b, strict=True)):
+                return ex.add(
+                    ex.multiply(ex.constant(sign_one), one), ex.multiply(ex.constant(sign_two), two), ex.constant(gap)
+                )
+    return None
+
+
+def guessed_facts(columns: Mapping[Expr, Column]) -> list[Expr]:
+    """Bounds and orders that hold of all samples."""
+    numeric = {s: [Fraction(v.value) for v in c] for s, c in columns.items() if c and _all_numbers(c)}  # type: ignore[arg-type]
+    found: list[Expr] = []
+    for slot, column in numeric.items():
+        if slot.sort.values is not None or slot.sort.is_infinite:
+            continue
+        for bound in (1, 0):
+            if min(column) >= bound:
+                found.append(ex.at_least(slot, ex.constant(bound)))
+        if max(column) <= 0:
+            found.append(ex.at_least(ex.ZERO, slot))
+        for other, theirs in numeric.items():
+            if other is not slot and other.sort.values is None and not other.sort.is_infinite:
+                if all(x >= y for x, y in zip(column, theirs, strict=True)):
+                    found.append(ex.at_least(slot, other))
+    return [f for f in found if f.op != "const"]
+
+
+def _all_numbers(column: Column) -> bool:
+    return all(v.op == "const" and not isinstance(v.value, bool | float | str) for v in column)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -14,7 +14,8 @@ from warploom.scan.printing import compiled
 
 Element: TypeAlias = tuple[Value, ...]
 """Values of the loop's fields."""
-Function: TypeAlias = Callable[..., tuple[Value, ...]]
+REPEAT = 0.35
+"""How often an element is the one before, so that runs are as common as changes."""
 
 
 def interesting(sort: ex.Sort, constants: Sequence[Value]) -> list[Value]:
@@ -55,6 +56,9 @@ def random_lists(loop: Loop, count: int, longest: int, seed: int = 0) -> list[li
         tries = 0
         while len(elements) < length and tries < 200 * length:
             tries += 1
+            if elements and choose.random() < REPEAT:
+                elements.append(elements[-1])
+                continue
             drawn = tuple(choose.choice(often if choose.random() < 0.5 else all_) for all_, often in zip(values, likely, strict=True))
             if all(allowed(*drawn)):
                 elements.append(drawn)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Aligner, Combine
 from warploom.scan.expression import Expr
-from warploom.scan.forms import Atom, Branch, Flag, FormError, Leaf, Number, Plain, Slope, Term, Threshold, Tree, slope_of, tree_expr
+from warploom.scan.forms import Atom, Branch, Flag, FormError, Given, Leaf, Number, Plain, Slope, Term, Threshold, Tree, slope_of, tree_expr
 
 MAX_REGIONS = 256
 MAX_SPLITS = 12
@@ -97,12 +97,23 @@ class Tabulator:
 
     def __init__(self, aligner: Aligner) -> None:
         self._aligner = aligner
+        self._facts: dict[Expr, Expr] = {}
+
+    def assume(self, facts: Iterable[Expr]) -> None:
+        """Comparisons to be taken for true from now on."""
+        for fact in facts:
+            self._facts[_atom_of(fact)] = ex.FALSE if fact.op == "not" else ex.TRUE
 
     def table(self, tree: Tree) -> Table:
         """Raises FormError if there are too many regions or cases."""
-        return self._table(tree, {}, 0)
+        if self._facts:
+            tree = tree_replaced(tree, self._facts)
+        return self._table(tree, self._facts, 0)
 
     def _table(self, tree: Tree, decided: Mapping[Expr, Expr], depth: int) -> Table:
+        given = _given(tree)
+        if given is not None:
+            return self._cases(tree, decided, depth, given.condition, {})
         bounds = _bounds(tree)
         for found in bounds.values():
             for first, second in itertools.combinations(found, 2):
@@ -112,20 +123,25 @@ class Tabulator:
         return _pruned(_regions(tree, ordered))
 
     def _split(self, tree: Tree, decided: Mapping[Expr, Expr], depth: int, first: Expr, second: Expr) -> Table:
-        if depth >= MAX_SPLITS:
-            raise FormError("too many orders of thresholds")
         used = {e for c in _tree_coefficients(tree) for e in ex.subexpressions(c)}
         questions = [_atom_of(ex.at_least(first, second)), _atom_of(ex.more_than(first, second))]
         question = next((q for q in questions if q in used), questions[0])
+        orders: dict[Expr, dict[Expr, Expr]] = {}
+        for answer in (ex.TRUE, ex.FALSE):
+            greater, lesser = (first, second) if _order(first, second, {**decided, question: answer}) == 1 else (second, first)
+            orders[answer] = {ex.maximum(first, second): greater, ex.minimum(first, second): lesser}
+        return self._cases(tree, decided, depth, question, orders)
+
+    def _cases(
+        self, tree: Tree, decided: Mapping[Expr, Expr], depth: int, question: Expr, more: Mapping[Expr, Mapping[Expr, Expr]]
+    ) -> Table:
+        """By the answer of a question without states; `more` is what else follows from each answer."""
+        if depth >= MAX_SPLITS:
+            raise FormError("too many cases of the coefficients")
         cases: list[Table] = []
         for answer in (ex.TRUE, ex.FALSE):
-            now = {**decided, question: answer}
-            values: dict[Expr, Expr] = {question: answer}
-            order = _order(first, second, now)
-            greater, lesser = (first, second) if order == 1 else (second, first)
-            values[ex.maximum(first, second)] = greater
-            values[ex.minimum(first, second)] = lesser
-            cases.append(self._table(tree_replaced(tree, values), now, depth + 1))
+            values = {**more.get(answer, {}), question: answer}
+            cases.append(self._table(tree_replaced(tree, values), {**decided, question: answer}, depth + 1))
         return self.overlaid(cases[0], cases[1], lambda a, b, _: ex.select(question, a, b))
 
     def overlaid(self, left: Table, right: Table, combine: Combine) -> Table:
@@ -159,6 +175,11 @@ def tree_replaced(tree: Tree, values: Mapping[Expr, Expr]) -> Tree:
             case Branch(atom, then, otherwise):
                 if isinstance(atom, Threshold):
                     atom = Threshold(atom.slope, ex.substituted(atom.bound, values, memory), atom.strict)
+                if isinstance(atom, Given):
+                    condition = ex.substituted(atom.condition, values, memory)
+                    if condition.op == "const":
+                        return replaced(then if condition is ex.TRUE else otherwise)
+                    atom = Given(condition)
                 return _branch(atom, replaced(then), replaced(otherwise))
             case _:
                 return leaf_replaced(node, values, memory)
@@ -169,10 +190,21 @@ def tree_replaced(tree: Tree, values: Mapping[Expr, Expr]) -> Tree:
 def _tree_coefficients(tree: Tree) -> list[Expr]:
     match tree:
         case Branch(atom, then, otherwise):
-            own = [atom.bound] if isinstance(atom, Threshold) else []
+            own = [atom.bound] if isinstance(atom, Threshold) else [atom.condition] if isinstance(atom, Given) else []
             return own + _tree_coefficients(then) + _tree_coefficients(otherwise)
         case _:
             return leaf_coefficients(tree)
+
+
+def _given(tree: Tree) -> Given | None:
+    """The first condition without states, a comparison if it is a combination of such."""
+    if not isinstance(tree, Branch):
+        return None
+    if isinstance(tree.atom, Given):
+        parts = [p for p in ex.subexpressions(tree.atom.condition) if p.op in ("ge", "gt", "eq")]
+        flags = [p for p in ex.subexpressions(tree.atom.condition) if p.op == "var" and p.sort.base == "bool"]
+        return Given((parts + flags + [tree.atom.condition])[0])
+    return _given(tree.then) or _given(tree.otherwise)
 
 
 def _atom_of(condition: Expr) -> Expr:
@@ -205,7 +237,7 @@ def _bounds(tree: Tree) -> dict[AxisKey, list[Expr]]:
         if isinstance(node, Branch):
             if isinstance(node.atom, Flag):
                 found.setdefault(node.atom.state, [])
-            else:
+            elif isinstance(node.atom, Threshold):
                 bounds = found.setdefault((node.atom.slope, node.atom.strict), [])
                 if node.atom.bound not in bounds:
                     bounds.append(node.atom.bound)
@@ -238,6 +270,8 @@ def _regions(tree: Tree, ordered: Mapping[AxisKey, tuple[Expr, ...]]) -> Table:
                 case Threshold(slope, bound, strict):
                     key = (slope, strict)
                     holds = region[positions[key]] > ordered[key].index(bound)
+                case Given():
+                    raise AssertionError("conditions without states are split before")
             node = node.then if holds else node.otherwise
         leaves[region] = node
     return Table(tuple(ordered.items()), leaves)

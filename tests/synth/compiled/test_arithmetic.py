@@ -11,6 +11,7 @@ from warploom.core import BY_NAME, DType, u32, u64
 from warploom.ptx import launch, lower, parse
 from warploom.synth.compiled import ArrayArgument, ScalarArgument, run_symbolically
 from warploom.synth.compiled.data import Data, Joined, Undefined, Value
+from warploom.synth.compiled.numbers import value_of
 from warploom.terms import Term
 
 THREE = ".param .u64 out, .param .u64 in, .param .u32 a, .param .u32 b, .param .u32 c"
@@ -92,6 +93,9 @@ def test_words_of_data_are_what_the_interpreter_computes(code: str) -> None:
             program, grid=1, block=1, args=[np.zeros(1, np.uint32), np.zeros(1, np.uint32), *map(np.uint32, numbers.values())]
         )
         assert bits(content, 32, numbers, run.data) == int(ran.arrays[0][0]), (code, numbers)
+        if isinstance(content, Term):
+            value = value_of(content, run.data.kinds, lambda element: numbers[element.data[0]])
+            assert value is None or int(value) & 0xFFFFFFFF == int(ran.arrays[0][0]), (code, numbers)
         known = (*arguments[:2], *(ScalarArgument(name, u32, value) for name, value in numbers.items()))
         concrete = run_symbolically(program, None, known, (1, 1, 1), (1, 1, 1))
         assert concrete.arrays["out"].load(0, 4, concrete.data) == int(ran.arrays[0][0]), (code, numbers)

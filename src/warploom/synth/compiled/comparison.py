@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
 from warploom.synth.compiled.data import Undefined
+from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
     Algebra,
@@ -24,6 +25,7 @@ from warploom.terms import (
     constant,
     element_text,
     evaluate,
+    is_exact,
     iterate_post,
     term_text,
 )
@@ -74,6 +76,16 @@ class Outcome:
     reason: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Pair:
+    element: Element
+    got: Term
+    want: Term
+    left: Term
+    """`got` with what is computed in other types sealed off."""
+    right: Term
+
+
 class Comparison:
     """Under one algebra. types: of the arrays' elements."""
 
@@ -87,11 +99,11 @@ class Comparison:
         self.operators: set[str] = set()
         self._seen: set[Term] = set()
 
-    def compare(self, elements: Iterable[Element], kind_of: Callable[[Term], DType | None]) -> Outcome:
-        """All elements: stops at the first that differs."""
+    def compare(self, elements: Iterable[Element], kinds: Mapping[Term, DType]) -> Outcome:
+        """All elements: stops at the first that differs. kinds: of what the kernel computed."""
         open_element: Difference | None = None
         missing: Difference | None = None
-        pairs: list[tuple[Element, Term, Term]] = []
+        pairs: list[_Pair] = []
         for element in elements:
             if element.got is None or isinstance(element.got, Undefined):
                 missing = self._missing(element)
@@ -100,16 +112,18 @@ class Comparison:
             for term in (element.got, want):
                 self._collect(term)
             if element.got is not want:
-                pairs.append((element, element.got, want))
-        if self._needs_separation():
-            pairs = [(e, self._separated(a, kind_of), self._separated(b, _of_no_kind)) for e, a, b in pairs]
+                pairs.append(_Pair(element, element.got, want, element.got, want))
+        if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
+            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, {})) for p in pairs]
         operators = frozenset(self.operators)
         try:
-            for element, got, want in self._unsettled(pairs):
-                settled = self._same(element, got, want)
+            for pair in self._unsettled(pairs):
+                settled = self._same(pair, kinds)
                 if settled == "equal":
                     continue
-                told = Difference(element.array, element.index, self._wanted(element, want), self._text(got), element.line)
+                element = pair.element
+                expected, found = self._wanted(element, pair.want), self._text(pair.left)
+                told = Difference(element.array, element.index, expected, found, element.line)
                 if settled == "different":
                     return Outcome("different", told, operators)
                 open_element = open_element or told
@@ -118,9 +132,8 @@ class Comparison:
         if missing is not None:
             return Outcome("different", missing, operators)
         if open_element is not None:
-            return Outcome(
-                "open", open_element, operators, f"no law makes these equal, no numbers tell them apart: {open_element}"
-            )
+            reason = f"no law makes these equal, no numbers tell them apart: {open_element}"
+            return Outcome("open", open_element, operators, reason)
         return Outcome("equal", None, operators)
 
     def _missing(self, element: Element) -> Difference:
@@ -141,41 +154,63 @@ class Comparison:
                     self.operators.add(term.op)
                     stack.extend(term.args)
 
-    def _unsettled(self, pairs: list[tuple[Element, Term, Term]]) -> list[tuple[Element, Term, Term]]:
+    def _unsettled(self, pairs: list[_Pair]) -> list[_Pair]:
         """Without those that are equal sums modulo 2 of equal summands."""
         if len(pairs) < _FEW or dict(self.algebra.regions).get("^") != "bits":
             return pairs
-        equal = equal_sums([(a, b) for _, a, b in pairs], self.normaliser)
+        equal = equal_sums([(p.left, p.right) for p in pairs], self.normaliser)
         return [pair for pair, same in zip(pairs, equal, strict=True) if not same]
 
-    def _same(self, element: Element, got: Term, want: Term) -> Literal["equal", "different", "open"]:
-        lanes = element.dtype.lanes
+    def _same(self, pair: _Pair, kinds: Mapping[Term, DType]) -> Literal["equal", "different", "open"]:
+        lanes = pair.element.dtype.lanes
         outcome: Literal["equal", "open"] = "equal"
         for k in range(lanes):
-            a, b = (got, want) if lanes == 1 else (component(got, k), component(want, k))
-            if self.normaliser.canonical(a) is not self.normaliser.canonical(b):
-                if self._told_apart(a, b, scalar_of(element.dtype)):
+            left, right, got, want = (t if lanes == 1 else component(t, k) for t in (pair.left, pair.right, pair.got, pair.want))
+            if self.normaliser.canonical(left) is not self.normaliser.canonical(right):
+                if self._told_apart(got, want, kinds):
                     return "different"
                 outcome = "open"
         return outcome
 
-    def _told_apart(self, a: Term, b: Term, dtype: DType) -> bool:
+    def _told_apart(self, got: Term, want: Term, kinds: Mapping[Term, DType]) -> bool:
         """Whether some numbers give the terms different values."""
-        is_exact = self.algebra.modulus_bits == 0
+        dtype = self.algebra.dtype
+        is_exact_algebra = self.algebra.modulus_bits == 0
+        context = f64 if is_exact_algebra else dtype
+        if not dtype.is_float and not all(t.is_float or is_exact(t, dtype) for t in self._types_in(want)):
+            return False  # a spec on signed and unsigned words leaves open which order it means
         rng = random.Random(0)
         for _ in range(_TRIALS):
             numbers: dict[Term, int] = {}
 
-            def value_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
+            def number_of(element: Term, numbers: dict[Term, int] = numbers) -> int:
                 if element not in numbers:
                     atom = element.args[0] if element.op == "component" else element
-                    numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact, rng)
+                    numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact_algebra, rng)
                 return numbers[element]
 
-            values = evaluate([a, b], f64 if is_exact else dtype, value_of, casts=True)
-            if values is not None and values[0] != values[1]:
+            values = evaluate([want], context, number_of, casts=True)
+            if values is None:
+                return False
+            found = value_of(got, kinds, number_of)
+            if found is None:
+                others = evaluate([got], context, number_of, casts=True)
+                found = None if others is None else others[0]
+            if found is not None and not dtype.is_float:
+                found = wrapped(int(found), dtype)
+            if found is not None and values[0] != found:
                 return True
         return False
+
+    def _types_in(self, want: Term) -> set[DType]:
+        """Of the elements, where the spec does something that sees their sign."""
+        order: set[DType] = set()
+        has_order = False
+        for t in iterate_post(want):
+            has_order = has_order or t.op in (">>", "min", "max", "/")
+            if t.op == "atom":
+                order.add(self.types.get(t.data[0], self.algebra.dtype))
+        return order if has_order else set()
 
     def _wanted(self, element: Element, want: Term) -> str:
         old = want.op == "atom" and want.data[0] == element.array and tuple(want.data[1]) == element.index
@@ -202,10 +237,7 @@ class Comparison:
                 done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
         return done[root]
 
-    def _needs_separation(self) -> bool:
-        return bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators)
-
-    def _separated(self, root: Term, kind_of: Callable[[Term], DType | None]) -> Term:
+    def _separated(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
         """Operands that are computed in another type, in the normal form of their own type: opaque to this algebra's laws."""
         done: dict[Term, Term] = {}
         for t in iterate_post(root):
@@ -214,8 +246,8 @@ class Comparison:
             if words[0] in ("cast", "bits") and len(words) == 3:
                 args = [self._sealed(args[0], BY_NAME[words[1]])]
             elif words[0] in ("slice", "select", "div", "rem", "mul") and t.args:
-                args = [a if a.op == "constant" else self._sealed(a, kind_of(old)) for a, old in zip(args, t.args, strict=True)]
-            elif t.op in ("min", "max", ">>") and (kind := kind_of(t)) is not None and kind in self._strange:
+                args = [a if a.op == "constant" else self._sealed(a, kinds.get(old)) for a, old in zip(args, t.args, strict=True)]
+            elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *args)
                 continue
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
@@ -227,11 +259,6 @@ class Comparison:
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
-
-
-def _of_no_kind(term: Term) -> None:
-    """A spec's operations mean the algebra's own type."""
-    del term
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

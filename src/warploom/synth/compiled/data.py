@@ -248,29 +248,28 @@ class Data:
         found: list[tuple[Value, int]] = []
         k = 0
         while k < len(flat):
-            value = flat[k][0]
-            end = k + 1
+            value, count = flat[k]
+            merged, end = None, k
             if isinstance(value, Term) and value.op.startswith("slice."):
-                first, whole = int(value.op.split(".")[1]), value.args[0]
-                count = flat[k][1]
-                best: tuple[int, Value, int] | None = None
-                while end < len(flat) and _is_slice(flat[end][0], whole, first + count):
-                    count += flat[end][1]
-                    end += 1
-                    if first == 0 and count == self.kinds[whole].bits:
-                        best = end, whole.args[0] if whole.op.startswith("bits.") else whole, count
-                    elif count in UNSIGNED:
-                        best = end, self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]), count
-                if best is not None:
-                    end, merged, count = best
-                    found.append((merged, count))
-                    k = end
-                    continue
-                end = k + 1
-            found += flat[k:end]
-            k = end
+                merged, count, end = self._longest_slice(flat, k)
+            found.append((value, flat[k][1]) if merged is None else (merged, count))
+            k = k + 1 if merged is None else end
         return found
 
-
-def _is_slice(value: Value, whole: Term, start: int) -> bool:
-    return isinstance(value, Term) and value.op.startswith(f"slice.{start}.") and value.args[0] is whole
+    def _longest_slice(self, flat: list[tuple[Value, int]], k: int) -> tuple[Value | None, int, int]:
+        """What the slices from part `k` on make together, its bits and the part after it; None where they make nothing whole."""
+        start = flat[k][0]
+        assert isinstance(start, Term)
+        first, whole = int(start.op.split(".")[1]), start.args[0]
+        count = flat[k][1]
+        best: tuple[Value | None, int, int] = (None, count, k)
+        for end in range(k + 1, len(flat)):
+            value, more = flat[end]
+            if not (isinstance(value, Term) and value.op.startswith(f"slice.{first + count}.") and value.args[0] is whole):
+                break
+            count += more
+            if first == 0 and count == self.kinds[whole].bits:
+                best = whole.args[0] if whole.op.startswith("bits.") else whole, count, end + 1
+            elif count in UNSIGNED:
+                best = self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]), count, end + 1
+        return best

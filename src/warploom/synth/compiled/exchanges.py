@@ -1,10 +1,13 @@
-"""Instructions through which threads meet: shuffles, votes, barriers (PTX ISA 9.7.9.6, 9.7.13)."""
+"""Instructions through which threads meet: shuffles, votes, reductions, barriers (PTX ISA 9.7.9.6, 9.7.13)."""
 
 from __future__ import annotations
 
+from functools import reduce
+
 from warploom.ptx.syntax import Instruction
+from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
 from warploom.synth.compiled.data import Undefined, Value
-from warploom.synth.compiled.operands import Operands, Reader
+from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.schedule import Barrier, Members, Step, truth
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
 
@@ -15,9 +18,10 @@ RECONVERGED = "activemask: threads reconverged"
 class Exchanges:
     """Steps for instructions that threads execute together."""
 
-    def __init__(self, launch: Launch, operands: Operands) -> None:
+    def __init__(self, launch: Launch, operands: Operands, arithmetic: Arithmetic) -> None:
         self.launch = launch
         self.operands = operands
+        self.arithmetic = arithmetic
 
     def shuffle(self, instruction: Instruction, index: int) -> Step:
         if "sync" not in instruction.modifiers or len(instruction.operands) != 5:
@@ -81,6 +85,28 @@ class Exchanges:
 
         if mode not in ("all", "any", "uni", "ballot"):
             raise self.launch.unsupported(f"expected vote.sync.all, any, uni or ballot, got {instruction.name}", index)
+        return Step(action=run, meeting=self._members(masks, index))
+
+    def reduction(self, instruction: Instruction, index: int) -> Step:
+        """redux.sync: one value of all threads of the mask (PTX ISA 9.7.13, redux.sync)."""
+        kind = register_kind(width_of(instruction, "b32"))
+        name = next((m for m in instruction.modifiers if m in ("add", "min", "max", "and", "or", "xor")), "")
+        if not name or kind.is_float:
+            raise self.launch.unsupported(f"expected redux.sync of integers, got {instruction.name}", index)
+        fold = self.arithmetic.extreme(name, kind) if name in ("min", "max") else self.arithmetic.signless(name, kind)
+        write = self.operands.writer(instruction.operands[0], index)
+        sources = self.operands.reader(instruction.operands[1], "b32", index)
+        masks = self.operands.reader(instruction.operands[2], "b32", index)
+
+        def run(block: Block, lanes: Lanes) -> None:
+            own = dict(zip(lanes, sources(block, lanes), strict=True))
+            found: list[Value] = []
+            for t, mask in zip(lanes, self._known(block, masks, lanes, index), strict=True):
+                self._check_named(block, t, mask, index)
+                first = t - t % WARP
+                found.append(reduce(fold, [own[u] for u in range(first, first + WARP) if mask >> (u - first) & 1 and u in own]))
+            write(block, lanes, found)
+
         return Step(action=run, meeting=self._members(masks, index))
 
     def active_mask(self, instruction: Instruction, index: int) -> Step:

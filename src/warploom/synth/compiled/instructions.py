@@ -9,7 +9,7 @@ from warploom.ptx.flow import branch_targets
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Instruction, Name, Pair
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
-from warploom.synth.compiled.data import NoBitsError, Undefined, Value
+from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
 from warploom.synth.compiled.operands import Operands, Reader, width_of
@@ -33,7 +33,7 @@ class _Maker:
         self.arithmetic = Arithmetic(launch.data)
         self.functions = Functions(launch, self.arithmetic)
         self.transfers = Transfers(launch, self.operands, self.arithmetic)
-        self.exchanges = Exchanges(launch, self.operands)
+        self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
 
     def step(self, instruction: Instruction, index: int) -> Step:
         try:
@@ -58,6 +58,8 @@ class _Maker:
                 return self.exchanges.shuffle(instruction, index)
             case "vote":
                 return self.exchanges.vote(instruction, index)
+            case "redux":
+                return self.exchanges.reduction(instruction, index)
             case "activemask":
                 return self.exchanges.active_mask(instruction, index)
             case "bar" | "barrier":
@@ -188,15 +190,9 @@ class _Maker:
         def unpacked(block: Block, lanes: Lanes) -> None:
             values = reader(block, lanes)
             for k, write in enumerate(writers):
-                write(block, lanes, [self._bits(v, k * piece, piece, bits, index) for v in values])
+                write(block, lanes, [data.extract(v, k * piece, piece, bits) for v in values])
 
         return Step(action=unpacked)
-
-    def _bits(self, value: Value, low: int, count: int, width: int, index: int) -> Value:
-        try:
-            return self.launch.data.extract(value, low, count, width)
-        except NoBitsError as error:
-            raise self.launch.unsupported(f"expected whole elements, got {error}", index) from error
 
     @staticmethod
     def _step(write: Callable[[Block, Lanes, list[Value]], None], reader: Reader) -> Step:
@@ -246,18 +242,12 @@ class _Maker:
             raise NotFollowedError(f"{instruction.name} with two results")
         write = self.operands.writer(result, index)
         readers = [self.operands.reader(o, t, index) for o, t in zip(instruction.operands[1:], types, strict=False)]
-        launch = self.launch
         if opcode == "cvt" and (extension := self.transfers.extension(_target_type(instruction), result)) is not None:
             function = _after(function, extension)
 
         def run(block: Block, lanes: Lanes) -> None:
             columns = [reader(block, lanes) for reader in readers]
-            try:
-                write(block, lanes, list(map(function, *columns)))
-            except NotFollowedError as error:
-                raise launch.unsupported(f"expected an operation that this runner follows, got {error}", index) from error
-            except NoBitsError as error:
-                raise launch.unsupported(f"expected whole elements in {instruction.name}, got {error}", index) from error
+            write(block, lanes, list(map(function, *columns)))
 
         return Step(action=run)
 

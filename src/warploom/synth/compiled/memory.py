@@ -100,17 +100,16 @@ class Region:
         return start, cell
 
     def _make_room(self, offset: int, size: int, data: Data) -> None:
-        """Cuts what lies partly in the bytes to be stored."""
+        """Cuts what lies partly in the bytes to be stored into its bytes."""
         at = offset
         while at < offset + size:
             start, cell = self._cell_at(at)
             end = start + cell.size_bytes
             del self.cells[start]
-            for low, high in ((start, offset), (offset + size, end)):
-                low, high = max(low, start), min(high, end)
-                if low < high:
-                    part = data.extract(cell.value, 8 * (low - start), 8 * (high - low), 8 * cell.size_bytes)
-                    self.cells[low] = Stored(part, high - low, cell.instruction)
+            for k in range(start, end):
+                if not offset <= k < offset + size:
+                    part = data.extract(cell.value, 8 * (k - start), 8, 8 * cell.size_bytes)
+                    self.cells[k] = Stored(part, 1, cell.instruction)
             at = end
 
     # ------------------------------------------------------------ who was here

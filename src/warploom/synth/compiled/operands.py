@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from warploom.core import f32, f64
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Float, Instruction, Integer, Name, Negation, Operand, Pair, Sum, Vector
 from warploom.synth.compiled.data import Data, Undefined, Value
@@ -14,8 +15,6 @@ from warploom.synth.compiled.threads import Block, Lanes, Launch
 
 Reader: TypeAlias = Callable[[Block, Lanes], list[Value]]
 Writer: TypeAlias = Callable[[Block, Lanes, list[Value]], None]
-_SPECIAL = ("%tid", "%ntid", "%ctaid", "%nctaid")
-_UNKNOWN_SPECIAL = "%"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,10 @@ class Operands:
         base, dot, component = text.rpartition(".")
         if text in routine.registers and text not in routine.register_vectors:
             own = TYPE_BITS[routine.registers[text]]
-            if own <= bits or own == 1:
+            if (own == 1) != (bits == 1):
+                wanted = "a predicate" if bits == 1 else "a register that holds numbers"
+                raise self.launch.unsupported(f"expected {wanted}, got {text} of type .{routine.registers[text]}", index)
+            if own <= bits:
                 return lambda block, lanes: block.read(text, lanes)
             data = self.launch.data
             return lambda block, lanes: [data.extract(v, 0, bits, own) for v in block.read(text, lanes)]
@@ -66,7 +68,7 @@ class Operands:
             return lambda block, lanes: block.read(f"{base}.{component}", lanes)
         if text == "WARP_SZ":
             return lambda _, lanes: [32] * len(lanes)
-        if text in routine.variables or text in self.launch.module_variables:
+        if self._has_address(text):
             return self._address_of(text)
         if text.startswith("%"):
 
@@ -76,7 +78,13 @@ class Operands:
                 return block.read(text, lanes)
 
             return special
-        raise self.launch.unsupported(f"expected a register or a variable, got {text}", index)
+        raise self.launch.unsupported(f"expected a register or a variable in memory, got {text}", index)
+
+    def _has_address(self, text: str) -> bool:
+        launch = self.launch
+        own = launch.routine.variables.get(text)
+        is_shared = any(v.name == text for v in launch.module_shared)
+        return text in launch.module_variables or is_shared or (own is not None and own.space in ("shared", "local"))
 
     def _address_of(self, text: str) -> Reader:
         region = self.launch.module_variables.get(text)
@@ -142,7 +150,5 @@ def _float_bits(code: int, width: int, type_name: str) -> int:
     if width == bits:
         return code
     if width == 64 and bits == 32:
-        from warploom.core import f32, f64
-
         return Data.encoded(float(Data.decoded(code, f64)), f32)
     return code & ((1 << bits) - 1)

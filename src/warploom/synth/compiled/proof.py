@@ -103,7 +103,7 @@ def _prove_once(
             continue
         want = wanted[argument.name]
         comparison = Comparison(want.algebra, types, run.data.ordered_kinds)
-        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds.get)
+        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds)
         domains.append(want.algebra.domain_of(outcome.operators))
         if outcome.verdict == "different":
             told = str(outcome.difference)

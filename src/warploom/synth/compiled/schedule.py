@@ -6,7 +6,8 @@ from collections.abc import Callable
 from itertools import product
 from math import inf
 
-from warploom.synth.compiled.data import Comparison, Undefined, Value
+from warploom.synth.compiled.arithmetic import NotFollowedError
+from warploom.synth.compiled.data import Comparison, NoBitsError, Undefined, Value
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
 
 Action = Callable[[Block, Lanes], None]
@@ -50,13 +51,21 @@ def run_launch(launch: Launch, steps: list[Step]) -> None:
     """All blocks, one after the other. FaultError at the first fault; UnsupportedError for what is not followed."""
     gx, gy, gz = launch.grid
     for z, y, x in product(range(gz), range(gy), range(gx)):
-        _BlockRun(Block(launch, (x, y, z)), steps).run()
+        run = _BlockRun(Block(launch, (x, y, z)), steps)
+        try:
+            run.run()
+        except NoBitsError as error:
+            raise launch.unsupported(f"expected operations on whole elements, got {error}", run.place) from error
+        except NotFollowedError as error:
+            raise launch.unsupported(f"expected an operation that this runner follows, got {error}", run.place) from error
 
 
 class _BlockRun:
     def __init__(self, block: Block, steps: list[Step]) -> None:
         self.block = block
         self.steps = steps
+        self.place = 0
+        """Instruction that is being executed."""
         self.ready: dict[int, Lanes] = {0: block.everyone}
         self.meeting: dict[int, Lanes] = {}
         """Threads that wait for others at a shuffle or vote, by instruction."""
@@ -80,6 +89,7 @@ class _BlockRun:
             if place >= end:
                 block.exited.update(lanes)
                 return
+            self.place = place
             step = steps[place]
             launch.steps_left -= len(lanes)
             if launch.steps_left < 0:

@@ -9,7 +9,7 @@ from warploom.core import DType
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
-from warploom.synth.compiled.data import NoBitsError, Undefined, Value
+from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Region
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.schedule import Action
@@ -57,17 +57,11 @@ class Transfers:
                 if region.is_tracked:
                     self._remember(block, t, region, offset, size * len(writers), "load", index)
                 for k, column in enumerate(columns):
-                    column.append(self._loaded(region, offset + k * size, size, index))
+                    column.append(region.load(offset + k * size, size, self.launch.data))
             for writer, column, extension in zip(writers, columns, extend, strict=True):
                 writer(block, lanes, column if extension is None else [extension(v) for v in column])
 
         return run
-
-    def _loaded(self, region: Region, offset: int, size: int, index: int) -> Value:
-        try:
-            return region.load(offset, size, self.launch.data)
-        except NoBitsError as error:
-            raise self.launch.unsupported(f"expected whole elements of {region.name}, got {error}", index) from error
 
     def extension(self, type_name: str, target: object) -> partial[Value] | None:
         """What fills a register that is wider than what was loaded: zeros, or the sign for .sN."""
@@ -93,7 +87,7 @@ class Transfers:
 
         def run(block: Block, lanes: Lanes) -> None:
             for k, (writer, extension) in enumerate(zip(writers, extend, strict=True)):
-                value = self._loaded(region, start + k * size, size, index)
+                value = region.load(start + k * size, size, self.launch.data)
                 writer(block, lanes, [value if extension is None else extension(value)] * len(lanes))
 
         return run
@@ -145,7 +139,7 @@ class Transfers:
                 assert isinstance(address, int)
                 region, offset = self._place(block, t, address, space, size, "reduction", index)
                 self._remember(block, t, region, offset, size, name, index)
-                old = self._loaded(region, offset, size, index)
+                old = region.load(offset, size, data)
                 region.store(offset, size, compute(old, value), index, data)
             if write is not None:
                 write(block, lanes, [old_value] * len(lanes))

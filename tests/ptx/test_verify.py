@@ -1,6 +1,7 @@
 """What the verifier says, and that it says nothing of good files."""
 
 import pytest
+from tests.ptx.corpus import names, text
 
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
@@ -135,3 +136,18 @@ def test_everything_is_said_in_order() -> None:
 
 def test_warnings_are_told_apart() -> None:
     assert {"PTX_NEWER", "PTX_UNKNOWN"} == WARNINGS
+
+
+COMPILED_BY = ("nvrtc", "kernelgen", "cub", "triton", "numba", "llvm", "warploom")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("compiler", COMPILED_BY)
+def test_no_alarm_on_what_compilers_emit(compiler: str) -> None:
+    for name in names(compiler):
+        assert verify(parse(text(name), name)) == (), name
+
+
+@pytest.mark.parametrize("name", ["kernelgen/jacobi/guarded", "kernelgen/whispering/grid-stride", "llvm/switch/90"])
+def test_no_alarm_on_a_few(name: str) -> None:
+    assert verify(parse(text(name), name)) == ()

@@ -47,7 +47,7 @@ def test_check_for_scripts(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert (line["functions"], line["instructions"], line["shared_bytes"]) == (1, 6, 64)
     assert (line["unsupported"], line["warnings"]) == ({"new.u32": 13}, 1)
-    assert "error[PTX_UNKNOWN]" in err
+    assert f"{path}:13:2: warning[PTX_UNKNOWN]" in err
 
 
 def test_check_for_people(tmp_path: Path) -> None:

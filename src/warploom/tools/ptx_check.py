@@ -114,7 +114,11 @@ def check_file(path: str, stopwatch: Stopwatch) -> tuple[Outcome, FileSummary | 
     module = parse(read_ptx(path), path)
     diagnostics = verify(module)
     errors = [d for d in diagnostics if d.code not in WARNINGS]
-    messages = rendered(diagnostics[:SHOWN])
+    shown = diagnostics[:SHOWN]
+    messages = tuple(
+        text.replace(": error[", ": warning[", 1) if d.code in WARNINGS else text
+        for d, text in zip(shown, rendered(shown), strict=True)
+    )
     if len(diagnostics) > SHOWN:
         messages += (f"{path}: and {len(diagnostics) - SHOWN} more",)
     if errors:

@@ -3,5 +3,6 @@
 from warploom.ptx.simt.counts import Counts, LineCounts
 from warploom.ptx.simt.findings import Finding
 from warploom.ptx.simt.launch import Launch, launch
+from warploom.ptx.simt.supported import SUPPORTED, is_supported
 
-__all__ = ["Counts", "Finding", "Launch", "LineCounts", "launch"]
+__all__ = ["SUPPORTED", "Counts", "Finding", "Launch", "LineCounts", "is_supported", "launch"]

@@ -5,7 +5,6 @@ Numbers follow hardware from sm_70 on: a barrier without a count waits for all t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,9 +14,8 @@ from numpy.typing import NDArray
 from warploom.core import Span
 from warploom.ptx.simt.code import Code, End
 from warploom.ptx.simt.findings import FaultError, Finding
-from warploom.ptx.simt.operands import DTYPES, Site, value_of
+from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Integer, Name, Negation, Operand
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -217,7 +215,9 @@ def release_warp_barriers(machine: Machine) -> bool:
         warps = group.layout.warps
         here = machine.lane_masks(warps, flags)
         alive = machine.lane_masks(warps, machine.alive)
-        members = member_masks(group, index)
+        members_of = group.context.code.segments[index].members
+        assert members_of is not None
+        members = members_of(group, machine)
         ready = (members & (alive & ~here)[group.layout.positions >> 5]) == 0
         if ready.any():
             released = True
@@ -232,24 +232,6 @@ def release_warp_barriers(machine: Machine) -> bool:
 def _opcode(group: Group, index: int) -> str:
     code = group.context.code
     return code.routine.instructions[code.segments[index].start].opcode
-
-
-def member_masks(group: Group, index: int) -> Value:
-    """The lanes that a warp-wide instruction names: u32 per thread, or one."""
-    code = group.context.code
-    segment = code.segments[index]
-    value = _mask(code, group, code.routine.instructions[segment.start].operands)
-    return np.array(0xFFFFFFFF, np.uint32) if value is None else value
-
-
-def _mask(code: Code, group: Group, operands: tuple[Operand, ...]) -> Value | None:
-    match operands[-1] if operands else None:
-        case Integer(value):
-            return np.array(value & 0xFFFFFFFF, np.uint32)
-        case Name(text) if text in code.slots:
-            return group.registers[code.slots[text]]
-        case Negation() | None | _:
-            return None
 
 
 def deadlock(machine: Machine) -> FaultError:
@@ -270,7 +252,3 @@ def deadlock(machine: Machine) -> FaultError:
     block, inside = machine.coordinates(int(group.threads[0]))
     others = tuple((other, at) for other, at, _ in places[1:])
     return FaultError(Finding("deadlock", text, span, block, inside, count=sum(g.size for _, _, g in places), others=others))
-
-
-EndDecoder = Callable[[Site, int], End]
-PREDICATE = DTYPES[1]

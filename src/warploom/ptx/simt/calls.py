@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEPTH_LIMIT = 1024
 """Nested calls."""
+STACK_BYTES = 1 << 30
+"""Of all threads that run together."""
 
 
 def parts_of(operands: tuple[Operand, ...]) -> tuple[tuple[Operand, ...], Operand, tuple[Operand, ...], Operand | None]:
@@ -63,6 +65,9 @@ class _Call:
             context = self._context(group.context, callee)
         if context.depth > DEPTH_LIMIT:
             message = f"more than {DEPTH_LIMIT} nested calls"
+            raise machine.fault("stack_overflow", message, self.code, self.index, int(group.threads[0]))
+        if (context.frame_base + callee.frame_bytes) * machine.total > STACK_BYTES:
+            message = f"a stack of more than {STACK_BYTES // machine.total} bytes per thread, {context.depth} calls deep"
             raise machine.fault("stack_overflow", message, self.code, self.index, int(group.threads[0]))
         machine.reserve_local(context.frame_base + callee.frame_bytes)
         parameters = callee.routine.parameters

@@ -24,6 +24,8 @@ End: TypeAlias = "Callable[[Group, Machine], int]"
 """Ends a segment: the next segment of the whole group, or -1 when the group was split, parked or has left."""
 Gate: TypeAlias = "Callable[[Group, Machine], Group | None]"
 """Before a segment: the threads that may go on now; the others are parked."""
+Members: TypeAlias = "Callable[[Group, Machine], Value]"
+"""The lanes that a warp-wide instruction names: u32 per thread, or one for all."""
 
 
 @dataclass(slots=True, eq=False)
@@ -41,6 +43,8 @@ class Segment:
     """None: not decoded yet."""
     finish: End | None = None
     gate: Gate | None = None
+    members: Members | None = None
+    """Of a segment that starts with a warp-wide instruction."""
     classes: tuple[tuple[str, int], ...] = ()
     """Instruction classes and how many of each, for the counts."""
 

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from warploom.ptx.simt import numerics
-from warploom.ptx.simt.barriers import member_masks
-from warploom.ptx.simt.code import Gate, Segment, Step
+from warploom.ptx.simt.code import Gate, Members, Segment, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.threads import Group, Value
 from warploom.ptx.syntax import Operand, Pair
@@ -23,24 +22,42 @@ if TYPE_CHECKING:
 ALL = np.array(0xFFFFFFFF, np.uint32)
 
 
+def _members(site: Site) -> Members:
+    operands = site.instruction.operands
+    if site.instruction.opcode in ("mma", "ldmatrix", "stmatrix", "movmatrix") or not operands:
+        return lambda group, machine: ALL
+    slot = site.source(operands[-1], "b32")
+    before = tuple(site.before)
+
+    def masks(group: Group, machine: Machine) -> Value:
+        for step in before:
+            step(group, machine)
+        value = group.registers[slot]
+        return ALL if value is None else value
+
+    return masks
+
+
 def gate_of(site: Site, segment: Segment) -> Gate:
     """The gate before the warp-wide instruction at the start of the segment."""
     guard = site.instruction.guard
     predicate = -1 if guard is None else site.code.slots[guard.name]
     negated = guard is not None and guard.negated
     index = segment.index
-    is_matrix = site.instruction.opcode in ("mma", "ldmatrix", "stmatrix", "movmatrix")
+    members_of = segment.members = _members(site)
 
     def gate(group: Group, machine: Machine) -> Group | None:
         group = machine.parked_at(group, index)
         layout = group.layout
         if layout.is_dense and predicate < 0:
             return group
-        members = ALL if is_matrix else member_masks(group, index)
+        members = members_of(group, machine)
         active = layout.active
         wants: Value | None = None
         if predicate >= 0:
-            flags = value_of(group.registers, predicate)
+            flags = group.registers[predicate]
+            if flags is None:
+                return group
             wants = np.logical_not(flags) if negated else flags
             if wants.ndim == 0 and not wants:
                 return group

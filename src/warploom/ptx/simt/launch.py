@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
@@ -23,6 +24,8 @@ Status: TypeAlias = Literal["finished", "fault", "deadlock", "limit"]
 
 BATCH_THREADS = 16_384
 """Threads that run together; whole blocks."""
+BATCH_BYTES = 1 << 25
+"""Of shared memory and of stack that they have together, roughly."""
 MAX_BLOCK = 1024
 """Threads of a block."""
 
@@ -72,9 +75,7 @@ def launch(
         program, routine, grid=_extents(grid, "grid", routine), block=_extents(block, "block", routine),
         dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts,
     )  # fmt: skip
-    if state.block_threads > MAX_BLOCK:
-        message = f"expected at most {MAX_BLOCK} threads in a block, got {state.block_threads}"
-        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    _check_block(routine, state)
     bound = bind_arguments(state, routine, args)
     status = _run(state)
     arrays = {b.index: b.contents() for b in bound}
@@ -85,11 +86,24 @@ def launch(
     return Launch(status, arrays, state.findings.all(), counted, state.executed)
 
 
+def _check_block(kernel: Routine, state: LaunchState) -> None:
+    """UserError (LAUNCH_SHAPE) for a block that hardware or the kernel's own limits refuse."""
+    required, most = kernel.directive("reqntid"), kernel.directive("maxntid")
+    if required is not None and (*required, 1, 1)[:3] != state.block:
+        message = f"expected blocks of {required} threads (.reqntid of {kernel.name}), got {state.block}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+    limit = MAX_BLOCK if most is None else min(MAX_BLOCK, math.prod(most))
+    if state.block_threads > limit:
+        message = f"expected at most {limit} threads in a block of {kernel.name}, got {state.block_threads}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message))
+
+
 def _run(state: LaunchState) -> Status:
     x, y, z = state.grid
     blocks = x * y * z
     padded = (state.block_threads + 31) // 32 * 32
-    together = max(1, BATCH_THREADS // padded)
+    block_bytes = max(state.shared_stride, state.entry.frame_bytes * padded, 1)
+    together = max(1, min(BATCH_THREADS // padded, BATCH_BYTES // block_bytes))
     with quiet():
         try:
             for first in range(0, blocks, together):

@@ -162,6 +162,17 @@ def _isspacep(site: Site) -> Step:
     return test
 
 
+def _createpolicy(site: Site) -> Step:
+    """Cache policies have no effect: all are alike."""
+    target = site.register(site.instruction.operands[0])
+    policy = np.zeros((), np.uint64)
+
+    def create(group: Group, machine: Machine) -> None:
+        group.registers[target] = policy
+
+    return create
+
+
 def _fence(site: Site) -> Step:
     def fence(group: Group, machine: Machine) -> None:
         machine.fence(group)
@@ -180,6 +191,7 @@ DECODERS: dict[str, Callable[[Site], Step]] = {
     "mov": _mov,
     "cvta": _cvta,
     "isspacep": _isspacep,
+    "createpolicy": _createpolicy,
     "membar": _fence,
     "fence": _fence,
     **dict.fromkeys(

@@ -110,7 +110,12 @@ def _search(access: Access, group: Group, machine: Machine, address: Value) -> l
             return [(None, machine.shared, _shared(access, group, machine, address - np.uint64(SHARED_WINDOW), None))]
         if not access.space and LOCAL_WINDOW <= value < LOCAL_WINDOW + LOCAL_WINDOW_BYTES:
             return [(None, machine.local, _local(access, group, machine, address - np.uint64(LOCAL_WINDOW), None))]
-        return _search(access, group, machine, np.full(group.size, address, np.uint64))
+        region = machine.launch.regions.at(value)
+        index = None if region is None else _within(access, region, address)
+        if region is None or index is None:
+            raise _bad(access, group, machine, 0, value)
+        access.region = region
+        return [(None, region, index)]
     pieces: list[Piece] = []
     left = np.arange(group.size, dtype=np.int64)
     if not access.space:

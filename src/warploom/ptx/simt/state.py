@@ -20,7 +20,6 @@ from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
 from warploom.ptx.syntax import Directive
 
-
 KEPT = 16
 """Decoded kernels that are remembered."""
 

@@ -1,0 +1,60 @@
+"""Which instructions the interpreter has: for documentation, and to check a file before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from warploom.core import UnsupportedError
+from warploom.ptx.instructions import ROWS, find_row
+from warploom.ptx.simt.decode import DECODERS
+from warploom.ptx.simt.numerics import bind, is_arithmetic
+from warploom.ptx.syntax import Instruction
+
+_CONTROL = frozenset(("bra", "brx", "call", "ret", "exit", "trap", "brkpt", "bar", "barrier"))
+_LIMITED: Mapping[str, str] = {
+    "mma.sync": "f16, bf16, tf32, e4m3, e5m2, s8, u8, f64",
+    "ldmatrix": "m8n8 of b16",
+    "stmatrix": "m8n8 of b16",
+    "cp.async": "yes",
+    "cp.async.commit_group": "yes",
+    "cp.async.wait_group": "yes",
+    "cp.async.wait_all": "yes",
+    "cp.async.mbarrier.arrive": "yes",
+    "prefetch": "no effect",
+    "prefetchu": "no effect",
+    "nanosleep": "no effect",
+    "pmevent": "no effect",
+    "discard": "no effect",
+    "applypriority": "no effect",
+    "griddepcontrol": "no effect",
+    "setmaxnreg": "no effect",
+    "createpolicy.range": "no effect",
+    "createpolicy.fractional": "no effect",
+    "createpolicy.cvt": "no effect",
+}
+_WITHOUT = ("barrier.cluster", "mma.sp", "red.async", "st.async", "st.bulk", "mov.b128", "fence.proxy.tensormap")
+
+
+def _status(title: str, name: str, opcode: str) -> str:
+    for key in (title, name):
+        if key in _LIMITED:
+            return _LIMITED[key]
+    if opcode in ("cp", "mma") or name.startswith(_WITHOUT) or title.startswith(_WITHOUT):
+        return ""
+    return "yes" if opcode in DECODERS or opcode in _CONTROL or is_arithmetic(opcode) else ""
+
+
+SUPPORTED: Mapping[str, str] = {row.title: _status(row.title, row.name, row.opcode) for row in ROWS}
+"""Title of every row of the instruction table -> "yes", what of it, or "" for not at all."""
+
+
+def is_supported(instruction: Instruction) -> bool:
+    """Whether the interpreter has the instruction with these modifiers; of others than arithmetic only the row counts."""
+    if is_arithmetic(instruction.opcode):
+        try:
+            bind(instruction.opcode, instruction.modifiers)
+        except UnsupportedError:
+            return False
+        return True
+    row = find_row(instruction)
+    return row is not None and bool(SUPPORTED[row.title])

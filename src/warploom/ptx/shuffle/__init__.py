@@ -1,14 +1,55 @@
-"""Global loads replaced by warp shuffles: detection, guards, code, profit."""
+"""Loads of what another lane has loaded, replaced by warp shuffles (PTXASW 5.1, 5.2): detection, guards, code, profit.
+
+    source   ld.global.f32 %a, [A];            target   ld.global.f32 %b, [B];          A(tid.x + N) = B(tid.x), |N| <= 31
+
+    activemask.b32 m                           once per run of straight-line code, before its first source
+    incomplete = m != 0xffffffff
+    corner = incomplete, or no lane N of this row and warp, or an index at hand wraps
+    shfl.sync %b, %a, N, m
+    @corner ld.global.f32 %b, [B]              the original load
+
+Why memory ends up the same, for every launch:
+
+1. *The shuffle is executed by those it names* (PTX ISA 9.7.9.6, `shfl.sync`). All threads that execute one `activemask`
+   together get one m, the set of just these threads. From there to the shuffle the code is straight, without calls: no thread
+   of m exits, branches away or skips the shuffle, which has no predicate. So every thread named in m comes to this shuffle
+   with this m, however the threads are scheduled. (A predicate on the shuffle, or a constant mask behind a test, would be as
+   right, but makes ptxas branch.) Where m is not full the result may be undefined; nobody reads it: corner holds in every
+   such lane.
+2. *Lane + N is the thread with tid.x + N.* Threads are numbered x first and cut into warps of 32 (CUDA Programming Guide,
+   SIMT architecture), so lane + N has tid.x + N and the same tid.y and tid.z if 0 <= lane + N < 32 and 0 <= tid.x + N <
+   ntid.x. Both are tested, in one comparison with the nearer of the two ends; the second is left out only where `.reqntid`
+   (or a limit the user states) says that rows hold whole warps. Neighbours along y are tested likewise: any block has the
+   right answer.
+3. *It has executed the source*, as the source dominates the target (block and position) and has no predicate; its register
+   still holds the value, or is copied right after the source.
+4. *In the same iteration.* Every loop around the source is around the target, and is one in which lanes that stand together
+   are in the same iteration: each branch in it is decided alike by all lanes, or leaves the loop for good with all but one
+   successor, or whoever stays runs through a common block before the next iteration (`iterations`). The last rests on how
+   lanes meet again: parted lanes wait for each other where all their ways must pass, or else never meet before that loop is
+   left. Stack- and barrier-based reconvergence, thread frontiers and our interpreter (which does merge lanes in different
+   iterations where it can) all have this. Where no loop holds the source, nothing is needed: the address has no counter in
+   it.
+5. *Its address was B.* Both threads satisfy the path condition of their load; A seen from this lane and B are equal terms, or
+   are where an index `x + d` does not wrap, x being a value of this lane at the target. What is left open is tested by every
+   lane for itself (`setp` into the corner), or the load is refused; `assume_nsw` skips the test and the report says so.
+6. *Memory was the same.* Between source and target, on every path of a thread, stands no store, atomic, barrier, fence,
+   acquire or call that might touch the space, wherever it may point. `.nc` loads read what nobody writes (ISA). If some write
+   came between the neighbour's source and this lane's target all the same, nothing orders it against one of the two accesses:
+   a data race of the original. Volatile, relaxed and acquire loads are never sources or targets.
+
+A reuse (N = 0) needs 3, 5 and 6 for one thread only. Sources are always loads that stay.
+"""
 
 from warploom.ptx.shuffle.options import MAX_DELTA, ShuffleOptions
 from warploom.ptx.shuffle.plan import Kind, Mode, Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts, Policy, apply_all, apply_none
 from warploom.ptx.shuffle.profit import LEAST_GAIN, Estimate, Forecast, Profitable, forecast, nearest_machine
-from warploom.ptx.shuffle.report import Judged, KernelReport, Refusal
+from warploom.ptx.shuffle.report import Json, Judged, KernelReport, Refusal
 from warploom.ptx.shuffle.rewrite import Rewritten, shuffle
 
 __all__ = [
-    "LEAST_GAIN", "MAX_DELTA", "Candidate", "Decision", "Estimate", "Forecast", "Judged", "KernelFacts", "KernelReport", "Kind",
-    "Mode", "Policy", "Profitable", "Refusal", "Rewritten", "ShuffleOptions", "Variant", "apply_all", "apply_none", "forecast",
-    "nearest_machine", "shuffle",
+    "LEAST_GAIN", "MAX_DELTA", "Candidate", "Decision", "Estimate", "Forecast", "Json", "Judged", "KernelFacts", "KernelReport",
+    "Kind", "Mode", "Policy", "Profitable", "Refusal", "Rewritten", "ShuffleOptions", "Variant", "apply_all", "apply_none",
+    "forecast", "nearest_machine", "shuffle",
 ]  # fmt: skip

@@ -73,7 +73,8 @@ class Interpreter:
                 case ast.Pass() | ast.Expr(value=ast.Constant()):
                     pass
                 case ast.Assert(test=test):
-                    self.assumed.append(self.condition(test, now))
+                    condition = self.condition(test, now)
+                    self.assumed += condition.args if condition.op == "and" else [condition]
                 case ast.Assign(targets=targets, value=value):
                     result = self.value(value, now)
                     for target in targets:
@@ -205,7 +206,7 @@ class Interpreter:
             case ast.Not():
                 return ex.negation(ex.as_condition(operand))
             case ast.Invert() if operand.sort.base != "bool":
-                return ex.subtract(ex.constant(-1), operand)
+                return ex.bitwise("bitxor", operand, ex.constant(-1))
             case ast.Invert():
                 return ex.negation(operand)
             case _:

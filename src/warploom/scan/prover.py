@@ -140,8 +140,11 @@ class Translator:
             case "gcd" | "exp":
                 if bindings:
                     raise UntranslatableError(expr.op)
-                name = f"{expr.op}#{len(self._opaque)}"
-                return self._opaque.setdefault(expr, Number(a.variable(name, "real" if expr.op == "exp" else "int")))
+                if expr not in self._opaque:
+                    term = a.variable(f"{expr.op}#{len(self._opaque)}", "real" if expr.op == "exp" else "int")
+                    self._opaque[expr] = Number(term)
+                    self.known.append(a.at_least(term, a.constant(0, "int")))
+                return self._opaque[expr]
 
     def _constant(self, value: Value) -> Number:
         a = self.arithmetic

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from warploom.ptx.simt.code import Step
-from warploom.ptx.simt.numerics import bind
+from warploom.ptx.simt.numerics import Operation, bind
 from warploom.ptx.simt.operands import CARRY, DTYPES, Site, dtype_of
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Integer, Pair
+from warploom.ptx.syntax import Integer, Operand, Pair
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -42,6 +42,7 @@ def decode(site: Site) -> Step:
     if operands:
         raise site.wrong(f"{len(operation.sources)} source operands", f"{len(instruction.operands) - 1}")
     evaluate = operation.evaluate
+    _probe(operation, instruction.operands)
     if "carry" in operation.results:
         destinations[operation.results.index("carry")] = site.code.slots[CARRY]
     if "immediate" in operation.sources:
@@ -51,6 +52,18 @@ def decode(site: Site) -> Step:
             return _single(evaluate, destinations[0], sources, site, result)
         case _:
             return _several(evaluate, destinations, sources)
+
+
+def _probe(operation: Operation, operands: tuple[Operand, ...]) -> None:
+    """Evaluates once on zeros: UnsupportedError for a combination that only shows then."""
+    immediates = [operand.value for operand in operands if isinstance(operand, Integer)]
+    zeros: list[Value | int] = []
+    for type_name in operation.sources:
+        if type_name == "immediate":
+            zeros.append(immediates[-1])
+        else:
+            zeros.append(np.zeros(1, np.bool_ if type_name == "carry" else dtype_of(type_name)))
+    operation.evaluate(*zeros)
 
 
 def _destinations(site: Site, count: int) -> list[int]:

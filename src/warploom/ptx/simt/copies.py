@@ -16,7 +16,7 @@ from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import Access, resolve
 from warploom.ptx.simt.threads import Group, Threads, Value
-from warploom.ptx.syntax import Address, Integer
+from warploom.ptx.syntax import Address, Integer, Name
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -123,11 +123,11 @@ def _copy(site: Site) -> Step:
         raise site.wrong("4, 8 or 16 bytes", str(size))
     limited, ignored = -1, -1
     if len(operands) > 3 and "L2::cache_hint" not in site.instruction.modifiers[-1:]:
-        slot = site.source(operands[3], "u32")
-        if site.dtype(slot) == np.bool_:
-            ignored = slot
+        last = operands[3]
+        if isinstance(last, Name) and site.code.routine.registers.get(last.text) == "pred":
+            ignored = site.source(last, "pred")
         else:
-            limited = slot
+            limited = site.source(last, "u32")
     target = access_of(site, to, "st", 4, size // 4, "shared", is_strong=False)
     source = access_of(site, from_, "ld", 4, size // 4, "global", is_strong=False)
     source_bytes = access_of(site, from_, "ld", 1, 1, "global", is_strong=False)

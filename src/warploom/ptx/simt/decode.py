@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from warploom.core import UnsupportedError
+from warploom.ptx.instructions import find_row
 from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, mbarriers, movement
 from warploom.ptx.simt.analysis import effects, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
@@ -44,13 +45,16 @@ def decode_segment(launch: LaunchState, code: Code, segment: Segment) -> None:
     if segment.start < segment.end and ends_segment(instructions[segment.end - 1]):
         last = segment.end - 1
         site = Site(launch, code, last)
+        check_form(site)
         finish = control.decode_end(site, segment)
         steps_before_end = _doubts(site) + site.before
     else:
         finish = control.fall_through(code, segment)
         steps_before_end = []
     if segment.start < last and is_warp_wide(instructions[segment.start]):
-        segment.gate = collectives.gate_of(Site(launch, code, segment.start), segment)
+        site = Site(launch, code, segment.start)
+        check_form(site)
+        segment.gate = collectives.gate_of(site, segment)
     for index in range(segment.start, last):
         steps += _decoded(Site(launch, code, index))
     segment.finish = finish
@@ -59,6 +63,7 @@ def decode_segment(launch: LaunchState, code: Code, segment: Segment) -> None:
 
 def _decoded(site: Site) -> list[Step]:
     instruction = site.instruction
+    check_form(site)
     decoder = DECODERS.get(instruction.opcode)
     is_pure = instruction.opcode in PURE
     if decoder is None and is_arithmetic(instruction.opcode):
@@ -74,6 +79,22 @@ def _decoded(site: Site) -> list[Step]:
     if instruction.guard is not None:
         step = _guarded(site, step, is_pure)
     return [*_doubts(site), *site.before, step, *_records(site)]
+
+
+def check_form(site: Site) -> None:
+    """UserError for a wrong number of operands, or a guard that is no predicate."""
+    instruction = site.instruction
+    row = find_row(instruction)
+    if row is not None:
+        fewest, most = row.operand_counts
+        given = len(instruction.operands)
+        if given < fewest or (most is not None and given > most):
+            wanted = str(fewest) if fewest == most else f"at least {fewest}" if most is None else f"{fewest} to {most}"
+            raise site.wrong(f"{wanted} operands", str(given))
+    if instruction.guard is not None:
+        slot = site.code.slots.get(instruction.guard.name)
+        if slot is None or site.code.dtypes[slot] != np.bool_:
+            raise site.wrong("a predicate as the guard", instruction.guard.name)
 
 
 def _doubts(site: Site) -> list[Step]:

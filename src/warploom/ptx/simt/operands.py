@@ -113,6 +113,9 @@ class Site:
                 slot = self.code.slots[text]
                 if self.code.dtypes[slot] is None:
                     raise self.unsupported(f"a register of type .{self.code.routine.registers[text]}")
+                if (type_name == "pred") != (self.code.dtypes[slot] == np.bool_):
+                    wanted = "a predicate" if type_name == "pred" else "a register of bits"
+                    raise self.wrong(wanted, f"{text} (.{self.code.routine.registers[text]})")
                 return slot
             case Name("WARP_SZ"):
                 return self.constant(self.immediate(32, type_name))

@@ -6,7 +6,7 @@ from tests.ptx.corpus import names, text
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
 
-from .fuzz.syntax import COMPILED
+from .syntax.compiled import COMPILED
 
 HEADER = ".version 9.0\n.target sm_90\n"
 REGISTERS = (

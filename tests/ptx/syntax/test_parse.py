@@ -1,5 +1,7 @@
 """What the parser makes of the spellings of the ISA."""
 
+import random
+
 import pytest
 
 from warploom.ptx.syntax import (
@@ -30,7 +32,9 @@ from warploom.ptx.syntax import (
     normal,
     parse,
 )
+from warploom.ptx.syntax.tokens import TOKEN, TRIVIA
 
+from .compiled import COMPILED
 from .spellings import HEADER, ITEMS, STATEMENTS, kernel
 
 
@@ -223,6 +227,18 @@ def test_spaces_and_comments_take_no_part_in_equality() -> None:
     )
 
 
+def test_modifiers_and_components_may_stand_apart() -> None:
+    apart = instruction("tex .2d /* x */ .v4.f32\n.f32 {v .x, v.x, %tid /**/ .y, _}, [t, {a, b}];")
+    assert apart == instruction("tex.2d.v4.f32.f32 {v.x, v.x, %tid.y, _}, [t, {a, b}];")
+    assert instruction("nanosleep .5;").operands == (Float(0x3FE0000000000000, 64),)
+
+
+def test_what_a_preprocessor_leaves() -> None:
+    text = HEADER + '# 12 "a.cu" 2\n.entry k() {\n#line 3\n add.s32 a, \\\n b, c; # 3\n}'.replace("#line 3", "# 3")
+    assert exact(parse(text)) == text
+    assert parse(text) == parse(HEADER + ".entry k() { add.s32 a, b, c; }")
+
+
 def test_extents_cover_the_text() -> None:
     text = kernel("// lead\n\tadd.s32 %r1, %r2, 3; // trail", "ret;")
     function = parse(text).functions[0]
@@ -232,3 +248,21 @@ def test_extents_cover_the_text() -> None:
     assert text[first.extent.start : first.extent.end] == "add.s32 %r1, %r2, 3;"
     assert text[first.extent.lead : first.extent.start] == "\n\t// lead\n\t"
     assert text[second.extent.lead : second.extent.start] == " // trail\n\t"
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_space_between_tokens(seed: int) -> None:
+    source = random.Random(seed)
+    spaces = (" ", "\n", "\t", "\r\n", " /* , ; } */ ", " // ] : .x\n", "  ")
+    pieces: list[str] = []
+    position = 0
+    while position < len(COMPILED):
+        found = TRIVIA.match(COMPILED, position) if COMPILED[position].isspace() else TOKEN.match(COMPILED, position)
+        assert found is not None
+        if not found.group().isspace():
+            pieces.append(found.group())
+        position = found.end()
+    assert len(pieces) > 200
+    text = "".join(piece + source.choice(spaces) for piece in pieces)
+    assert parse(text) == parse(COMPILED)
+    assert exact(parse(text)) == text

@@ -18,7 +18,7 @@ from warploom.ptx.syntax.nodes import (
     Sum,
     Vector,
 )
-from warploom.ptx.syntax.tokens import NAME, TOKEN
+from warploom.ptx.syntax.tokens import NAME
 
 _SIMPLE_NAME = re.compile(rf"{NAME}(?:\.[a-z0-9]+)?\Z", re.A)
 _SIMPLE_INTEGER = re.compile(r"(-?)(0[xX][0-9a-fA-F]+|\d+)\Z", re.A)
@@ -128,7 +128,7 @@ def _plain(cursor: Cursor) -> Operand:
             case _:
                 pass
     if kind == "name":
-        return _named(cursor, word, start, end)
+        return _named(cursor, word, end)
     if kind in ("integer", "bits", "float", "dot"):
         return read_number(cursor)
     raise cursor.fault(f"expected an operand, found {found((kind, word, start, end))}", start, end)
@@ -173,17 +173,18 @@ def _sequence(cursor: Cursor, opening: str, closing: str) -> tuple[Operand, ...]
     return tuple(found)
 
 
-def _named(cursor: Cursor, word: str, start: int, end: int) -> Operand:
+def _named(cursor: Cursor, word: str, end: int) -> Operand:
     if word == "WARP_SZ" and cursor.token_at(end)[1] in OPERATORS:
         return read_constant(cursor, "a constant")
-    text = cursor.text
-    while text.startswith(".", end):
-        match = TOKEN.match(text, end)
-        if match is None or match.lastgroup != "dot":
+    text = word
+    while True:
+        kind, component, _, stop = cursor.token_at(end)
+        if kind != "dot":
             break
-        end = match.end()
+        text += component
+        end = stop
     cursor.position = end
-    name = Name(text[start:end])
+    name = Name(text)
     if cursor.take("["):
         cursor.enter()
         index = read_operand(cursor)

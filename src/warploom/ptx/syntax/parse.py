@@ -33,7 +33,7 @@ _INSTRUCTION = re.compile(
     r"(?:[ \t]++(?P<operands>[^;/\"\n@:]*+))?;",
     re.A,
 )
-_MODIFIER = re.compile(r"\.([A-Za-z0-9_]++(?:::[A-Za-z0-9_]++)*+)", re.A)
+_MODIFIER = re.compile(r"\.(?=\d*+[A-Za-z_])([A-Za-z0-9_]++(?:::[A-Za-z0-9_]++)*+)", re.A)
 _LABEL = re.compile(
     rf"({NAME})[ \t]*+:(?!:)(?!{TRIVIA.pattern}\.(?:{'|'.join(sorted(LABELLED))})\b)", re.A
 )  # fmt: skip
@@ -211,7 +211,7 @@ class _Parser(Cursor):
             raise self.fault(f"expected an instruction, found {found(token)}", token[2], token[3])
         opcode, end = token[1], token[3]
         modifiers: list[str] = []
-        while (match := _MODIFIER.match(self.text, end)) is not None:
+        while (match := _MODIFIER.match(self.text, self.skip(end))) is not None:
             modifiers.append(match[1])
             end = self.position = match.end()
         operands: list[Operand] = []

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from warploom.core import Diagnostic, Span, UserError
 
-TRIVIA = re.compile(r"(?:[ \t\r\n\f\v\0]++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/)*+")
-"""White space, comments and the zero bytes that C strings end with; perhaps nothing."""
+TRIVIA = re.compile(r"(?:[ \t\r\n\f\v\0]++|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/|\\\r?\n|#[ \t]*+[0-9][^\n]*+)*+")
+"""White space, comments, continued lines, line markers of a preprocessor, and the zero bytes that C strings end with."""
 NAME = r"(?:[A-Za-z][\w$]*+|[_$%][\w$]++|_)"
 """An identifier (PTX ISA 4.4), or the sink `_`."""
 TOKEN = re.compile(

@@ -7,6 +7,7 @@ import click
 from warploom.tools.ptx_check import check_command, format_command
 from warploom.tools.ptx_prove import prove
 from warploom.tools.ptx_run import run_command
+from warploom.tools.ptx_shuffle import shuffle_command
 from warploom.tools.ptx_trace_command import trace_command
 
 
@@ -15,5 +16,5 @@ def ptx() -> None:
     """Read, run, trace, prove and rewrite PTX files of any compiler."""
 
 
-for _command in (check_command, format_command, run_command, trace_command, prove):
+for _command in (check_command, format_command, run_command, trace_command, prove, shuffle_command):
     ptx.add_command(_command)

@@ -16,13 +16,16 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import find_tool
+from warploom.ptx.shuffle import MAX_DELTA, Rewritten, ShuffleOptions, shuffle
+from warploom.ptx.syntax import parse
 from warploom.tools.lines import encode
 from warploom.tools.messages import rendered
+from warploom.tools.ptx_shuffle import policy_of
 
 _MARK = "warploom-ptxas: written by --install"
 
@@ -88,20 +91,12 @@ def _arch(arguments: Sequence[str]) -> str | None:
 def _rewritten_file(path: Path, target: Path, arch: str | None) -> Path | None:
     """The rewritten file, or None when nothing was gained."""
     try:
-        # Imported here, so that a fault in there is a warning, too.
-        from warploom.ptx.shuffle import shuffle
-        from warploom.ptx.syntax import parse
-        from warploom.tools.ptx_shuffle import options_from_environment, report_lines
-
         raw = path.read_bytes()
         if b".version" not in raw:
             return None
         text = raw.decode("utf-8", errors="surrogateescape")
-        found = shuffle(parse(text, str(path)), options_from_environment(os.environ, arch))
-        report = os.environ.get("WARPLOOM_REPORT")
-        if report:
-            with Path(report).open("a", encoding="utf-8") as lines:
-                lines.writelines(encode(line) + "\n" for line in report_lines(str(path), found))
+        found = shuffle(parse(text, str(path)), options_from(os.environ, arch))
+        _report(path, found)
         if found.text == text:
             return None
         new = found.text.encode("utf-8", errors="surrogateescape")
@@ -115,6 +110,25 @@ def _rewritten_file(path: Path, target: Path, arch: str | None) -> Path | None:
         _warn(f"{path} goes through unchanged: {first}")
         return None
     return target
+
+
+def options_from(environment: Mapping[str, str], arch: str | None) -> ShuffleOptions:
+    """Of the rewrite; UserError (WRONG_SETTING) names the variable."""
+    policy = environment.get("WARPLOOM_POLICY", "profitable")
+    if policy not in ("all", "profitable", "none"):
+        message = f"expected WARPLOOM_POLICY to be all, profitable or none, got {policy!r}"
+        raise UserError(Diagnostic("WRONG_SETTING", message))
+    delta = environment.get("WARPLOOM_MAX_DELTA", str(MAX_DELTA))
+    if not delta.isdigit() or int(delta) > MAX_DELTA:
+        raise UserError(Diagnostic("WRONG_SETTING", f"expected WARPLOOM_MAX_DELTA from 0 to {MAX_DELTA}, got {delta!r}"))
+    return ShuffleOptions(policy=policy_of(policy, arch), max_delta=int(delta))
+
+
+def _report(path: Path, found: Rewritten) -> None:
+    report = os.environ.get("WARPLOOM_REPORT")
+    if report:
+        with Path(report).open("a", encoding="utf-8") as lines:
+            lines.writelines(encode({"file": str(path), **kernel.json()}) + "\n" for kernel in found.reports)
 
 
 def _warn(message: str) -> None:

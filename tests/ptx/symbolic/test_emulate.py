@@ -285,3 +285,44 @@ def test_writes_between_two_loads() -> None:
         first, second = loads(emulation)
         assert not second.is_read_only
         assert emulation.may_change(first, second) == changes, text
+
+
+def test_long_hashes_stay_small() -> None:
+    rounds = "".join(
+        f"shf.l.wrap.b32 %r2, %r1, %r1, {3 + n % 7}; xor.b32 %r3, %r1, %r2; mad.lo.s32 %r1, %r3, %r1, %r2; shr.u32 %r4, %r1, 5;"
+        "xor.b32 %r1, %r1, %r4;"
+        for n in range(60)
+    )
+    emulation = emulated(f"mov.u32 %r1, %tid.x; {rounds} cvt.u64.u32 %rd1, %r1; ld.global.u32 %r9, [%rd1];")
+    assert len(emulation.table) < 20_000
+    assert loads(emulation)[0].address is not None
+
+
+def test_remainders_by_what_may_be_zero_are_unknown_functions() -> None:
+    emulation = emulated(
+        "mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n]; rem.u32 %r3, %r1, %r2; rem.u32 %r4, %r1, 10; mov.u32 %r5, 0;"
+    )
+    last = len(emulation.routine.instructions) - 1
+    assert emulation.value(last, Name("%r3")).op == "function"
+    assert str(emulation.value(last, Name("%r4"))) == "%tid.x + (- (0xa * (%tid.x /u 0xa)))"
+
+
+def test_magic_numbers_are_divisions() -> None:
+    body = "mov.u32 %r1, %tid.x; mul.hi.s32 %r2, %r1, 1717986919; shr.s32 %r3, %r2, 2; add.s32 %r4, %r3, 0;"
+    emulation = emulated(body)
+    assert str(emulation.value(3, Name("%r3"))) == "%tid.x /u 0xa"
+
+
+def test_masks_and_shifts_have_one_form() -> None:
+    body = """mov.u32 %r1, %tid.x; and.b32 %r2, %r1, 31; shl.b32 %r3, %r2, 2; shl.b32 %r4, %r1, 2; and.b32 %r5, %r4, 124;
+        bfe.u32 %r6, %r1, 0, 5; shl.b32 %r7, %r6, 2; shr.u32 %r8, %r1, 5; shl.b32 %r9, %r8, 5; sub.s32 %r10, %r1, %r9;
+        rem.u32 %r11, %r1, 32; and.b32 %r12, %r1, -32; mov.u32 %r13, 0;"""
+    emulation = emulated(body)
+    last = len(emulation.routine.instructions) - 1
+
+    def value(n: int) -> str:
+        return str(emulation.value(last, Name(f"%r{n}")))
+
+    assert value(3) == value(5) == value(7)
+    assert value(2) == value(6) == value(10) == value(11)
+    assert value(9) == value(12)

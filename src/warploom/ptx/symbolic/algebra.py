@@ -6,6 +6,7 @@ simplifying floating-point operations (they are functions).
     trunc(a + b)         -> trunc(a) + trunc(b)                      always
     high(2^k a + b)      -> a + high(b)                              always (modulo 2^(width - k))
     2^k zext(high(x))    -> x - zext(trunc(x))                       always; likewise sext(high(x))
+    zext(2^t x)          -> 2^t zext(trunc(x))                       always; likewise sext
     sext(a + b)          -> sext(a) + sext(b), likewise zext         only if the facts bound the sum so that it does not wrap
 """
 
@@ -15,10 +16,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from warploom.ptx.symbolic.facts import Facts, negated
-from warploom.ptx.symbolic.term import Term, TermTable, linear, signed
+from warploom.ptx.symbolic.term import Term, TermTable, is_box, linear, signed
 
 _EXPANDED = 24
 """Products of sums are multiplied out up to this many monomials."""
+_HEAVY = 400
+"""Terms of a greater weight are kept in one piece."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +110,10 @@ class Algebra:
             return self.table.make("sum", x.width, x.args, (constant, *x.data[1:]))
         return self.table.make("sum", x.width, (x,), (amount & mask, 1))
 
+    def light(self, x: Term) -> Term:
+        """x, or x in a box when it has grown too large to be taken apart again and again."""
+        return x if x.weight <= _HEAVY else self.table.boxed(x)
+
     def sub(self, x: Term, y: Term) -> Term:
         return self.add(x, y, -1)
 
@@ -143,7 +150,7 @@ class Algebra:
         return self.sum_of(x.width, c * d, total)
 
     def _monomial(self, x: Term, y: Term) -> Term:
-        factors = [f for t in (x, y) for f in (t.args if t.op == "product" else (t,))]
+        factors = [f for t in (x, y) for f in (t.args if t.op == "product" and not is_box(t.op, t.args) else (t,))]
         factors.sort(key=lambda f: f.serial)
         return self.table.make("product", x.width, tuple(factors))
 
@@ -184,7 +191,7 @@ class Algebra:
             case "high":
                 cut = int(x.data[0])
                 return self.high(self.trunc(x.args[0], width + cut), cut)
-            case "product" if width > 1:
+            case "product" if width > 1 and not is_box(x.op, x.args):
                 result = self.trunc(x.args[0], width)
                 for factor in x.args[1:]:
                     result = self.mul(result, self.trunc(factor, width))
@@ -291,11 +298,13 @@ class Algebra:
             case "trunc" if self.facts.unsigned(x.args[0])[1] >> x.width == 0:
                 return self._resized(x.args[0], width, is_signed=False)
             case "sum" if x.width > 1:
+                if (even := self._halved(x)) is not None:
+                    return self.scaled(self.zext(even[0], width), even[1])
                 opened = self._opened(x, width, is_signed=False)
                 if opened is None and self.facts.signed(x)[0] >= 0:
                     opened = self._opened(x, width, is_signed=True)
                 return opened or self.table.make("zext", width, (x,))
-            case "product" if self._product_fits(x, is_signed=False):
+            case "product" if not is_box(x.op, x.args) and self._product_fits(x, is_signed=False):
                 return self._product_of(x, width, is_signed=False)
             case _:
                 return self.table.make("zext", width, (x,))
@@ -323,11 +332,27 @@ class Algebra:
             case "trunc" if _within(self.facts.signed(x.args[0]), x.width, is_signed=True):
                 return self._resized(x.args[0], width, is_signed=True)
             case "sum" if x.width > 1:
+                if (even := self._halved(x)) is not None:
+                    return self.scaled(self.sext(even[0], width), even[1])
                 return self._opened(x, width, is_signed=True) or self.table.make("sext", width, (x,))
-            case "product" if self._product_fits(x, is_signed=True):
+            case "product" if not is_box(x.op, x.args) and self._product_fits(x, is_signed=True):
                 return self._product_of(x, width, is_signed=True)
             case _:
                 return self.table.make("sext", width, (x,))
+
+    def _halved(self, x: Term) -> tuple[Term, int] | None:
+        """2^t y -> trunc(y), 2^t: the extension of one is 2^t times that of the other. Only for widths that masks make."""
+        if x.width in (8, 16, 32, 64):
+            return None
+        constant, parts = linear(x)
+        union = constant
+        for _, coefficient in parts:
+            union |= coefficient
+        zeros = (union & -union).bit_length() - 1
+        if zeros == 0:
+            return None
+        rest = self.sum_of(x.width, constant >> zeros, {a: c >> zeros for a, c in parts})
+        return self.trunc(rest, x.width - zeros), 1 << zeros
 
     def _resized(self, x: Term, width: int, *, is_signed: bool) -> Term:
         return self._extended(x, width, is_signed=is_signed) if x.width <= width else self.trunc(x, width)

@@ -177,7 +177,7 @@ def divide(algebra: Algebra, x: Term, y: Term, *, is_signed: bool) -> Term:
 
 
 def remainder(algebra: Algebra, x: Term, y: Term, *, is_signed: bool) -> Term:
-    """x - y * (x / y)."""
+    """x - y * (x / y); y is not 0."""
     return algebra.sub(x, algebra.mul(y, divide(algebra, x, y, is_signed=is_signed)))
 
 

@@ -205,7 +205,7 @@ def equal_if(algebra: Algebra, target: Term, source: Term) -> Match | None:
 
 
 def _common_sign(algebra: Algebra, first: Term, second: Term) -> bool | None:
-    """Whether two extensions are both signed (True) or both unsigned (False); a word that is not negative is both. None: neither."""
+    """Whether two extensions are both signed (True) or both unsigned (False); a word that is not negative is both."""
 
     def may_be(atom: Term, op: str) -> bool:
         return atom.op == op or (op == "sext" and algebra.facts.signed(atom.args[0])[0] >= 0)

@@ -32,6 +32,7 @@ class Facts:
         self._known: dict[tuple[int, tuple[tuple[Term, int], ...]], Arc] = {}
         """Arcs of linear parts (a sum less its constant), by width."""
         self._arcs: dict[Term, Arc] = {}
+        self._zeros: dict[Term, int] = {}
         self._depth = 0
         for _ in range(2 if len(self.conditions) > 1 else 1):
             for condition in self.conditions:
@@ -72,11 +73,13 @@ class Facts:
         return min(zeros, term.width)
 
     def _atom_zeros(self, atom: Term) -> int:
-        if self._depth > _DEPTH:
-            return 0
-        self._depth += 1
-        zeros = self._zeros_inside(atom)
-        self._depth -= 1
+        zeros = self._zeros.get(atom)
+        if zeros is None:
+            if self._depth > _DEPTH:
+                return 0
+            self._depth += 1
+            zeros = self._zeros[atom] = self._zeros_inside(atom)
+            self._depth -= 1
         return zeros
 
     def _zeros_inside(self, atom: Term) -> int:

@@ -176,6 +176,7 @@ class Machine:
             value = self._unknown(register, width)
         elif value.width != width:
             value = self.algebra.trunc(value, width) if value.width > width else self.algebra.zext(value, width)
+        value = self.algebra.light(value)
         if self._guard.value is None:
             old = self.registers.get(register)
             if old is None:

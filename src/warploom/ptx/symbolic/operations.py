@@ -136,6 +136,12 @@ def _sad(step: Step) -> Term:
     return algebra.add(z, algebra.select(smaller, algebra.sub(y, x), algebra.sub(x, y)))
 
 
+def _rem(step: Step) -> Term:
+    if step.algebra.facts.unsigned(step.sources[1])[0] == 0:
+        return step.function(step.width)  # by zero it may be anything, not only x - 0 q
+    return bitwise.remainder(step.algebra, *step.sources, is_signed=step.is_signed)
+
+
 def _bit_field_extract(step: Step) -> Term:
     found = bitwise.bit_field(step.algebra, *step.sources, is_signed=step.is_signed)
     return step.function(step.width) if found is None else found
@@ -293,7 +299,7 @@ def _cvt(step: Step) -> Term:
 _INTEGER_OPERATIONS: dict[str, Callable[[Step], Term]] = {
     "add": _add, "sub": _add, "mul": _mul, "mad": _mad, "min": _min_max, "max": _min_max, "sad": _sad,
     "div": lambda s: bitwise.divide(s.algebra, *s.sources, is_signed=s.is_signed),
-    "rem": lambda s: bitwise.remainder(s.algebra, *s.sources, is_signed=s.is_signed),
+    "rem": _rem,
     "abs": lambda s: absolute(s.algebra, *s.sources), "neg": lambda s: s.algebra.neg(*s.sources),
     "bfe": _bit_field_extract, "bfi": _bit_field_insert, "cvt": _cvt,
 }  # fmt: skip

@@ -54,6 +54,8 @@ def rebuilt(algebra: Algebra, term: Term, args: tuple[Term, ...]) -> Term:
                 for atom, factor in inner:
                     total[atom] = total.get(atom, 0) + coefficient * factor
             return algebra.sum_of(width, constant, total)
+        case "product" if len(args) == 1:
+            return algebra.table.boxed(args[0]) if args[0].weight > 1 else args[0]
         case "product":
             result = args[0]
             for arg in args[1:]:

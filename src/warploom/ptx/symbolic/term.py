@@ -9,8 +9,8 @@ atom      := special(name) | parameter(name, offset) | address(variable) | count
            | udiv(x, y) | sdiv(x, y) | select(condition, x, y) | eq(x) | ult(x, y) | slt(x, y)
            | umin(x, y) | umax(x, y) | smin(x, y) | smax(x, y) | function(arguments)
 
-`eq(x)` says x = 0. A predicate is a term of width 1. Shifts in terms take amounts modulo nothing: an amount of at least the width
-gives 0 (or the sign). Terms are built through `Algebra`, which keeps them canonical; the table only interns.
+A product of one factor is a box around it. `eq(x)` says x = 0. A predicate is a term of width 1. A shift by at least the width
+gives 0, or the sign. Terms are built through `Algebra`, which keeps them canonical; the table only interns.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ class Term:
     leaves and functions: their names; load: space, version and "read-only" or "mutable"."""
     serial: int
     """Order of creation in its table: the order of summands."""
+    weight: int
+    """Size of what canonical forms may take apart, as a tree; loads, functions and leaves count 1, and so does a boxed term."""
 
     @property
     def value(self) -> int | None:
@@ -71,6 +73,14 @@ def signed(value: int, width: int) -> int:
     return value - (1 << width) if value >> (width - 1) else value
 
 
+_WHOLE = frozenset({"load", "function", "other"})
+
+
+def is_box(op: Op, args: tuple[Term, ...]) -> bool:
+    """Whether a term only keeps another one in one piece."""
+    return op == "product" and len(args) == 1
+
+
 class TermTable:
     """Interns the terms of one emulation."""
 
@@ -83,8 +93,13 @@ class TermTable:
         key = (op, width, args, data)
         term = self._terms.get(key)
         if term is None:
-            term = self._terms[key] = Term(op, width, args, data, len(self._terms))
+            weight = 1 if op in _WHOLE or is_box(op, args) else 1 + sum(a.weight for a in args)
+            term = self._terms[key] = Term(op, width, args, data, len(self._terms), weight)
         return term
+
+    def boxed(self, term: Term) -> Term:
+        """The same value as an atom that is not taken apart: a product of one factor."""
+        return self.make("product", term.width, (term,))
 
     def const(self, value: int, width: int) -> Term:
         return self.make("const", width, (), (value & ((1 << width) - 1),))

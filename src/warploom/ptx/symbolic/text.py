@@ -51,6 +51,8 @@ def _text(term: Term, extensions: bool, depth: int, tight: bool) -> str:
         case "other":
             return f"{inner(term.args[0], True)}'{'.'.join(str(d) for d in term.data)}"
         case "product":
+            if len(term.args) == 1:
+                return inner(term.args[0], tight)
             return wrapped(" * ".join(inner(a, True) for a in term.args))
         case "zext" | "sext":
             return (
@@ -58,6 +60,8 @@ def _text(term: Term, extensions: bool, depth: int, tight: bool) -> str:
                 if extensions
                 else _text(term.args[0], extensions, depth + 1, tight)
             )
+        case "trunc" if term.args[0].op == "address":
+            return inner(term.args[0])
         case "trunc":
             return f"{inner(term.args[0], True)}[0:{term.width}]"
         case "high":

@@ -150,3 +150,16 @@ def _parts(node: ast.FunctionDef, name: str) -> int:
             case _:
                 pass
     return found
+
+
+def template_inputs(node: ast.FunctionDef) -> list[Value]:
+    """Variables for a function's parameters."""
+    names = _Names()
+    result: list[Value] = []
+    for argument in node.args.args:
+        parts = _parts(node, argument.arg)
+        shape: Shape = tuple(INT for _ in range(parts)) if parts else INT
+        if argument.annotation is not None:
+            shape = _annotated(argument.annotation)
+        result.append(names.value(shape, argument.arg))
+    return result

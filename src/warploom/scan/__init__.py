@@ -1,0 +1,75 @@
+"""Associative operators out of serial loops: the operator that turns a loop into a parallel scan or reduction, and its proof.
+
+How it works, in the order of the modules:
+
+- `source`, `interpret`, `loop`: a plain Python function is read as text, run on symbols, and becomes a transition on named states.
+  What cannot be read is an error at its place.
+- `expression`, `printing`: interned, simplified expressions; Python out again.
+- `forms`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds on the states,
+  and in every region a minimum of maxima of sums with coefficients that do not depend on the states.
+- `closure`: the coefficients are the auxiliary values. One step's normal form with a slot for every coefficient that varies is
+  composed with itself until the form no longer changes; the coefficients of the composition are then the operator. Nothing is
+  guessed but the form's shape: what relations and bounds tie slots together is taken from samples and proved later.
+- `family`, `relations`, `invariants`, `neutral`, `naming`: slots that follow from others are removed, bounds are proved by
+  induction, an identity is found (or adjoined with a flag), slots get names.
+- `laws`, `prover`, `cases`: base, composition, associativity and identity for all inputs, by canonical forms, z3 and case
+  splits; together they are an induction over the length of the list. `words`, `machine`: the same in 32-bit arithmetic.
+- `lifting`: all of it, and a test of the printed operator on the loop itself, at random lists and bracketings.
+- `binary`, `checking`: a user's operator, proved associative or refused with a replayed counterexample.
+- `template`: a user's template with `??` and `choose(...)`, completed by counterexamples.
+- `tasks`: loops and operators from the literature with definitions to check against.
+
+Goals: every answer is proved, or says that it is not. Non-goals: nested loops, loops that stop early, and values that no finite
+number of auxiliary values determines (sets, sorted lists).
+"""
+
+from warploom.scan.binary import Binary, read_binary
+from warploom.scan.checking import Checked, Machine, Witness, check
+from warploom.scan.checking import text as written
+from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, substituted, subexpressions, variables
+from warploom.scan.laws import Law
+from warploom.scan.lifting import Lifting, call, lift
+from warploom.scan.loop import Loop, State, read_loop
+from warploom.scan.operator import Operator
+from warploom.scan.printing import python
+from warploom.scan.running import user_function
+from warploom.scan.source import Module, parse_module, read_module
+from warploom.scan.template import Completed, complete_template
+from warploom.scan.words import InWords, operator_in_words
+
+__all__ = [
+    "BOOL",
+    "INT",
+    "REAL",
+    "TEXT",
+    "Binary",
+    "Checked",
+    "Completed",
+    "Expr",
+    "InWords",
+    "Law",
+    "Lifting",
+    "Loop",
+    "Machine",
+    "Module",
+    "Operator",
+    "Sort",
+    "State",
+    "Value",
+    "Witness",
+    "call",
+    "check",
+    "complete_template",
+    "lift",
+    "operator_in_words",
+    "parse_module",
+    "python",
+    "read_binary",
+    "read_loop",
+    "read_module",
+    "subexpressions",
+    "substituted",
+    "user_function",
+    "variables",
+    "written",
+]

@@ -1,0 +1,173 @@
+"""`warploom scan lift` and `warploom scan check`: operators out of loops, and whether an operator is one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from warploom import scan
+from warploom.core import Diagnostic, UserError
+from warploom.tools.console import Output
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.lines import EXIT_BY_STATUS, INTERRUPTED, Line, plain_line
+from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.usage import Stopwatch
+
+
+@click.command("lift")
+@click.argument("target", metavar="FILE.py:FUNCTION")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def lift_command(target: str, as_json: bool, debug: bool) -> None:
+    """Find the associative operator that computes a serial loop, and prove it for all inputs and lengths."""
+    _command(target, lifted, as_json, debug)
+
+
+@click.command("check")
+@click.argument("target", metavar="FILE.py:OPERATOR")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def check_command(target: str, as_json: bool, debug: bool) -> None:
+    """Prove that a function of two values is associative, or refuse it with a counterexample."""
+    _command(target, checked, as_json, debug)
+
+
+def _command(target: str, work: Callable[[str, Stopwatch], Outcome], as_json: bool, debug: bool) -> None:
+    output, stopwatch = Output(as_json), Stopwatch()
+    with Interrupts() as stopped:
+        try:
+            outcome = work(target, stopwatch)
+        except UserError as error:
+            outcome = failed(target, error, stopwatch)
+        except KeyboardInterrupt:
+            outcome = interrupted(target, stopwatch)
+        except Exception as error:
+            if debug:
+                raise
+            outcome = crashed(target, error, stopwatch)
+        code = output.outcome(outcome)
+        if not as_json:
+            for text in _text(outcome.line):
+                output.say(text)
+    sys.exit(INTERRUPTED if stopped.seen else code)
+
+
+def split_target(target: str) -> tuple[Path, str]:
+    """`FILE.py:NAME`; raises UserError for anything else."""
+    file, colon, name = target.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise UserError(
+            Diagnostic("BAD_TARGET", f"expected FILE.py:FUNCTION, got {target!r}", fix="Name the function after a colon.")
+        )
+    return Path(file), name
+
+
+def lifted(target: str, stopwatch: Stopwatch) -> Outcome:
+    """The line of one loop."""
+    path, name = split_target(target)
+    module = scan.read_module(path)
+    loop = scan.read_loop(module, name)
+    result = scan.lift(loop, scan.user_function(module, name))
+    return outcome_of(target, result, stopwatch)
+
+
+def outcome_of(case: str, result: scan.Lifting, stopwatch: Stopwatch) -> Outcome:
+    """The line of one lifting."""
+    fields: Line = {}
+    if result.verdict == "proved":
+        fields["domain"] = result.domain
+    elif result.verdict == "tested":
+        fields["cases"] = result.cases
+    operator = result.operator
+    if operator is not None:
+        fields |= lift_fields(operator, result)
+    line = plain_line(case, result.status, stopwatch.read(), verdict=result.verdict, reason=result.reason, **fields)
+    return Outcome(line, EXIT_BY_STATUS[result.status])
+
+
+def lift_fields(operator: scan.Operator, result: scan.Lifting) -> Line:
+    """What a line says of an operator."""
+    words = scan.operator_in_words(operator) if result.verdict == "proved" and result.domain == "integers" else None
+    fields: Line = {
+        "kind": "scan" if operator.loop.is_scan else "reduction",
+        "fields": [f"{f.value}: {sort_text(f.sort)}" for f in operator.fields],
+        "auxiliaries": list(operator.auxiliaries),
+        "lift": operator.lift_source(),
+        "operator": operator.operator_source(),
+        "identity": operator.identity_source(),
+        "projection": operator.projection_source(),
+        "adjoined": result.adjoined,
+        "invariants": [scan.python(k) for k in operator.known],
+        "tested": result.cases,
+    }
+    if words is not None:
+        fields["int32"] = {"associative": words.associative, "safe": words.safe}
+        if words.triple is not None:
+            fields["int32"] |= {"counterexample": [repr(part) for part in words.triple]}
+    return fields
+
+
+def sort_text(sort: scan.Sort) -> str:
+    """As a person reads it."""
+    if sort.base == "int" and sort.values == (0, 1):
+        return "0 or 1"
+    text = {"int": "int", "real": "float", "bool": "bool", "text": "str"}[sort.base]
+    return text + (" or -inf" if sort.below else "") + (" or inf" if sort.above else "")
+
+
+def checked(target: str, stopwatch: Stopwatch) -> Outcome:
+    """The line of one operator."""
+    path, name = split_target(target)
+    module = scan.read_module(path)
+    result = scan.check(scan.read_binary(module, name), scan.user_function(module, name))
+    return checked_outcome(target, result, stopwatch)
+
+
+def checked_outcome(case: str, result: scan.Checked, stopwatch: Stopwatch) -> Outcome:
+    """The line of one check."""
+    fields: Line = {}
+    if result.verdict in ("proved", "refuted"):
+        fields["domain"] = result.domain
+    if result.witness is not None:
+        fields["counterexample"] = _witness(result.witness)
+    if result.status == "solved":
+        fields["identity"] = scan.written(result.identity) if result.has_identity else None
+    if result.machine is not None:
+        name = "floats" if result.domain == "reals" else "int32"
+        machine: Line = {"associative": result.machine.associative, "safe": result.machine.safe}
+        if result.machine.witness is not None:
+            machine["counterexample"] = _witness(result.machine.witness)
+        fields[name] = machine
+    if result.notes:
+        fields["notes"] = list(result.notes)
+    line = plain_line(case, result.status, stopwatch.read(), verdict=result.verdict, reason=result.reason, **fields)
+    return Outcome(line, EXIT_BY_STATUS[result.status])
+
+
+def _witness(witness: scan.Witness) -> Line:
+    a, b, c = (scan.written(v) for v in witness.values)
+    return {"a": a, "b": b, "c": c, "left": scan.written(witness.left), "right": scan.written(witness.right)}
+
+
+def _text(line: Line) -> list[str]:
+    """What people read below the head line."""
+    found: list[str] = []
+    if "operator" in line:
+        fields = line["fields"]
+        assert isinstance(fields, list)
+        found.append(f"  {line['kind']} over ({', '.join(map(str, fields))})")
+        source = f"{line['lift']}\n\n{line['operator']}\n\nidentity = {line['identity']}\n\n{line['projection']}"
+        found.append("\n".join(f"    {row}" if row else "" for row in source.splitlines()))
+    elif line["status"] == "solved":
+        found.append("  associative" + (f", identity {line['identity']}" if line.get("identity") is not None else ", no identity found"))
+    for name in ("int32", "floats"):
+        machine = line.get(name)
+        if isinstance(machine, dict):
+            safe = f"; safe: {machine['safe']}" if machine.get("safe") else ""
+            found.append(f"  in {name}: associativity {machine['associative']}{safe}")
+    for note in line.get("notes", []):  # type: ignore[union-attr]
+        found.append(f"  note: {note}")
+    return found

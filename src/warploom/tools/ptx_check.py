@@ -15,9 +15,9 @@ import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.flow import flow_graph
-from warploom.ptx.instructions import find_row
 from warploom.ptx.liveness import pressure
 from warploom.ptx.routine import Routine, lower
+from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 from warploom.tools.console import Output
@@ -61,13 +61,11 @@ class FileSummary:
         return sum(r.instructions for r in self.routines)
 
 
-def is_known(instruction: Instruction) -> bool:
-    """Whether the instruction table has it."""
-    return find_row(instruction) is not None
+def summarise(module: Module, serves: Callable[[Instruction], bool] = is_supported) -> FileSummary:
+    """UserError for a module that does not lower; `serves` is asked once for each name of an instruction.
 
-
-def summarise(module: Module, is_supported: Callable[[Instruction], bool] = is_known) -> FileSummary:
-    """UserError for a module that does not lower; `is_supported` is asked once for each name of an instruction."""
+    By default it says what the interpreter has.
+    """
     program = lower(module)
     routines: list[RoutineSummary] = []
     unsupported: dict[str, int] = {}
@@ -78,7 +76,7 @@ def summarise(module: Module, is_supported: Callable[[Instruction], bool] = is_k
             name = instruction.name
             if name not in seen:
                 seen.add(name)
-                if not is_supported(instruction):
+                if not serves(instruction):
                     unsupported[name] = routine.span(index).line
     shared = sum(v.size_bytes for v in program.variables.values() if v.space == "shared")
     return FileSummary(tuple(routines), shared, unsupported)

@@ -160,7 +160,7 @@ def test_normal_form() -> None:
     text = HEADER + ".entry  k ( .param .b32 a ) .maxntid 8 , 1\n{ L : @ ! %p add.s32 %r1,%r2,0X1F; { ret ; } } .alias  g , k ;"
     assert normal(parse(text)) == (
         HEADER
-        + ".entry k(.param .b32 a)\n.maxntid 8 , 1\n{\nL:\n\t@!%p add.s32 %r1, %r2, 0X1F;\n\t{\n\t\tret;\n\t}\n}\n.alias g , k;\n"
+        + ".entry k(.param .b32 a)\n.maxntid 8, 1\n{\nL:\n\t@!%p add.s32 %r1, %r2, 0X1F;\n\t{\n\t\tret;\n\t}\n}\n.alias g, k;\n"
     )
 
 

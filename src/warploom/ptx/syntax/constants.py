@@ -76,22 +76,22 @@ def wrapped(value: int, unsigned: bool) -> Value:
 
 
 def plain(text: str) -> str:
-    """The text without comments, one space where there was any."""
-    if "/" not in text and "\n" not in text and "\t" not in text and "  " not in text:
-        return text.strip()
+    """The text without comments, with one space where there was any and behind commas, none inside parentheses."""
     pieces: list[str] = []
     position = 0
     while position < len(text):
         trivia = TRIVIA.match(text, position)
-        if trivia is not None and trivia.end() > position:
+        after = trivia.end() if trivia is not None else position
+        token = TOKEN.match(text, after)
+        end = token.end() if token is not None else after + 1
+        word = text[after:end]
+        is_tight = word in (",", ")", "") or (pieces and pieces[-1] == "(")
+        if pieces and (after > position or pieces[-1] == ",") and not is_tight:
             pieces.append(" ")
-            position = trivia.end()
-            continue
-        token = TOKEN.match(text, position)
-        end = token.end() if token is not None else position + 1
-        pieces.append(text[position:end])
+        if word:
+            pieces.append(word)
         position = end
-    return "".join(pieces).strip()
+    return "".join(pieces)
 
 
 _PRECEDENCE = {

@@ -211,7 +211,7 @@ class Directive:
     name: str
     """Without the dot."""
     arguments: str
-    """As written, but comments removed and one space where there was any; without the closing semicolon."""
+    """As written, but without comments and spaces that do not matter, and without the closing semicolon."""
     label: str = ""
     """`NAME:` before `.branchtargets`, `.calltargets` or `.callprototype`."""
     terminated: bool = False

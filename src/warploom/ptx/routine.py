@@ -358,7 +358,7 @@ class _Builder:
             base = self.find(match["base"], scope)
             if base is not None:
                 return f"{base}.{match['component']}"
-        if text in ("%tid", "%ntid", "%ctaid", "%nctaid"):
+        if f"{text}.x" in SPECIAL_REGISTERS:
             return text
         if instruction.opcode == "call":
             return text

@@ -87,7 +87,8 @@ def test_branch_targets() -> None:
 
 
 def test_components_and_special_registers() -> None:
-    body = ".reg .v4 .b32 v; mov.b32 v.x, %tid.x; mov.b32 v.w, %laneid; mov.u64 v.y, %clock64; mov.u32 v.x, WARP_SZ; mov.v4.u32 v, %clusterid;"
+    body = ".reg .v4 .b32 v; mov.b32 v.x, %tid.x; mov.b32 v.w, %laneid; mov.u64 v.y, %clock64; mov.u32 v.x, WARP_SZ; "
+    body += "mov.v4.u32 v, %clusterid;"
     assert len(texts(routine(body))) == 5
 
 

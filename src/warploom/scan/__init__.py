@@ -26,7 +26,7 @@ number of auxiliary values determines (sets, sorted lists).
 from warploom.scan.binary import Binary, read_binary
 from warploom.scan.checking import Checked, Machine, Witness, check
 from warploom.scan.checking import text as written
-from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, substituted, subexpressions, variables
+from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
 from warploom.scan.laws import Law
 from warploom.scan.lifting import Lifting, call, lift
 from warploom.scan.loop import Loop, State, read_loop

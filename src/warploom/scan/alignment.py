@@ -57,9 +57,7 @@ class Aligner:
         if any(not s.is_constant for s in (*a, *b)):
             return self._scaled_clause(left, right, combine)
         slopes = sorted({*a, *b}, key=Slope.key)
-        return tuple(
-            Term(s, combine(a.get(s, ex.MINUS_INFINITY), b.get(s, ex.MINUS_INFINITY), "offset")) for s in slopes
-        )
+        return tuple(Term(s, combine(a.get(s, ex.MINUS_INFINITY), b.get(s, ex.MINUS_INFINITY), "offset")) for s in slopes)
 
     def _scaled_clause(self, left: Clause, right: Clause, combine: Combine) -> Clause:
         """Multiples of products of states, greatest factor first, and terms with constant slopes."""

@@ -1,8 +1,8 @@
 """A function of two values, read from source, as expressions: what is asked whether it is associative.
 
-    def op(a, b):        scalars, or tuples by annotation, by unpacking or by a[n]; asserts say which values are meant
-        ...
-        return value of the same shape
+def op(a, b):        scalars, or tuples by annotation, by unpacking or by a[n]; asserts say which values are meant
+    ...
+    return value of the same shape
 """
 
 from __future__ import annotations
@@ -62,9 +62,7 @@ def read_binary(module: Module, name: str) -> Binary:
         found = _result_shape(module, node, ended.result, shape)
         if found == shape:
             mirrored = {right(f): f for f in fields}
-            result = tuple(
-                ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, _flat(ended.result), strict=True)
-            )
+            result = tuple(ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, _flat(ended.result), strict=True))
             assumed = [ex.substituted(a, mirrored) for a in reader.assumed if not {*ex.variables(a)} & {*fields}]
             assumed += [a for a in reader.assumed if not {*ex.variables(a)} & {*mirrored}]
             return Binary(name, shape, tuple(fields), result, tuple(dict.fromkeys(assumed)))
@@ -98,7 +96,10 @@ def _result_shape(module: Module, node: ast.FunctionDef, value: Value, shape: Sh
     if isinstance(value, tuple) or isinstance(shape, tuple):
         if not isinstance(value, tuple) or not isinstance(shape, tuple) or len(value) != len(shape):
             module.wrong(
-                node, "SHAPE", "expected a result of the operands' shape, got another", "Return a tuple of as many parts as each operand."
+                node,
+                "SHAPE",
+                "expected a result of the operands' shape, got another",
+                "Return a tuple of as many parts as each operand.",
             )
         return tuple(_result_shape(module, node, v, s) for v, s in zip(value, shape, strict=True))
     if value.sort.base == "bool" and shape == INT:

@@ -51,7 +51,10 @@ def _question(left: Expr, right: Expr) -> Expr | None:
             return _atom(ex.at_least(part.args[0], part.args[1]))
     for side in (left, right):
         if side.sort.base == "bool":
-            atom = next((p for p in ex.subexpressions(side) if p.op in ("ge", "gt", "eq") or (p.op == "var" and p.sort.base == "bool")), None)
+            atom = next(
+                (p for p in ex.subexpressions(side) if p.op in ("ge", "gt", "eq") or (p.op == "var" and p.sort.base == "bool")),
+                None,
+            )
             if atom is not None:
                 return atom
     return None

@@ -16,8 +16,8 @@ from warploom.scan.closure import right
 from warploom.scan.expression import Expr, Value
 from warploom.scan.laws import associativity, identity
 from warploom.scan.printing import compiled, literal
-from warploom.scan.words import in_words
 from warploom.scan.prover import Fails, Holds, Open, Translator, UntranslatableError, Verdict, decide
+from warploom.scan.words import in_words
 
 TRIES = 3000
 WORD_RLIMIT_TRIES = 400
@@ -92,7 +92,11 @@ def check(binary: Binary, function: Function) -> Checked:
             replayed = _replayed(binary, function, values)
             if replayed is None:
                 return Checked(
-                    binary, "unknown", "unchecked", domain, reason="the solver's counterexample does not show on the function itself"
+                    binary,
+                    "unknown",
+                    "unchecked",
+                    domain,
+                    reason="the solver's counterexample does not show on the function itself",
                 )
             return _refused(binary, domain, replayed)
         case Open(reason):
@@ -131,7 +135,10 @@ def _searched(binary: Binary, function: Function) -> Witness | None:
     constants = [
         int(cast(int, e.value))
         for e in ex.subexpressions(*binary.result, *binary.assumed)
-        if e.op in ("const", "mod", "floordiv") and isinstance(e.value, int) and not isinstance(e.value, bool) and abs(e.value) <= 1000
+        if e.op in ("const", "mod", "floordiv")
+        and isinstance(e.value, int)
+        and not isinstance(e.value, bool)
+        and abs(e.value) <= 1000
     ]
     choices = [_candidates(f.sort, constants) for f in binary.fields]
     if not all(choices):
@@ -258,9 +265,7 @@ def _identity(binary: Binary) -> tuple[bool, object]:
     for options in itertools.product(*likely):
         values = tuple(o.value for o in options)
         try:
-            if not all(allowed(*values)) or not all(
-                _same(run(*values, *s), s) and _same(run(*s, *values), s) for s in samples
-            ):
+            if not all(allowed(*values)) or not all(_same(run(*values, *s), s) and _same(run(*s, *values), s) for s in samples):
                 continue
         except (ArithmeticError, ValueError, TypeError):
             continue
@@ -274,7 +279,11 @@ def _machine(binary: Binary, function: Function) -> Machine | None:
     """Floats round and words wrap; nothing is said where neither can happen."""
     if any(f.sort.base == "real" for f in binary.fields):
         witness = _rounding(binary, function)
-        return None if witness is None else Machine("refuted", witness, "floats round: results depend on the bracketing in the last bits")
+        return (
+            None
+            if witness is None
+            else Machine("refuted", witness, "floats round: results depend on the bracketing in the last bits")
+        )
     if not any(f.sort.base == "int" for f in binary.fields) or _is_bitwise(binary) != "no":
         return None
     found = in_words(binary.fields, binary.result, binary.assumed)

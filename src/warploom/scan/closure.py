@@ -13,7 +13,7 @@ from typing import Literal
 
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Aligner, Role, Style
-from warploom.scan.expression import BOOL, Expr, Sort
+from warploom.scan.expression import Expr, Sort
 from warploom.scan.forms import FormError, Normaliser
 from warploom.scan.loop import Loop
 from warploom.scan.relations import guessed_facts, guessed_relations
@@ -98,9 +98,11 @@ class _Shape:
             return slot
 
         self.tables[state] = self.tabulator.overlaid(table if known is None else known, table, combine)
-        if known is None or [k for k, _ in known.axes] != [k for k, _ in self.tables[state].axes]:
-            self.changed = True
-        elif len(known.coefficients()) != len(self.tables[state].coefficients()):
+        if (
+            known is None
+            or [k for k, _ in known.axes] != [k for k, _ in self.tables[state].axes]
+            or len(known.coefficients()) != len(self.tables[state].coefficients())
+        ):
             self.changed = True
 
     def _is_steady(self, value: Expr) -> bool:

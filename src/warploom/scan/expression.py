@@ -399,9 +399,7 @@ def _sign(difference: Expr, *, strict: bool) -> Expr:
     if few is not None:
         for atom in difference.args if difference.op == "poly" else (difference,):
             if atom.op == "ite" and all(a.op == "const" for a in atom.args[1:]):
-                then, otherwise = (
-                    _sign(substituted(difference, {atom: a}), strict=strict) for a in (atom.args[1], atom.args[2])
-                )
+                then, otherwise = (_sign(substituted(difference, {atom: a}), strict=strict) for a in (atom.args[1], atom.args[2]))
                 return select(atom.args[0], then, otherwise)
     terms = polynomial(difference)
     lead = next(c for m, c in sorted(terms.items(), key=lambda t: (len(t[0]), [a.serial for a in t[0]])) if m)

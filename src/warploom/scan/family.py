@@ -51,9 +51,7 @@ class Family:
 
     def restricted(self, slots: Iterable[Expr]) -> Family:
         kept = tuple(slots)
-        return replace(
-            self, slots=kept, lift={s: self.lift[s] for s in kept}, operator={s: self.operator[s] for s in kept}
-        )
+        return replace(self, slots=kept, lift={s: self.lift[s] for s in kept}, operator={s: self.operator[s] for s in kept})
 
     def needed(self, roots: Iterable[Expr]) -> tuple[Expr, ...]:
         """Slots that the roots depend on, by way of the operator."""
@@ -141,5 +139,3 @@ def _equal(loop: Loop, left: Expr, right: Expr) -> bool:
     except UntranslatableError:
         return False
     return isinstance(decide(translator, given, [claim], [], rlimit=400_000), Holds)
-
-

@@ -352,9 +352,7 @@ def least(left: Leaf, right: Leaf) -> Leaf:
 def negative(leaf: Leaf) -> Leaf:
     value = _number(leaf)
     minus = ex.constant(-1)
-    flipped = [
-        number([Term(FLAT.plus(t.slope, minus), ex.negate(t.offset))] for t in clause) for clause in value.clauses
-    ]
+    flipped = [number([Term(FLAT.plus(t.slope, minus), ex.negate(t.offset))] for t in clause) for clause in value.clauses]
     return reduce(lambda a, b: cast(Number, greatest(a, b)), flipped)
 
 
@@ -371,9 +369,7 @@ def scaled(leaf: Leaf, factor: Expr) -> Tree:
 
 
 def _scaled_by_sign(value: Number, factor: Expr, positive: bool) -> Number:
-    clauses = [
-        [Term(FLAT.plus(t.slope, factor), ex.multiply(t.offset, factor)) for t in clause] for clause in value.clauses
-    ]
+    clauses = [[Term(FLAT.plus(t.slope, factor), ex.multiply(t.offset, factor)) for t in clause] for clause in value.clauses]
     if positive:
         return number(clauses)
     # The greatest of terms times a negative number is the least of them.

@@ -41,7 +41,9 @@ class Interpreter:
     """Runs statements of one module's functions."""
 
     module: Module
-    special: Mapping[str, Callable[[ast.Subscript, dict[str, Value]], Value]] = field(default_factory=dict[str, "Callable[..., Value]"])
+    special: Mapping[str, Callable[[ast.Subscript, dict[str, Value]], Value]] = field(
+        default_factory=dict[str, "Callable[..., Value]"]
+    )
     """Meaning of `name[...]` for names that are not values."""
     holes: Holes | None = None
     """Meaning of `??` and `choose(...)` in a template."""
@@ -118,7 +120,9 @@ class Interpreter:
         if isinstance(then, tuple) and isinstance(other, tuple) and len(then) == len(other):
             return tuple(self._selected(node, condition, a, b) for a, b in zip(then, other, strict=True))
         if isinstance(then, tuple) or isinstance(other, tuple):
-            self.module.wrong(node, "SHAPE", "expected values of one shape on both paths, got two", "Assign tuples of one length.")
+            self.module.wrong(
+                node, "SHAPE", "expected values of one shape on both paths, got two", "Assign tuples of one length."
+            )
         if "text" in (then.sort.base, other.sort.base) and then.sort.base != other.sort.base:
             self.module.wrong(node, "SORT", "expected values of one type on both paths, got text and a number", "Use one type.")
         if (then.sort.base == "bool") != (other.sort.base == "bool"):
@@ -221,7 +225,9 @@ class Interpreter:
             return self._compare_tuples(node, op, left, right)
         textual = "text" in (left.sort.base, right.sort.base)
         if textual and (left.sort.base != right.sort.base or not isinstance(op, ast.Eq | ast.NotEq)):
-            self.module.unsupported(node, "expected texts compared by == or !=, got another comparison", "Compare with a literal.")
+            self.module.unsupported(
+                node, "expected texts compared by == or !=, got another comparison", "Compare with a literal."
+            )
         match op:
             case ast.Eq():
                 return ex.equal(left, right)

@@ -21,7 +21,7 @@ from warploom.scan.cases import equal_by_cases
 from warploom.scan.closure import right
 from warploom.scan.expression import Expr
 from warploom.scan.family import Family
-from warploom.scan.prover import Fails, Holds, Number, Open, Translator, UntranslatableError, Verdict, decide
+from warploom.scan.prover import RLIMIT, Fails, Holds, Number, Open, Translator, UntranslatableError, Verdict, decide
 
 Equation = tuple[Expr, Expr]
 
@@ -94,9 +94,9 @@ def met_by_elements(family: Family, claimed: Sequence[Expr]) -> Verdict:
 
 
 def associativity(
-    slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], width: int | None = None
+    slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], width: int | None = None, rlimit: int = RLIMIT
 ) -> Verdict:
-    """Over the slots of three lists."""
+    """Over the slots of three lists; with `width`, in words of so many bits."""
     to_right = {s: right(s) for s in slots}
     to_middle = {**to_right, **{right(s): third(s) for s in slots}}
     later = {s: ex.substituted(operator[s], to_middle) for s in slots}
@@ -116,14 +116,16 @@ def associativity(
         (lambda s=s: ex.substituted(operator[s], left_values), lambda s=s: ex.substituted(operator[s], right_values))
         for s in slots
     ]
-    given = [*known, *(ex.substituted(k, to_right) for k in known), *(ex.substituted(k, {s: third(s) for s in slots}) for k in known)]
+    given = [
+        *known,
+        *(ex.substituted(k, to_right) for k in known),
+        *(ex.substituted(k, {s: third(s) for s in slots}) for k in known),
+    ]
     asked = [v for s in slots for v in (s, right(s), third(s))]
-    return decided(slots, exact, claims, given, asked, width)
+    return decided(slots, exact, claims, given, asked, width, rlimit)
 
 
-def identity(
-    slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], value: Mapping[Expr, Expr]
-) -> Verdict:
+def identity(slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], value: Mapping[Expr, Expr]) -> Verdict:
     """Whether `value` on either side changes nothing."""
 
     def claims(t: Translator) -> list[tuple[Number, Number]]:
@@ -140,7 +142,11 @@ Exact = Sequence[tuple[Callable[[], Expr], "Callable[[], Expr] | Expr"]]
 
 
 def _decided(
-    family: Family, exact: Exact, claims: Callable[[Translator], list[tuple[Number, Number]]], given: Iterable[Expr], asked: Sequence[Expr]
+    family: Family,
+    exact: Exact,
+    claims: Callable[[Translator], list[tuple[Number, Number]]],
+    given: Iterable[Expr],
+    asked: Sequence[Expr],
 ) -> Verdict:
     states = [*family.transformers]
     return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None)
@@ -153,6 +159,7 @@ def decided(
     given: Iterable[Expr],
     asked: Sequence[Expr],
     width: int | None,
+    rlimit: int = RLIMIT,
 ) -> Verdict:
     """By canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical forms."""
     assumed = list(given)
@@ -176,7 +183,7 @@ def decided(
     for number, (a, b) in enumerate(pairs):
         if number in settled:
             continue
-        verdict = decide(t, conditions, [t.equal(a, b)], asked)
+        verdict = decide(t, conditions, [t.equal(a, b)], asked, rlimit)
         if isinstance(verdict, Open) and number < len(sides):
             verdict = _by_cases(sides[number : number + 1], set(), assumed, verdict.reason)
         if not isinstance(verdict, Holds):

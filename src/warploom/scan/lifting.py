@@ -99,7 +99,9 @@ def _judged(family: Family, serial: Serial | None) -> Lifting:
         value = dict(zip(operator.fields, operator.identity, strict=True))
         back = dict(zip((right(f) for f in operator.fields), operator.right, strict=True))
         assert all(a is b for a, b in back.items())
-        laws.append(Law("identity", identity(operator.fields, dict(zip(operator.fields, operator.combine, strict=True)), [], value)))
+        laws.append(
+            Law("identity", identity(operator.fields, dict(zip(operator.fields, operator.combine, strict=True)), [], value))
+        )
         if not isinstance(laws[-1].verdict, Holds):
             laws[-1] = Law("identity", Holds())  # by its definition: the flag selects the other operand
     else:
@@ -166,9 +168,7 @@ def _operator(family: Family, projection: Sequence[Expr], known: Sequence[Expr],
         )  # fmt: skip
     some = ex.variable("some" if "some" not in called.values() else "some_elements", ex.BOOL)
     other = right(some)
-    combine = [
-        ex.select(some, ex.select(other, c, f), right(f)) for c, f in zip(combine, fields, strict=True)
-    ]
+    combine = [ex.select(some, ex.select(other, c, f), right(f)) for c, f in zip(combine, fields, strict=True)]
     initial = {s.variable: s.initial for s in family.loop.states}
     empty = [ex.substituted(o, initial) for o in family.loop.outputs]
     results = [ex.select(some, r, e) for r, e in zip(results, empty, strict=True)]

@@ -119,7 +119,8 @@ class _Reader:
                 break
             sorts = widened
         result = [
-            State(states[n], _with_base(self._scalar(loop, initial[n], n), sorts[n]), _with_base(steps[n], sorts[n])) for n in names
+            State(states[n], _with_base(self._scalar(loop, initial[n], n), sorts[n]), _with_base(steps[n], sorts[n]))
+            for n in names
         ]
         if appended:
             outputs, is_tuple = self._scan_outputs(appended, ended.bindings, result, after)
@@ -249,9 +250,9 @@ class _Reader:
         body: list[ast.stmt] = []
         for statement in loop.body:
             match statement:
-                case ast.Expr(
-                    value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value])
-                ) if name in self._outputs:
+                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr="append"), args=[value])) if (
+                    name in self._outputs
+                ):
                     appended[name] = f"{name}_item"
                     target = ast.Name(f"{name}_item", ast.Store())
                     body.append(ast.copy_location(ast.Assign([target], value), statement))
@@ -413,9 +414,19 @@ def _with_remainder(loop: Loop, state: Expr, divisor: int) -> Loop:
 
     def reduced(expr: Expr) -> Expr:
         replaced = {
-            e: _remainder_of_sum(ex.from_polynomial({tuple(rest if a is state else a for a in m): c for c, m in e.args[0].terms} if e.args[0].op == "poly" else {(rest,): 1}), divisor)  # noqa: E501
+            e: _remainder_of_sum(
+                ex.from_polynomial(
+                    {tuple(rest if a is state else a for a in m): c for c, m in e.args[0].terms}
+                    if e.args[0].op == "poly"
+                    else {(rest,): 1}
+                ),
+                divisor,
+            )  # noqa: E501
             for e in ex.subexpressions(expr)
-            if e.op == "mod" and e.value == divisor and state in ex.variables(e.args[0]) and (e.args[0] is state or e.args[0].op == "poly")
+            if e.op == "mod"
+            and e.value == divisor
+            and state in ex.variables(e.args[0])
+            and (e.args[0] is state or e.args[0].op == "poly")
         }
         return ex.substituted(expr, replaced)
 

@@ -39,7 +39,7 @@ def _likely(family: Family, slot: Expr) -> list[Expr]:
     return list(dict.fromkeys(found))
 
 
-def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Observation]):  # noqa: ANN202
+def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Observation]):
     """Assignments under which every slot's equations hold on the lists seen, each checked as soon as all it needs is chosen."""
     slots = family.slots
     position = {s: n for n, s in enumerate(slots)}
@@ -67,7 +67,7 @@ def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Obs
                     return False
         return True
 
-    def extend(level: int):  # noqa: ANN202
+    def extend(level: int):
         if level == len(slots):
             yield tuple(chosen)
             return

@@ -191,9 +191,7 @@ class Translator:
             if total is None:
                 total = part
                 continue
-            total = Number(
-                a.add(total.term, part.term), self._any(total.below, part.below), self._any(total.above, part.above)
-            )
+            total = Number(a.add(total.term, part.term), self._any(total.below, part.below), self._any(total.above, part.above))
         assert total is not None
         return total
 

@@ -59,9 +59,7 @@ def _sum_relation(kept: Sequence[Expr], columns: Mapping[Expr, Column], ours: Co
         for sign_one, sign_two in ((1, 1), (1, -1), (-1, 1), (-1, -1)):
             gap = goal[0] - sign_one * a[0] - sign_two * b[0]
             if all(g - sign_one * x - sign_two * y == gap for g, x, y in zip(goal, a, b, strict=True)):
-                return ex.add(
-                    ex.multiply(ex.constant(sign_one), one), ex.multiply(ex.constant(sign_two), two), ex.constant(gap)
-                )
+                return ex.add(ex.multiply(ex.constant(sign_one), one), ex.multiply(ex.constant(sign_two), two), ex.constant(gap))
     return None
 
 

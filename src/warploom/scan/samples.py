@@ -59,7 +59,9 @@ def random_lists(loop: Loop, count: int, longest: int, seed: int = 0) -> list[li
             if elements and choose.random() < REPEAT:
                 elements.append(elements[-1])
                 continue
-            drawn = tuple(choose.choice(often if choose.random() < 0.5 else all_) for all_, often in zip(values, likely, strict=True))
+            drawn = tuple(
+                choose.choice(often if choose.random() < 0.5 else all_) for all_, often in zip(values, likely, strict=True)
+            )
             if all(allowed(*drawn)):
                 elements.append(drawn)
         result.append(elements or [tuple(vs[0] for vs in values)])

@@ -69,7 +69,10 @@ def parse_module(text: str, file: str = "<text>") -> Module:
         match node:
             case ast.FunctionDef():
                 functions[node.name] = node
-            case ast.Assign(targets=[ast.Name(name)], value=value) | ast.AnnAssign(target=ast.Name(name), value=ast.expr() as value):
+            case (
+                ast.Assign(targets=[ast.Name(name)], value=value)
+                | ast.AnnAssign(target=ast.Name(name), value=ast.expr() as value)
+            ):
                 constants[name] = value
             case _:
                 pass

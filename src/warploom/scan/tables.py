@@ -15,7 +15,22 @@ from typing import TypeAlias
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Aligner, Combine
 from warploom.scan.expression import Expr
-from warploom.scan.forms import Atom, Branch, Flag, FormError, Given, Leaf, Number, Plain, Slope, Term, Threshold, Tree, slope_of, tree_expr
+from warploom.scan.forms import (
+    Atom,
+    Branch,
+    Flag,
+    FormError,
+    Given,
+    Leaf,
+    Number,
+    Plain,
+    Slope,
+    Term,
+    Threshold,
+    Tree,
+    slope_of,
+    tree_expr,
+)
 
 MAX_REGIONS = 256
 MAX_SPLITS = 12
@@ -364,7 +379,10 @@ def _refined(table: Table, position: int, bounds: tuple[Expr, ...]) -> Table:
     key, own = table.axes[position]
     leaves: dict[Region, Leaf | None] = {}
     for region in itertools.product(
-        *(range(len(bounds) + 1) if n == position else range(2 if isinstance(k, Expr) else len(b) + 1) for n, (k, b) in enumerate(table.axes))
+        *(
+            range(len(bounds) + 1) if n == position else range(2 if isinstance(k, Expr) else len(b) + 1)
+            for n, (k, b) in enumerate(table.axes)
+        )
     ):
         level = sum(1 for b in bounds[: region[position]] if b in own)
         leaves[region] = table.leaves[(*region[:position], level, *region[position + 1 :])]

@@ -60,7 +60,9 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
     holes: list[_Hole] = []
     got = _run(module, template, inputs, holes)
     if len(wanted) != len(got):
-        module.wrong(module.function(template), "SHAPE", f"expected {len(wanted)} results, got {len(got)}", "Match the specification.")
+        module.wrong(
+            module.function(template), "SHAPE", f"expected {len(wanted)} results, got {len(got)}", "Match the specification."
+        )
     fields = [v for value in inputs for v in _flat(value)]
     examples: list[dict[Expr, Expr]] = []
     excluded: list[Expr] = []
@@ -113,7 +115,9 @@ def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole]
     reader = Interpreter(module, holes=filled if holes is not None else None)
     parameters = [a.arg for a in node.args.args]
     if len(parameters) != len(inputs):
-        module.wrong(node, "ARGUMENTS", f"expected {len(inputs)} parameters, got {len(parameters)}", "Take what the specification takes.")
+        module.wrong(
+            node, "ARGUMENTS", f"expected {len(inputs)} parameters, got {len(parameters)}", "Take what the specification takes."
+        )
     ended = reader.block(node.body, dict(zip(parameters, inputs, strict=True)))
     if ended.result is None:
         module.wrong(node, "NO_RESULT", f"expected {name} to return a value", "Add a return.")
@@ -148,7 +152,11 @@ def _candidate(
         for h in holes:
             t.number(h.variable)
             if h.options is None:
-                t.known.append(t.condition(ex.both(ex.at_least(h.variable, ex.constant(-bound)), ex.at_least(ex.constant(bound), h.variable))))
+                t.known.append(
+                    t.condition(
+                        ex.both(ex.at_least(h.variable, ex.constant(-bound)), ex.at_least(ex.constant(bound), h.variable))
+                    )
+                )
         given = [t.condition(e) for e in excluded]
         for example in examples:
             for w, g in zip(wanted, got, strict=True):
@@ -202,7 +210,7 @@ class _Filler(ast.NodeTransformer):
     def __init__(self, values: dict[int, ast.expr]) -> None:
         self._values = values
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:  # noqa: N802 - the name that ast dispatches to
+    def visit_Call(self, node: ast.Call) -> ast.AST:
         if id(node) in self._values:
             return self.visit(self._values[id(node)])
         return self.generic_visit(node)

@@ -15,6 +15,8 @@ from warploom.scan.laws import associativity
 from warploom.scan.operator import Operator
 from warploom.scan.prover import Fails, Holds, Open, Translator, UntranslatableError, decide
 
+WORD_RLIMIT = 250_000
+"""z3's resource units for one law in words."""
 FITS = "no intermediate value beyond 32 bits"
 
 
@@ -37,7 +39,7 @@ def in_words(fields: Sequence[Expr], results: Sequence[Expr], known: Sequence[Ex
         return InWords("proved", "sums and products wrap consistently")
     if ops & {"gcd", "exp", "mod", "floordiv", "div"} or any(f.sort.is_infinite for f in fields):
         return InWords("unknown", safe)
-    verdict = associativity(fields, dict(zip(fields, results, strict=True)), known, machine.WIDTH)
+    verdict = associativity(fields, dict(zip(fields, results, strict=True)), known, machine.WIDTH, WORD_RLIMIT)
     match verdict:
         case Holds():
             return InWords("proved", safe)

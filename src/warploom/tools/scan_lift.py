@@ -162,7 +162,9 @@ def _text(line: Line) -> list[str]:
         source = f"{line['lift']}\n\n{line['operator']}\n\nidentity = {line['identity']}\n\n{line['projection']}"
         found.append("\n".join(f"    {row}" if row else "" for row in source.splitlines()))
     elif line["status"] == "solved":
-        found.append("  associative" + (f", identity {line['identity']}" if line.get("identity") is not None else ", no identity found"))
+        found.append(
+            "  associative" + (f", identity {line['identity']}" if line.get("identity") is not None else ", no identity found")
+        )
     for name in ("int32", "floats"):
         machine = line.get(name)
         if isinstance(machine, dict):

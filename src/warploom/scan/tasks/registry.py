@@ -1,0 +1,117 @@
+"""Tasks by name, and running one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+from warploom.core import Diagnostic, UserError
+from warploom.scan.binary import read_binary
+from warploom.scan.checking import check
+from warploom.scan.lifting import lift
+from warploom.scan.loop import read_loop
+from warploom.scan.running import user_function
+from warploom.scan.source import Module, read_module
+from warploom.scan.tasks.definitions import DEFINITIONS
+from warploom.scan.tasks.segmented import segmented_sum_operator
+
+_HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRecord:
+    """How a task ended; `is_expected` says whether that is how it should."""
+
+    name: str
+    status: Literal["solved", "unsat", "unknown", "refused", "error"]
+    verdict: Literal["proved", "tested", "unchecked", "refuted"]
+    is_expected: bool
+    seconds: float
+    """CPU."""
+    domain: str = ""
+    reason: str = ""
+    cases: int = 0
+    fields: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@cache
+def loops_module() -> Module:
+    return read_module(_HERE / "loops.py")
+
+
+@cache
+def accepted_module() -> Module:
+    return read_module(_HERE / "accepted.py")
+
+
+@cache
+def refused_module() -> Module:
+    return read_module(_HERE / "refused.py")
+
+
+def _names() -> tuple[str, ...]:
+    return (
+        "table1/segmented-sum-operator",
+        "table1/mss-operator",
+        *(f"lift/{n}" for n in DEFINITIONS),
+        *(f"refuse/{n}" for n in refused_module().functions),
+        *(f"accept/{n}" for n in accepted_module().functions),
+    )
+
+
+TASK_NAMES = _names()
+
+
+def run_task(name: str) -> TaskRecord:
+    """Raises UserError for an unknown name."""
+    if name not in TASK_NAMES:
+        raise UserError(Diagnostic("UNKNOWN_TASK", f"expected a task's name, got {name!r}", fix="Use one of TASK_NAMES."))
+    group, _, called = name.partition("/")
+    start = time.process_time()
+    match group, called:
+        case "table1", "segmented-sum-operator":
+            return _segmented(name, start)
+        case "table1", _:
+            return _lifted(name, "max_segment_sum", start)
+        case "lift", _:
+            return _lifted(name, called, start)
+        case _:
+            return _checked(name, group, called, start)
+
+
+def _segmented(name: str, start: float) -> TaskRecord:
+    result = segmented_sum_operator()
+    solved = result.is_proved
+    return TaskRecord(
+        name, "solved" if solved else "unknown", "proved" if solved else "unchecked", solved, time.process_time() - start, "integers",
+        "" if solved else f"{len(result.solutions)} completions",
+        fields={"candidates": result.candidates, "solutions": list(result.solutions), "unique": len(result.solutions) == 1},
+    )  # fmt: skip
+
+
+def _lifted(name: str, called: str, start: float) -> TaskRecord:
+    module = loops_module()
+    result = lift(read_loop(module, called), user_function(module, called))
+    operator = result.operator
+    found: dict[str, object] = {}
+    if operator is not None:
+        found = {
+            "definition": DEFINITIONS[called][0], "fields": len(operator.fields), "auxiliaries": list(operator.auxiliaries),
+            "lift": operator.lift_source(), "operator": operator.operator_source(), "identity": operator.identity_source(),
+            "projection": operator.projection_source(),
+        }  # fmt: skip
+    return TaskRecord(
+        name, result.status, result.verdict, result.verdict == "proved", time.process_time() - start, result.domain, result.reason,
+        result.cases, found,
+    )  # fmt: skip
+
+
+def _checked(name: str, group: str, called: str, start: float) -> TaskRecord:
+    module = accepted_module() if group == "accept" else refused_module()
+    result = check(read_binary(module, called), user_function(module, called))
+    expected = result.status == ("solved" if group == "accept" else "refused")
+    return TaskRecord(name, result.status, result.verdict, expected, time.process_time() - start, result.domain, result.reason)

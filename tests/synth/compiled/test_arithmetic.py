@@ -94,7 +94,7 @@ def test_words_of_data_are_what_the_interpreter_computes(code: str) -> None:
         )
         assert bits(content, 32, numbers, run.data) == int(ran.arrays[0][0]), (code, numbers)
         if isinstance(content, Term):
-            value = value_of(content, run.data.kinds, lambda element: numbers[element.data[0]])
+            value = value_of(content, run.data.kinds, lambda element, numbers=numbers: numbers[element.data[0]])
             assert value is None or int(value) & 0xFFFFFFFF == int(ran.arrays[0][0]), (code, numbers)
         known = (*arguments[:2], *(ScalarArgument(name, u32, value) for name, value in numbers.items()))
         concrete = run_symbolically(program, None, known, (1, 1, 1), (1, 1, 1))

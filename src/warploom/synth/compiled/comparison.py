@@ -123,6 +123,8 @@ class Comparison:
                     continue
                 element = pair.element
                 expected, found = self._wanted(element, pair.want), self._text(pair.left)
+                if element.line is None:
+                    found += " (its content before: nothing is stored here)"
                 told = Difference(element.array, element.index, expected, found, element.line)
                 if settled == "different":
                     return Outcome("different", told, operators)

@@ -7,7 +7,7 @@ ARGS ?=
 CODE := $(wildcard src tests benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu check lint golden bench bench-kernels clean
+.PHONY: help demo test test-slow test-gpu check lint golden bench bench-kernels fuzz clean
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -56,6 +56,9 @@ bench: $(VENV)/.run-installed ## complete every benchmark case, each in a fresh 
 
 bench-kernels: $(VENV)/.run-installed ## every kernel beside its shared-memory baseline
 	$(RUN) bench kernels $(ARGS)
+
+fuzz: $(VENV)/.dev-installed ## PTX fuzzers in full: launches, differential runs, mutated inputs; about an hour of CPU time
+	$(BIN)/python -m benchmarks.fuzz --launches 10000 --stencils 5000 --differential 10000 --deep 20000 --mutations 1000000 --jobs 2 --out fuzz.jsonl $(ARGS)
 
 clean: ## remove the virtual environment, caches and the demo's files
 	rm -rf $(VENV) build dist demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis

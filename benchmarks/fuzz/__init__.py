@@ -1,0 +1,1 @@
+"""Fuzzing of `warploom.ptx` at scale: `python -m benchmarks.fuzz --help`."""

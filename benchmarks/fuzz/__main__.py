@@ -1,0 +1,235 @@
+"""Runs the fuzzers of `warploom.ptx` and writes what they found as JSON lines.
+
+    python -m benchmarks.fuzz --launches 10000 --stencils 2000 --differential 10000 --deep 20000 --mutations 1000000
+    python -m benchmarks.fuzz --only launch:1234          one case again, with its text
+
+launches      kernels of `benchmarks.fuzz.kernels`, rewritten against original
+stencils      kernels of `tests.ptx.fuzz.shuffle`, rewritten against original
+differential  programs of `tests.ptx.fuzz.programs`: interpreter, scalar oracle, symbolic emulator
+deep          mutated kernels through parser, verifier, emulator, rewriting and interpreter
+mutations     mutated texts through parser, printers, verifier and liveness
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+
+from tests.ptx.fuzz import differential, syntax
+from tests.ptx.fuzz import shuffle as stencils
+from tests.ptx.fuzz.programs import random_program
+from tests.ptx.fuzz.scalar import NotServedError
+
+from benchmarks.fuzz import launches, mutations
+from benchmarks.fuzz.kernels import random_case
+
+HANG_S = 60
+"""Seconds after which a case counts as hanging."""
+CHUNK = 250
+SEED_STRIDE = 100_000_000
+"""Between the cases of two seeds."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Of some cases of one kind."""
+
+    kind: str
+    endings: Counter[str] = field(default_factory=Counter[str])
+    numbers: Counter[str] = field(default_factory=Counter[str])
+    """Sums of counts: shuffles, reuses, conditions."""
+    failures: list[tuple[int, str]] = field(default_factory=list[tuple[int, str]])
+    cpu_s: float = 0.0
+    slowest_s: float = 0.0
+    slowest: int = 0
+
+
+def _launch(case: int, outcome: Outcome) -> str:
+    tally = launches.Tally()
+    message = launches.check(random_case(case), tally)
+    outcome.endings.update(tally.endings)
+    outcome.numbers.update(shuffles=tally.shuffles, reuses=tally.reuses, conditions=tally.conditions)
+    return message
+
+
+def _stencil(case: int, outcome: Outcome) -> str:
+    tally = stencils.Tally()
+    message = stencils.check(case, tally)
+    outcome.endings[
+        "racy" if tally.racy else "unusable" if tally.unusable else "rewritten" if tally.rewritten else "unchanged"
+    ] += 1
+    outcome.numbers.update(shuffles=tally.shuffles, reuses=tally.reuses)
+    return message
+
+
+def _differential(case: int, outcome: Outcome) -> str:
+    try:
+        message = differential.check(random_program(case))
+    except NotServedError:
+        outcome.endings["not served"] += 1
+        return ""
+    outcome.endings["differ" if message else "agree"] += 1
+    return message
+
+
+def _deep(case: int, outcome: Outcome) -> str:
+    outcome.endings[mutations.check(mutations.given(case))] += 1
+    return ""
+
+
+def _mutation(case: int, outcome: Outcome) -> str:
+    outcome.endings[syntax.check(syntax.given(case // SEED_STRIDE, case % SEED_STRIDE))] += 1
+    return ""
+
+
+CHECKS: dict[str, Callable[[int, Outcome], str]] = {
+    "launches": _launch, "stencils": _stencil, "differential": _differential, "deep": _deep, "mutations": _mutation,
+}  # fmt: skip
+TEXTS: dict[str, Callable[[int], str]] = {
+    "launches": lambda case: random_case(case).text,
+    "stencils": lambda case: stencils.random_launch(case).text,
+    "differential": lambda case: random_program(case).text,
+    "deep": mutations.given,
+    "mutations": lambda case: syntax.given(case // SEED_STRIDE, case % SEED_STRIDE),
+}
+
+
+class HangError(Exception):
+    """A case ran longer than HANG_S."""
+
+
+def _alarm(number: int, frame: object) -> None:
+    raise HangError(f"more than {HANG_S} s")
+
+
+def run(kind: str, first: int, count: int) -> Outcome:
+    """`count` cases from case `first` on."""
+    outcome = Outcome(kind)
+    signal.signal(signal.SIGALRM, _alarm)
+    began = time.process_time()
+    for case in range(first, first + count):
+        started = time.process_time()
+        signal.alarm(HANG_S)
+        try:
+            message = CHECKS[kind](case, outcome)
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            message = f"{type(error).__name__} at {Path(last.filename).name}:{last.name}: {error}"
+        finally:
+            signal.alarm(0)
+        if message:
+            outcome.failures.append((case, message[:600]))
+        spent = time.process_time() - started
+        if spent > outcome.slowest_s:
+            outcome.slowest_s, outcome.slowest = spent, case
+    outcome.cpu_s = time.process_time() - began
+    return outcome
+
+
+def _joined(total: Outcome, part: Outcome) -> None:
+    total.endings.update(part.endings)
+    total.numbers.update(part.numbers)
+    total.failures += part.failures
+    total.cpu_s += part.cpu_s
+    if part.slowest_s > total.slowest_s:
+        total.slowest_s, total.slowest = part.slowest_s, part.slowest
+
+
+def _chunks(kind: str, first: int, count: int) -> Iterator[tuple[str, int, int]]:
+    size = CHUNK * (20 if kind == "mutations" else 1)
+    for start in range(first, first + count, size):
+        yield kind, start, min(size, first + count - start)
+
+
+def _header(seed: int) -> dict[str, object]:
+    revision = os.popen("git rev-parse --short HEAD 2>/dev/null").read().strip()
+    return {
+        "record": "run", "seed": seed, "revision": revision, "python": platform.python_version(), "numpy": version("numpy"),
+        "machine": platform.machine(), "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+    }  # fmt: skip
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.fuzz", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    for kind in CHECKS:
+        parser.add_argument(f"--{kind}", type=int, default=0, metavar="N")
+    parser.add_argument("--seed", type=int, default=0, help="another seed, other cases")
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--out", type=Path, help="JSON lines: the run, one per failure, one summary per kind")
+    parser.add_argument("--only", metavar="KIND:CASE", help="one case: its text and what is wrong")
+    given = parser.parse_args()
+    if given.only:
+        return _one(given.only)
+    records: list[dict[str, object]] = [_header(given.seed)]
+    failed = False
+    for kind in CHECKS:
+        count: int = getattr(given, kind)
+        if count:
+            total = _all(kind, given.seed * SEED_STRIDE, count, given.jobs)
+            failed = failed or bool(total.failures)
+            records += _records(total, count)
+    if given.out:
+        given.out.write_text("".join(json.dumps(r) + "\n" for r in records))
+    return 1 if failed else 0
+
+
+def _all(kind: str, first: int, count: int, jobs: int) -> Outcome:
+    total, done, shown = Outcome(kind), 0, time.monotonic()
+    chunks = list(_chunks(kind, first, count))
+    with ProcessPoolExecutor(jobs) as pool:
+        for part, (_, _, size) in zip(pool.map(run, *zip(*chunks, strict=True)), chunks, strict=True):
+            _joined(total, part)
+            done += size
+            for case, message in part.failures[:5]:
+                print(f"FAILED {kind}:{case}: {message[:300]}", flush=True)
+            if time.monotonic() - shown > 30:
+                shown = time.monotonic()
+                print(f"{kind}: {done} of {count}, {len(total.failures)} failed, {total.cpu_s:.0f} CPU s", flush=True)
+    endings = ", ".join(f"{n} {word}" for word, n in sorted(total.endings.items()))
+    numbers = ", ".join(f"{n} {word}" for word, n in sorted(total.numbers.items()))
+    print(f"{kind}: {count} cases: {endings}; {numbers + '; ' if numbers else ''}{len(total.failures)} failed; "
+          f"{total.cpu_s:.0f} CPU s; slowest {total.slowest_s:.2f} s ({kind}:{total.slowest})", flush=True)  # fmt: skip
+    return total
+
+
+def _records(total: Outcome, count: int) -> list[dict[str, object]]:
+    again = "python -m benchmarks.fuzz --only"
+    failures: list[dict[str, object]] = [
+        {"record": "failure", "kind": total.kind, "case": case, "message": message, "reproduce": f"{again} {total.kind}:{case}",
+         "text": TEXTS[total.kind](case) if n < 20 else ""}
+        for n, (case, message) in enumerate(total.failures)
+    ]  # fmt: skip
+    summary: dict[str, object] = {
+        "record": "summary", "kind": total.kind, "cases": count, "failed": len(total.failures), "endings": dict(total.endings),
+        **total.numbers, "cpu_s": round(total.cpu_s, 1), "slowest_s": round(total.slowest_s, 2), "slowest": total.slowest,
+    }  # fmt: skip
+    return [*failures, summary]
+
+
+def _one(name: str) -> int:
+    kind, _, case = name.partition(":")
+    if kind not in CHECKS or not case.isdigit():
+        print(f"expected one of {', '.join(CHECKS)}, a colon and a number, got {name}", file=sys.stderr)
+        return 2
+    print(TEXTS[kind](int(case)))
+    message = CHECKS[kind](int(case), Outcome(kind))
+    print(f"// {message or 'nothing wrong'}")
+    return 1 if message else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

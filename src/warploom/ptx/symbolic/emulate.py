@@ -22,6 +22,8 @@ from warploom.ptx.syntax import Instruction
 
 _MERGED_PATHS = 6
 """Where more paths meet, nothing is said of the condition under which, and differing values become unknown."""
+_CONDITIONS = 200
+"""A path keeps so many conditions, the first and the last."""
 _CHOICES = 8
 """Values that went through more choices than this become unknown."""
 
@@ -81,6 +83,7 @@ class _Emulator:
         self.trace = Trace()
         self.live = live_at_entry(routine, graph)
         self.order = contiguous_order(graph) if graph.is_reducible else graph.order
+        self.positions = {block: n for n, block in enumerate(self.order)}
         self.nests = {b: graph.loop_nest(b) for b in self.order}
         self.states: dict[int, BlockState] = {}
         self.outs: dict[int, Registers] = {}
@@ -96,7 +99,8 @@ class _Emulator:
     def algebra(self, path: tuple[Term, ...]) -> Algebra:
         found = self.algebras.get(path)
         if found is None:
-            facts = Facts(self.table, self.limits, path)
+            known = self.algebras.get(path[:-1])
+            facts = Facts(self.table, self.limits, path, known.facts if known is not None else None)
             found = self.algebras[path] = Algebra(self.table, facts, assume_nsw=self.options.assume_nsw)
         return found
 
@@ -167,7 +171,7 @@ class _Emulator:
         if loop is None:
             return path, registers
         algebra = self.algebra(path)
-        sketch = BodySketch(self.routine, self.graph, self.order, loop, self.live, algebra)
+        sketch = BodySketch(self.routine, self.graph, self.positions, loop, self.live, algebra)
         found = induction(sketch, loop, registers, algebra, frozenset(path))
         for register in sketch.changed:
             registers.pop(register, None)
@@ -203,6 +207,8 @@ class _Emulator:
 
     def _reached(self, block: int, dominator: int, before: list[int]) -> tuple[_Reach, dict[int, _Reach]]:
         """The condition of reaching a block, and those of coming along each edge, all given that the dominator is reached."""
+        if len(before) > _MERGED_PATHS:
+            return _Reach(self.true, self._must_follow(block, dominator)), {p: _Reach(self.true, False) for p in before}
         edges = {p: self._along(p, block, dominator) for p in before}
         total = self.table.const(0, 1)
         for edge in edges.values():
@@ -210,8 +216,6 @@ class _Emulator:
         exact = all(e.is_exact for e in edges.values())
         if self._must_follow(block, dominator):
             return _Reach(self.true, True), edges
-        if len(edges) > _MERGED_PATHS:
-            return _Reach(self.true, False), edges
         return _Reach(total, exact), edges
 
     def _must_follow(self, block: int, dominator: int) -> bool:
@@ -287,4 +291,6 @@ def _extended(path: tuple[Term, ...], parts: Iterable[Term]) -> tuple[Term, ...]
         for piece in part.args if part.op == "and" else (part,):
             if piece.value is None:
                 found[piece] = None
-    return tuple(found)
+    conditions = tuple(found)
+    half = _CONDITIONS // 2
+    return conditions if len(conditions) <= _CONDITIONS else conditions[:half] + conditions[-half:]

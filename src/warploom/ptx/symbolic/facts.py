@@ -23,7 +23,10 @@ def negated(condition: Term) -> Term | None:
 class Facts:
     """Arcs of terms under conditions that hold; every answer is sound, the full arc means unknown."""
 
-    def __init__(self, table: TermTable, limits: LaunchLimits, conditions: Iterable[Term] = ()) -> None:
+    def __init__(
+        self, table: TermTable, limits: LaunchLimits, conditions: Iterable[Term] = (), known: Facts | None = None
+    ) -> None:
+        """`known`: facts from all of the conditions but the last."""
         self._table = table
         self._limits = limits
         self.conditions = tuple(conditions)
@@ -34,8 +37,11 @@ class Facts:
         self._arcs: dict[Term, Arc] = {}
         self._zeros: dict[Term, int] = {}
         self._depth = 0
-        for _ in range(2 if len(self.conditions) > 1 else 1):
-            for condition in self.conditions:
+        if known is not None:
+            self._known.update(known._known)
+        news = self.conditions if known is None else self.conditions[-1:]
+        for _ in range(2 if len(news) > 1 else 1):
+            for condition in news:
                 self._learn(condition, holds=True)
                 self._arcs.clear()
 

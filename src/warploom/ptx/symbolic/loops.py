@@ -38,7 +38,7 @@ def contiguous_order(graph: FlowGraph) -> tuple[int, ...]:
     rank = {block: n for n, block in enumerate(graph.order)}
     members: dict[int | None, list[int]] = {None: list(graph.order)}
     for header, loop in graph.loops.items():
-        members[header] = [b for b in graph.order if b in loop.blocks]
+        members[header] = sorted(loop.blocks, key=rank.__getitem__)
 
     def representative(block: int, region: int | None) -> int:
         node = block
@@ -95,7 +95,7 @@ class BodySketch:
         self,
         routine: Routine,
         graph: FlowGraph,
-        order: tuple[int, ...],
+        position: dict[int, int],
         loop: Loop,
         live: tuple[frozenset[str], ...],
         algebra: Algebra,
@@ -105,7 +105,7 @@ class BodySketch:
         self._loop = loop
         self._live = live
         self._algebra = algebra
-        self._blocks = [b for b in order if b in loop.blocks]
+        self._blocks = sorted(loop.blocks, key=position.__getitem__)
         self.changed = frozenset(r for b in self._blocks for i in self._instructions(b) for r in written(i, routine))
         self.carried = sorted(r for r in live[loop.header] & self.changed if r != CARRY and r not in routine.register_vectors)
         """Live at the header and changed by the loop."""

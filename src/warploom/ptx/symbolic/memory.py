@@ -12,6 +12,8 @@ from warploom.ptx.syntax import Instruction
 AccessKind: TypeAlias = Literal["load", "store", "atomic", "copy", "order", "call", "unknown"]
 SPACES = frozenset({"global", "shared", "local", "const", "param"})
 _GENERIC = frozenset({"generic", "global", "shared", "local"})
+_CHECKS = 300
+"""A load is compared with so many earlier writes; the next one counts as a write of what it reads."""
 _STRONG = frozenset({"volatile", "relaxed", "acquire", "release", "acq_rel", "sc", "mmio"})
 
 
@@ -121,10 +123,12 @@ class Versions:
 
     def seen_by(self, algebra: Algebra, space: str, address: Term | None, size_bytes: int) -> int:
         """Version of memory that a load sees: 1 + trace index of the last event that may have changed what it reads."""
+        checks = 0
         for clobber in reversed(self.clobbers):
             if not may_share(space, clobber.space):
                 continue
-            if clobber.address is None or address is None or space != clobber.space:
+            checks += 1
+            if clobber.address is None or address is None or space != clobber.space or checks > _CHECKS:
                 return clobber.index + 1
             if not disjoint(algebra, clobber.address, clobber.size_bytes, address, size_bytes):
                 return clobber.index + 1

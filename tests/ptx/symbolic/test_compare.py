@@ -69,7 +69,7 @@ def test_the_lemma_by_brute_force() -> None:
 
 
 def test_matches_hold_by_brute_force() -> None:
-    assert sum(matches_by_brute_force(random.Random(seed)) for seed in range(300)) > 200
+    assert sum(matches_by_brute_force(random.Random(seed)) for seed in range(120)) > 80
 
 
 def matches_by_brute_force(r: random.Random) -> bool:

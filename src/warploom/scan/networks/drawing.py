@@ -134,7 +134,7 @@ def _wire(row: _Row, start: int, marks: str, problems: list[Diagnostic]) -> list
 
 def network_text(net: Network) -> str:
     """The picture that reads back as `net`."""
-    return "\n\n".join("\n".join(rows) for rows in map(lambda step: _drawn(step, net.columns), net.steps)) + "\n"
+    return "\n\n".join("\n".join(rows) for rows in (_drawn(step, net.columns) for step in net.steps)) + "\n"
 
 
 def _drawn(step: tuple[Dot, ...], columns: int) -> list[str]:

@@ -3,14 +3,14 @@
 The drawn steps are cut into at most `MAX_PHASES` runs; each run must be one move of the grammar at consecutive levels. Guards
 explain the drawn destinations and sources the drawn sources independently of each other, so the moves of a run are the
 intersection of what explains its steps: nothing is guessed and tested one by one. The cheapest programs in order (phases, then
-bounds and constants, then operations) are run at other sizes on intervals; the first that is a scan up to `largest` is the answer,
-and it repeats the drawing exactly at the drawn size. The whole grammar is exhausted before the answer is "none".
+bounds and constants, then operations) are run at other sizes on intervals; the first that is a scan up to `largest` is the
+answer, and it repeats the drawing exactly at the drawn size. Up to `PICKS` moves per run are tried.
 Source: HotPar 2011, section 3.2.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import islice, product
@@ -20,14 +20,14 @@ import numpy as np
 from warploom.core import Diagnostic, UserError
 from warploom.ir import tabulate
 from warploom.scan.networks.grammar import Template, guards, sources
-from warploom.scan.networks.intervals import Adjacency, adjacency_of, flaw
+from warploom.scan.networks.intervals import Adjacency, Ints, adjacency_of, flaw
 from warploom.scan.networks.network import Network
 from warploom.scan.networks.program import Bound, Move, Phase, Program, first_failure, values
 
 LARGEST = 1024
 MAX_PHASES = 4
 MAX_RADIX = 8
-_PICKS = 6
+PICKS = 6
 """Moves tried per phase, cheapest first, before the next cut."""
 
 
@@ -45,13 +45,29 @@ class Generalised:
     """Programs that draw the example and were run at other sizes."""
 
 
-def generalise(drawn: Network, largest: int = LARGEST) -> Generalised | None:
-    """The cheapest program for `drawn`; None: the grammar has none. UserError if the drawing itself is no scan."""
+@dataclass(frozen=True, slots=True)
+class NotGeneralised:
+    """No program was found."""
+
+    tried: int
+    """Programs that draw the example and fail at other sizes; 0: no program of the grammar draws it at all, the space is exhausted."""
+
+    @property
+    def reason(self) -> str:
+        if self.tried == 0:
+            return f"no program of the grammar with at most {MAX_PHASES} loops draws this network: the space was exhausted"
+        return f"none of {self.tried} programs that draw this network is a scan at other sizes; dearer ones were not tried"
+
+
+def generalise(drawn: Network, largest: int = LARGEST) -> Generalised | NotGeneralised:
+    """The cheapest program for `drawn`. UserError if the drawing itself is no scan."""
     adjacency = adjacency_of(drawn)
     if adjacency is None:
         found = flaw(drawn, "overlapping")
         raise UserError(
-            Diagnostic("NETWORK_NOT_A_SCAN", f"expected a scan network, got one that is none: {found}", fix="Correct the drawing.")
+            Diagnostic(
+                "NETWORK_NOT_A_SCAN", f"expected a scan network, got one that is none: {found}", fix="Correct the drawing."
+            )
         )
     forward = drawn.mirrored() if drawn.is_backward else drawn
     tried = 0
@@ -63,7 +79,7 @@ def generalise(drawn: Network, largest: int = LARGEST) -> Generalised | None:
                 if drawn.is_backward:
                     program = program.mirrored()
                 return Generalised(program, adjacency, largest, search.space(len(program.phases)), tried)
-    return None
+    return NotGeneralised(tried)
 
 
 def _radices(columns: int) -> Iterator[tuple[int, ...]]:
@@ -137,7 +153,6 @@ class _Search:
                     if is_repeated and all(radix == 2 for radix in self._radices):
                         continue
                     self._extend(found, start, start, first, first, is_rising, is_repeated, allowed)
-        # The same steps as a longer loop with idle levels are kept: n may decide which of them are idle.
         return found
 
     def _extend(
@@ -183,7 +198,7 @@ class _Search:
             masks[mask] = masks.get(mask, 0) | 1 << number
         return masks
 
-    def _tabulated_sources(self, level: int, turn: int) -> list[np.ndarray[tuple[int], np.dtype[np.int64]]]:
+    def _tabulated_sources(self, level: int, turn: int) -> list[Ints]:
         lanes = np.arange(self._columns)
         offset = self._shape.offset(level)
         below = self._shape.offset(level - 1) if level else 1
@@ -203,7 +218,7 @@ class _Search:
 
     def _phases(self, run: _Run) -> Iterator[tuple[float, Phase]]:
         # With one level, all that fit are equal there, and which one is meant shows at other sizes only if the level moves.
-        picks = _PICKS if run.high - run.low == 1 else 2
+        picks = PICKS if run.high - run.low == 1 else 2
         chosen_guards = list(islice(_chosen(self._guards, run.guards), picks))
         chosen_sources = list(islice(_chosen(self._sources, run.sources), picks))
         moves = sorted(
@@ -230,6 +245,3 @@ def _chosen(templates: list[Template], bits: int) -> Iterator[Template]:
 
 def _bits(templates: list[Template], uses_turn: bool) -> int:
     return sum(1 << number for number, template in enumerate(templates) if template.uses_turn == uses_turn)
-
-
-Namer = Callable[[str], str]

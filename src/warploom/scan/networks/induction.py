@@ -1,9 +1,9 @@
 """Proof that a program scans for every n: a formula for the length of every cell's interval, kept by every step.
 
-For each phase a formula of `states` is chosen by running the program once; then z3 shows, for all lanes and all offsets of a level:
-an active lane's source is left of it and ends where its own interval begins, and the formula moves on by one level. Between phases
-the formulas agree; in the beginning each cell holds one input, in the end all of i + 1. Lowest levels, where constants of the program
-do not divide the offset yet, are taken one by one, and numbers of columns below them are run.
+For each phase a formula of `states` is chosen by running the program once; then z3 shows, for all lanes and all offsets of a
+level: an active lane's source is left of it and ends where its own interval begins, and the formula moves on by one level.
+Between phases the formulas agree; in the beginning each cell holds one input, in the end all of i + 1. Lowest levels, where constants of
+the program do not divide the offset yet, are taken one by one, and numbers of columns below them are run.
 Goals: strict programs over all unbounded n. Non-goals: overlapping intervals (Knowles), bounds such as m // 2: those are tested.
 """
 
@@ -11,13 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Generic, TypeVar
 
 from warploom.ir import Compare, IndexBinary, IndexConst, IndexExpr, IndexVar, Logical, leaves
 from warploom.scan.networks.numbers import Exact, Symbolic
 from warploom.scan.networks.program import BELOW, Bound, Phase, Program, is_scan
 from warploom.scan.networks.states import Numbers, State, Unit
+from warploom.solve import Handle
 
 T = TypeVar("T")
 B = TypeVar("B")
@@ -138,7 +138,9 @@ class _Prover:
             lane = numbers.variable("i")
             terms = _Terms(numbers, lane, turn)
             guard, source = terms.condition(phase.move.guard), terms.value(phase.move.source)
-            before = [state.length(numbers, x, ends[0]) if turn == 1 else state.between(numbers, x, turn - 1) for x in (lane, source)]
+            before = [
+                state.length(numbers, x, ends[0]) if turn == 1 else state.between(numbers, x, turn - 1) for x in (lane, source)
+            ]
             after = state.length(numbers, lane, ends[1]) if turn == turns else state.between(numbers, lane, turn)
             own, other = before
             if own is None or other is None or after is None:
@@ -164,7 +166,7 @@ class _Prover:
         return self._equal_at(before, end, state, start)
 
     def _equal_at(self, before: State | None, end: Bound | None, state: State, start: Bound) -> bool:
-        numbers = Symbolic(2, self._offsets)  # d: the offset that reaches n
+        numbers = Symbolic(2, self._offsets)  # d: the offset that reaches n, so that no lane meets the next radix
         lane = numbers.variable("i")
         known = numbers.constant(1)
         if before is not None and end is not None:
@@ -179,11 +181,11 @@ class _Prover:
         length = state.length(numbers, lane, self._unit(last.low if state.is_falling else last.high))
         return self._for_all_lanes(numbers, numbers.equal(length, numbers.add(lane, numbers.constant(1))))
 
-    def _for_all_lanes(self, numbers: Symbolic, goal: object) -> bool:
+    def _for_all_lanes(self, numbers: Symbolic, goal: Handle) -> bool:
         lane = numbers.variable("i")
         inside = numbers.at_least(numbers.unit("d"), numbers.add(lane, numbers.constant(1)))
         self._queries += 1
-        return numbers.proves([numbers.at_least(lane, numbers.constant(0)), inside], goal)  # type: ignore[arg-type]
+        return numbers.proves([numbers.at_least(lane, numbers.constant(0)), inside], goal)
 
     def _unit(self, bound: Bound) -> Unit | int:
         return "d" if bound.from_top else self._program.offset(bound.count)
@@ -282,6 +284,3 @@ def _constants_of(expr: IndexExpr) -> Iterator[IndexConst]:
                 yield from _constants_of(operand)
         case _:
             return
-
-
-__all__ = ["Induction", "pairwise", "prove_every_size"]

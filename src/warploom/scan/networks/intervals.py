@@ -1,9 +1,9 @@
 """Whether a network is a scan, for every operator at once: one run on intervals instead of values.
 
 A cell holds the interval of inputs it combines. Two intervals combine only if the second starts where the first ends; a network
-whose cells end as 0..i computes a scan for every associative operator, and one whose cells do not fails for concatenation of words.
-For an idempotent operator (x op x = x, not necessarily commutative) intervals may overlap too, as long as neither end moves back:
-xy op yz = x(y op y)z.
+whose cells end as 0..i computes a scan for every associative operator, and one whose cells do not fails for concatenation of
+words. For an idempotent operator (x op x = x, not necessarily commutative) intervals may overlap too, as long as neither end
+moves back: xy op yz = x(y op y)z.
 Source: Chong, Donaldson, Ketema, "A sound and complete abstraction for reasoning about parallel prefix sums", POPL 2014.
 """
 

@@ -11,10 +11,13 @@ _INDENT = "    "
 def simd_source(program: Program, name: str = "scan") -> str:
     """A function `name(a, op)` that scans the list `a` in place.
 
-    Every `for i` loop is one SIMD step: lanes read `old` and write `a`. Backward programs write x = n - 1 - i for column x of lane i.
+    Every `for i` loop is one SIMD step: lanes read `old` and write `a`. In backward programs lane i works on column n - 1 - i.
     """
     side = "a[i] op ... op a[n - 1]" if program.is_backward else "a[0] op ... op a[i]"
-    lines = [f"def {name}(a, op):", f'{_INDENT}"""a[i] becomes {side}, in place; every `for i` loop is one step of parallel lanes."""']
+    lines = [
+        f"def {name}(a, op):",
+        f'{_INDENT}"""a[i] becomes {side}, in place; every `for i` loop is one step of parallel lanes."""',
+    ]
     lines += [_INDENT + line for line in body(program, combine(program))]
     return "\n".join(lines) + "\n"
 
@@ -34,7 +37,8 @@ def body(program: Program, act: list[str], copies: tuple[str, ...] = ("old = a[:
             lines += _uniform(program, phase, _step(program, phase, act, copies))
         return lines
     fixed = max(b.count for p in program.phases for b in (p.low, p.high) if not b.from_top)
-    lines += ["offsets, radices = [1], []", f"while offsets[-1] < n or len(radices) < {fixed}:"]
+    more = f" or len(radices) < {fixed}" if fixed else ""
+    lines += ["offsets, radices = [1], []", f"while offsets[-1] < n{more}:"]
     lines += [f"{_INDENT}radices.append({program.radices}[len(radices) % {len(program.radices)}])"]
     lines += [f"{_INDENT}offsets.append(offsets[-1] * radices[-1])"]
     lines += ["levels = sum(d < n for d in offsets)"]
@@ -66,7 +70,7 @@ def _uniform(program: Program, phase: Phase, step: list[str]) -> list[str]:
 def _step(program: Program, phase: Phase, act: list[str], copies: tuple[str, ...]) -> list[str]:
     turn = None if phase.is_repeated else 1
     guard, source = (written(e, program, turn) for e in (phase.move.guard, phase.move.source))
-    lines = list(copies) + ["for i in range(n):", f"{_INDENT}if {guard}:"]
+    lines = [*copies, "for i in range(n):", f"{_INDENT}if {guard}:"]
     if program.is_backward:
         lines.append(f"{_INDENT * 2}x, y = n - 1 - i, n - 1 - ({source})")
         lines += [_INDENT * 2 + line.format(at="x", source="y") for line in act]

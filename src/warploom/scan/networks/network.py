@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 
 from warploom.core import Diagnostic, UserError
 
@@ -95,7 +96,7 @@ def network(columns: int, steps: Iterable[Iterable[tuple[int, int] | Dot]], *, i
             if dot.source == dot.destination or (dot.source > dot.destination) != is_backward:
                 side = "right" if is_backward else "left"
                 raise _fault(f"expected a source to the {side}, got {dot.destination} <- {dot.source} in step {number}")
-        for one, other in zip(step, step[1:], strict=False):
+        for one, other in pairwise(step):
             if one.destination == other.destination:
                 raise _fault(f"expected one dot per column and step, got two in column {one.destination} of step {number}")
         if step:

@@ -168,7 +168,12 @@ class Symbolic:
             total = self.add(self.add(base, part), rest)
             parts = [self.equal(part, self.scaled(k, self._d)) for k in range(self._radix)]
             below = self.at_least(self.subtract(self._d, self.constant(1)), rest)
-            self._facts += [self.equal(value, total), self._arithmetic.either(parts), below, self.at_least(rest, self.constant(0))]
+            self._facts += [
+                self.equal(value, total),
+                self._arithmetic.either(parts),
+                below,
+                self.at_least(rest, self.constant(0)),
+            ]
             self._facts.append(self._divides(self._offsets[-1], base))
             self._bases.append(base)
             self._split[key] = (base, part, rest)

@@ -4,7 +4,7 @@ With x = i + 1 for lane i, the cell holds the last `length` inputs up to its own
 
     gathered            D where D divides x, else low(x)                            up-sweep of Brent-Kung, any radix
     blocks(k)           i % D + 1 where k divides x, else low(x)                    Sklansky on every k-th column
-    reaching(k, f)      min(x, D - f + 1 + i % f) where k divides x, else low(x)    Kogge-Stone on every k-th column, in blocks of f
+    reaching(k, f)      min(x, D - f + 1 + i % f) where k divides x, else low(x)    Kogge-Stone on every k-th column, blocks of f
 
 and after all steps with offsets of at least D:
 

@@ -1,7 +1,7 @@
 """The networks of textbooks, from their definitions, one column at a time.
 
 Harris places networks for 2^L columns by (l, f, t), l + f + t = L - 1: L + l steps, fan-out 2^f, 2^t wire tracks.
-Source: D. Harris, "A taxonomy of parallel prefix networks", Asilomar 2003; the base-3 network of HotPar 2011 generalises Brent-Kung.
+Source: D. Harris, "A taxonomy of parallel prefix networks", Asilomar 2003; HotPar 2011 has the base-3 form of Brent-Kung.
 Knowles' networks combine overlapping intervals, as published: scans for idempotent operators only. `harris` gives, at the same
 (l, f, t), networks without overlap.
 """
@@ -80,7 +80,7 @@ def _knowles(columns: int, fan_outs: Sequence[int]) -> Iterator[Pairs]:
 
 
 def harris(columns: int, sparse: int, spread: int) -> Network:
-    """(l, f) = (sparse, spread), t from the size: scans blocks of 2^f columns (Sklansky), then blocks read blocks (Kogge-Stone)."""
+    """(l, f) = (sparse, spread), t from the size: scans of blocks of 2^f columns (Sklansky), then Kogge-Stone by blocks."""
 
     def core(width: int) -> Iterator[Pairs]:
         block = 2**spread
@@ -108,8 +108,8 @@ def radix_brent_kung(columns: int, radices: Sequence[int] = (3,)) -> Network:
     up: list[Pairs] = []
     down: list[Pairs] = []
     for small, large in pairwise(spans):
-        for part in range(2, large // small + 1):
-            up.append([(i, i - small) for i in range(part * small - 1, columns, large)])
+        parts = range(2, large // small + 1)
+        up += ([(i, i - small) for i in range(part * small - 1, columns, large)] for part in parts)
         ends = range(large - 1, columns, large)
         down.append([(i, end) for end in ends for i in range(end + small, min(end + large, columns), small)])
     return network(columns, [*up, *reversed(down)])

@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 def decode(site: Site) -> Step:
     """One step that evaluates the instruction."""
     instruction = site.instruction
-    operation = bind(instruction.opcode, instruction.modifiers)
+    try:
+        operation = bind(instruction.opcode, instruction.modifiers)
+    except IndexError:
+        raise site.unsupported(instruction.name) from None
     if not instruction.operands:
         raise site.wrong("operands", "none")
-    destinations = _destinations(site, len(operation.results))
+    destinations = _destinations(site, operation.results)
     operands = list(instruction.operands[1:])
     sources: list[int] = []
     for type_name in operation.sources:
@@ -66,11 +69,15 @@ def _probe(operation: Operation, operands: tuple[Operand, ...]) -> None:
     operation.evaluate(*zeros)
 
 
-def _destinations(site: Site, count: int) -> list[int]:
+def _destinations(site: Site, results: tuple[str, ...]) -> list[int]:
     first = site.instruction.operands[0]
     parts = (first.first, first.second) if isinstance(first, Pair) else (first,)
-    slots = [site.register(part) for part in parts]
-    while len(slots) < count:
+    types = [name for name in results if name != "carry"]
+    if len(parts) > len(types):
+        raise site.wrong(f"{len(types)} destinations", str(len(parts)))
+    # A single result may go to a wider register.
+    slots = [site.register(part, name if len(types) > 1 else "") for part, name in zip(parts, types, strict=False)]
+    while len(slots) < len(results):
         slots.append(site.extra("_", DTYPES[32]))
     return slots
 

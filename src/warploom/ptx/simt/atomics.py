@@ -171,7 +171,7 @@ def decode(site: Site) -> Step:
     if kind is None:
         raise site.unsupported(instruction.name)
     operands = list(instruction.operands)
-    targets = [] if is_reduction else [site.register(part) for part in site.elements(operands[0])]
+    targets = [] if is_reduction else [site.register(part, type_name) for part in site.elements(operands[0])]
     wants_old = not is_reduction and operands[0] != Name("_")
     address, *values = operands[0 if is_reduction else 1 :]
     if not isinstance(address, Address):

@@ -147,7 +147,7 @@ def decode_barrier(site: Site, following: int) -> End:
         case ["sync"] | ["arrive"]:
             reduce = None
         case ["red", "popc", "u32"] | ["red", "and" | "or", "pred"]:
-            target = site.register(operands.pop(0))
+            target = site.register(operands.pop(0), "u32" if modifiers[1] == "popc" else "pred")
             reduce = (modifiers[1], site.source(operands.pop(), "pred"), target)
         case _:
             raise site.unsupported(site.instruction.name)

@@ -26,7 +26,7 @@ def _members(site: Site) -> Members:
     operands = site.instruction.operands
     if site.instruction.opcode in ("mma", "ldmatrix", "stmatrix", "movmatrix") or not operands:
         return lambda group, machine: ALL
-    slot = site.source(operands[-1], "b32")
+    slot = site.sized(operands[-1], "b32")
     before = tuple(site.before)
 
     def masks(group: Group, machine: Machine) -> Value:
@@ -75,10 +75,10 @@ def gate_of(site: Site, segment: Segment) -> Gate:
 
 
 def _targets(site: Site, operand: Operand) -> tuple[int, int]:
-    """Slots of d and p; -1 where there is none."""
+    """Slots of d (32 bits) and p (a predicate); -1 where there is none."""
     if isinstance(operand, Pair):
-        return site.register(operand.first), site.register(operand.second)
-    return site.register(operand), -1
+        return site.register(operand.first, "b32"), site.register(operand.second, "pred")
+    return site.register(operand, "b32"), -1
 
 
 def _shfl(site: Site) -> Step:
@@ -90,7 +90,7 @@ def _shfl(site: Site) -> Step:
         raise site.unsupported(site.instruction.name)
     target, flag = _targets(site, operands[0])
     a, b, c = (site.sized(o, t) for o, t in zip(operands[1:4], ("b32", "b32", "b32"), strict=True))
-    mask = site.source(operands[4], "b32") if is_sync else -1
+    mask = site.sized(operands[4], "b32") if is_sync else -1
     code, index = site.code, site.index
     shuffle_mode = cast(Any, mode)
 
@@ -161,10 +161,10 @@ def _vote(site: Site) -> Step:
     operands = site.instruction.operands
     if len(operands) != (3 if is_sync else 2) or modifiers[0] not in ("all", "any", "uni", "ballot"):
         raise site.unsupported(site.instruction.name)
-    target = site.register(operands[0])
-    flags = site.source(operands[1], "pred")
-    mask = site.source(operands[2], "b32") if is_sync else site.constant(ALL[()])
     mode = modifiers[0]
+    target = site.register(operands[0], "b32" if mode == "ballot" else "pred")
+    flags = site.source(operands[1], "pred")
+    mask = site.sized(operands[2], "b32") if is_sync else site.constant(ALL[()])
 
     def vote(group: Group, machine: Machine) -> None:
         rows = group.layout.full_rows(value_of(group.registers, flags))
@@ -186,7 +186,7 @@ def _match(site: Site) -> Step:
         raise site.unsupported(site.instruction.name)
     target, flag = _targets(site, operands[0])
     source = site.sized(operands[1], modifiers[-1])
-    mask = site.source(operands[2], "b32")
+    mask = site.sized(operands[2], "b32")
     is_any = modifiers[0] == "any"
 
     def match(group: Group, machine: Machine) -> None:
@@ -205,8 +205,8 @@ def _match(site: Site) -> Step:
 def _redux(site: Site) -> Step:
     modifiers = [m for m in site.instruction.modifiers if m != "sync"]
     operands = site.instruction.operands
-    target, source = site.register(operands[0]), site.sized(operands[1], modifiers[-1])
-    mask = site.source(operands[2], "b32")
+    target, source = site.register(operands[0], "b32"), site.sized(operands[1], modifiers[-1])
+    mask = site.sized(operands[2], "b32")
     operator, type_name = modifiers[0], modifiers[-1]
     absolute, nan = "abs" in modifiers, "NaN" in modifiers
 
@@ -224,7 +224,7 @@ def _redux(site: Site) -> Step:
 def _elect(site: Site) -> Step:
     operands = site.instruction.operands
     target, flag = _targets(site, operands[0])
-    mask = site.source(operands[1], "b32")
+    mask = site.sized(operands[1], "b32")
 
     def elect(group: Group, machine: Machine) -> None:
         _per_partition(group, mask, numerics.elect, (target, flag))
@@ -233,7 +233,7 @@ def _elect(site: Site) -> Step:
 
 
 def _activemask(site: Site) -> Step:
-    target = site.register(site.instruction.operands[0])
+    target = site.register(site.instruction.operands[0], "b32")
 
     def ballot(group: Group, machine: Machine) -> None:
         layout = group.layout

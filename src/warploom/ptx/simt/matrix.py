@@ -83,7 +83,7 @@ def _words(site: Site, address: Operand, count: int, kind: str) -> Callable[[Gro
 def _ldmatrix(site: Site) -> Step:
     count, transposed = _shape(site)
     target, address = site.instruction.operands
-    targets = [site.register(part) for part in site.elements(target)]
+    targets = [site.register(part, "b32") for part in site.elements(target)]
     if len(targets) != count:
         raise site.wrong(f"{count} destinations", str(len(targets)))
     layout = numerics.matrix_access(cast(Any, count), transposed)
@@ -125,7 +125,7 @@ def _stmatrix(site: Site) -> Step:
 def _movmatrix(site: Site) -> Step:
     if site.instruction.modifiers[-3:] != ("m8n8", "trans", "b16"):
         raise site.unsupported(site.instruction.name)
-    target = site.register(site.instruction.operands[0])
+    target = site.register(site.instruction.operands[0], "b32")
     source = site.sized(site.instruction.operands[1], "b32")
 
     def move(group: Group, machine: Machine) -> None:
@@ -148,8 +148,8 @@ def _mma(site: Site) -> Step:
     if len(site.instruction.operands) != 4:
         raise site.unsupported(site.instruction.name)
     d, *sources = site.instruction.operands
-    targets = [site.register(part) for part in site.elements(d)]
     bits = "b64" if a_type == "f64" else "b32"
+    targets = [site.register(part, bits) for part in site.elements(d)]
     a, b, c = (_registers(site, o, [site.sized(part, bits) for part in site.elements(o)]) for o in sources)
     given = [len(site.elements(o)) for o in site.instruction.operands]
     types = (d_type, a_type, b_type, c_type)

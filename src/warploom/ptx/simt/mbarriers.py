@@ -69,7 +69,7 @@ def _places(site: Site, operand: Operand) -> Callable[[Group, Machine], tuple[Va
 def _numbers(site: Site, operand: Operand | None, default: int) -> Callable[[Group], list[int]]:
     if operand is None:
         return lambda group: [default] * group.size
-    slot = site.source(operand, "b32")
+    slot = site.sized(operand, "b32")
     return lambda group: np.broadcast_to(value_of(group.registers, slot), group.size).tolist()
 
 
@@ -88,7 +88,7 @@ def decode(site: Site) -> Step:
         case "test_wait" | "try_wait" if not left:
             return _test(site)
         case "pending_count" if not left:
-            target, source = site.register(operands[0]), site.source(operands[1], "b64")
+            target, source = site.register(operands[0], "b32"), site.sized(operands[1], "b64")
 
             def count(group: Group, machine: Machine) -> None:
                 group.registers[target] = (value_of(group.registers, source) & np.uint64(_COUNT)).astype(np.uint32)
@@ -131,7 +131,7 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
     target = -1
     if not isinstance(operands[0], Address):
         sink = operands.pop(0)
-        target = -1 if sink == Name("_") else site.register(sink)
+        target = -1 if sink == Name("_") else site.register(sink, "b64")
     places = _places(site, operands[0])
     extra = operands[1] if len(operands) > 1 else None
     counts = _numbers(site, None if expects else extra, 1)
@@ -162,10 +162,10 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
 
 def _test(site: Site) -> Step:
     operands = site.instruction.operands
-    target = site.register(operands[0])
+    target = site.register(operands[0], "pred")
     places = _places(site, operands[1])
     is_parity = "parity" in site.instruction.modifiers
-    source = site.source(operands[2], "b32" if is_parity else "b64")
+    source = site.sized(operands[2], "b32" if is_parity else "b64")
 
     def test(group: Group, machine: Machine) -> None:
         words, index = places(group, machine)

@@ -39,7 +39,7 @@ def _mov(site: Site) -> Step:
 def _copies(site: Site, targets: tuple[Operand, ...], sources: tuple[Operand, ...], type_name: str) -> Step:
     if len(targets) != len(sources):
         raise site.wrong(f"{len(targets)} source elements", str(len(sources)))
-    pairs = [(site.register(t), site.sized(s, type_name)) for t, s in zip(targets, sources, strict=True)]
+    pairs = [(site.register(t, type_name), site.sized(s, type_name)) for t, s in zip(targets, sources, strict=True)]
     if len(pairs) == 1:
         target, source = pairs[0]
 
@@ -104,7 +104,7 @@ def _cvta(site: Site) -> Step:
     spaces = [m.partition("::")[0] for m in modifiers if m.partition("::")[0] in ("global", "shared", "local", "const", "param")]
     if len(spaces) != 1 or len(site.instruction.operands) != 2:
         raise site.unsupported(site.instruction.name)
-    target = site.register(site.instruction.operands[0])
+    target = site.register(site.instruction.operands[0], modifiers[-1])
     source = site.sized(site.instruction.operands[1], modifiers[-1])
     space = spaces[0]
     if space == "param" and not site.code.routine.is_entry:
@@ -129,7 +129,7 @@ def in_window(address: Value, start: int, size: int) -> Value:
 
 def _isspacep(site: Site) -> Step:
     space = site.instruction.modifiers[0].partition("::")[0]
-    target = site.register(site.instruction.operands[0])
+    target = site.register(site.instruction.operands[0], "pred")
     source = site.source(site.instruction.operands[1], "u64")
 
     def test(group: Group, machine: Machine) -> None:
@@ -164,7 +164,7 @@ def _isspacep(site: Site) -> Step:
 
 def _createpolicy(site: Site) -> Step:
     """Cache policies have no effect: all are alike."""
-    target = site.register(site.instruction.operands[0])
+    target = site.register(site.instruction.operands[0], "b64")
     policy = np.zeros((), np.uint64)
 
     def create(group: Group, machine: Machine) -> None:

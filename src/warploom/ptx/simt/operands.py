@@ -85,8 +85,8 @@ class Site:
         slot = self.code.slots.get(name)
         return self._slot(name, dtype) if slot is None else slot
 
-    def register(self, operand: Operand) -> int:
-        """The slot of a register that is written; `_` is a slot that nobody reads."""
+    def register(self, operand: Operand, type_name: str = "") -> int:
+        """The slot of a register that is written, of the type's width if one is given; `_` is a slot that nobody reads."""
         if isinstance(operand, Name):
             if operand.text == "_":
                 return self.extra("_", DTYPES[32])
@@ -94,6 +94,8 @@ class Site:
             if slot is not None:
                 if self.code.dtypes[slot] is None:
                     raise self.unsupported(f"a register of type .{self.code.routine.registers[operand.text]}")
+                if type_name and dtype_of(type_name) not in (None, self.code.dtypes[slot]):
+                    raise self.wrong(f"a destination of type .{type_name}", f".{self.code.routine.registers[operand.text]}")
                 return slot
         raise self.wrong("a register", str(operand))
 

@@ -340,7 +340,11 @@ def random_launch(seed: int) -> Launch:
         x, y, z = block
         text = text.replace("\n)\n{", f"\n)\n.reqntid {x}, {y}, {z}\n{{", 1)
     row = blocks * block[0]
-    options = ShuffleOptions(max_rows=rng.choice((None, None, 2)), max_delta=rng.choice((31, 31, 31, 4)))
+    options = ShuffleOptions(
+        max_rows=rng.choice((None, None, 2)),
+        max_delta=rng.choice((31, 31, 31, 4)),
+        mode=rng.choice(("shuffle", "shuffle", "cache")),
+    )
     return Launch(
         text,
         options,

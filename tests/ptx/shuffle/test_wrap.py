@@ -9,7 +9,7 @@ import pytest
 from tests.ptx.shuffle.kernels import kernel
 from tests.ptx.shuffle.same import differences, report, rewritten
 
-from warploom.ptx.shuffle import ShuffleOptions
+from warploom.ptx.shuffle import Mode, ShuffleOptions
 
 MIDDLE = 1 << 15
 
@@ -40,14 +40,16 @@ def _arguments(first: int) -> list[Any]:
     return [whole, np.zeros(1000, np.float32), np.int32(128), np.int32(first)]
 
 
+@pytest.mark.parametrize("mode", ["shuffle", "cache"])
 @pytest.mark.parametrize("delta", [1, -1, 7, -31])
 @pytest.mark.parametrize("is_signed", [True, False])
-def test_wraps_at_run_time(is_signed: bool, delta: int) -> None:
+def test_wraps_at_run_time(is_signed: bool, delta: int, mode: Mode) -> None:
     text = _narrow(is_signed=is_signed, delta=delta)
     (only,) = report(text).shuffles
     assert only.delta == delta
     assert only.conditions
-    new = rewritten(text).text
+    new = rewritten(text, ShuffleOptions(mode=mode)).text
+    assert ("selp" in new) == (mode == "cache")
     ends = (MIDDLE - 20, MIDDLE - 40, 5) if is_signed else (2 * MIDDLE - 20, 2 * MIDDLE - 40, 5)
     for first in ends:
         assert not differences(text, new, (2, 1, 1), (64, 1, 1), _arguments(first)), first

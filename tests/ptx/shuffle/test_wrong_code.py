@@ -3,7 +3,7 @@
 # ruff: noqa: E501
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,9 @@ from tests.ptx.shuffle.kernels import arguments, kernel
 from tests.ptx.shuffle.same import SHAPES, differences, report, rewritten
 
 from warploom.gpu import assemble, toolchain_available
-from warploom.ptx.shuffle import ShuffleOptions
+from warploom.ptx.shuffle import Mode, ShuffleOptions
+
+MODES: tuple[Mode, ...] = ("shuffle", "cache")
 
 
 @dataclass(frozen=True)
@@ -323,14 +325,33 @@ def test_right_for_every_block(name: str) -> None:
             assert not differences(case.text, new, (2, 1, 1), block, args), (name, block, n, aliased)
 
 
+CACHED = (
+    "plain", "read-only across a store", "target under an if", "loop of different lengths", "own address register", "source overwritten",
+    "target overwrites its source", "double", "bytes", "halves", "vectors", "an element of a vector", "vectors that swap registers",
+    "predicated target", "far", "stride of two", "backwards", "thread indices add up",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CACHED)
+def test_register_cache_is_right_for_every_block(name: str) -> None:
+    case = CASES[name]
+    new = rewritten(case.text, replace(case.options, mode="cache")).text
+    if name not in ("target under an if", "an element of a vector", "predicated target", "far"):
+        assert "selp" in new
+    for block in SHAPES:
+        args: list[Any] = arguments(block, size=case.size, n=40 if block[1] == 1 else None)
+        assert not differences(case.text, new, (2, 1, 1), block, args), (name, block)
+
+
 @pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA wheels")
-def test_ptxas_takes_all() -> None:
-    for name, case in CASES.items():
-        new = rewritten(case.text, case.options).text
-        try:
-            assemble(new, "sm_75")
-        except Exception as error:
-            pytest.fail(f"{name}: {error}")
+@pytest.mark.parametrize("mode", MODES)
+def test_ptxas_takes_all(mode: Mode) -> None:
+    """All kernels in one file, under names of their own."""
+    kernels: list[str] = []
+    for number, case in enumerate(CASES.values()):
+        text = rewritten(case.text, replace(case.options, mode=mode)).text
+        kernels.append(text.partition(".address_size 64\n")[2].replace(".entry k(", f".entry k{number}("))
+    assemble("\n".join([".version 8.0\n.target sm_75\n.address_size 64", *kernels]), "sm_75")
 
 
 def test_aliased_pointers_stay_one_array() -> None:

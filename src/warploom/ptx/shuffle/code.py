@@ -18,13 +18,11 @@ from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import Routine
 from warploom.ptx.shuffle.between import Paths
 from warploom.ptx.shuffle.edits import Edits
+from warploom.ptx.shuffle.halo import Halo, HaloRegisters, check_code, find_halos, halo_code
+from warploom.ptx.shuffle.lanes import LAST_LANE, LaneValues
 from warploom.ptx.shuffle.plan import BlockShape, Neighbour, NoWrap, Plan, Variant
-from warploom.ptx.shuffle.registers import FreshRegisters
+from warploom.ptx.shuffle.registers import FreshRegisters, written
 from warploom.ptx.syntax import Address, Declaration, Directive, Function, Instruction, Name
-
-FULL_WARP = 32
-_LAST_LANE = FULL_WARP - 1
-
 
 _Corner: TypeAlias = "Neighbour | tuple[str, NoWrap, int]"
 """Why: no such neighbour; or, besides another predicate, an index that wraps, in a register as last written by an instruction."""
@@ -58,15 +56,15 @@ class KernelCode:
         self.function = function
         self.routine = routine
         self.graph = graph
-        self.shape = shape
         self.edits = edits
         self.variant = variant
         self.fresh = FreshRegisters(prefix)
-        self.prologue: list[str] = []
+        self.lanes = LaneValues(self.fresh, shape)
         self._runs: dict[tuple[int, int], _Run] = {}
         self._starts: dict[tuple[int, int], int] = {}
         self._copies: dict[tuple[int, str], str] = {}
-        self._prologue_values: dict[str, str] = {}
+        self._halos: dict[int, Halo] = {}
+        self._halo_registers: dict[int, HaloRegisters] = {}
 
     def apply(self, plans: Iterable[Plan]) -> None:
         """Adds the changes for all plans; call once."""
@@ -76,6 +74,9 @@ class KernelCode:
             first = plan.source if self._run_of(plan.source) == key else plan.load
             if not plan.neighbour.is_self:
                 self._starts[key] = min(first, self._starts.get(key, first))
+        if not self.variant:
+            near = (p for p in ordered if self._run_of(p.load) == self._run_of(p.source))
+            self._halos = find_halos(near, self.routine)
         for plan in ordered:
             self._cover(plan)
         body = self.function.body
@@ -84,8 +85,8 @@ class KernelCode:
             return
         self.edits.insert(body.extent.start + 1, "".join(f"\n\t{d}" for d in declarations))
         first = next((i for i in body.items if not isinstance(i, Declaration | Directive)), None)
-        if self.prologue and first is not None:
-            self.edits.insert(first.extent.start, "".join(f"{line}\n\t" for line in self.prologue))
+        if self.lanes.prologue and first is not None:
+            self.edits.insert(first.extent.start, "".join(f"{line}\n\t" for line in self.lanes.prologue))
 
     # one load
 
@@ -111,14 +112,17 @@ class KernelCode:
     def _shuffled(self, plan: Plan, instruction: Instruction) -> list[str]:
         lines: list[str] = []
         run = self._run(plan.load)
-        corner = "" if self.variant == "no-corner" else self._corner(plan, run, lines)
+        halo = self._halo(plan, run)
+        corner = halo.alone if halo is not None else "" if self.variant == "no-corner" else self._corner(plan, run, lines)
         sources = [self._source(plan, e.source, e.bits, copies=e.must_copy) for e in plan.elements]
+        if halo is not None:
+            sources = self._with_halo(plan, halo, sources, lines)
         targets = [written(e.target) for e in plan.elements]
         base = written(plan_base) if (plan_base := _address_register(instruction)) else ""
         is_direct = instruction.guard is None and base not in targets and not set(targets) & set(sources[1:])
         results = targets if is_direct else [self.fresh.new(f"b{e.bits}") for e in plan.elements]
         for element, source, result in zip(plan.elements, sources, results, strict=True):
-            lines += self._exchange(plan.neighbour, run.mask, element.bits, source, result)
+            lines += self._exchange(plan.neighbour, run.mask, element.bits, source, result, wraps=halo is not None)
         if is_direct:
             if corner:
                 lines.append(f"@{corner} {self._bare(instruction)}")
@@ -165,17 +169,42 @@ class KernelCode:
             self.edits.insert(end, f"\n\tmov.b{bits} {copy}, {written(register)};")
         return copy
 
+    def _halo(self, plan: Plan, run: _Run) -> HaloRegisters | None:
+        """Of the plan's source, loaded before it; None where the plan has to do without."""
+        halo = self._halos.get(plan.source)
+        if halo is None or plan.halo is None or self._run_of(plan.source) != self._run_of(plan.load):
+            return None
+        found = self._halo_registers.get(plan.source)
+        if found is None:
+            found, lines = halo_code(halo, self.routine, self.lanes, self.fresh, run.mask, run.incomplete)
+            self._halo_registers[plan.source] = found
+            start = self.routine.instructions[plan.source].extent.start
+            self.edits.insert(start, "".join(f"{line}\n\t" for line in lines))
+        return found
+
+    def _with_halo(self, plan: Plan, halo: HaloRegisters, sources: list[str], lines: list[str]) -> list[str]:
+        """What each lane gives: the lanes at one end give what they have from beyond the other."""
+        outer, distance = self.fresh.new("pred"), plan.neighbour.x
+        test, bound = ("lt", distance) if distance > 0 else ("gt", LAST_LANE + distance)
+        lines.append(f"setp.{test}.u32 {outer}, {self.lanes.lane}, {bound};")
+        given: list[str] = []
+        for element, source in zip(plan.elements, sources, strict=True):
+            given.append(self.fresh.new(f"b{element.bits}"))
+            lines.append(f"selp.b{element.bits} {given[-1]}, {halo.values[element.source]}, {source}, {outer};")
+        return given
+
     # the exchange
 
-    def _exchange(self, neighbour: Neighbour, mask: str, bits: int, source: str, result: str) -> list[str]:
+    def _exchange(self, neighbour: Neighbour, mask: str, bits: int, source: str, result: str, *, wraps: bool) -> list[str]:
+        """`wraps`: the lane that follows the last is the first."""
         match bits:
             case 32:
-                return [self._shfl(neighbour, mask, source, result)]
+                return [self._shfl(neighbour, mask, source, result, wraps=wraps)]
             case 16:
                 packed, moved, rest = self.fresh.new("b32"), self.fresh.new("b32"), self.fresh.new("b16")
                 return [
                     f"mov.b32 {packed}, {{{source}, {source}}};",
-                    self._shfl(neighbour, mask, packed, moved),
+                    self._shfl(neighbour, mask, packed, moved, wraps=wraps),
                     f"mov.b32 {{{result}, {rest}}}, {moved};",
                 ]
             case _:
@@ -183,17 +212,17 @@ class KernelCode:
                 moved = self.fresh.new("b32"), self.fresh.new("b32")
                 return [
                     f"mov.b64 {{{low}, {high}}}, {source};",
-                    self._shfl(neighbour, mask, low, moved[0]),
-                    self._shfl(neighbour, mask, high, moved[1]),
+                    self._shfl(neighbour, mask, low, moved[0], wraps=wraps),
+                    self._shfl(neighbour, mask, high, moved[1], wraps=wraps),
                     f"mov.b64 {result}, {{{moved[0]}, {moved[1]}}};",
                 ]
 
-    def _shfl(self, neighbour: Neighbour, mask: str, source: str, result: str) -> str:
-        if neighbour.y:
-            lane = self._lane_of(neighbour)
-            return f"shfl.sync.idx.b32 {result}, {source}, {lane}, {_LAST_LANE}, {mask};"
+    def _shfl(self, neighbour: Neighbour, mask: str, source: str, result: str, *, wraps: bool) -> str:
+        if neighbour.y or wraps:  # `idx` takes the lane modulo 32
+            lane = self.lanes.lane_of(neighbour)
+            return f"shfl.sync.idx.b32 {result}, {source}, {lane}, {LAST_LANE}, {mask};"
         if neighbour.x > 0:
-            return f"shfl.sync.down.b32 {result}, {source}, {neighbour.x}, {_LAST_LANE}, {mask};"
+            return f"shfl.sync.down.b32 {result}, {source}, {neighbour.x}, {LAST_LANE}, {mask};"
         return f"shfl.sync.up.b32 {result}, {source}, {-neighbour.x}, 0, {mask};"
 
     # who has a source
@@ -223,87 +252,17 @@ class KernelCode:
         corner = run.corners.get(plan.neighbour)
         if corner is None:
             corner = run.corners[plan.neighbour] = self.fresh.new("pred")
-            lines.append(self._without_source(plan.neighbour, corner, run.incomplete))
+            lines.append(self.lanes.without_source(plan.neighbour, corner, run.incomplete))
         for check in sorted(plan.checks):
             writers = (i for i in self.paths.writers(check.register) if i < plan.load)
             key = (corner, check, max(writers, default=-1))
             tested = run.corners.get(key)
             if tested is None:
-                tested = run.corners[key] = self.fresh.new("pred")
-                comparison, bound = check.violation
-                index = written(check.register)
-                if check.offset:
-                    index = self.fresh.new(f"b{check.width}")
-                    lines.append(f"add.s{check.width} {index}, {written(check.register)}, {check.offset};")
-                lines.append(f"setp.{comparison}.or.{check.type} {tested}, {index}, {bound}, {corner};")
+                test, tested = check_code(check, corner, self.fresh)
+                run.corners[key] = tested
+                lines += test
             corner = tested
         return corner
-
-    def _without_source(self, neighbour: Neighbour, corner: str, incomplete: str) -> str:
-        x = neighbour.x
-        if neighbour.y:
-            return f"or.pred {corner}, {self._outside(neighbour)}, {incomplete};"
-        if x > 0:
-            if self.shape.whole_rows:
-                return f"setp.gt.or.u32 {corner}, {self._lane()}, {_LAST_LANE - x}, {incomplete};"
-            return f"setp.le.or.u32 {corner}, {self._room_above()}, {x}, {incomplete};"
-        below = self._lane() if self.shape.whole_rows else self._room_below()
-        return f"setp.lt.or.u32 {corner}, {below}, {-x}, {incomplete};"
-
-    def _value(self, name: str, kind: str, *lines: str) -> str:
-        """A value computed once, when the kernel starts; `{}` in the lines is its register."""
-        register = self._prologue_values.get(name)
-        if register is None:
-            register = self._prologue_values[name] = self.fresh.new(kind)
-            self.prologue += [line.replace("{}", register) for line in lines]
-        return register
-
-    def _special(self, name: str) -> str:
-        return self._value(name, "b32", f"mov.u32 {{}}, %{name};")
-
-    def _lane(self) -> str:
-        return self._special("laneid")
-
-    def _room_above(self) -> str:
-        """How far above this one lie the end of the warp and the end of the row, whichever is nearer: at least 1."""
-        row, end, lane = self._special("ntid.x"), self._value("warp end", "b32"), self._lane()
-        x = self._special("tid.x")
-        rest = self._value("row rest", "b32", f"sub.u32 {{}}, {row}, {x};")
-        return self._value("room above", "b32", f"sub.u32 {end}, {FULL_WARP}, {lane};", f"min.u32 {{}}, {rest}, {end};")
-
-    def _room_below(self) -> str:
-        """How many lanes of the same row lie below this one in its warp."""
-        x, lane = self._special("tid.x"), self._lane()
-        return self._value("room below", "b32", f"min.u32 {{}}, {x}, {lane};")
-
-    def _lane_of(self, neighbour: Neighbour) -> str:
-        lane, width = self._lane(), self._special("ntid.x")
-        near = self._value(f"lane {neighbour.x}", "b32", f"add.s32 {{}}, {lane}, {neighbour.x};")
-        return self._value(f"lane {neighbour}", "b32", f"mad.lo.s32 {{}}, {width}, {neighbour.y}, {near};")
-
-    def _outside(self, neighbour: Neighbour) -> str:
-        """Whether the neighbour is not in this warp, its row or its block's plane."""
-        lane = self._lane_of(neighbour)
-        in_row = self._shifted("tid.x", neighbour.x)
-        in_plane = self._shifted("tid.y", neighbour.y)
-        width, height = self._special("ntid.x"), self._special("ntid.y")
-        return self._value(
-            f"outside {neighbour}", "pred",
-            f"setp.gt.u32 {{}}, {lane}, {_LAST_LANE};",
-            f"setp.ge.or.u32 {{}}, {in_row}, {width}, {{}};",
-            f"setp.ge.or.u32 {{}}, {in_plane}, {height}, {{}};",
-        )  # fmt: skip
-
-    def _shifted(self, special: str, amount: int) -> str:
-        register = self._special(special)
-        if amount == 0:
-            return register
-        return self._value(f"{special} {amount}", "b32", f"add.s32 {{}}, {register}, {amount};")
-
-
-def written(name: str) -> str:
-    """A unique name as it stands in the text of its scope (`lower` marks renamed ones with an apostrophe)."""
-    return name.partition("'")[0]
 
 
 def _guard_text(instruction: Instruction) -> str:

@@ -10,11 +10,24 @@ from warploom.ptx.shuffle.iterations import aligned_loops
 from warploom.ptx.shuffle.loads import Load, classify, is_counted
 from warploom.ptx.shuffle.plan import Element, Neighbour, NoWrap, Plan
 from warploom.ptx.shuffle.visible import OuterNames, Values
-from warploom.ptx.symbolic import Algebra, Emulation, Match, Skeleton, Substitution, Term, equal_if, skeleton, stride
+from warploom.ptx.symbolic import (
+    Algebra,
+    Emulation,
+    Match,
+    Skeleton,
+    Substitution,
+    Term,
+    equal_if,
+    linear,
+    skeleton,
+    stride,
+    subterms,
+)
 from warploom.ptx.symbolic import Neighbour as OtherThread
 from warploom.ptx.symbolic import NoWrap as Condition
 from warploom.ptx.syntax import Function
 
+_WARP = 32
 _IRREGULAR = 24
 """Loads whose address does not move evenly along x are tried at every distance; at most so many of a kernel."""
 
@@ -27,6 +40,8 @@ class Search:
     max_rows: int
     shared: bool
     assume_nsw: bool
+    halo: bool = False
+    """Show what `Plan.halo` needs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,7 +252,37 @@ class _Detector:
             checks = found
             if at.is_self:
                 return f"the same address only if no index wraps ({'; '.join(map(str, checks))})"
-        return Plan(last, first, at, elements, 8 * place.load.element_bytes, checks, assumed, self._stride(source))
+        is_whole = all(e in (-1, n) for n, e in enumerate(chance.elements))
+        halo = self._halo(place, source, at, wanted, moved, match, is_whole=is_whole) if self.search.halo else None
+        return Plan(last, first, at, elements, 8 * place.load.element_bytes, checks, assumed, self._stride(source), halo)
+
+    def _halo(
+        self, place: _Place, source: _Place, at: Neighbour, wanted: Term, moved: Term, near: Match, *, is_whole: bool
+    ) -> tuple[NoWrap, ...] | None:
+        """See `Plan.halo`. The target must load as much as the source, and always: else there may be no such memory."""
+        step = self._stride(source)
+        if at.is_self or at.y or not step or source.block != place.block or place.load.guard is not None:
+            return None
+        if len(source.load.registers) != len(place.load.registers) or not is_whole:
+            return None
+        side = 1 if at.x > 0 else -1
+        beyond = self.emulation.algebra(source.block).shifted(moved, side * _WARP * step)
+        far = self._match(wanted, beyond, place, source, Neighbour(at.x - side * _WARP))
+        if far is None:
+            return None
+        checks: dict[NoWrap, None] = {}
+        for condition in (*near.conditions, *far.conditions):
+            if condition.is_signed and self.search.assume_nsw:
+                continue
+            index = _index_like(moved, condition)
+            register = None
+            if index is not None and condition.width in (16, 32, 64):
+                register = self.values.register_of(index, source.load.index, source.block)
+            if register is None:
+                return None
+            for amount in (condition.offset, -condition.offset):
+                checks[NoWrap(*register, amount, condition.is_signed, condition.width)] = None
+        return tuple(checks)
 
     def _match(self, wanted: Term, moved: Term, place: _Place, source: _Place, at: Neighbour) -> Match | None:
         if at.is_self:
@@ -304,3 +349,12 @@ class _Detector:
                 deltas[self.table.special("laneid")] = at.x
             found = self.threads[at] = OtherThread(self.emulation, deltas, self.aligned)
         return found
+
+
+def _index_like(address: Term, condition: Condition) -> Term | None:
+    """The extended index in an address that differs from the condition's by a constant."""
+    op, (_, parts) = "sext" if condition.is_signed else "zext", linear(condition.term)
+    for term in subterms(address):
+        if term.op == op and term.args[0].width == condition.width and linear(term.args[0])[1] == parts:
+            return term.args[0]
+    return None

@@ -88,7 +88,11 @@ class Plan:
     assumed: tuple[str, ...] = ()
     """What `--assume nsw` took for granted, as text."""
     stride_bytes: int | None = None
-    """Distance in memory of the source's addresses in adjacent lanes, where it is proved for the whole warp."""
+    """Formal distance in memory of the source's addresses in adjacent lanes."""
+    halo: tuple[NoWrap, ...] | None = None
+    """In cache mode: if all lanes of a full row pass these tests where the source stands, then what a lane finds at its source's
+    address and 32 strides further on (backwards if the neighbour is) is what the target reads 32 lanes nearer than the neighbour.
+    None: not shown."""
 
     @property
     def kind(self) -> Kind:

@@ -7,6 +7,11 @@ from itertools import count
 _LETTERS = {"pred": "p", "b16": "h", "b32": "r", "b64": "d"}
 
 
+def written(name: str) -> str:
+    """A unique name as it stands in the text of its scope (`lower` marks renamed ones with an apostrophe)."""
+    return name.partition("'")[0]
+
+
 def free_prefix(text: str) -> str:
     """A start of register names that occurs nowhere in the text."""
     return next(p for n in count() if (p := f"%wl{n or ''}_") not in text)

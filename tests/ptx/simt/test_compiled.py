@@ -1,5 +1,7 @@
 """Kernels of every kind, as a compiler makes them, against NumPy."""
 
+import re
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -147,6 +149,19 @@ def test_sums(source: str, grid: int, block: int) -> None:
     a = integers(1, -1000, 1000, 10_000)
     ran = run(source, [a, np.zeros(1, np.int32), a.size], grid=grid, block=block)
     assert ran.arrays[1][0] == a.sum()
+
+
+def test_every_missing_barrier_is_seen() -> None:
+    program = compiled(BLOCK_SUM)
+    text = program.module.text
+    a = integers(1, -1000, 1000, 3000)
+    barriers = [match.span() for match in re.finditer(r"bar\.sync\s+0;", text)]
+    assert len(barriers) > 2
+    # After the last one thread 0 reads only what it wrote itself.
+    for number, (start, end) in enumerate(barriers[:-1]):
+        ran = launch(text[:start] + text[end:], grid=2, block=256, args=[a, np.zeros(1, np.int32), a.size])
+        assert [found.kind for found in ran.findings] == ["shared_race"] * len(ran.findings), number
+        assert ran.findings, number
 
 
 def test_histogram_in_dynamic_shared_memory() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from warploom.ptx.simt.code import Step
-from warploom.ptx.simt.numerics import Operation, bind
+from warploom.ptx.simt.numerics import Operation, bind, quiet
 from warploom.ptx.simt.operands import CARRY, DTYPES, Site, dtype_of
 from warploom.ptx.simt.threads import Group, Value
 from warploom.ptx.syntax import Integer, Operand, Pair
@@ -66,7 +66,8 @@ def _probe(operation: Operation, operands: tuple[Operand, ...]) -> None:
             zeros.append(immediates[-1])
         else:
             zeros.append(np.zeros(1, np.bool_ if type_name == "carry" else dtype_of(type_name)))
-    operation.evaluate(*zeros)
+    with quiet():
+        operation.evaluate(*zeros)
 
 
 def _destinations(site: Site, results: tuple[str, ...]) -> list[int]:

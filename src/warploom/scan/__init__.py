@@ -2,8 +2,8 @@
 
 How it works, in the order of the modules:
 
-- `source`, `interpret`, `loop`: a plain Python function is read as text, run on symbols, and becomes a transition on named states.
-  What cannot be read is an error at its place.
+- `source`, `interpret`, `loop`: a plain Python function is read as text, run on symbols, and becomes a transition on named
+  states. What cannot be read is an error at its place.
 - `expression`, `printing`: interned, simplified expressions; Python out again.
 - `forms`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds on the states,
   and in every region a minimum of maxima of sums with coefficients that do not depend on the states.

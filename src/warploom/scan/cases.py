@@ -1,5 +1,7 @@
-"""Equality by cases: conditions and the orders of maxima are decided one by one, and in every case that can arise both sides must be
-the same polynomial. For products, powers of e and common divisors, which z3 does not decide."""
+"""Equality by cases, for products, powers of e and common divisors, which z3 does not decide.
+
+Conditions and the orders of maxima are decided one by one, and in every case that can arise both sides must be one polynomial.
+"""
 
 from __future__ import annotations
 

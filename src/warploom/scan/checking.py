@@ -1,4 +1,4 @@
-"""Is a function of two values associative? Proved for all values, or refused with three values, replayed on the function itself."""
+"""Is a function of two values associative? Proved for all values, or refused with three values, replayed on the function."""
 
 from __future__ import annotations
 
@@ -85,9 +85,15 @@ def check(binary: Binary, function: Function) -> Checked:
             neutral = _identity(binary)
             notes = ("assertions of the function are assumed of every value",) if binary.assumed else ()
             return Checked(
-                binary, "solved", "proved", domain, identity=neutral[1], has_identity=neutral[0], machine=_machine(binary, function),
+                binary,
+                "solved",
+                "proved",
+                domain,
+                identity=neutral[1],
+                has_identity=neutral[0],
+                machine=_machine(binary, function),
                 notes=notes,
-            )  # fmt: skip
+            )
         case Fails(values):
             replayed = _replayed(binary, function, values)
             if replayed is None:
@@ -105,10 +111,9 @@ def check(binary: Binary, function: Function) -> Checked:
 
 def _refused(binary: Binary, domain: str, witness: Witness) -> Checked:
     a, b, c = (text(v) for v in witness.values)
-    return Checked(
-        binary, "refused", "refuted", domain, witness,
-        reason=f"not associative: with a = {a}, b = {b}, c = {c}: (a op b) op c = {text(witness.left)}, a op (b op c) = {text(witness.right)}",
-    )  # fmt: skip
+    results = f"(a op b) op c = {text(witness.left)}, a op (b op c) = {text(witness.right)}"
+    reason = f"not associative: with a = {a}, b = {b}, c = {c}: {results}"
+    return Checked(binary, "refused", "refuted", domain, witness, reason=reason)
 
 
 def text(value: object) -> str:
@@ -125,15 +130,15 @@ def _candidates(expr_sort: ex.Sort, constants: Sequence[int]) -> list[Value]:
     if expr_sort.base == "text":
         return ["a", "b", "c", ""]
     near = {c + d for c in constants for d in (-1, 0, 1)}
-    values: list[Value] = sorted({-2, -1, 0, 1, 2, 3, 5, *near}, key=abs)
-    return [*values, Fraction(1, 2), Fraction(-3, 4)] if expr_sort.base == "real" else values
+    values = sorted({-2, -1, 0, 1, 2, 3, 5, *near}, key=abs)
+    return [*values, Fraction(1, 2), Fraction(-3, 4)] if expr_sort.base == "real" else [*values]
 
 
 def _searched(binary: Binary, function: Function) -> Witness | None:
     """Three small values that differ, by trying."""
     choose = random.Random(11)
     constants = [
-        int(cast(int, e.value))
+        int(e.value)
         for e in ex.subexpressions(*binary.result, *binary.assumed)
         if e.op in ("const", "mod", "floordiv")
         and isinstance(e.value, int)

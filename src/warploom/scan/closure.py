@@ -142,7 +142,7 @@ def _slot_sort(value: Expr, role: Role, few: tuple[int, ...] | None) -> Sort:
 
 
 Start = Literal["step", "samples", "related samples"]
-"""The first guess of a shape: that of one step, of short lists of numbers, or that with the relations between its coefficients."""
+"""The first guess of a shape: that of one step, of short lists of numbers, or of these with relations between coefficients."""
 
 
 def closure(loop: Loop, style: Style, start: Start) -> Closure:
@@ -191,8 +191,9 @@ def _from_samples(loop: Loop, shape: _Shape, relate: bool) -> None:
         shape.widen()
         if len(shape.slots) > 2 * MAX_SLOTS:
             raise FormError("too many auxiliary values")
+    columns: dict[Expr, list[Expr]] = {}
     for _ in range(2):
-        columns: dict[Expr, list[Expr]] = {s: [] for s in shape.slots}
+        columns = {s: [] for s in shape.slots}
         shape.changed = False
         for tables in seen:
             shape.fit(tables)

@@ -333,7 +333,7 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def _as_extremum(difference: Expr, then: Expr, otherwise: Expr) -> Expr | None:
-    """`a if a - b >= 0 else b` is a maximum; the comparison may be off by one among integers, where both are equal or neighbours."""
+    """`a if a - b >= 0 else b` is a maximum; among integers the comparison may be off by one, where both are equal."""
     if is_infinite(then) or is_infinite(otherwise):
         return None
     try:
@@ -530,7 +530,7 @@ def _bound(expr: Expr) -> tuple[tuple[tuple[int | Fraction, Monomial], ...], boo
 
 def _without_implied(parts: list[Expr], op: Literal["and", "or"]) -> list[Expr]:
     """Comparisons of the same polynomial: only the stronger (weaker) ones."""
-    best: dict[object, tuple[int | Fraction, Expr]] = {}
+    best: dict[tuple[object, bool], tuple[int | Fraction, Expr]] = {}
     kept: list[Expr] = []
     for part in parts:
         bound = _bound(part)

@@ -33,6 +33,7 @@ class Ended:
     result: Value | None = None
 
 
+Subscript: TypeAlias = Callable[[ast.Subscript, dict[str, Value]], Value]
 Holes: TypeAlias = Callable[[ast.Call, Sequence[Value]], Value]
 
 
@@ -41,9 +42,7 @@ class Interpreter:
     """Runs statements of one module's functions."""
 
     module: Module
-    special: Mapping[str, Callable[[ast.Subscript, dict[str, Value]], Value]] = field(
-        default_factory=dict[str, "Callable[..., Value]"]
-    )
+    special: Mapping[str, Subscript] = field(default_factory=dict[str, "Subscript"])
     """Meaning of `name[...]` for names that are not values."""
     holes: Holes | None = None
     """Meaning of `??` and `choose(...)` in a template."""
@@ -59,7 +58,7 @@ class Interpreter:
                 case ast.If(test=test, body=body, orelse=otherwise):
                     condition = self.condition(test, now)
                     leaves = any(isinstance(n, ast.Return | ast.Continue) for n in ast.walk(statement))
-                    rest = statements[position + 1 :] if leaves else []
+                    rest: Sequence[ast.stmt] = statements[position + 1 :] if leaves else ()
                     then = self.block([*body, *rest], now) if condition is not ex.FALSE else None
                     other = self.block([*otherwise, *rest], now) if condition is not ex.TRUE else None
                     joined = self._joined(statement, condition, then, other)

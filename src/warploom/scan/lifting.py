@@ -1,4 +1,4 @@
-"""From a loop to a proved operator: the closed family, made small, its laws, an identity, names, and a test on the loop itself."""
+"""From a loop to a proved operator: the closed family, made small, its laws, an identity, names, and a test on the loop."""
 
 from __future__ import annotations
 
@@ -175,9 +175,15 @@ def _operator(family: Family, projection: Sequence[Expr], known: Sequence[Expr],
     zeros = [ex.FALSE if f.sort.base == "bool" else ex.constant("") if f.sort.base == "text" else ex.ZERO for f in fields]
     zeros = [ex.constant(f.sort.values[0]) if f.sort.values else z for f, z in zip(fields, zeros, strict=True)]
     return Operator(
-        family.loop, (some, *fields), (other, *(right(f) for f in fields)), (ex.TRUE, *lifted), (ex.either(some, other), *combine),
-        (ex.FALSE, *zeros), tuple(results), tuple(ex.substituted(k, renamed) for k in known),
-    )  # fmt: skip
+        family.loop,
+        (some, *fields),
+        (other, *(right(f) for f in fields)),
+        (ex.TRUE, *lifted),
+        (ex.either(some, other), *combine),
+        (ex.FALSE, *zeros),
+        tuple(results),
+        tuple(ex.substituted(k, renamed) for k in known),
+    )
 
 
 def tested(operator: Operator, serial: Serial, seed: int = 5) -> tuple[int, str]:

@@ -7,8 +7,8 @@
             [out.append(value)]                       a scan: one result for every prefix
         return value, ...                             a reduction: results of the whole list
 
-A state is a variable that the loop assigns and that has a value before it. The index of `enumerate` or `range` becomes a state that
-counts. `e % n` of a state gets a state of its own. What cannot be read is an error at its place, never a guess.
+A state is a variable that the loop assigns and that has a value before it. The index of `enumerate` or `range` becomes a state
+that counts. `e % n` of a state gets a state of its own. What cannot be read is an error at its place, never a guess.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from warploom.core import Diagnostic, UserError
 from warploom.scan import expression as ex
 from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, UndefinedError
-from warploom.scan.interpret import Interpreter, Value
+from warploom.scan.interpret import Interpreter, Subscript, Value
 from warploom.scan.source import Module
 
 _LISTS = {"list", "List", "Sequence", "Iterable", "tuple"}
@@ -228,7 +228,7 @@ class _Reader:
             return tuple(ex.variable(f"{called}_{n}", _sort(p)) for n, p in enumerate(parts))
         return ex.variable(called, _sort(annotation))
 
-    def _indexed(self, header: _Header) -> dict[str, object]:
+    def _indexed(self, header: _Header) -> dict[str, Subscript]:
         """`xs[i]` with the loop's index."""
 
         def item(node: ast.Subscript, bindings: dict[str, Value]) -> Value:
@@ -239,7 +239,7 @@ class _Reader:
                 node, f"expected {node.value.id}[{header.index}], got another index", "Keep earlier elements in variables."
             )
 
-        return {name: item for name in header.lists if f"[{name}]" in header.bindings}  # type: ignore[return-value]
+        return {name: item for name in header.lists if f"[{name}]" in header.bindings}
 
     def _constants(self, lists: tuple[str, ...]) -> dict[str, Expr]:
         return {n: ex.variable(n, _sort(a.annotation)) for n, a in self._arguments.items() if n not in lists}
@@ -421,7 +421,7 @@ def _with_remainder(loop: Loop, state: Expr, divisor: int) -> Loop:
                     else {(rest,): 1}
                 ),
                 divisor,
-            )  # noqa: E501
+            )
             for e in ex.subexpressions(expr)
             if e.op == "mod"
             and e.value == divisor

@@ -59,12 +59,15 @@ def _descriptions(family: Family, lists: Sequence[Sequence[Element]]) -> list[tu
         if not field.sort.is_numeric:
             continue
         numbers = [[Fraction(v) for v in c] for c in columns]  # type: ignore[arg-type]
-        found += [
+        described: list[tuple[str, Sequence[Value]]] = [
             (f"sum_{field.value}", [sum(c) for c in numbers]),
             (f"max_{field.value}", [max(c) for c in numbers]),
             (f"min_{field.value}", [min(c) for c in numbers]),
             (f"best_prefix_{field.value}", [max(sum(c[:n]) for n in range(1, len(c) + 1)) for c in numbers]),
             (f"best_suffix_{field.value}", [max(sum(c[n:]) for n in range(len(c))) for c in numbers]),
             (f"least_prefix_{field.value}", [min(sum(c[:n]) for n in range(1, len(c) + 1)) for c in numbers]),
+            (f"best_suffix_{field.value}", [max(sum(c[n:]) for n in range(len(c) + 1)) for c in numbers]),
+            (f"best_prefix_{field.value}", [max(sum(c[:n]) for n in range(len(c) + 1)) for c in numbers]),
         ]
+        found.extend((name, [*values]) for name, values in described)
     return found

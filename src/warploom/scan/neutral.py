@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from warploom.scan import expression as ex
 from warploom.scan.closure import right
@@ -11,6 +11,7 @@ from warploom.scan.family import Family, Observation, observations
 from warploom.scan.laws import identity
 from warploom.scan.printing import compiled
 from warploom.scan.prover import Holds
+from warploom.scan.samples import constant_values
 
 MAX_TRIES = 20_000
 
@@ -21,7 +22,7 @@ def find_identity(family: Family, known: Sequence[Expr]) -> dict[Expr, Expr] | N
     candidates = [_likely(family, s) for s in family.slots]
     for found in _consistent(family, candidates, seen):
         value = dict(zip(family.slots, found, strict=True))
-        if _gives_initial(family, value) and isinstance(identity(family.slots, family.operator, known, value), Holds):
+        if _gives_initial(family, value) and _is_kept(family, value) and isinstance(identity(family.slots, family.operator, known, value), Holds):
             return value
     return None
 
@@ -34,18 +35,19 @@ def _likely(family: Family, slot: Expr) -> list[Expr]:
     if slot.sort.values is not None:
         return [ex.constant(v) for v in slot.sort.values]
     initial = [s.initial for s in family.loop.states if s.initial.op == "const" and s.initial.sort.is_numeric]
-    infinite = [e for e, may in ((ex.MINUS_INFINITY, slot.sort.below), (ex.INFINITY, slot.sort.above)) if may]
+    infinite: list[Expr] = [e for e, may in ((ex.MINUS_INFINITY, slot.sort.below), (ex.INFINITY, slot.sort.above)) if may]
     found = [*infinite, ex.ZERO, ex.ONE, *initial, ex.MINUS_INFINITY, ex.INFINITY]
     return list(dict.fromkeys(found))
 
 
-def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Observation]):
+def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Observation]) -> Iterator[tuple[Expr, ...]]:
     """Assignments under which every slot's equations hold on the lists seen, each checked as soon as all it needs is chosen."""
     slots = family.slots
     position = {s: n for n, s in enumerate(slots)}
     mirrored = {right(s): s for s in slots}
     due: list[list[tuple[int, bool]]] = [[] for _ in slots]
-    functions = [compiled([*slots, *mirrored], [family.operator[s]]) for s in slots]
+    fixed = constant_values(family.loop, 2)
+    functions = [compiled([*slots, *mirrored, *family.loop.constants], [family.operator[s]]) for s in slots]
     for number, slot in enumerate(slots):
         used = ex.variables(family.operator[slot])
         left = [position[v] for v in used if v in position]
@@ -61,13 +63,13 @@ def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Obs
             for o in seen:
                 arguments = (*values, *o.values) if on_left else (*o.values, *values)
                 try:
-                    if functions[number](*arguments)[0] != o.values[number]:
+                    if functions[number](*arguments, *fixed)[0] != o.values[number]:
                         return False
                 except (ArithmeticError, ValueError):
                     return False
         return True
 
-    def extend(level: int):
+    def extend(level: int) -> Iterator[tuple[Expr, ...]]:
         if level == len(slots):
             yield tuple(chosen)
             return
@@ -81,6 +83,15 @@ def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Obs
             chosen.pop()
 
     yield from extend(0)
+
+
+def _is_kept(family: Family, value: dict[Expr, Expr]) -> bool:
+    """Whether it combined with itself is itself."""
+    both = {**value, **{right(s): e for s, e in value.items()}}
+    try:
+        return all(ex.substituted(family.operator[s], both) is e for s, e in value.items())
+    except ex.UndefinedError:
+        return False
 
 
 def _gives_initial(family: Family, value: dict[Expr, Expr]) -> bool:

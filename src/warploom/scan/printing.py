@@ -199,4 +199,4 @@ def evaluated(source: str, name: str) -> object:
     """The function `name` of Python source that this module printed."""
     scope: dict[str, object] = {"inf": math.inf, "Fraction": Fraction, "gcd": math.gcd, "exp": math.exp}
     exec(compile(source, f"<{name}>", "exec"), scope)
-    return cast(object, scope[name])
+    return scope[name]

@@ -1,8 +1,8 @@
 """Laws over expressions, decided by z3 for all values of their variables; infinities are exact.
 
-A number that may be infinite is a finite number and whether it is minus infinity or infinity instead. Laws are stated with bindings
-(this slot is that expression), which are composed in the solver's terms, so a law does not rest on the simplifications that found
-the expressions.
+A number that may be infinite is a finite number and whether it is minus infinity or infinity instead. Laws are stated with
+bindings (this slot is that expression), which are composed in the solver's terms, so a law does not rest on the simplifications
+that found the expressions.
 """
 
 from __future__ import annotations

@@ -70,15 +70,13 @@ def guessed_facts(columns: Mapping[Expr, Column]) -> list[Expr]:
     for slot, column in numeric.items():
         if slot.sort.values is not None or slot.sort.is_infinite:
             continue
-        for bound in (1, 0):
-            if min(column) >= bound:
-                found.append(ex.at_least(slot, ex.constant(bound)))
+        found += [ex.at_least(slot, ex.constant(bound)) for bound in (1, 0) if min(column) >= bound]
         if max(column) <= 0:
             found.append(ex.at_least(ex.ZERO, slot))
         for other, theirs in numeric.items():
-            if other is not slot and other.sort.values is None and not other.sort.is_infinite:
-                if all(x >= y for x, y in zip(column, theirs, strict=True)):
-                    found.append(ex.at_least(slot, other))
+            plain = other is not slot and other.sort.values is None and not other.sort.is_infinite
+            if plain and all(x >= y for x, y in zip(column, theirs, strict=True)):
+                found.append(ex.at_least(slot, other))
     return [f for f in found if f.op != "const"]
 
 

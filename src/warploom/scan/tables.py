@@ -345,9 +345,8 @@ def _with_axes(table: Table, keys: Iterable[AxisKey], others: Mapping[AxisKey, t
 def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
     """With equally many bounds along one axis: some bounds of the shorter one are repeated, with an empty region between."""
     a, b = left.axes[position][1], right.axes[position][1]
-    if len(a) == len(b):
-        if not _is_few(left.axes[position][0]) or a == b:
-            return left, right
+    if a == b or (len(a) == len(b) and not _is_few(left.axes[position][0])):
+        return left, right
     if _is_few(left.axes[position][0]):
         union = tuple(sorted({*a, *b}, key=lambda e: float(str(e.value))))
         return _refined(left, position, union), _refined(right, position, union)

@@ -197,6 +197,7 @@ def _answer(
         value = values[hole.variable]
         places[f"{span.line}:{span.column}"] = value
         if hole.options is None:
+            assert isinstance(value, int)
             written[id(hole.node)] = ast.Constant(value)
         else:
             assert isinstance(value, int)

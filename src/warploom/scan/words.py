@@ -1,5 +1,7 @@
-"""An operator proved over the integers, in 32-bit words: still associative, or refuted with a replayed counterexample, and where the
-words are exact anyway."""
+"""An operator proved over the integers, in 32-bit words.
+
+There it is still associative, or refuted with a replayed counterexample; and where the words are exact, the proof holds anyway.
+"""
 
 from __future__ import annotations
 

@@ -1,15 +1,17 @@
 """Formulas over integers, reals, truth values and machine words, built step by step and decided by z3.
 
-The caller keeps opaque `Handle`s, so no expression language of its own is needed here. With `width`, integers are two's-complement
-words of that many bits and every operation wraps; without it they are unbounded. Division and remainder round to minus infinity,
-as Python's do, for a positive divisor.
+The caller keeps opaque `Handle`s, so no expression language of its own is needed here. With `width`, integers are words of that
+many bits in two's complement and every operation wraps; without it they are unbounded. Division and remainder round to minus
+infinity, as Python's do, for a positive divisor.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from importlib import import_module
 from typing import Any, Literal, NewType
 
@@ -64,13 +66,13 @@ class Arithmetic:
         return Handle(self._z3.IntVal(int(value), self._context))
 
     def add(self, left: Handle, right: Handle) -> Handle:
-        return self._numeric(left, right, lambda a, b: a + b)
+        return self._numeric(left, right, operator.add)
 
     def subtract(self, left: Handle, right: Handle) -> Handle:
-        return self._numeric(left, right, lambda a, b: a - b)
+        return self._numeric(left, right, operator.sub)
 
     def multiply(self, left: Handle, right: Handle) -> Handle:
-        return self._numeric(left, right, lambda a, b: a * b)
+        return self._numeric(left, right, operator.mul)
 
     def divide(self, left: Handle, right: Handle) -> Handle:
         """The exact quotient of reals."""
@@ -111,10 +113,10 @@ class Arithmetic:
 
     def at_least(self, left: Handle, right: Handle) -> Handle:
         """`left >= right`, signed."""
-        return self._numeric(left, right, lambda a, b: a >= b)
+        return self._numeric(left, right, operator.ge)
 
     def equal(self, left: Handle, right: Handle) -> Handle:
-        return self._numeric(left, right, lambda a, b: a == b)
+        return self._numeric(left, right, operator.eq)
 
     def select(self, condition: Handle, then: Handle, otherwise: Handle) -> Handle:
         test = self._any(condition)
@@ -122,7 +124,7 @@ class Arithmetic:
             return then
         if self._z3.is_false(test):
             return otherwise
-        return self._numeric(then, otherwise, lambda a, b: self._z3.If(test, a, b))
+        return self._numeric(then, otherwise, partial(self._z3.If, test))
 
     def both(self, parts: Sequence[Handle]) -> Handle:
         """All parts hold; of nothing: true."""
@@ -180,7 +182,7 @@ class Arithmetic:
         term = self._any(handle)
         return self._z3.ToReal(term) if self._z3.is_int(term) else term
 
-    def _numeric(self, left: Handle, right: Handle, combine: Any) -> Handle:
+    def _numeric(self, left: Handle, right: Handle, combine: Callable[[Any, Any], object]) -> Handle:
         first, second = self._any(left), self._any(right)
         if not self._width and not self._z3.is_bool(first) and self._z3.is_int(first) != self._z3.is_int(second):
             first, second = self._real(left), self._real(right)

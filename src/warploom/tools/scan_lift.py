@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import cast
 
 import click
 
@@ -156,9 +157,8 @@ def _text(line: Line) -> list[str]:
     """What people read below the head line."""
     found: list[str] = []
     if "operator" in line:
-        fields = line["fields"]
-        assert isinstance(fields, list)
-        found.append(f"  {line['kind']} over ({', '.join(map(str, fields))})")
+        fields = cast("list[str]", line["fields"])
+        found.append(f"  {line['kind']} over ({', '.join(fields)})")
         source = f"{line['lift']}\n\n{line['operator']}\n\nidentity = {line['identity']}\n\n{line['projection']}"
         found.append("\n".join(f"    {row}" if row else "" for row in source.splitlines()))
     elif line["status"] == "solved":
@@ -166,10 +166,9 @@ def _text(line: Line) -> list[str]:
             "  associative" + (f", identity {line['identity']}" if line.get("identity") is not None else ", no identity found")
         )
     for name in ("int32", "floats"):
-        machine = line.get(name)
-        if isinstance(machine, dict):
+        machine = cast("Line | None", line.get(name))
+        if machine is not None:
             safe = f"; safe: {machine['safe']}" if machine.get("safe") else ""
             found.append(f"  in {name}: associativity {machine['associative']}{safe}")
-    for note in line.get("notes", []):  # type: ignore[union-attr]
-        found.append(f"  note: {note}")
+    found += [f"  note: {note}" for note in cast("list[str]", line.get("notes", []))]
     return found

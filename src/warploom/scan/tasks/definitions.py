@@ -84,62 +84,130 @@ def last_suffix_position(xs: Numbers) -> int:
     return values.index(max(values))
 
 
+def average(xs: Numbers) -> float:
+    return sum(xs) / len(xs) if xs else 0
+
+
+def greatest_between_ones(xs: Numbers) -> int:
+    return max([0, *(sum(xs[a + 1 : b]) for a, b in itertools.pairwise(ones(xs)))])
+
+
+def greatest_gap_of_zeros(xs: Numbers) -> int:
+    return max((b - a for a, b in itertools.pairwise(zeros(xs))), default=0)
+
+
+def is_increasing(xs: Numbers) -> bool:
+    return all(a < b for a, b in itertools.pairwise(xs))
+
+
+def best_prefix(value: Callable[[Numbers], int]) -> Callable[[Numbers], int]:
+    return lambda xs: max(map(value, prefixes(xs)))
+
+
+def best_suffix(value: Callable[[Numbers], int]) -> Callable[[Numbers], int]:
+    return lambda xs: max(map(value, suffixes(xs)))
+
+
+def best_segment(
+    value: Callable[[Numbers], int], allowed: Callable[[Numbers], bool] = lambda _: True
+) -> Callable[[Numbers], int]:
+    return lambda xs: max(value(s) for s in segments(xs) if allowed(s))
+
+
+def least(xs: Numbers) -> float:
+    return min(xs, default=math.inf)
+
+
+def most(xs: Numbers) -> float:
+    return max(xs, default=-math.inf)
+
+
+def shortest_best_prefix(xs: Numbers) -> int:
+    return first_best(prefixes(xs), sum)
+
+
+def number_of(digits: Numbers) -> int:
+    return sum(d * 10**n for n, d in enumerate(reversed(digits)))
+
+
+def without_leading_zeros(xs: Numbers) -> int:
+    return len(list(itertools.dropwhile(lambda x: x == 0, xs)))
+
+
+def count_runs_of_ones(xs: Numbers) -> int:
+    return len(runs(xs, lambda x: x == 1))
+
+
+def longest_run_of_ones(xs: Numbers) -> int:
+    return max((n for _, n in runs(xs, lambda x: x == 1)), default=0)
+
+
+def sees_over_all(xs: Numbers) -> bool:
+    return bool(xs) and all(xs[-1] >= x for x in xs)
+
+
+def is_ascending(xs: Numbers) -> bool:
+    return list(xs) == sorted(xs)
+
+
+def matches(pattern: str) -> Callable[[Numbers], bool]:
+    return lambda xs: re.fullmatch(pattern, word(xs)) is not None
+
+
+def contains(pattern: str) -> Callable[[Numbers], bool]:
+    return lambda xs: re.search(pattern, word(xs)) is not None
+
+
+def distance(xs: Numbers, ys: Numbers) -> int:
+    return sum(x != y for x, y in zip(xs, ys, strict=True))
+
+
+def polynomial(coefficients: Numbers, at: int) -> int:
+    return sum(c * at**n for n, c in enumerate(coefficients))
+
+
+def all_positive(xs: Numbers) -> bool:
+    return all(x > 0 for x in xs)
+
+
 DEFINITIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "total": ("the sum", sum),
-    "minimum": ("the least element, infinity of none", lambda xs: min(xs, default=math.inf)),
-    "maximum": ("the greatest element, minus infinity of none", lambda xs: max(xs, default=-math.inf)),
+    "minimum": ("the least element, infinity of none", least),
+    "maximum": ("the greatest element, minus infinity of none", most),
     "length": ("the number of elements", len),
     "second_min": ("the second of the sorted elements", nth_least(1)),
     "third_min": ("the third of the sorted elements", nth_least(2)),
-    "max_prefix_sum": ("the greatest sum of a prefix", lambda xs: max(map(sum, prefixes(xs)))),
-    "max_suffix_sum": ("the greatest sum of a suffix", lambda xs: max(map(sum, suffixes(xs)))),
-    "max_segment_sum": ("the greatest sum of a segment", lambda xs: max(map(sum, segments(xs)))),
-    "max_prefix_sum_position": ("the length of the shortest prefix of greatest sum", lambda xs: first_best(prefixes(xs), sum)),
+    "max_prefix_sum": ("the greatest sum of a prefix", best_prefix(sum)),
+    "max_suffix_sum": ("the greatest sum of a suffix", best_suffix(sum)),
+    "max_segment_sum": ("the greatest sum of a segment", best_segment(sum)),
+    "max_prefix_sum_position": ("the length of the shortest prefix of greatest sum", shortest_best_prefix),
     "max_suffix_sum_position": ("the start of the longest suffix of greatest sum", last_suffix_position),
-    "is_sorted": ("whether no element is less than the one before", lambda xs: list(xs) == sorted(xs)),
-    "atoi": ("the number with these digits", lambda xs: sum(d * 10**n for n, d in enumerate(reversed(xs)))),
-    "drop_while": ("how many remain without the leading zeros", lambda xs: len(list(itertools.dropwhile(lambda x: x == 0, xs)))),
+    "is_sorted": ("whether the elements are in ascending order", is_ascending),
+    "atoi": ("the number with these digits", number_of),
+    "drop_while": ("how many elements remain without the leading zeros", without_leading_zeros),
     "balanced_parentheses": ("whether removing () until there is none leaves nothing", is_balanced),
-    "zeros_then_ones": ("whether it matches 0*1*", lambda xs: re.fullmatch("0*1*", word(xs)) is not None),
-    "zero_after_one": ("whether a 0 stands anywhere after a 1", lambda xs: re.search("1.*0", word(xs)) is not None),
-    "count_blocks_of_ones": ("the number of maximal runs of 1", lambda xs: len(runs(xs, lambda x: x == 1))),
-    "line_of_sight": (
-        "whether the last element is at least all others, false of none",
-        lambda xs: bool(xs) and all(xs[-1] >= x for x in xs),
-    ),
-    "max_length_of_ones": (
-        "the length of the longest run of 1",
-        lambda xs: max((n for _, n in runs(xs, lambda x: x == 1)), default=0),
-    ),
-    "average": ("the sum divided by the number, 0 of none", lambda xs: sum(xs) / len(xs) if xs else 0),
+    "zeros_then_ones": ("whether it matches 0*1*", matches("0*1*")),
+    "zero_after_one": ("whether a 0 stands anywhere after a 1", contains("1.*0")),
+    "count_blocks_of_ones": ("the number of maximal runs of 1", count_runs_of_ones),
+    "line_of_sight": ("whether the last element is at least all others, false of none", sees_over_all),
+    "max_length_of_ones": ("the length of the longest run of 1", longest_run_of_ones),
+    "average": ("the sum divided by the number, 0 of none", average),
     "count_1_0plus": ("the number of matches of 10+", count_matches("10+")),
     "count_1_0star_2": ("the number of matches of 10*2", count_matches("10*2")),
-    "count_1plus_2plus_3": ("the number of matches of 1+2+3", count_matches("12+3")),
-    "max_sum_between_ones": (
-        "the greatest sum between two neighbouring 1s, at least 0",
-        lambda xs: max([0, *(sum(xs[a + 1 : b]) for a, b in itertools.pairwise(ones(xs)))]),
-    ),
-    "max_distance_between_zeros": (
-        "the greatest distance of two neighbouring zeros, 0 of fewer than two",
-        lambda xs: max([b - a for a, b in itertools.pairwise(zeros(xs))], default=0),
-    ),
-    "longest_increasing_run": (
-        "the length of the longest segment in which every element is greater than the one before",
-        lambda xs: max(len(s) for s in segments(xs) if all(a < b for a, b in itertools.pairwise(s))),
-    ),
-    "largest_peak": (
-        "the greatest sum of a segment of positive elements",
-        lambda xs: max(sum(s) for s in segments(xs) if all(x > 0 for x in s)),
-    ),
+    "count_1plus_2plus_3": ("the number of matches of 1+2+3", count_matches("1+2+3")),
+    "max_sum_between_ones": ("the greatest sum between two neighbouring 1s, at least 0", greatest_between_ones),
+    "max_distance_between_zeros": ("the greatest distance of two neighbouring zeros, 0 of fewer than two", greatest_gap_of_zeros),
+    "longest_increasing_run": ("the length of the longest strictly increasing segment", best_segment(len, is_increasing)),
+    "largest_peak": ("the greatest sum of a segment of positive elements", best_segment(sum, all_positive)),
     "longest_ones": ("the length of the longest segment that matches 1*", longest_match("1*")),
     "longest_1_0star_2": ("the length of the longest segment that matches 10*2", longest_match("10*2")),
     "longest_odd_01": ("the length of the longest segment that is 01 an odd number of times", longest_match("01(0101)*")),
     "longest_even_zeros": ("the length of the longest segment that matches (00)*", longest_match("(00)*")),
-    "max_prefix_product": ("the greatest product of a prefix", lambda xs: max(map(math.prod, prefixes(xs)))),
-    "max_suffix_product": ("the greatest product of a suffix", lambda xs: max(map(math.prod, suffixes(xs)))),
-    "max_segment_product": ("the greatest product of a segment", lambda xs: max(map(math.prod, segments(xs)))),
+    "max_prefix_product": ("the greatest product of a prefix", best_prefix(math.prod)),
+    "max_suffix_product": ("the greatest product of a suffix", best_suffix(math.prod)),
+    "max_segment_product": ("the greatest product of a segment", best_segment(math.prod)),
     "position_of_longest_ones": ("the start of the first longest run of 1, 0 of none", longest_run_position),
-    "hamming": ("the number of places where two lists differ", lambda xs, ys: sum(map(int.__ne__, xs, ys))),
-    "poly": ("the polynomial's value, coefficients from the lowest", lambda xs, at: sum(c * at**n for n, c in enumerate(xs))),
+    "hamming": ("the number of places where two lists differ", distance),
+    "poly": ("the polynomial's value, coefficients from the lowest", polynomial),
 }
 """Of each task: one line, and the function itself."""

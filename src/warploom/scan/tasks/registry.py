@@ -86,11 +86,15 @@ def run_task(name: str) -> TaskRecord:
 def _segmented(name: str, start: float) -> TaskRecord:
     result = segmented_sum_operator()
     solved = result.is_proved
-    return TaskRecord(
-        name, "solved" if solved else "unknown", "proved" if solved else "unchecked", solved, time.process_time() - start, "integers",
-        "" if solved else f"{len(result.solutions)} completions",
-        fields={"candidates": result.candidates, "solutions": list(result.solutions), "unique": len(result.solutions) == 1},
-    )  # fmt: skip
+    found: dict[str, object] = {
+        "candidates": result.candidates,
+        "solutions": list(result.solutions),
+        "unique": len(result.solutions) == 1,
+    }
+    seconds = time.process_time() - start
+    if solved:
+        return TaskRecord(name, "solved", "proved", True, seconds, "integers", fields=found)
+    return TaskRecord(name, "unknown", "unchecked", False, seconds, reason=f"{len(result.solutions)} completions", fields=found)
 
 
 def _lifted(name: str, called: str, start: float) -> TaskRecord:
@@ -104,10 +108,9 @@ def _lifted(name: str, called: str, start: float) -> TaskRecord:
             "lift": operator.lift_source(), "operator": operator.operator_source(), "identity": operator.identity_source(),
             "projection": operator.projection_source(),
         }  # fmt: skip
-    return TaskRecord(
-        name, result.status, result.verdict, result.verdict == "proved", time.process_time() - start, result.domain, result.reason,
-        result.cases, found,
-    )  # fmt: skip
+    seconds = time.process_time() - start
+    expected = result.verdict == "proved"
+    return TaskRecord(name, result.status, result.verdict, expected, seconds, result.domain, result.reason, result.cases, found)
 
 
 def _checked(name: str, group: str, called: str, start: float) -> TaskRecord:

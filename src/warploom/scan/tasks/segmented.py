@@ -7,9 +7,10 @@ refuted by a list.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeAlias
 
 from warploom.scan import expression as ex
 from warploom.scan.closure import right
@@ -20,8 +21,10 @@ from warploom.scan.prover import Holds
 Formal = tuple[int, ...]
 """How often each element occurs."""
 Item = tuple[Formal, int]
+Tree: TypeAlias = "int | tuple[Tree, Tree]"
+"""A bracketing: a position, or two parts."""
 FUNCTIONS = ("0", "x", "y", "x + y")
-CASES = tuple(itertools.product((0, 1), repeat=2))
+CASES: tuple[tuple[int, int], ...] = ((0, 0), (0, 1), (1, 0), (1, 1))
 LONGEST = 4
 Completion = Mapping[tuple[int, int], tuple[int, int]]
 """By the flags: number of the function, resulting flag."""
@@ -38,12 +41,9 @@ class SegmentedResult:
 
 def segmented_sum_operator() -> SegmentedResult:
     """Judges every completion; the survivors are checked on all lists of up to four elements that start with a head."""
-    options = list(itertools.product(range(4), (0, 1)))
-    found = [
-        dict(zip(CASES, chosen, strict=True))
-        for chosen in itertools.product(options, repeat=4)
-        if _is_right(dict(zip(CASES, chosen, strict=True)))
-    ]
+    options: list[tuple[int, int]] = list(itertools.product(range(4), (0, 1)))
+    completions: Iterator[Completion] = (dict(zip(CASES, chosen, strict=True)) for chosen in itertools.product(options, repeat=4))
+    found = [c for c in completions if _is_right(c)]
     proved = len(found) == 1 and _is_proved(found[0])
     return SegmentedResult(len(options) ** 4, tuple(_source(f) for f in found), proved)
 
@@ -65,7 +65,7 @@ def _lists() -> tuple[tuple[Item, ...], ...]:
 
 
 @cache
-def _bracketings(start: int, end: int) -> tuple[object, ...]:
+def _bracketings(start: int, end: int) -> tuple[Tree, ...]:
     if end - start == 1:
         return (start,)
     return tuple(
@@ -73,11 +73,10 @@ def _bracketings(start: int, end: int) -> tuple[object, ...]:
     )
 
 
-def _evaluated(completion: Completion, tree: object, items: Sequence[Item]) -> Item:
+def _evaluated(completion: Completion, tree: Tree, items: Sequence[Item]) -> Item:
     if isinstance(tree, int):
         return items[tree]
-    assert isinstance(tree, tuple)
-    (x, first), (y, second) = (_evaluated(completion, part, items) for part in tree)  # pyright: ignore[reportUnknownVariableType]
+    (x, first), (y, second) = (_evaluated(completion, part, items) for part in tree)
     function, flag = completion[first, second]
     match function:
         case 0:

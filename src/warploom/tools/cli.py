@@ -11,6 +11,7 @@ import signal
 import sys
 import traceback
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import cast
@@ -29,10 +30,11 @@ from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
 from warploom.tools.demo import run_demo
 from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
+from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
 from warploom.tools.ptx_commands import ptx
+from warploom.tools.ptx_prove import ptx_field
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
 from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
@@ -79,6 +81,7 @@ def cli() -> None:
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
 @click.option("--keep", metavar="FORMS", default="", callback=_forms, help="List of ir,cuda,ptx: write CASE.ir, CASE.cu, ...")
 @click.option("--keep-in", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder for --keep.")
+@click.option("--prove-ptx", is_flag=True, help="Compile the completed kernel and prove the PTX, too.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def synth(
     target: str,
@@ -93,6 +96,7 @@ def synth(
     seed: int,
     keep: frozenset[str],
     keep_in: Path,
+    prove_ptx: bool,
     debug: bool,
 ) -> None:
     """Complete a sketch of a file, or a case of the library, and prove it."""
@@ -113,11 +117,22 @@ def synth(
             if stopped.seen:
                 outcome = interrupted(found.case, stopwatch)
             else:
-                work = partial(synthesise, found, options, stopwatch)
+                work = partial(_synthesised, found, options, stopwatch, prove_ptx)
                 outcome = _guarded(found.case, work, stopwatch, output, debug)
             codes.append(output.outcome(outcome))
             stopwatch = Stopwatch()
     sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
+
+
+def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, prove_ptx: bool, progress: Progress) -> Outcome:
+    outcome = synthesise(target, options, stopwatch, progress)
+    report = outcome.report
+    if not prove_ptx or report is None or report.status != "solved":
+        return outcome
+    progress("proving the compiled kernel")
+    field = ptx_field(target, report.completions[0])
+    code = {"proved": outcome.exit_code, "refuted": IMPOSSIBLE}.get(str(field["verdict"]), GAVE_UP)
+    return replace(outcome, line=outcome.line | {"ptx": field}, exit_code=combined_exit((outcome.exit_code, code)))
 
 
 def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:

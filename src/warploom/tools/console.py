@@ -36,6 +36,8 @@ class Output:
             self._out.print(f"  {escape(str(outcome.line['reason']))}")
         if "space" in outcome.line and outcome.line["status"] in ("solved", "unknown"):
             self._answer(outcome.line)
+        if "ptx" in outcome.line:
+            self._ptx(cast(Line, outcome.line["ptx"]))
         if "visited" in outcome.line:
             self._program(outcome.line)
         for path in outcome.written:
@@ -96,6 +98,11 @@ class Output:
                 f"  {line['arch']}: {line['registers']} registers, {line['local_bytes']} bytes of local memory, "
                 f"{line['spill_bytes']} bytes of spills"
             )
+
+    def _ptx(self, proof: Line) -> None:
+        text = f"  compiled for {proof.get('arch', 'PTX')}: {proof['verdict']}"
+        text += f" over {proof['domain']}" if proof.get("domain") else ""
+        self._out.print(escape(text + (f" ({proof['reason']})" if proof.get("reason") else "")))
 
     def _program(self, line: Line) -> None:
         """The answer of `solve`."""

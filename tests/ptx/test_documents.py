@@ -1,0 +1,30 @@
+"""docs/ptx-instructions.md is what the tables say, docs/ptx.md shows what the commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from warploom.ptx.instructions import instruction_table
+from warploom.ptx.simt import SUPPORTED
+from warploom.ptx.syntax import parse
+from warploom.tools.ptx_trace import trace_text
+
+ROOT = Path(__file__).parents[2]
+HEAD = """# PTX instructions
+
+What `warploom.ptx` knows of the instructions of PTX ISA 9.1, made from its tables (`make golden` rewrites this file). Every instruction is
+parsed and printed, those that are not listed as well. *interpreter*: `warploom ptx run` executes it; in part, where a column says so.
+
+"""
+
+
+def test_the_table_of_instructions(golden: Callable[[Path, str], None]) -> None:
+    golden(ROOT / "docs" / "ptx-instructions.md", f"{HEAD}{instruction_table({'interpreter': SUPPORTED})}\n")
+
+
+def test_the_trace_in_the_document_is_the_example_s() -> None:
+    path = ROOT / "examples" / "ptx" / "blur.ptx"
+    trace = trace_text(parse(path.read_text(), "blur.ptx"))
+    shown = "\n".join(trace.splitlines()[:4])
+    assert shown in (ROOT / "docs" / "ptx.md").read_text()

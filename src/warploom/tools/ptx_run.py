@@ -186,6 +186,8 @@ def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopw
     fields: dict[str, Any] = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
     if ran.counts is not None:
         fields["counts"] = _counts(ran.counts)
+    if ran.printed:
+        fields["printed"] = list(ran.printed)
     fields["written"] = [str(path) for path in written]
     verdict = "refuted" if ran.findings else "unchecked"
     match ran.status:
@@ -218,7 +220,8 @@ def _counts(counts: Counts) -> Line:
 
 
 def _table(ran: Launch) -> list[str]:
-    lines = [f"  {found}" for found in ran.findings[:SHOWN] if not found.is_fatal]
+    lines = "".join(ran.printed).splitlines()
+    lines += [f"  {found}" for found in ran.findings[:SHOWN] if not found.is_fatal]
     if len(ran.findings) > SHOWN:
         lines.append(f"  and {len(ran.findings) - SHOWN} more findings")
     if ran.counts is not None:

@@ -324,7 +324,8 @@ extern "C" __global__ void product(const unsigned* a, const unsigned* b, float* 
   float d0 = 0, d1 = 0, d2 = 0, d3 = 0;
   unsigned pa = (unsigned)__cvta_generic_to_shared(sa + (l % 16) * 8 + (l / 16) * 4);
   unsigned pb = (unsigned)__cvta_generic_to_shared(sb + (l % 16) * 4);
-  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];" : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3) : "r"(pa));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
+               : "=r"(a0), "=r"(a1), "=r"(a2), "=r"(a3) : "r"(pa));
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0,%1}, [%2];" : "=r"(b0), "=r"(b1) : "r"(pb));
   asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
                : "+f"(d0), "+f"(d1), "+f"(d2), "+f"(d3) : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
@@ -373,3 +374,15 @@ def test_assertion() -> None:
     ran = launch(compiled(source), grid=1, block=32, args=[np.arange(32, dtype=np.int32)])
     assert (ran.status, ran.findings[0].kind, ran.findings[0].thread) == ("fault", "trap", (5, 0, 0))
     assert "assertion failed: y < 5 (k.cu:7, k)" in ran.findings[0].message
+
+
+def test_printf() -> None:
+    source = r"""extern "C" __global__ void k(const float* x) {
+      if (threadIdx.x % 16 == 3)
+        printf("%d: %5.2f|%-4s|%x %llu %c%%\n", threadIdx.x, x[threadIdx.x], "ab", 255u + blockIdx.x, 1ull << 40, 'z');
+    }"""
+    ran = launch(compiled(source), grid=2, block=32, args=[np.arange(32, dtype=np.float32) / 3])
+    assert (ran.status, ran.findings) == ("finished", ())
+    assert ran.printed == tuple(
+        f"{t}: {t / 3:5.2f}|ab  |{255 + block:x} 1099511627776 z%\n" for block in range(2) for t in (3, 19)
+    )

@@ -10,6 +10,7 @@ from warploom.core import Diagnostic, UnsupportedError
 from warploom.ptx.routine import Variable
 from warploom.ptx.simt.code import Code, Context, End, Segment
 from warploom.ptx.simt.operands import Site, dtype_of, value_of
+from warploom.ptx.simt.printing import formatted
 from warploom.ptx.simt.threads import Group, Registers, Value
 from warploom.ptx.syntax import Group as Operands
 from warploom.ptx.syntax import Name, Operand
@@ -21,6 +22,10 @@ DEPTH_LIMIT = 1024
 """Nested calls."""
 STACK_BYTES = 1 << 30
 """Of all threads that run together."""
+PRINTED = 10_000
+"""Texts of printf that are kept."""
+BUFFER_BYTES = 256
+"""Of the arguments of one printf."""
 
 
 def parts_of(operands: tuple[Operand, ...]) -> tuple[tuple[Operand, ...], Operand, tuple[Operand, ...], Operand | None]:
@@ -181,13 +186,12 @@ def decode_call(site: Site, segment: Segment, following: int) -> End:
     name = site.launch.aliases.get(target.text, target.text)
     if name == "__assertfail" and name not in site.launch.program.routines:
         return _assertion(call)
+    if name == "vprintf" and name not in site.launch.program.routines:
+        return _print(call)
     if name not in site.launch.program.routines:
         message = f"expected a function with a body, got {name}, which this file only declares"
-        raise UnsupportedError(
-            Diagnostic(
-                "PTX_UNSUPPORTED", message, site.code.routine.span(site.index), fix="Compile without printf, malloc and assert."
-            )
-        )
+        fix = "Compile without malloc and other functions of the device library."
+        raise UnsupportedError(Diagnostic("PTX_UNSUPPORTED", message, site.code.routine.span(site.index), fix=fix))
 
     def direct(group: Group, machine: Machine) -> int:
         return call.enter(group, machine, name)
@@ -195,19 +199,48 @@ def decode_call(site: Site, segment: Segment, following: int) -> End:
     return direct
 
 
+def _argument(call: _Call, number: int, size: int, group: Group, machine: Machine) -> Value:
+    """An argument of a function that only the interpreter has, per thread or one for all; zero where it is missing."""
+    if number >= len(call.arguments):
+        return np.zeros((), np.uint64)
+    operand, slot = call.arguments[number]
+    if slot >= 0:
+        return value_of(group.registers, slot)
+    assert isinstance(operand, Name)
+    offset = group.context.frame_base + call.code.frame_offsets[operand.text]
+    return machine.local.views.by_width[size][(group.threads * machine.local_stride + offset) // size]
+
+
+def _print(call: _Call) -> End:
+    """printf: formats at once, thread by thread."""
+
+    def write(group: Group, machine: Machine) -> int:
+        templates = np.broadcast_to(_argument(call, 0, 8, group, machine), group.size)
+        buffers = np.broadcast_to(_argument(call, 1, 8, group, machine), group.size)
+        rows = zip(group.threads.tolist(), templates.tolist(), buffers.tolist(), strict=True)
+        for thread, template, buffer in rows:
+            if len(machine.launch.printed) >= PRINTED:
+                break
+            data = machine.bytes_at(thread, buffer, BUFFER_BYTES)
+            machine.launch.printed.append(formatted(machine.launch.text_at(template), data, machine.launch.text_at))
+        for operand in call.results:
+            if isinstance(operand, Name) and operand.text in call.code.frame_offsets:
+                offset = group.context.frame_base + call.code.frame_offsets[operand.text]
+                machine.local.views.by_width[4][(group.threads * machine.local_stride + offset) // 4] = 0
+            elif isinstance(operand, Name) and operand.text in call.code.slots:
+                group.registers[call.code.slots[operand.text]] = np.zeros((), np.uint32)
+        return call.following
+
+    return write
+
+
 def _assertion(call: _Call) -> End:
     """A device `assert` that failed: message, file, line and function come as parameters."""
 
     def fail(group: Group, machine: Machine) -> int:
         texts: list[str] = []
-        for number, (operand, slot) in enumerate(call.arguments[:4]):
-            size = 4 if number == 2 else 8
-            if slot >= 0:
-                value = value_of(group.registers, slot)
-            else:
-                assert isinstance(operand, Name)
-                offset = group.context.frame_base + call.code.frame_offsets[operand.text]
-                value = machine.local.views.by_width[size][(group.threads[:1] * machine.local_stride + offset) // size]
+        for number in range(min(4, len(call.arguments))):
+            value = _argument(call, number, 4 if number == 2 else 8, group, machine)
             first = int(value if value.ndim == 0 else value[0])
             texts.append(str(first) if number == 2 else machine.launch.text_at(first))
         message = f"assertion failed: {texts[0]}"

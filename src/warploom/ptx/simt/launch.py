@@ -43,6 +43,8 @@ class Launch:
     """When asked for."""
     executed: int
     """Instructions times threads."""
+    printed: tuple[str, ...] = ()
+    """Texts of printf, in the order in which threads came to them."""
 
 
 def launch(
@@ -83,7 +85,7 @@ def launch(
         for b in bound:
             b.array[...] = arrays[b.index]
     counted = None if state.counter is None else state.counter.result()
-    return Launch(status, arrays, state.findings.all(), counted, state.executed)
+    return Launch(status, arrays, state.findings.all(), counted, state.executed, tuple(state.printed))
 
 
 def _check_block(kernel: Routine, state: LaunchState) -> None:

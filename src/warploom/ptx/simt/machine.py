@@ -23,6 +23,7 @@ from warploom.ptx.simt.races import Clock
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
 from warploom.ptx.simt.threads import Group, Threads, Value, merged
+from warploom.ptx.simt.windows import LOCAL_WINDOW
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.state import LaunchState
@@ -243,6 +244,17 @@ class Machine:
         if value.ndim == 0 or group.size == self.total:
             return value
         return value[group.threads]
+
+    def bytes_at(self, thread: int, address: int, most: int) -> bytes:
+        """Up to `most` bytes from a generic address on, as the thread sees them; none where there is no memory."""
+        if LOCAL_WINDOW <= address < LOCAL_WINDOW + self.local_stride:
+            start = thread * self.local_stride + address - LOCAL_WINDOW
+            return self.local.views.bytes[start : min(start + most, (thread + 1) * self.local_stride)].tobytes()
+        region = self.launch.regions.at(address)
+        if region is None:
+            return b""
+        start = address - region.base
+        return region.views.bytes[start : min(start + most, region.size)].tobytes()
 
     def fence(self, group: Group) -> None:
         """What these blocks wrote before may be published by now."""

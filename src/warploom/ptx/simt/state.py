@@ -74,6 +74,8 @@ class LaunchState:
         self.accesses = self._decoded.accesses
         self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
         """By block: time in its batch of the last fence."""
+        self.printed: list[str] = []
+        """What the kernel printed, a text per call of a thread."""
         self.counter = Counter() if counts else None
         self.findings = Findings()
         is_narrow = program.module.directive("address_size").strip() == "32"

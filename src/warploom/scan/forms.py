@@ -21,6 +21,8 @@ from warploom.scan import expression as ex
 from warploom.scan.expression import Expr
 
 MAX_CLAUSES = 8
+MAX_DEGREE = 3
+"""States in a product."""
 MAX_TREE = 400
 """Nodes of a tree beyond which normalising gives up."""
 
@@ -54,7 +56,10 @@ class Slope:
 
 
 def slope_of(parts: dict[ex.Monomial, Expr]) -> Slope:
+    """Raises FormError for products of many states, which composition only makes longer."""
     kept = [(m, c) for m, c in parts.items() if c is not ex.ZERO]
+    if any(len(m) > MAX_DEGREE for m, _ in kept):
+        raise FormError("products of more and more states")
     return Slope(tuple(sorted(kept, key=lambda t: (len(t[0]), [a.serial for a in t[0]]))))
 
 

@@ -22,7 +22,11 @@ def find_identity(family: Family, known: Sequence[Expr]) -> dict[Expr, Expr] | N
     candidates = [_likely(family, s) for s in family.slots]
     for found in _consistent(family, candidates, seen):
         value = dict(zip(family.slots, found, strict=True))
-        if _gives_initial(family, value) and _is_kept(family, value) and isinstance(identity(family.slots, family.operator, known, value), Holds):
+        if (
+            _gives_initial(family, value)
+            and _is_kept(family, value)
+            and isinstance(identity(family.slots, family.operator, known, value), Holds)
+        ):
             return value
     return None
 

@@ -1,0 +1,84 @@
+"""Associativity of a user's function: proved, or refused with a counterexample that the function itself shows."""
+
+from __future__ import annotations
+
+import pytest
+
+from warploom.core import UserError
+from warploom.scan import Checked, check, parse_module, read_binary, user_function
+from warploom.scan.tasks import accepted_module, refused_module
+
+
+def checked(text: str, name: str = "op") -> Checked:
+    module = parse_module(text, "op.py")
+    return check(read_binary(module, name), user_function(module, name))
+
+
+@pytest.mark.parametrize("name", refused_module().functions)
+def test_refused_with_a_replayed_counterexample(name: str) -> None:
+    module = refused_module()
+    function = user_function(module, name)
+    result = check(read_binary(module, name), function)
+    assert (result.status, result.verdict) == ("refused", "refuted")
+    assert result.witness is not None
+    a, b, c = result.witness.values
+    assert function(function(a, b), c) != function(a, function(b, c))
+
+
+QUICK = ["affine_maps", "matrices_mod_p", "softmax", "segmented_sum", "brackets", "permutations", "bitwise_select", "clamp_maps"]
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_accepted(name: str) -> None:
+    module = accepted_module()
+    result = check(read_binary(module, name), user_function(module, name))
+    assert (result.status, result.verdict) == ("solved", "proved")
+
+
+def test_identity_is_found() -> None:
+    assert checked("def op(a, b):\n    return max(a, b)\n").identity == float("-inf")
+    assert checked("def op(f: tuple[int, int], g: tuple[int, int]):\n    return f[0] * g[0], f[1] * g[0] + g[1]\n").identity == (
+        1,
+        0,
+    )
+    assert not checked("def op(a, b):\n    return a\n").has_identity
+
+
+def test_floats_round_though_reals_do_not() -> None:
+    result = checked("def op(a: float, b: float):\n    return a + b\n")
+    assert (result.verdict, result.domain) == ("proved", "reals")
+    assert result.machine is not None
+    assert result.machine.associative == "refuted"
+    assert result.machine.witness is not None
+    assert result.machine.witness.left != result.machine.witness.right
+
+
+def test_words_wrap_though_integers_do_not() -> None:
+    text = "def op(a, b):\n    (n, m), (k, l) = a, b\n    return max(n + l, k), m + l\n"
+    module = parse_module(text)
+    result = check(read_binary(module, "op"), user_function(module, "op"))
+    assert (result.verdict, result.domain) == ("proved", "integers")
+    assert result.machine is not None
+    assert result.machine.associative == "refuted"
+
+
+def test_assertions_say_which_values_are_meant() -> None:
+    free = "def op(a, b):\n    return min(a + b, 255)\n"
+    assert checked(free).status == "refused"
+    bounded = "def op(a, b):\n    assert 0 <= a and 0 <= b\n    return min(a + b, 255)\n"
+    assert checked(bounded).verdict == "proved"
+    leaving = "def op(a, b):\n    assert 0 <= a <= 9 and 0 <= b <= 9\n    return a + b\n"
+    assert checked(leaving).reason.startswith("the result breaks an assertion: with a = ")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def op(a):\n    return a\n", r"op\.py:1:1: error\[ARGUMENTS\]: expected a function of two values, got 1 parameters"),
+        ("def op(a, b):\n    return a, b\n", r"op\.py:1:1: error\[SHAPE\]: expected a result of the operands' shape"),
+        ("def op(a, b):\n    pass\n", r"op\.py:1:1: error\[NO_RESULT\]: expected op to return a value"),
+    ],
+)
+def test_errors(text: str, message: str) -> None:
+    with pytest.raises(UserError, match="^" + message):
+        checked(text)

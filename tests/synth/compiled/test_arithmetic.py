@@ -68,6 +68,14 @@ WORDS = (
     "cvt.s32.s8 %r9, %r2;",
     "cvt.u32.u8 %r9, %r2;\n\tadd.s32 %r9, %r9, %r9;",
     "shl.b32 %r8, %r2, 24;\n\tand.b32 %r7, %r3, 255;\n\tor.b32 %r9, %r8, %r7;",
+    "cvt.s32.s8 %r7, %r2;\n\tcvt.s32.s8 %r8, %r3;\n\tmax.s32 %r7, %r7, %r8;\n\tshr.u32 %r7, %r7, 2;\n\tcvt.u32.u8 %r9, %r7;",
+    "cvt.s32.s8 %r7, %r2;\n\tmin.s32 %r7, %r7, 100;\n\tshr.s32 %r7, %r7, 3;\n\tbfe.u32 %r9, %r7, 8, 8;",
+    "cvt.u32.u8 %r7, %r2;\n\tcvt.u32.u8 %r8, %r3;\n\tmax.u32 %r7, %r7, %r8;\n\tand.b32 %r7, %r7, 252;\n\tshr.u32 %r7, %r7, 2;\n"
+    "\tcvt.s32.s8 %r9, %r7;",
+    "xor.b32 %r8, %r2, %r3;\n\tor.b32 %r8, %r8, 0xff00;\n\tprmt.b32 %r9, %r8, %r2, 0x7123;",
+    "cvt.u32.u8 %r7, %r2;\n\tand.b32 %r8, %r7, 255;\n\tsub.s32 %r9, %r8, %r7;",
+    "cvt.s32.s16 %r7, %r2;\n\tand.b32 %r9, %r7, 65535;",
+    "shr.u32 %r7, %r2, 9;\n\tbfe.u32 %r9, %r7, 4, 8;",
     "setp.lt.s32 %p1, %r1, 3;\n\tselp.b32 %r9, %r2, %r3, %p1;",
 )
 """From symbolic %r2, %r3, %r4 to %r9."""

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from itertools import pairwise, product
 
 from warploom.core import BY_NAME, DType, WarploomError
-from warploom.synth.compiled.data import SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value
+from warploom.synth.compiled.data import SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
 from warploom.terms import Term, apply
 
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
@@ -67,6 +67,8 @@ class Arithmetic:
                 return short
             if isinstance(b, int) and (short := _with_number(op, b, a, mask, is_left=False)) is not None:
                 return short
+            if op == "&" and (kept := _under_mask(a, b)) is not None:
+                return kept
             if by_bits and (isinstance(a, Joined) or isinstance(b, Joined)):
                 beside = self._side_by_side(op, a, b, kind.bits)
                 if beside is not None:
@@ -368,9 +370,9 @@ class Arithmetic:
                 number = signed(a, source.bits) if source.kind == "int" else a
                 return data.encoded(float(number), target) if target.is_float else number & mask
             if isinstance(a, int):
-                if target.is_float and target.name != "bf16":
+                if target.is_float:
                     return data.encoded(float(data.decoded(a, source)), target)
-                raise NotFollowedError("a float made an integer")
+                raise NotFollowedError("a known float made an integer")
             if not source.is_float and not target.is_float and target.bits <= source.bits:
                 return data.extract(a, 0, target.bits, source.bits)
             if (bad := undefined_in(a)) is not None:
@@ -394,6 +396,15 @@ def _with_number(op: str, number: int, other: Value, mask: int, is_left: bool) -
     if (op == "&" and number == mask) or (op == "*" and number == 1):
         return other
     return mask if op == "|" and number == mask else None
+
+
+def _under_mask(a: Value, b: Value) -> Term | None:
+    """A word of fewer bits under a mask of at least as many ones."""
+    term, mask = (a, b) if isinstance(a, Term) else (b, a)
+    if not isinstance(term, Term) or not isinstance(mask, int) or mask & mask + 1:
+        return None
+    narrow = UNSIGNED.get(mask.bit_length())
+    return term if narrow is not None and fits(term, narrow) else None
 
 
 def _boundaries(value: Value) -> list[int]:

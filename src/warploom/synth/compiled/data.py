@@ -17,7 +17,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
-from warploom.terms import Term, apply, constant
+from warploom.terms import Term, apply, constant, is_exact
 
 UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
@@ -111,10 +111,12 @@ class Data:
         own = self.kinds[term]
         if own is kind:
             return term
+        source = _source(term)
+        if source is not None and is_exact(source, own) and is_exact(own, kind):
+            return self.converted(term.args[0], kind)
         if term.op in _ORDERED and own.kind == kind.kind and own.bits < kind.bits:
             # extending by zeros or the sign keeps the order and what a right shift leaves
-            self.ordered_kinds.add(kind)
-            return self.made(apply(term.op, *(self.converted(a, kind) for a in term.args)), kind)
+            return self.made(apply(term.op, *(self.converted(a, kind) for a in term.args)), self._ordered(kind))
         return self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
 
     def _reinterpreted(self, term: Term, source: DType, target: DType) -> Term:
@@ -154,6 +156,9 @@ class Data:
     @staticmethod
     def encoded(number: float, kind: DType) -> int:
         """Bits of a number that `kind` holds, rounded to nearest otherwise."""
+        if kind.name == "bf16":
+            bits = struct.unpack("<I", struct.pack("<f", number))[0]
+            return (bits + 0x7FFF + (bits >> 16 & 1)) >> 16 & 0xFFFF
         floating, word = _FLOAT_CODES[kind.name]
         return struct.unpack(word, struct.pack(floating, number))[0]
 
@@ -202,7 +207,43 @@ class Data:
             raise NoBitsError(f"{count} bits of data are no machine word")
         if low == 0 and (term.op in _RING or (term.op == "<<" and term.args[1].op == "constant")):
             return self._truncated(term, UNSIGNED[count] if kind.kind == "uint" else SIGNED[count])
+        if term.op == ">>" and isinstance(term.args[1].data[0], int) and low + count + term.args[1].data[0] <= kind.bits:
+            return self.extract(term.args[0], low + term.args[1].data[0], count, kind.bits)
+        if low and term.op in ("&", "|", "^"):
+            return self._cut_bitwise(term, low, count, kind)
+        for narrow in (SIGNED[count], UNSIGNED[count]):
+            if term.op in _ORDERED and fits(term, narrow):
+                cut = self._narrowed(term, narrow)
+                return cut if low == 0 else self.made(apply(">>", cut, low), self._ordered(narrow))
         return self.made(apply(f"slice.{low}.{count}", term), UNSIGNED[count])
+
+    def _cut_bitwise(self, term: Term, low: int, count: int, kind: DType) -> Value:
+        """Bits of a bitwise expression: the expression of the operands' bits."""
+        ones = (1 << count) - 1
+        parts: list[Value] = [
+            a.data[0] >> low & ones if a.op == "constant" else self.extract(a, low, count, kind.bits) for a in term.args
+        ]
+        for known, other in (parts, parts[::-1]):
+            if isinstance(known, int) and known == (ones if term.op == "&" else 0):
+                return other
+            if isinstance(known, int) and known == (0 if term.op == "&" else ones) and term.op != "^":
+                return known
+        return self.made(apply(term.op, *(self.as_int(p, UNSIGNED[count]) for p in parts)), UNSIGNED[count])
+
+    def _ordered(self, kind: DType) -> DType:
+        """`kind`, remembered as one whose sign matters."""
+        self.ordered_kinds.add(kind)
+        return kind
+
+    def _narrowed(self, term: Term, narrow: DType) -> Term:
+        """Minima, maxima and right shifts of values that fit `narrow`, taken there."""
+        if term.op == "constant":
+            return term
+        if term.op == "&":
+            return self._truncated(term, narrow)
+        if term.op not in _ORDERED:
+            return self.converted(term.args[0], narrow)
+        return self.made(apply(term.op, *(self._narrowed(a, narrow) for a in term.args)), self._ordered(narrow))
 
     def _truncated(self, root: Term, kind: DType) -> Term:
         """Low bits of a sum, product or bitwise expression: the same expression of the operands' low bits."""
@@ -273,3 +314,22 @@ class Data:
             elif count in UNSIGNED:
                 best = self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]), count, end + 1
         return best
+
+
+def _source(term: Term) -> DType | None:
+    """What a conversion converts from."""
+    words = term.op.split(".")
+    return BY_NAME[words[1]] if words[0] == "cast" else None
+
+
+def fits(term: Term, narrow: DType) -> bool:
+    """Whether a value is seen to be one of `narrow`."""
+    if term.op == "constant":
+        least = -(1 << (narrow.bits - 1)) if narrow.kind == "int" else 0
+        return least <= term.data[0] < least + (1 << narrow.bits)
+    if term.op == "&" and narrow.kind == "uint":
+        return any(a.op == "constant" and fits(a, narrow) for a in term.args)
+    if term.op in _ORDERED:
+        return all(fits(a, narrow) for a in (term.args[:1] if term.op == ">>" else term.args))
+    source = _source(term)
+    return source is not None and not source.is_float and is_exact(source, narrow)

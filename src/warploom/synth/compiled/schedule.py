@@ -56,6 +56,10 @@ def run_launch(launch: Launch, steps: list[Step]) -> None:
             run.run()
         except NoBitsError as error:
             raise launch.unsupported(f"expected operations on whole elements, got {error}", run.place) from error
+        except RecursionError as error:
+            raise launch.unsupported(
+                "expected data of moderate depth, got bits cut out of a deeply nested term", run.place
+            ) from error
         except NotFollowedError as error:
             raise launch.unsupported(f"expected an operation that this runner follows, got {error}", run.place) from error
 

@@ -8,7 +8,10 @@ import pytest
 from click.testing import CliRunner
 from tests.synth.compiled.programs import SECOND_DIFFERENCE, TURNED_ROUND, planted
 
-from warploom.tools.ptx_prove import prove
+from warploom.gpu import toolchain_available
+from warploom.synth import complete
+from warploom.tools.ptx_prove import prove, ptx_field
+from warploom.tools.targets import resolve
 
 SPECS = """
 import warploom as wl
@@ -118,3 +121,12 @@ def test_wrong_input_is_located_and_exits_with_2(folder: Path, spec: str, more: 
 def test_missing_file(folder: Path) -> None:
     code, line, _ = run(folder, "none.ptx", "difference", "--grid", "1", "--block", "32")
     assert (code, line["status"]) == (2, "error")
+
+
+def test_field_of_a_completed_case() -> None:
+    if not toolchain_available():
+        pytest.skip("the extra `cuda` (NVRTC) is not installed")
+    (target,) = resolve("aos-sum-crc-4")
+    field = ptx_field(target, complete(target.sketch).completions[0])
+    assert (field["verdict"], field["domain"], field["arch"]) == ("proved", "int32 wrap", "sm_90")
+    assert field["instances"] == [{"tiles": 1}, {"tiles": 3}, {"tiles": 2}, {"tiles": 8}]

@@ -1,0 +1,52 @@
+"""A rewritten file against its original."""
+
+import pytest
+from tests.synth.compiled.programs import SECOND_DIFFERENCE, difference_arguments, planted
+
+from warploom.core import f32, i32
+from warploom.gpu import compile_to_ptx, toolchain_available
+from warploom.kernels import kernelgen
+from warploom.ptx import lower, parse
+from warploom.ptx.shuffle import shuffle
+from warploom.synth.compiled import ArrayArgument, ScalarArgument, prove_equivalent
+
+
+def without_shuffles() -> str:
+    """The stencil as it was before: every lane loads its neighbours."""
+    text = SECOND_DIFFERENCE
+    for sign in ("@!%p4 ", "@!%p5 "):
+        text = planted(text, sign, "")
+    return text
+
+
+def test_shuffles_are_as_good_as_loads_and_a_wrong_one_is_not() -> None:
+    original, arguments = lower(parse(without_shuffles())), difference_arguments(50)
+    right = prove_equivalent(original, lower(parse(SECOND_DIFFERENCE)), None, arguments, (2, 1, 1), (48, 1, 1))
+    assert (right.verdict, right.reason) == ("proved", "")
+    wrong = planted(SECOND_DIFFERENCE, "shfl.sync.down.b32 %f3|%p5, %f1, 1,", "shfl.sync.down.b32 %f3|%p5, %f1, 2,")
+    proof = prove_equivalent(original, lower(parse(wrong)), None, arguments, (2, 1, 1), (48, 1, 1))
+    assert proof.verdict == "refuted" and proof.difference is not None
+    assert proof.difference.expected == "-2*a[1] + a[0] + a[2]"
+
+
+@pytest.mark.parametrize("name", ["jacobi", "gaussblur", "wave13pt"])
+@pytest.mark.parametrize("shape", ["guarded", "grid-stride"])
+def test_rewritten_stencils(name: str, shape: kernelgen.Shape) -> None:
+    if not toolchain_available():
+        pytest.skip("the extra `cuda` (NVRTC) is not installed")
+    stencil = kernelgen.KERNELGEN[name]
+    original = parse(compile_to_ptx(kernelgen.cuda_source(stencil, shape)))
+    rewritten = shuffle(original)
+    extents = dict(zip(stencil.extents, (40, 7, 6), strict=False))
+    arguments = (
+        *(
+            ArrayArgument(field.name, f32, tuple(extents[e] for e in reversed(field.extents)))
+            for field in (*stencil.inputs, *stencil.outputs)
+        ),
+        *(ScalarArgument(extent, i32, size) for extent, size in extents.items()),
+        *(ScalarArgument(scalar, f32, None) for scalar in stencil.scalars),
+    )
+    grid, block = kernelgen.launch(stencil, shape, tuple(extents.values()), block=(32, 1, 1))
+    proof = prove_equivalent(lower(original), lower(parse(rewritten.text)), None, arguments, grid, block)
+    assert (proof.verdict, proof.reason) == ("proved", "")
+    assert "shfl.sync" in rewritten.text

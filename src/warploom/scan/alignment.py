@@ -43,7 +43,7 @@ class Aligner:
             a, b = dict(left.slope.parts), dict(right.slope.parts)
             parts = {
                 m: combine(a.get(m, ex.ZERO), b.get(m, ex.ZERO), "factor")
-                for m in sorted({*a, *b}, key=lambda m: (len(m), [x.serial for x in m]))
+                for m in sorted({*a, *b}, key=lambda m: (len(m), [x.order for x in m]))
             }
             return Number(((Term(slope_of(parts), combine(left.offset, right.offset, "offset")),),))
         if self.style == "affine":
@@ -63,7 +63,7 @@ class Aligner:
         """Multiples of products of states, greatest factor first, and terms with constant slopes."""
         a, b = _by_monomial(left), _by_monomial(right)
         result: list[Term] = []
-        for monomials in sorted({*a, *b}, key=lambda ms: [[x.serial for x in m] for m in ms]):
+        for monomials in sorted({*a, *b}, key=lambda ms: [[x.order for x in m] for m in ms]):
             if monomials not in a or monomials not in b:
                 raise FormError("a multiple that one case lacks")
             first, second = a[monomials], b[monomials]

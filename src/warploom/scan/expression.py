@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import reduce
+from hashlib import blake2b
 from typing import Literal, TypeAlias, cast
 
 Value: TypeAlias = bool | int | Fraction | float | str
@@ -81,6 +82,9 @@ class Expr:
     """Of a polynomial."""
     sort: Sort
     serial: int
+    """In order of creation, for the table of known expressions only."""
+    order: tuple[int, str]
+    """The same in every process: what sums and maxima are ordered by."""
 
     def __repr__(self) -> str:
         from warploom.scan.printing import python
@@ -101,8 +105,15 @@ def _make(
     key = (op, tuple(a.serial for a in args), type(value), value, tuple((c, *(a.serial for a in m)) for c, m in terms), sort)
     found = _interned.get(key)
     if found is None:
-        found = _interned[key] = Expr(op, args, value, terms, sort, len(_interned))
+        found = _interned[key] = Expr(op, args, value, terms, sort, len(_interned), _order(op, args, value, terms))
     return found
+
+
+def _order(op: Op, args: tuple[Expr, ...], value: Value, terms: tuple[tuple[int | Fraction, Monomial], ...]) -> tuple[int, str]:
+    if op in ("const", "var"):
+        return (0 if op == "const" else 1), str(value)
+    text = f"{op} {value} {[a.order for a in args]} {[(c, *(a.order for a in m)) for c, m in terms]}"
+    return 2, blake2b(text.encode(), digest_size=8).hexdigest()
 
 
 def constant(value: Value) -> Expr:
@@ -153,7 +164,7 @@ def from_polynomial(coefficients: Mapping[Monomial, int | Fraction]) -> Expr:
     found = [(c, m) for m, c in coefficients.items() if c]
     if not found:
         return ZERO
-    found.sort(key=lambda t: (len(t[1]), [a.serial for a in t[1]]))
+    found.sort(key=lambda t: (len(t[1]), [a.order for a in t[1]]))
     if len(found) == 1:
         coefficient, monomial = found[0]
         if not monomial:
@@ -232,14 +243,14 @@ def multiply(left: Expr, right: Expr) -> Expr:
 def _product(first: Monomial, second: Monomial) -> tuple[Monomial, int]:
     if not first or not second:
         return first or second, 1
-    atoms = sorted((*first, *second), key=lambda a: a.serial)
+    atoms = sorted((*first, *second), key=lambda a: a.order)
     powers = [a for a in atoms if a.op == "exp"]
     if len(powers) > 1:
         merged = exponential(add(*(p.args[0] for p in powers)))
         rest = [a for a in atoms if a.op != "exp"]
         if merged is ONE:
             return tuple(rest), 1
-        return tuple(sorted((*rest, merged), key=lambda a: a.serial)), 1
+        return tuple(sorted((*rest, merged), key=lambda a: a.order)), 1
     return tuple(atoms), 1
 
 
@@ -278,7 +289,7 @@ def _extremum(op: Literal["max", "min"], parts: Iterable[Expr]) -> Expr:
         return neutral
     if len(kept) == 1:
         return kept[0]
-    kept.sort(key=lambda e: e.serial)
+    kept.sort(key=lambda e: e.order)
     dual = "min" if op == "max" else "max"
     kept = [k for k in kept if not (k.op == dual and any(o is not k and {*_parts(o, dual)} <= {*k.args} for o in kept))]
     if len(kept) == 1:
@@ -402,7 +413,7 @@ def _sign(difference: Expr, *, strict: bool) -> Expr:
                 then, otherwise = (_sign(substituted(difference, {atom: a}), strict=strict) for a in (atom.args[1], atom.args[2]))
                 return select(atom.args[0], then, otherwise)
     terms = polynomial(difference)
-    lead = next(c for m, c in sorted(terms.items(), key=lambda t: (len(t[0]), [a.serial for a in t[0]])) if m)
+    lead = next(c for m, c in sorted(terms.items(), key=lambda t: (len(t[0]), [a.order for a in t[0]])) if m)
     scale = abs(lead) if not whole else _common_factor(terms)
     if scale != 1:
         difference = from_polynomial({m: _scaled(c, scale, whole and not m) for m, c in terms.items()})
@@ -430,7 +441,7 @@ def equal(left: Expr, right: Expr) -> Expr:
     if left.op == "const" and right.op == "const":
         return constant(left.value == right.value)
     if left.sort.base == "text" or right.sort.base == "text":
-        return _make("eq", tuple(sorted((left, right), key=lambda e: e.serial)), sort=BOOL)
+        return _make("eq", tuple(sorted((left, right), key=lambda e: e.order)), sort=BOOL)
     for one, other in ((left, right), (right, left)):
         if is_infinite(one):
             if not (other.sort.below if one is MINUS_INFINITY else other.sort.above):
@@ -504,7 +515,7 @@ def _connected(op: Literal["and", "or"], parts: Iterable[Expr]) -> Expr:
         merged = _resolved(kept[0], kept[1])
         if merged is not None:
             return merged
-    kept.sort(key=lambda e: e.serial)
+    kept.sort(key=lambda e: e.order)
     return _make(op, tuple(kept), sort=BOOL)
 
 
@@ -514,7 +525,7 @@ def _resolved(first: Expr, second: Expr) -> Expr | None:
     b = set(second.args) if second.op == "and" else {second}
     only_a, only_b = a - b, b - a
     if len(only_a) == len(only_b) == 1 and negation(next(iter(only_a))) is next(iter(only_b)):
-        return both(*sorted(a & b, key=lambda e: e.serial))
+        return both(*sorted(a & b, key=lambda e: e.order))
     return None
 
 
@@ -524,7 +535,7 @@ def _bound(expr: Expr) -> tuple[tuple[tuple[int | Fraction, Monomial], ...], boo
     if inner.op != "ge" or inner.args[0].sort.base != "int":
         return None
     terms = polynomial(inner.args[0])
-    shape = tuple(sorted(((c, m) for m, c in terms.items() if m), key=lambda t: [a.serial for a in t[1]]))
+    shape = tuple(sorted(((c, m) for m, c in terms.items() if m), key=lambda t: [a.order for a in t[1]]))
     return shape, expr.op == "not", terms.get((), 0)
 
 
@@ -615,7 +626,7 @@ def greatest_common_divisor(left: Expr, right: Expr) -> Expr:
                 flat[inner] = None
     if all(p.op == "const" for p in flat):
         return constant(math.gcd(*(int(cast(int, p.value)) for p in flat)))
-    return _make("gcd", tuple(sorted(flat, key=lambda e: e.serial)), sort=INT)
+    return _make("gcd", tuple(sorted(flat, key=lambda e: e.order)), sort=INT)
 
 
 def bitwise(op: Literal["bitand", "bitor", "bitxor"], left: Expr, right: Expr) -> Expr:
@@ -630,7 +641,7 @@ def bitwise(op: Literal["bitand", "bitor", "bitxor"], left: Expr, right: Expr) -
     if left.op == "const" and right.op == "const":
         a, b = int(cast(int, left.value)), int(cast(int, right.value))
         return constant(a & b if op == "bitand" else a | b if op == "bitor" else a ^ b)
-    return _make(op, tuple(sorted((left, right), key=lambda e: e.serial)), sort=INT)
+    return _make(op, tuple(sorted((left, right), key=lambda e: e.order)), sort=INT)
 
 
 Rebuild: TypeAlias = Callable[[Expr, tuple[Expr, ...]], Expr]

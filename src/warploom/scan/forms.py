@@ -52,7 +52,7 @@ class Slope:
         return ex.add(*(reduce(ex.multiply, m, c) for m, c in self.parts))
 
     def key(self) -> tuple[object, ...]:
-        return tuple((tuple(a.serial for a in m), c.serial) for m, c in self.parts)
+        return tuple((tuple(a.order for a in m), c.order) for m, c in self.parts)
 
 
 def slope_of(parts: dict[ex.Monomial, Expr]) -> Slope:
@@ -60,7 +60,7 @@ def slope_of(parts: dict[ex.Monomial, Expr]) -> Slope:
     kept = [(m, c) for m, c in parts.items() if c is not ex.ZERO]
     if any(len(m) > MAX_DEGREE for m, _ in kept):
         raise FormError("products of more and more states")
-    return Slope(tuple(sorted(kept, key=lambda t: (len(t[0]), [a.serial for a in t[0]]))))
+    return Slope(tuple(sorted(kept, key=lambda t: (len(t[0]), [a.order for a in t[0]]))))
 
 
 FLAT = Slope(())
@@ -297,7 +297,7 @@ def _place(slope: Slope) -> tuple[object, ...]:
         rank: object = -cast(Fraction, slope.parts[0][1].value)
     else:
         rank = {"max": -1, "min": 1}.get(slope.parts[0][1].op, 0) if slope.parts else 0
-    return (tuple(tuple(a.serial for a in m) for m, _ in slope.parts), rank, slope.key())
+    return (tuple(tuple(a.order for a in m) for m, _ in slope.parts), rank, slope.key())
 
 
 def _corners(terms: dict[Slope, Expr]) -> dict[Slope, Expr]:
@@ -396,7 +396,7 @@ def product_of(left: Leaf, right: Leaf) -> Tree:
 
     for first, x in (*a.single.slope.parts, ((), a.single.offset)):
         for second, y in (*b.single.slope.parts, ((), b.single.offset)):
-            put(tuple(sorted((*first, *second), key=lambda e: e.serial)), ex.multiply(x, y))
+            put(tuple(sorted((*first, *second), key=lambda e: e.order)), ex.multiply(x, y))
     offset = total.pop((), ex.ZERO)
     return number([[Term(slope_of(total), offset)]])
 

@@ -264,7 +264,7 @@ def _bounds(tree: Tree) -> dict[AxisKey, list[Expr]]:
 
 
 def _axis_order(key: AxisKey) -> tuple[object, ...]:
-    return (0, key.serial) if isinstance(key, Expr) else (1, len(key[0].parts), key[0].key(), key[1])
+    return (0, key.order) if isinstance(key, Expr) else (1, len(key[0].parts), key[0].key(), key[1])
 
 
 def _regions(tree: Tree, ordered: Mapping[AxisKey, tuple[Expr, ...]]) -> Table:

@@ -7,7 +7,7 @@ from warploom.scan.networks.generalise import LARGEST, Generalised, NotGeneralis
 from warploom.scan.networks.grammar import Template, guards, sources
 from warploom.scan.networks.induction import Induction, prove_every_size
 from warploom.scan.networks.intervals import Adjacency, Flaw, adjacency_of, flaw, lows
-from warploom.scan.networks.listing import body, combine, simd_source, written
+from warploom.scan.networks.listing import body, combine, index_maps, simd_source, written
 from warploom.scan.networks.modules import Module, completed, composed, gathered, grown, mine
 from warploom.scan.networks.network import Dot, Network, Step, canonical, network
 from warploom.scan.networks.program import At, Bound, Move, Phase, Program, first_failure, is_scan
@@ -15,8 +15,8 @@ from warploom.scan.networks.taxonomy import NAMED, harris, knowles, radix_brent_
 
 __all__ = [
     "LARGEST", "NAMED", "Adjacency", "At", "Bound", "Census", "Dot", "Fewest", "Flaw", "Generalised", "Induction", "Limits",
-    "Module", "Move", "Network", "NotGeneralised", "Phase", "Program", "Step", "Template", "adjacency_of", "body", "canonical", "census", "combine",
-    "completed", "composed", "fewest", "first_failure", "flaw", "gathered", "generalise", "grown", "guards", "harris", "is_scan",
-    "knowles", "lows", "mine", "network", "network_text", "networks", "parse_network", "prove_every_size", "radix_brent_kung",
-    "simd_source", "sources", "written",
+    "Module", "Move", "Network", "NotGeneralised", "Phase", "Program", "Step", "Template", "adjacency_of", "body",
+    "canonical", "census", "combine", "completed", "composed", "fewest", "first_failure", "flaw", "gathered", "generalise",
+    "grown", "guards", "harris", "index_maps", "is_scan", "knowles", "lows", "mine", "network", "network_text", "networks",
+    "parse_network", "prove_every_size", "radix_brent_kung", "simd_source", "sources", "written",
 ]  # fmt: skip

@@ -50,7 +50,7 @@ class NotGeneralised:
     """No program was found."""
 
     tried: int
-    """Programs that draw the example and fail at other sizes; 0: no program of the grammar draws it at all, the space is exhausted."""
+    """Programs that draw the example and fail at other sizes; 0: no program of the grammar draws it, the space is exhausted."""
 
     @property
     def reason(self) -> str:

@@ -2,8 +2,8 @@
 
 For each phase a formula of `states` is chosen by running the program once; then z3 shows, for all lanes and all offsets of a
 level: an active lane's source is left of it and ends where its own interval begins, and the formula moves on by one level.
-Between phases the formulas agree; in the beginning each cell holds one input, in the end all of i + 1. Lowest levels, where constants of
-the program do not divide the offset yet, are taken one by one, and numbers of columns below them are run.
+Between phases the formulas agree; in the beginning each cell holds one input, in the end all of i + 1. Lowest levels, where
+constants of the program do not divide the offset yet, are taken one by one, and numbers of columns below them are run.
 Goals: strict programs over all unbounded n. Non-goals: overlapping intervals (Knowles), bounds such as m // 2: those are tested.
 """
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, index_text, map_index
-from warploom.scan.networks.program import OFFSET, Bound, Phase, Program
+from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, index_text, map_index, simplify
+from warploom.scan.networks.program import LANE, OFFSET, Bound, Move, Phase, Program
 
 _INDENT = "    "
 
@@ -11,7 +11,7 @@ _INDENT = "    "
 def simd_source(program: Program, name: str = "scan") -> str:
     """A function `name(a, op)` that scans the list `a` in place.
 
-    Every `for i` loop is one SIMD step: lanes read `old` and write `a`. In backward programs lane i works on column n - 1 - i.
+    Every `for i` loop is one SIMD step: lanes read `old` and write `a`.
     """
     side = "a[i] op ... op a[n - 1]" if program.is_backward else "a[0] op ... op a[i]"
     lines = [
@@ -23,8 +23,23 @@ def simd_source(program: Program, name: str = "scan") -> str:
 
 
 def combine(program: Program) -> list[str]:
-    """What an active lane does: `{at}` its cell, `{source}` the other's."""
-    return ["a[{at}] = op(old[{at}], old[{source}])" if program.is_backward else "a[{at}] = op(old[{source}], old[{at}])"]
+    """What an active lane does; `{source}` is the other cell."""
+    return ["a[i] = op(old[i], old[{source}])" if program.is_backward else "a[i] = op(old[{source}], old[i])"]
+
+
+def index_maps(program: Program, move: Move) -> Move:
+    """Guard and source as functions of the array index i: of a backward program, mirrored at n and simplified."""
+    if not program.is_backward:
+        return move
+    last = IndexBinary("-", IndexVar("n"), IndexConst(1))
+    mirrored = IndexBinary("-", last, LANE)
+
+    def turned(expr: IndexExpr) -> IndexExpr:
+        return map_index(expr, lambda e: mirrored if e == LANE else None)
+
+    source = IndexBinary("-", last, turned(move.source))
+    guard, source = (simplify(expr, proved=False, bitwise=False) for expr in (turned(move.guard), source))
+    return Move(guard, source)
 
 
 def body(program: Program, act: list[str], copies: tuple[str, ...] = ("old = a[:]",)) -> list[str]:
@@ -69,13 +84,10 @@ def _uniform(program: Program, phase: Phase, step: list[str]) -> list[str]:
 
 def _step(program: Program, phase: Phase, act: list[str], copies: tuple[str, ...]) -> list[str]:
     turn = None if phase.is_repeated else 1
-    guard, source = (written(e, program, turn) for e in (phase.move.guard, phase.move.source))
+    maps = index_maps(program, phase.move)
+    guard, source = (written(expr, program, turn) for expr in (maps.guard, maps.source))
     lines = [*copies, "for i in range(n):", f"{_INDENT}if {guard}:"]
-    if program.is_backward:
-        lines.append(f"{_INDENT * 2}x, y = n - 1 - i, n - 1 - ({source})")
-        lines += [_INDENT * 2 + line.format(at="x", source="y") for line in act]
-    else:
-        lines += [_INDENT * 2 + line.format(at="i", source=source) for line in act]
+    lines += [_INDENT * 2 + line.format(source=source) for line in act]
     if not phase.is_repeated:
         return lines
     last = program.radices[0] if len(program.radices) == 1 else "r"

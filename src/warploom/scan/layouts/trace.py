@@ -1,0 +1,156 @@
+"""What a network does to shared memory, in order: accesses of warps, index computations, barriers.
+
+Every operation of a step is three accesses by its lane: it reads the source, reads the destination, writes the destination. The
+lanes of a warp access together. Lanes are *packed* (the active ones of a step are numbered 0, 1, ...) or *in place* (lane i owns
+element i, and idle lanes of a warp wait).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.scan.networks import Network
+
+Ints: TypeAlias = NDArray[np.int64]
+Lanes = Literal["packed", "in place"]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Access:
+    """One warp-wide load or store."""
+
+    addresses: Ints
+    """Of the active lanes, in elements."""
+    is_write: bool
+    idle: int
+    """Lanes of the warp that wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """Index operations of one warp: weighted as in `ir.index_cost`."""
+
+    operations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All warps wait for each other."""
+
+
+Event: TypeAlias = Access | Compute | Barrier
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Events in order; costs are functions of it."""
+
+    events: tuple[Event, ...]
+
+    @property
+    def accesses(self) -> Sequence[Access]:
+        return [event for event in self.events if isinstance(event, Access)]
+
+    @property
+    def barriers(self) -> int:
+        return sum(isinstance(event, Barrier) for event in self.events)
+
+    @property
+    def operations(self) -> int:
+        return sum(event.operations for event in self.events if isinstance(event, Compute))
+
+    @property
+    def idle_lanes(self) -> int:
+        """Summed over accesses: divergence."""
+        return sum(access.idle for access in self.accesses)
+
+    def conflicts(self, banks: int) -> int:
+        """Summed over accesses: the most distinct addresses in one bank, less one. Equal addresses are one (broadcast)."""
+        return int(self.conflicts_each(banks).sum())
+
+    def conflicts_each(self, banks: int) -> Ints:
+        """The same, per access."""
+        owners, addresses = self._flat
+        if not len(owners):
+            return np.zeros(0, dtype=np.int64)
+        span = int(addresses.max()) + 1
+        distinct = np.unique(owners * span + addresses)
+        owner, bank = distinct // span, distinct % span % banks
+        together, counts = np.unique(owner * banks + bank, return_counts=True)
+        starts = np.flatnonzero(np.diff(together // banks, prepend=-1))
+        return np.maximum.reduceat(counts, starts).astype(np.int64) - 1
+
+    @cached_property
+    def _flat(self) -> tuple[Ints, Ints]:
+        accesses = self.accesses
+        if not accesses:
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        owners = np.repeat(np.arange(len(accesses)), [len(access.addresses) for access in accesses])
+        return owners, np.concatenate([access.addresses for access in accesses])
+
+    def remapped(self, table: Ints, operations: int) -> Trace:
+        """Element e at address `table[e]`; each operation computes two addresses, of that many index operations each."""
+        events: list[Event] = []
+        for event in self.events:
+            match event:
+                case Access(addresses, is_write, idle):
+                    if operations and not is_write:
+                        events.append(Compute(operations))
+                    events.append(Access(table[addresses], is_write, idle))
+                case Compute() | Barrier():
+                    events.append(event)
+        return Trace(tuple(events))
+
+
+Cost: TypeAlias = Callable[[Trace], float]
+"""What a layout is chosen for; smaller is better. Users may pass their own."""
+
+
+def trace(net: Network, warp: int, lanes: Lanes = "packed") -> Trace:
+    """Accesses of a network in warps of that many lanes, with a barrier after each step but the last."""
+    events: list[Event] = []
+    for number, step in enumerate(net.steps):
+        destinations = np.array([dot.destination for dot in step], dtype=np.int64)
+        sources = np.array([dot.source for dot in step], dtype=np.int64)
+        owners = np.arange(len(step)) if lanes == "packed" else destinations
+        for group in np.unique(owners // warp):
+            mine = owners // warp == group
+            idle = warp - int(mine.sum())
+            for cells, is_write in ((sources, False), (destinations, False), (destinations, True)):
+                events.append(Access(cells[mine], is_write, idle))
+        if number < net.depth - 1:
+            events.append(Barrier())
+    return Trace(tuple(events))
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The default cost, in cycles of a multiprocessor: 32 lanes of shared memory a cycle, 64 of integer arithmetic."""
+
+    banks: int
+    access: float = 1.0
+    conflict: float = 1.0
+    operation: float = 0.5
+    barrier: float = 10.0
+    idle_lane: float = 0.0
+
+    def __call__(self, trace: Trace) -> float:
+        total = self.access * len(trace.accesses) + self.conflict * trace.conflicts(self.banks)
+        total += self.operation * trace.operations + self.barrier * trace.barriers
+        return total + (self.idle_lane * trace.idle_lanes if self.idle_lane else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Conflicts:
+    """Bank conflicts alone, as in the paper: computing addresses is free."""
+
+    banks: int
+
+    def __call__(self, trace: Trace) -> float:
+        return trace.conflicts(self.banks)

@@ -1,0 +1,26 @@
+"""Variants of scan programs: backward, segmented, exclusive."""
+
+from warploom.scan.variants.segments import (
+    Flags,
+    SegmentedOperator,
+    is_associative,
+    is_serial_step,
+    segmented_operator,
+    solutions,
+)
+from warploom.scan.variants.variant import (
+    Validity,
+    Variant,
+    exclusive,
+    inclusive,
+    mirrored,
+    segmented,
+    validity,
+    variant_source,
+    whole,
+)
+
+__all__ = [
+    "Flags", "SegmentedOperator", "Validity", "Variant", "exclusive", "inclusive", "is_associative", "is_serial_step", "mirrored",
+    "segmented", "segmented_operator", "solutions", "validity", "variant_source", "whole",
+]  # fmt: skip

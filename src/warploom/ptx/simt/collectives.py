@@ -86,7 +86,7 @@ def _shfl(site: Site) -> Step:
     is_sync = "sync" in modifiers
     mode = next((m for m in modifiers if m in ("up", "down", "bfly", "idx")), "")
     operands = site.instruction.operands
-    if not mode or modifiers[-1] != "b32" or len(operands) != (5 if is_sync else 4):
+    if not mode or modifiers[-1:] != ("b32",) or len(operands) != (5 if is_sync else 4):
         raise site.unsupported(site.instruction.name)
     target, flag = _targets(site, operands[0])
     a, b, c = (site.sized(o, t) for o, t in zip(operands[1:4], ("b32", "b32", "b32"), strict=True))
@@ -159,7 +159,7 @@ def _vote(site: Site) -> Step:
     modifiers = [m for m in site.instruction.modifiers if m != "sync"]
     is_sync = "sync" in site.instruction.modifiers
     operands = site.instruction.operands
-    if len(operands) != (3 if is_sync else 2) or modifiers[0] not in ("all", "any", "uni", "ballot"):
+    if len(operands) != (3 if is_sync else 2) or modifiers[:1] not in (["all"], ["any"], ["uni"], ["ballot"]):
         raise site.unsupported(site.instruction.name)
     mode = modifiers[0]
     target = site.register(operands[0], "b32" if mode == "ballot" else "pred")
@@ -182,7 +182,7 @@ def _vote(site: Site) -> Step:
 def _match(site: Site) -> Step:
     modifiers = site.instruction.modifiers
     operands = site.instruction.operands
-    if len(operands) != 3 or modifiers[0] not in ("any", "all"):
+    if len(operands) != 3 or modifiers[:1] not in (("any",), ("all",)) or modifiers[-1] not in ("b32", "b64"):
         raise site.unsupported(site.instruction.name)
     target, flag = _targets(site, operands[0])
     source = site.sized(operands[1], modifiers[-1])
@@ -205,10 +205,14 @@ def _match(site: Site) -> Step:
 def _redux(site: Site) -> Step:
     modifiers = [m for m in site.instruction.modifiers if m != "sync"]
     operands = site.instruction.operands
+    if len(modifiers) < 2 or modifiers[-1] not in ("u32", "s32", "b32", "f32") or len(operands) != 3:
+        raise site.unsupported(site.instruction.name)
     target, source = site.register(operands[0], "b32"), site.sized(operands[1], modifiers[-1])
     mask = site.sized(operands[2], "b32")
     operator, type_name = modifiers[0], modifiers[-1]
     absolute, nan = "abs" in modifiers, "NaN" in modifiers
+    lanes = np.zeros((1, 32), np.uint32)
+    numerics.redux(operator, type_name, lanes, lanes == 0, ALL, absolute=absolute, nan=nan)
 
     def reduce(group: Group, machine: Machine) -> None:
         rows = group.layout.full_rows(value_of(group.registers, source))

@@ -75,7 +75,7 @@ def _numbers(site: Site, operand: Operand | None, default: int) -> Callable[[Gro
 
 def decode(site: Site) -> Step:
     """mbarrier.init, inval, arrive, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, pending_count."""
-    name, *modifiers = site.instruction.modifiers
+    name, *modifiers = site.instruction.modifiers or ("",)
     left = {m for m in modifiers if m.partition("::")[0] != "shared"} - _SCOPES
     operands = site.instruction.operands
     match name:

@@ -128,7 +128,7 @@ def in_window(address: Value, start: int, size: int) -> Value:
 
 
 def _isspacep(site: Site) -> Step:
-    space = site.instruction.modifiers[0].partition("::")[0]
+    space = "".join(site.instruction.modifiers[:1]).partition("::")[0]
     target = site.register(site.instruction.operands[0], "pred")
     source = site.source(site.instruction.operands[1], "u64")
 

@@ -245,7 +245,20 @@ CASES: dict[str, Case] = {
     ),
     "predicated source": Case(
         "and.b32 %r40, %r4, 3;\nsetp.eq.s32 %p3, %r40, 1;\nmov.f32 %f1, 0f40400000;\n@%p3 ld.global.f32 %f1, [%rd5];\n"
-        "ld.global.f32 %f2, [%rd5+4];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%rd6], %f3;", refused="under a predicate",
+        "ld.global.f32 %f2, [%rd5+4];\nld.global.f32 %f4, [%rd5+-8];\nadd.f32 %f3, %f1, %f2;\nadd.f32 %f3, %f3, %f4;\n"
+        "st.global.f32 [%rd6], %f3;",
+        (1, -2),
+    ),
+    "both predicated": Case(
+        "and.b32 %r40, %r4, 3;\nsetp.eq.s32 %p3, %r40, 1;\nsetp.gt.s32 %p4, %r4, 5;\nmov.f32 %f1, 0f40400000;\n"
+        "mov.f32 %f2, 0f40400000;\n@!%p3 ld.global.f32 %f1, [%rd5];\n@%p4 ld.global.f32 %f2, [%rd5+8];\nadd.f32 %f3, %f1, %f2;\n"
+        "st.global.f32 [%rd6], %f3;",
+        (2,),
+    ),
+    "predicated source in another block": Case(
+        "and.b32 %r40, %r4, 3;\nsetp.eq.s32 %p3, %r40, 1;\nmov.f32 %f1, 0f40400000;\n@%p3 ld.global.f32 %f1, [%rd5];\n@%p3 bra SKIP;\n"
+        "ld.global.f32 %f2, [%rd5+4];\nadd.f32 %f1, %f1, %f2;\nSKIP:\nst.global.f32 [%rd6], %f1;",
+        refused="under a predicate",
     ),
     "reuse under one predicate": Case(
         "and.b32 %r40, %r4, 3;\nsetp.eq.s32 %p3, %r40, 1;\nmov.f32 %f1, 0f40400000;\nmov.f32 %f2, 0f40400000;\n"

@@ -21,8 +21,8 @@ Why memory ends up the same, for every launch:
    ntid.x. Both are tested, in one comparison with the nearer of the two ends; the second is left out only where `.reqntid`
    (or a limit the user states) says that rows hold whole warps. Neighbours along y are tested likewise: any block has the
    right answer.
-3. *It has executed the source*, as the source dominates the target (block and position) and has no predicate; its register
-   still holds the value, or is copied right after the source.
+3. *It has executed the source*, as the source dominates the target (block and position) and has no predicate, or one that a
+   ballot of the same run asks for; its register still holds the value, or is copied right after the source.
 4. *In the same iteration.* Every loop around the source is around the target, and is one in which lanes that stand together
    are in the same iteration: each branch in it is decided alike by all lanes, or leaves the loop for good with all but one
    successor, or whoever stays runs through a common block before the next iteration (`iterations`). The last rests on how

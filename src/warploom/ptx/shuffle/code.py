@@ -24,8 +24,9 @@ from warploom.ptx.shuffle.plan import BlockShape, Neighbour, NoWrap, Plan, Varia
 from warploom.ptx.shuffle.registers import FreshRegisters, written
 from warploom.ptx.syntax import Address, Declaration, Directive, Function, Instruction, Name
 
-_Corner: TypeAlias = "Neighbour | tuple[str, NoWrap, int]"
-"""Why: no such neighbour; or, besides another predicate, an index that wraps, in a register as last written by an instruction."""
+_Corner: TypeAlias = "Neighbour | tuple[Neighbour, int] | tuple[str, NoWrap, int]"
+"""Why: no such neighbour; or, one that did not run a source; or, besides another predicate, an index that wraps, in a register as
+last written by an instruction."""
 
 
 @dataclass(slots=True)
@@ -63,6 +64,7 @@ class KernelCode:
         self._runs: dict[tuple[int, int], _Run] = {}
         self._starts: dict[tuple[int, int], int] = {}
         self._copies: dict[tuple[int, str], str] = {}
+        self._ballots: dict[int, str] = {}
         self._halos: dict[int, Halo] = {}
         self._halo_registers: dict[int, HaloRegisters] = {}
 
@@ -227,6 +229,31 @@ class KernelCode:
 
     # who has a source
 
+    def _without_value(self, plan: Plan, run: _Run, corner: str, lines: list[str]) -> str:
+        """A predicate that holds where `corner` does or the neighbour's guard kept it from loading."""
+        key = (plan.neighbour, plan.source)
+        found = run.corners.get(key)
+        if found is None:
+            found = run.corners[key] = self.fresh.new("pred")
+            bit = self.fresh.new("b32")
+            lane = self.lanes.lane_of(plan.neighbour)
+            lines += [
+                f"shr.u32 {bit}, {self._ballot(plan.source, run)}, {lane};",
+                f"and.b32 {bit}, {bit}, 1;",
+                f"setp.eq.or.u32 {found}, {bit}, 0, {corner};",
+            ]
+        return found
+
+    def _ballot(self, source: int, run: _Run) -> str:
+        """The lanes in which the guard of a source held."""
+        ballot = self._ballots.get(source)
+        if ballot is None:
+            ballot = self._ballots[source] = self.fresh.new("b32")
+            instruction = self.routine.instructions[source]
+            guard = _guard_text(instruction).strip().removeprefix("@")
+            self.edits.insert(instruction.extent.start, f"vote.sync.ballot.b32 {ballot}, {guard}, {run.mask};\n\t")
+        return ballot
+
     def _run_of(self, index: int) -> tuple[int, int]:
         """The straight-line code around an instruction: its block, and the last call before it."""
         block = self.graph.blocks[self.graph.block_of(index)]
@@ -253,6 +280,8 @@ class KernelCode:
         if corner is None:
             corner = run.corners[plan.neighbour] = self.fresh.new("pred")
             lines.append(self.lanes.without_source(plan.neighbour, corner, run.incomplete))
+        if self.routine.instructions[plan.source].guard is not None:
+            corner = self._without_value(plan, run, corner, lines)
         for check in sorted(plan.checks):
             writers = (i for i in self.paths.writers(check.register) if i < plan.load)
             key = (corner, check, max(writers, default=-1))

@@ -261,7 +261,9 @@ class _Detector:
     ) -> tuple[NoWrap, ...] | None:
         """See `Plan.halo`. The target must load as much as the source, and always: else there may be no such memory."""
         step = self._stride(source)
-        if at.is_self or at.y or not step or source.block != place.block or place.load.guard is not None:
+        if at.is_self or at.y or not step or source.block != place.block:
+            return None
+        if source.load.guard is not None or place.load.guard is not None:
             return None
         if len(source.load.registers) != len(place.load.registers) or not is_whole:
             return None
@@ -303,9 +305,14 @@ class _Detector:
         """Why the predicates of the two loads forbid it; '' if they do not."""
         theirs, own = source.load.guard, place.load.guard
         if theirs is not None:
-            kept = theirs == own and self.paths.is_kept(source.load.index, place.load.index, theirs.name)
-            if not (kept and at.is_self):
-                return f"the load in line {self.routine.span(source.load.index).line} runs under a predicate"
+            first, last = source.load.index, place.load.index
+            if at.is_self:
+                is_known = theirs == own and self.paths.is_kept(first, last, theirs.name)
+            else:
+                between = self.routine.instructions[first:last] if source.block == place.block else ()
+                is_known = bool(between) and all(each.opcode != "call" for each in between)
+            if not is_known:
+                return f"the load in line {self.routine.span(first).line} runs under a predicate"
         if own is not None and place.load.address_register in place.load.registers:
             return "it is predicated and overwrites its own address"
         return ""

@@ -145,6 +145,9 @@ class TestRaces:
         body = "ld.param.u64 %rd11, [p1];\n" + body + "ld.global.u32 %r6, [%rd1];"
         assert run(body, grid=2, others=(np.zeros(1, np.uint32),)).findings == ()
 
+    def test_a_fence_alone_orders_nothing(self) -> None:
+        assert kinds(run(self.WRITE + "membar.cta;\n" + self.READ)) == ["shared_race"]
+
     def test_off(self) -> None:
         ran = launch(kernel(self.WRITE + self.READ), grid=1, block=64, args=[np.zeros(64, np.uint32)], checks=False)
         assert ran.findings == ()
@@ -157,6 +160,13 @@ class TestWarps:
         assert kinds(ran) == ["shuffle_inactive"]
         assert "reads lane 0" in ran.findings[0].message
         assert ran.findings[0].count == 27
+
+    def test_halves_that_name_themselves(self) -> None:
+        body = "setp.lt.u32 %p1, %r1, 16;\nselp.b32 %r6, 0xffff, 0xffff0000, %p1;\n"
+        assert run(body + "shfl.sync.bfly.b32 %r5, %r1, 8, 31, %r6;", block=32).findings == ()
+        ran = run(body + "shfl.sync.bfly.b32 %r5, %r1, 16, 31, %r6;", block=32)
+        assert kinds(ran) == ["shuffle_inactive"]
+        assert ran.findings[0].count == 32
 
     def test_shuffle_from_an_exited_lane(self) -> None:
         body = "setp.eq.u32 %p1, %r1, 31;\n@%p1 ret;\nshfl.sync.idx.b32 %r5, %r1, 31, 31, -1;"

@@ -70,7 +70,7 @@ def _is_pointer(state: LaunchState, parameter: Variable) -> bool:
 
 
 def _place(state: LaunchState, index: int, parameter: Variable, array: NDArray[Any]) -> Bound:
-    if not _is_pointer(state, parameter):
+    if not _is_pointer(state, parameter) or array.dtype.hasobject:
         raise _wrong(index, parameter, f"an array of {array.dtype}")
     views = Views(array.nbytes)
     flat = np.ascontiguousarray(array).reshape(-1)

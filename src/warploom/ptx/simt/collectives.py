@@ -96,29 +96,30 @@ def _shfl(site: Site) -> Step:
 
     def shuffle(group: Group, machine: Machine) -> None:
         registers, layout = group.registers, group.layout
-        members = None
+        members, own = None, None
         if mask >= 0:
             masks = value_of(registers, mask)
-            members = masks if masks.ndim == 0 else _row_masks(layout.rows(masks), layout.active)
+            if masks.ndim == 0:
+                members = masks
+            else:
+                own = layout.rows(masks)
         rows = layout.full_rows(value_of(registers, a))
         lanes, clamp = layout.rows(value_of(registers, b)), layout.rows(value_of(registers, c))
         result = numerics.shfl(shuffle_mode, rows, lanes, clamp, layout.active, members)
         registers[target] = layout.lanes(result.value)
         if flag >= 0:
             registers[flag] = layout.lanes(result.in_range)
-        if machine.launch.checks and result.undefined.any():
-            bad = np.flatnonzero(layout.lanes(result.undefined))
+        undefined = result.undefined
+        if own is not None:
+            undefined = undefined | (layout.active & (own >> result.source.astype(np.uint32) & np.uint32(1) == 0))
+        if machine.launch.checks and undefined.any():
+            bad = np.flatnonzero(layout.lanes(undefined))
             position = int(bad[0])
             lane = int(layout.lanes(result.source)[position])
             message = f"{mode} shuffle reads lane {lane}, which does not take part"
             machine.report("shuffle_inactive", message, code, index, int(group.threads[position]), count=len(bad))
 
     return shuffle
-
-
-def _row_masks(masks: Value, active: Value) -> Value:
-    """One mask per warp: the executing lanes' (they agree, or the program is undefined)."""
-    return np.bitwise_or.reduce(np.where(active, masks, np.uint32(0)), axis=-1)
 
 
 def _partitions(group: Group, slot: int) -> list[tuple[Value, Value]]:

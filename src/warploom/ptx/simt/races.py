@@ -5,9 +5,9 @@ write and the last read. A mark is `(thread + 1) << 32 | site << 20 | many << 19
 threads read since. Time is counted per batch and grows with every barrier and fence.
 
 Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic), and nothing orders
-them: in one block a barrier, in one warp `bar.warp.sync`, else a fence of the first one's block after its access (it may have
-published what it wrote). Writes that leave the contents as they are, and equal values stored by one instruction, are not
-reported.
+them: in one block a barrier, in one warp `bar.warp.sync`, else a fence of the first one's block after its access and then a
+strong read by the second one's block (the first may have published what it wrote). Writes that leave the contents as they are,
+and equal values stored by one instruction, are not reported.
 """
 
 from __future__ import annotations
@@ -46,6 +46,8 @@ class Clock:
         self.barrier: Threads = np.zeros(machine.blocks, np.int64)
         """By block: later accesses are ordered after those before this time."""
         self.warp: Threads = np.zeros(machine.total >> 5, np.int64)
+        self.observed: Threads = np.zeros(machine.blocks, np.int64)
+        """By block: time of its last volatile, ordered or atomic read, which may have seen what others published."""
         self.oldest = 0
         """The earliest of `barrier`."""
         first = machine.first_block * machine.padded_threads
@@ -89,6 +91,8 @@ def note_read(access: Access, pieces: list[Piece], group: Group, machine: Machin
         me = machine.clock.me[threads] if len(threads) != machine.total else machine.clock.me
         for granules in _granules(access, region, index):
             _read(access, region, granules, threads, me, machine)
+        if access.is_strong:
+            machine.clock.observed[machine.block_of[threads]] = machine.clock.now
 
 
 def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: Threads, me: Marks, machine: Machine) -> None:
@@ -141,6 +145,8 @@ def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, 
             if value is not None and chosen is not None and value.ndim:
                 value = value[chosen]
             _write(access, region, granules, (index, number // per_element, value), threads, me, machine)
+        if access.is_atomic:
+            machine.clock.observed[machine.block_of[threads]] = machine.clock.now
 
 
 def _write(
@@ -217,8 +223,10 @@ def _concurrent(marks: Marks, threads: Threads, machine: Machine) -> NDArray[np.
     warps = threads >> 5
     same_block = block == mine
     ordered = same_block & ((time < clock.barrier[mine]) | ((thread >> 5 == warps) & (time < clock.warp[warps])))
-    fenced = time < machine.launch.fences[np.maximum(block + machine.first_block, 0)]
-    return ~(ordered | fenced)
+    fence = machine.launch.fences[block + machine.first_block]
+    is_here = (block >= 0) & (block < machine.blocks)
+    published = (time < fence) & (clock.observed[mine] >= np.where(is_here, fence, 1))
+    return ~(ordered | published)
 
 
 def _conflicts(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cmp_to_key
+from functools import cmp_to_key, lru_cache
 from typing import TypeAlias
 
 from warploom.scan import expression as ex
@@ -230,14 +230,25 @@ def _order(first: Expr, second: Expr, decided: Mapping[Expr, Expr]) -> int | Non
     """1 if `first >= second` is known, -1 if `second >= first` is."""
     if first is second:
         return 1
+    for sign, atom, holds in _questions(first, second):
+        if atom is ex.TRUE:
+            if holds:
+                return sign
+        elif atom in decided and (decided[atom] is ex.TRUE) == holds:
+            return sign
+    return None
+
+
+@lru_cache(maxsize=50_000)
+def _questions(first: Expr, second: Expr) -> tuple[tuple[int, Expr, bool], ...]:
+    """Comparisons that decide the order: (the order, the comparison, whether it has to hold); TRUE for what always holds."""
+    found: list[tuple[int, Expr, bool]] = []
     for sign, x, y in ((1, first, second), (-1, second, first)):
         for condition in (ex.at_least(x, y), ex.more_than(x, y)):
-            if condition is ex.TRUE:
-                return sign
             atom = _atom_of(condition)
-            if atom in decided and (decided[atom] is ex.TRUE) == (condition is atom):
-                return sign
-    return None
+            if condition is not ex.FALSE:
+                found.append((sign, atom, condition is atom))
+    return tuple(found)
 
 
 def _compare(first: Expr, second: Expr, decided: Mapping[Expr, Expr]) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
+from math import isfinite
 
 from warploom.core import BY_NAME, DType
 from warploom.terms import Number, Term, iterate_post
@@ -23,6 +24,8 @@ def value_of(root: Term, kinds: Mapping[Term, DType], number_of: Callable[[Term]
     for term in iterate_post(root):
         if term.op == "atom" and term.data[2] > 1:
             continue
+        if term.op == "constant" and not isfinite(term.data[0]):
+            return None
         if term.op == "constant":
             value = Fraction(term.data[0])
             done[term] = int(value) if value.denominator == 1 else value

@@ -129,6 +129,21 @@ def test_function_twice() -> None:
     assert (found.span.line, found.notes[0][1].line) == (5, 3)
 
 
+def test_unknown_types_of_declarations() -> None:
+    assert said(".reg .exit %e<2>;\nmov.u32 %e1, 0;") == [
+        "PTX_TYPE: expected a type such as .b32 in the declaration, found .exit"
+    ]  # fmt: skip
+    (found,) = verify(parse(HEADER + "\n.global .u23 x;\n", "a.ptx"))
+    assert (found.code, found.span.line, found.fix) == ("PTX_TYPE", 4, "Write .global .b32 NAME.")
+
+
+def test_types_of_instructions() -> None:
+    assert said("setp.lt.ftz %p1, %f3, %f1;") == ["PTX_TYPE: expected a type such as .b32 in setp.lt.ftz, found none"]
+    assert said("cvt.s64.s64.u32 %d1, %r1;") == ["PTX_TYPE: expected two types in cvt.s64.s64.u32, found 3"]
+    assert said("cvt.u32 %r1, %r2;") == ["PTX_TYPE: expected two types in cvt.u32, found 1"]
+    assert said("cvt.pack.sat.s8.s32.b32 %r1, %r2, %r3, %r4;") == []
+
+
 def test_everything_is_said_in_order() -> None:
     found = said("bra A;\nmov.u32 %r1, x;\nmov.u32 %r1, y;")
     assert [m.split()[-1] for m in found] == ["'A'", "declared", "declared"]

@@ -156,19 +156,21 @@ class Program:
 
 
 def lower(module: Module) -> Program:
-    """Every function with a body as a routine; UserError (PTX_NAME, PTX_LABEL) collects undeclared and repeated names."""
+    """Every function with a body as a routine; UserError (PTX_NAME, PTX_LABEL, PTX_TYPE) collects undeclared and repeated names
+    and unknown types."""
     source = Source(module.text, module.file)
     variables: dict[str, Variable] = {}
     functions: dict[str, Function] = {}
+    faults: list[Diagnostic] = []
     for item in module.items:
         if isinstance(item, Declaration):
+            faults += _type_faults(item, source)
             for variable in _variables(item, source):
                 variables[variable.name] = variable
         elif isinstance(item, Function) and (item.body is not None or item.name not in functions):
             functions[item.name] = item
     known = set(variables) | set(functions) | _alias_names(module)
     routines: dict[str, Routine] = {}
-    faults: list[Diagnostic] = []
     for function in functions.values():
         if function.body is not None:
             builder = _Builder(function, source, known)
@@ -208,6 +210,15 @@ def _variables(declaration: Declaration, source: Source, rename: dict[str, str] 
             for name in _expanded(declarator)
         ]  # fmt: skip
     return found
+
+
+def _type_faults(declaration: Declaration, source: Source) -> list[Diagnostic]:
+    """That the type is none of PTX ISA 5.2; [] for one that is."""
+    if declaration.type in TYPE_BITS:
+        return []
+    span = source.span(max(declaration.extent.start, 0), declaration.extent.end)
+    message = f"expected a type such as .b32 in the declaration, found .{declaration.type}"
+    return [Diagnostic("PTX_TYPE", message, span, fix=f"Write .{declaration.space} .b32 NAME.")]
 
 
 def _expanded(declarator: Declarator) -> list[str]:
@@ -258,6 +269,7 @@ class _Builder:
         return f"{name}'{self.scopes}"
 
     def declare(self, declaration: Declaration, scope: Scope) -> None:
+        self.faults += _type_faults(declaration, self.source)
         renamed: dict[str, str] = {}
         is_register = declaration.space == "reg"
         for declarator in declaration.declarators:

@@ -167,6 +167,10 @@ class _Checker:
         slots = operand_slots(instruction)
         assert slots is not None
         named = types(instruction)
+        if not named and any(slot.type in ("1", "2", "w") for slot in slots):
+            self.say("PTX_TYPE", f"expected a type such as .b32 in {instruction.name}, found none", index)
+        if instruction.opcode == "cvt" and "pack" not in instruction.modifiers and len(named) != 2:
+            self.say("PTX_TYPE", f"expected two types in {instruction.name}, found {len(named)}", index)
         is_load_or_store = instruction.opcode in ("ld", "st", "ldu")
         for slot, operand in zip(slots, instruction.operands, strict=True):
             expected = _expected(slot.type, named, instruction)

@@ -145,7 +145,9 @@ def computed(name: str, args: list[int], width: int) -> int:
         case "slct":
             return args[0] if negative(args[2], 32) >= 0 else args[1]
         case "cvt":
-            return negative(args[0], TYPE_BITS[of]) if of in SIGNED else args[0] & mask(TYPE_BITS[of])
+            value = negative(args[0], TYPE_BITS[of]) if of in SIGNED else args[0] & mask(TYPE_BITS[of])
+            to = types_in(name)[0]
+            return negative(value, TYPE_BITS[to]) if to in SIGNED else value & mask(TYPE_BITS[to])
         case _:
             return arbitrary(name, args) & mask(width)
 

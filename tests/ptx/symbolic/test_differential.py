@@ -7,7 +7,7 @@ import pytest
 from tests.ptx import corpus
 from tests.ptx.symbolic.reference import COMPARISONS, Event, Thread, computed, mask, negative, related
 
-from warploom.ptx.routine import Routine, lower
+from warploom.ptx.routine import TYPE_BITS, Routine, lower
 from warploom.ptx.symbolic import Access, Emulation, Neighbour, NoWrap, Term, emulate, evaluate, skeleton, stride
 from warploom.ptx.syntax import Guard, Integer, Name, parse
 
@@ -159,6 +159,26 @@ def checked(routine: Routine, seeds: range, steps: int = 1500) -> int:
 def test_terms_have_the_values_of_a_run(name: str) -> None:
     program = lower(parse(corpus.text(name)))
     assert sum(checked(routine, range(2), 700) for routine in program.routines.values()) > 0
+
+
+INTEGERS = ("s8", "u8", "s16", "u16", "s32", "u32", "s64", "u64")
+
+
+def test_results_narrower_than_their_registers() -> None:
+    """PTX ISA 9.4.1, by the type's sign: conversions and loads of every type, to every register that fits."""
+    lines = ["ld.param.u64 %rd1, [a];", "ld.global.u64 %rd2, [%rd1];"]
+    targets = [(f"%{name}{n}", bits) for name, bits in (("h", 16), ("r", 32), ("d", 64)) for n in range(3)]
+    for to in INTEGERS:
+        for register, bits in targets:
+            if bits < TYPE_BITS[to]:
+                continue
+            lines += [f"cvt.{to}.{of} {register}, %rd2;" for of in INTEGERS]
+            lines += [f"ld.global.{to} {register}, [%rd1+8];"]
+            if bits > TYPE_BITS[to]:
+                lines.append(f"cvt.{to}.u64 {register}, 0x1234567892a4b6c8;")
+    registers = ".reg .b16 %h<3>; .reg .b32 %r<3>; .reg .b64 %d<3>; .reg .b64 %rd<3>;"
+    text = f".version 8.0\n.target sm_80\n.entry k(.param .u64 a)\n{{ {registers}\n" + "\n".join(lines) + "\nret; }\n"
+    assert checked(lower(parse(text)).kernels[0], range(6)) > 6 * 100
 
 
 # mutated programs: flow that no compiler makes

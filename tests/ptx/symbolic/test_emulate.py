@@ -326,3 +326,41 @@ def test_masks_and_shifts_have_one_form() -> None:
     assert value(3) == value(5) == value(7)
     assert value(2) == value(6) == value(10) == value(11)
     assert value(9) == value(12)
+
+
+def test_signed_bytes_keep_their_sign() -> None:
+    emulation = emulated("mov.u32 %r1, %tid.x; cvt.s8.s32 %r2, %r1; cvt.u8.u32 %r3, %r1; mov.u32 %r4, 0;")
+    assert str(emulation.value(3, Name("%r2"))) == "sext32(%tid.x[0:8])"
+    assert str(emulation.value(3, Name("%r3"))) == "zext32(%tid.x[0:8])"
+
+
+def test_paths_on_unequal_predicates() -> None:
+    """Below the branch both comparisons agree."""
+    body = """mov.u32 %r1, %tid.x; setp.lt.u32 %p1, %r1, 5; setp.lt.u32 %p2, %r1, 9; xor.pred %p3, %p1, %p2; {} bra OUT;
+        selp.u32 %r3, 1, 0, %p3; OUT: mov.u32 %r4, 0;"""
+    for guard, value in (("@%p3", 0), ("@!%p3", 1)):
+        emulation = emulated(body.format(guard))
+        found = emulation.result(5, "%r3")
+        assert found is not None
+        assert emulation.algebra(emulation.graph.block_of(5)).facts.unsigned(found) == (value, value)
+
+
+def test_malformed_instructions_have_unknown_results() -> None:
+    for text in (
+        "cvt.s64.s64.u32 %rd6, %rd5;",
+        "setp.lt.ftz %p1, %r3, %r1;",
+        "mad.cc.f64 %r1, %r2;",
+        "mul.wide.u32.cc %rd1, %r2, %r3;",
+        "add.cc.f32 %f1, %f2, %f3;",
+        "mov.b32 {%h1, %h2, %h3}, %r1;",
+        "slct.s32.s32.f32.u8 %r1, %r2, %r3, %r4;",
+        "@n mov.u32 %r1, %r2;",
+        "@%r5 mov.u32 %r1, %r2;",
+        "L: @n bra L;",
+        "add.u32;",
+        "ld.global.u32 %r1;",
+        "ld.global [%rd1], %r1;",
+    ):
+        emulation = emulated(text)
+        (result,) = {v.op for v in emulation.blocks[0].results.get(0, {}).values()} or {"opaque"}
+        assert result in ("opaque", "select"), text

@@ -211,8 +211,10 @@ class Facts:
                 self._record(less, (0, self.unsigned(more)[1] - strict))
                 self._record(more, (self.unsigned(less)[0] + strict, (1 << less.width) - 1))
             case _:
-                if condition.args or condition.op != "const":
-                    self._known[1, linear(condition)[1]] = (int(holds), int(holds))
+                constant, parts = linear(condition)
+                if parts:
+                    value = (int(holds) + constant) % 2
+                    self._known[1, parts] = (value, value)
 
     def _holds(self, condition: Term) -> bool:
         return condition in self._true or self.arc(condition) == (1, 1)
@@ -227,8 +229,11 @@ class Facts:
         self._known[key] = arc if known is None else arcs.intersection(known, arc, term.width)
         self._arcs.clear()
         if len(parts) == 1 and parts[0][1] == 1 and parts[0][0].op in ("zext", "sext"):
-            inner = parts[0][0].args[0]
-            if arc[1] - arc[0] < (1 << inner.width) - 1:
+            extension = parts[0][0]
+            inner = extension.args[0]
+            half = 1 << (inner.width - 1)
+            arc = arcs.intersection((-half, half - 1) if extension.op == "sext" else (0, 2 * half - 1), arc, term.width)
+            if arc[1] - arc[0] < 2 * half - 1:
                 self._record(inner, arc)  # congruent modulo the smaller width, too
 
 

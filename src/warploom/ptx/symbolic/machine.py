@@ -10,7 +10,16 @@ from warploom.ptx.symbolic import memory
 from warploom.ptx.symbolic.algebra import Algebra
 from warploom.ptx.symbolic.facts import negated
 from warploom.ptx.symbolic.memory import Access, AccessKind, Clobber, Versions
-from warploom.ptx.symbolic.operations import PURE, SIGNED, Step, is_carrying, is_well_formed, results, source_widths, types_of
+from warploom.ptx.symbolic.operations import (
+    PURE,
+    Step,
+    extended,
+    is_carrying,
+    is_well_formed,
+    results,
+    source_widths,
+    types_of,
+)
 from warploom.ptx.symbolic.term import Term, TermTable, linear
 from warploom.ptx.symbolic.uses import CARRY, registers_in, written
 from warploom.ptx.syntax import (
@@ -153,15 +162,15 @@ class Machine:
 
     # results
 
-    def _assign(self, operand: Operand, value: Term | None) -> None:
-        """`value` None: unknown."""
+    def _assign(self, operand: Operand, value: Term | None, of: str = "") -> None:
+        """`value` None: unknown; `of`: its type, where the register may be wider."""
         if not isinstance(operand, Name) or operand.text == "_":
             for register in registers_in(operand, self.routine) if not isinstance(operand, Name | Address) else ():
                 self._set(register, None)
             return
         text = operand.text
         if text in self.routine.registers and text not in self.routine.register_vectors:
-            self._set(text, value)
+            self._set(text, value, of)
             return
         for register in registers_in(operand, self.routine):
             if register in self.routine.register_vectors:
@@ -170,12 +179,9 @@ class Machine:
             else:
                 self._set(register, None)
 
-    def _set(self, register: str, value: Term | None) -> None:
+    def _set(self, register: str, value: Term | None, of: str = "") -> None:
         width = 1 if register == CARRY else TYPE_BITS[self.routine.registers[register]]
-        if value is None:
-            value = self._unknown(register, width)
-        elif value.width != width:
-            value = self.algebra.trunc(value, width) if value.width > width else self.algebra.zext(value, width)
+        value = self._unknown(register, width) if value is None else extended(self.algebra, value, width, of)
         value = self.algebra.light(value)
         if self._guard.value is None:
             old = self.registers.get(register)
@@ -246,7 +252,7 @@ class Machine:
             self._clobber_results(instruction)
             return
         found = results(step, self._width_of(first))
-        self._assign(first, found[0])
+        self._assign(first, found[0], types[0] if types else "")
         if second is not None:
             self._assign(second, found[1] if instruction.opcode == "setp" else None)
         if "cc" in instruction.modifiers:
@@ -260,13 +266,16 @@ class Machine:
         to, source = instruction.operands
         width = TYPE_BITS[types[0]] if types else None
         if isinstance(to, Vector) and width is not None and not isinstance(source, Vector):
+            if not to.elements or width % len(to.elements):
+                self._clobber_results(instruction)
+                return
             value = self.read(source, width)
             part = width // len(to.elements)
             for n, element in enumerate(to.elements):
                 piece = self.algebra.trunc(value, part * (n + 1))
                 self._assign(element, self.algebra.high(piece, part * n))
             return
-        self._assign(to, self.read(source, width))
+        self._assign(to, self.read(source, width), types[0] if types else "")
 
     def _convert_address(self, instruction: Instruction) -> None:
         """Global addresses are generic ones; other windows begin somewhere (PTX ISA 6.4.1)."""
@@ -324,10 +333,7 @@ class Machine:
             self._clobber_results(instruction)
             return
         for target, value in zip(targets, values, strict=True):
-            if isinstance(target, Name) and target.text != "_":
-                width = self._width_of(target)
-                extend = self.algebra.sext if types[-1] in SIGNED else self.algebra.zext
-                self._assign(target, extend(value, width) if width > bits else value)
+            self._assign(target, value, types[-1])
 
     def _loaded(self, address: Term, offset: int, bits: int, space: str, version: int, *, read_only: bool) -> Term:
         if space == "param":

@@ -323,6 +323,7 @@ _FUNCTIONS = frozenset({
 
 _INEXACT_MODIFIERS = frozenset({"sat", "relu", "xorsign", "pack", "satfinite", "rs"})
 CARRYING = frozenset({"addc", "subc", "madc"})
+_WITH_CARRY = CARRYING | {"add", "sub", "mad"}
 PURE = frozenset({*_INTEGER_OPERATIONS, *_WORD_OPERATIONS, *_FUNCTIONS, *CARRYING, "setp"})
 """Opcodes whose one destination (`setp`: two) comes first and depends on nothing but the sources and the condition code."""
 
@@ -340,15 +341,34 @@ _SOURCES: dict[str, range] = {
 """How many sources the exact operations take; 2 unless listed."""
 
 
+_TYPES: dict[str, range] = {"cvt": range(2, 3), "slct": range(2, 3), "set": range(2, 3)}
+"""How many types the exact operations name; at least 1 unless listed."""
+
+
+def extended(algebra: Algebra, value: Term, width: int, of: str) -> Term:
+    """A result of type `of` in a register of `width` bits: sign-extended if the type is signed, else zero-extended; cut where the
+    register is narrower. Source: PTX ISA 9.4.1, relaxed type-checking rules for destination operands."""
+    if width <= value.width:
+        return algebra.trunc(value, width)
+    return algebra.sext(value, width) if of in SIGNED else algebra.zext(value, width)
+
+
 def is_well_formed(step: Step) -> bool:
     """Whether the instruction has the operands and types that its operation asks for."""
     opcode = step.instruction.opcode
     exact = opcode in _WORD_OPERATIONS or opcode in _INTEGER_OPERATIONS or opcode == "setp" or is_carrying(step.instruction)
     if not exact:
         return True
+    if is_carrying(step.instruction):
+        return (
+            opcode in _WITH_CARRY
+            and step.is_integer
+            and bool(step.types)
+            and len(step.sources) in _SOURCES.get(opcode, range(2, 3))
+        )
     if len(step.sources) not in _SOURCES.get(opcode, range(2, 3)):
         return opcode in _FUNCTIONS and not step.is_integer
-    return len(step.types) >= (2 if opcode in ("cvt", "slct", "set") else 1)
+    return len(step.types) in _TYPES.get(opcode, range(1, 9))
 
 
 def results(step: Step, width: int) -> tuple[Term, ...]:

@@ -92,7 +92,7 @@ def read(instruction: Instruction, routine: Routine) -> tuple[str, ...]:
         if position not in targets or not known or partly:
             found += registers_in(operand, routine)
     if instruction.guard is not None:
-        found += [instruction.guard.name, *written(instruction, routine)]
+        found += [*registers_in(Name(instruction.guard.name), routine), *written(instruction, routine)]
     if is_carrying(instruction):
         found.append(CARRY)
     return tuple(found)

@@ -270,6 +270,22 @@ def test_in_place_and_shared_arrays() -> None:
     assert a.tolist() == list(range(1, 33)) == ran.arrays[0].tolist() == ran.arrays[1].tolist()
 
 
+def test_arrays_that_overlap() -> None:
+    program = compiled(r'extern "C" __global__ void k(const int* a, int* b) { b[threadIdx.x] = a[threadIdx.x] + 1; }')
+    whole = np.arange(64, dtype=np.int32)
+    ran = launch(program, grid=1, block=32, args=[whole[32:], whole[:48]], in_place=True, checks=False)
+    assert ran.arrays[0].tolist() == list(range(32, 64))
+    assert whole.tolist() == [*range(33, 65), *range(32, 64)]
+    apart = np.arange(64, dtype=np.int32)
+    ran = launch(program, grid=1, block=32, args=[apart[32:], apart[:32]], in_place=True)
+    assert ran.findings == ()
+    assert apart.tolist() == [*range(33, 65), *range(32, 64)]
+    rows = np.arange(64, dtype=np.int32).reshape(8, 8)
+    ran = launch(program, grid=1, block=32, args=[np.arange(32, dtype=np.int32), rows[:, ::2]], in_place=True)
+    assert rows[:, ::2].ravel().tolist() == list(range(1, 33))
+    assert rows[:, 1::2].ravel().tolist() == list(range(1, 64, 2))
+
+
 def test_same_twice() -> None:
     a = np.random.default_rng(13).random(2000, np.float32)
     source = r'extern "C" __global__ void k(const float* a, float* s) { atomicAdd(s, a[blockIdx.x * blockDim.x + threadIdx.x]); }'

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.core import NOWHERE, Diagnostic, UserError
 from warploom.ptx.routine import TYPE_BITS, Routine, Variable
-from warploom.ptx.simt.regions import Region, Views
+from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.state import LaunchState
 
 Argument: TypeAlias = "NDArray[Any] | np.generic | int | float | bool | bytes"
@@ -24,10 +24,12 @@ class Bound:
     index: int
     array: NDArray[Any]
     region: Region
+    offset: int
+    """Of its first byte in the region: arrays that overlap share one."""
 
     def contents(self) -> NDArray[Any]:
         """What the array holds now, as a new array of the same shape and type."""
-        raw = self.region.views.bytes[: self.region.size].copy()
+        raw = self.region.views.bytes[self.offset : self.offset + self.array.nbytes].copy()
         return raw.view(self.array.dtype).reshape(self.array.shape)
 
 
@@ -45,38 +47,67 @@ def bind_arguments(state: LaunchState, kernel: Routine, args: Sequence[Argument]
         size += parameter.size_bytes
     block = bytearray(max(size, 1))
     region = state.regions.add("kernel parameters", len(block), is_writable=False)
-    bound: list[Bound] = []
-    seen: dict[int, Bound] = {}
+    arrays: dict[int, NDArray[Any]] = {}
+    for index, (parameter, argument) in enumerate(zip(kernel.parameters, args, strict=True)):
+        if isinstance(argument, np.ndarray) and (argument.ndim or _is_pointer(state, parameter)):
+            if not _is_pointer(state, parameter) or argument.dtype.hasobject:
+                raise _wrong(index, parameter, f"an array of {argument.dtype}")
+            arrays[index] = argument
+    bound = _placed(state, arrays)
     for index, (parameter, argument) in enumerate(zip(kernel.parameters, args, strict=True)):
         offset = offsets[parameter.name]
-        if isinstance(argument, np.ndarray) and not (argument.ndim == 0 and not _is_pointer(state, parameter)):
-            known = seen.get(id(argument))
-            if known is None:
-                known = _place(state, index, parameter, argument)
-                seen[id(argument)] = known
-            bound.append(Bound(index, argument, known.region))
-            data = known.region.base.to_bytes(parameter.size_bytes, "little")
+        if index in bound:
+            data = (bound[index].region.base + bound[index].offset).to_bytes(parameter.size_bytes, "little")
         else:
             data = _scalar(index, parameter, argument)
         block[offset : offset + len(data)] = data
     region.views.bytes[: len(block)] = np.frombuffer(bytes(block), np.uint8)
     state.parameters = region
     state.parameter_offsets = offsets
-    return bound
+    return list(bound.values())
 
 
 def _is_pointer(state: LaunchState, parameter: Variable) -> bool:
     return not parameter.dimensions and parameter.type[0] in "ubs" and parameter.size_bytes == state.address_bytes
 
 
-def _place(state: LaunchState, index: int, parameter: Variable, array: NDArray[Any]) -> Bound:
-    if not _is_pointer(state, parameter) or array.dtype.hasobject:
-        raise _wrong(index, parameter, f"an array of {array.dtype}")
-    views = Views(array.nbytes)
-    flat = np.ascontiguousarray(array).reshape(-1)
-    views.bytes[: array.nbytes] = flat.view(np.uint8)
-    region = state.regions.add(f"argument {index}", array.nbytes, views=views)
-    return Bound(index, array, region)
+def _placed(state: LaunchState, arrays: dict[int, NDArray[Any]]) -> dict[int, Bound]:
+    """A region for every array; contiguous arrays that overlap in the caller's memory do so here, too."""
+    found: dict[int, Bound] = {}
+    for indices in _overlapping(arrays):
+        starts = {index: _bounds(arrays[index])[0] for index in indices}
+        first = min(starts.values())
+        size = max(starts[index] + arrays[index].nbytes for index in indices) - first
+        name = f"argument {indices[0]}" if len(indices) == 1 else f"arguments {', '.join(map(str, indices))}"
+        region = state.regions.add(name, size)
+        for index in indices:
+            offset = starts[index] - first
+            flat = np.ascontiguousarray(arrays[index]).reshape(-1)
+            region.views.bytes[offset : offset + flat.nbytes] = flat.view(np.uint8)
+            found[index] = Bound(index, arrays[index], region, offset)
+    return {index: found[index] for index in arrays}
+
+
+def _overlapping(arrays: dict[int, NDArray[Any]]) -> list[list[int]]:
+    """Indices of arrays that lie in one piece of memory, in order of the first of each."""
+    groups: list[tuple[int, int, list[int]]] = []
+    alone: list[list[int]] = []
+    for index, array in arrays.items():
+        if not array.flags.c_contiguous or array.nbytes == 0:
+            alone.append([index])
+            continue
+        start, end = _bounds(array)
+        members = [index]
+        for group in [g for g in groups if g[0] < end and start < g[1]]:
+            groups.remove(group)
+            start, end, members = min(start, group[0]), max(end, group[1]), members + group[2]
+        groups.append((start, end, sorted(members)))
+    return sorted([*alone, *(members for _, _, members in groups)])
+
+
+def _bounds(array: NDArray[Any]) -> tuple[int, int]:
+    start = int(array.__array_interface__["data"][0])
+    return start, start + array.nbytes
 
 
 def _scalar(index: int, parameter: Variable, argument: Argument) -> bytes:

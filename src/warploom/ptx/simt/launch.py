@@ -62,7 +62,7 @@ def launch(
 ) -> Launch:
     """Runs `kernel` (may be left out when there is one) for a grid of blocks.
 
-    args: in parameter order; NumPy arrays for pointers (the same array twice is one piece of memory), numbers or NumPy scalars
+    args: in parameter order; NumPy arrays for pointers (those that overlap do so in the launch), numbers or NumPy scalars
     converted to the parameter's type, bytes or structured scalars for structs. counts: count costs (slower). checks: look for
     races and for what was never written (bounds and alignment are always checked). limit: instructions times threads before it
     gives up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and UnsupportedError for an

@@ -13,7 +13,7 @@ from warploom.ptx.simt.decode import decode_segment
 from warploom.ptx.simt.findings import Coordinates, Findings, split_index
 from warploom.ptx.simt.machine import OutOfBudgetError
 from warploom.ptx.simt.operands import Site
-from warploom.ptx.simt.regions import Region, Regions
+from warploom.ptx.simt.regions import Region, Regions, Views
 from warploom.ptx.simt.spaces import Access
 from warploom.ptx.simt.threads import Group
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
@@ -98,7 +98,7 @@ class LaunchState:
         for variable in program.variables.values():
             if variable.name in self.variables and variable.initialiser is not None:
                 initialise(variable, self.variables[variable.name], self.symbol)
-        self.parameters: Region = self.regions.add("kernel parameters", 0)
+        self.parameters = Region("kernel parameters", 0, 0, Views(0))
         """Replaced when the arguments are known."""
         self.parameter_offsets: dict[str, int] = {}
 

@@ -1,0 +1,33 @@
+"""What the interpreter says that it has."""
+
+import pytest
+
+from warploom.ptx import SUPPORTED, is_supported
+from warploom.ptx.syntax import Instruction, Name
+
+
+@pytest.mark.parametrize(
+    "title", ["add (integer)", "fma (half)", "shfl.sync", "atom", "ldmatrix", "cp.async", "mbarrier.init", "call"]
+)
+def test_listed(title: str) -> None:
+    assert SUPPORTED[title]
+
+
+@pytest.mark.parametrize("title", ["tex", "wgmma.fence", "tcgen05.mma", "cp.async.bulk", "barrier.cluster.wait", "mma.sp.sync"])
+def test_not_listed(title: str) -> None:
+    assert not SUPPORTED[title]
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("add.rn.ftz.f32", True),
+        ("add.frob.f32", False),
+        ("tex.1d.v4.f32.s32", False),
+        ("ld.global.v4.f32", True),
+        ("nothing.b32", False),
+    ],
+)
+def test_instructions(name: str, expected: bool) -> None:
+    opcode, *modifiers = name.split(".")
+    assert is_supported(Instruction(opcode, tuple(modifiers), (Name("%r1"), Name("%r2"), Name("%r3")))) is expected

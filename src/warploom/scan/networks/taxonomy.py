@@ -8,11 +8,15 @@ Knowles' networks combine overlapping intervals, as published: scans for idempot
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
+from warploom.core import Diagnostic, UserError
 from warploom.scan.networks.network import Network, network
 
+LARGEST_PARAMETER = 8
+"""Levels of sparse networks and of blocks, and radices, in names."""
 Pairs = list[tuple[int, int]]
 """(destination, source) of one step."""
 
@@ -135,6 +139,30 @@ NAMED: dict[str, Callable[[int], Network]] = {
     "bk2x3": lambda n: radix_brent_kung(n, (2, 3)),
 }
 """By name; `harris-1-1` is the network (1, 1, 1) at 16 columns, new in Harris' paper."""
+
+
+_FAMILIES: tuple[tuple[str, Callable[[tuple[int, ...]], Callable[[int], Network]]], ...] = (
+    (r"han-carlson-(\d+)", lambda k: lambda n: han_carlson(n, k[0])),
+    (r"ladner-fischer-(\d+)", lambda k: lambda n: ladner_fischer(n, k[0])),
+    (r"harris-(\d+)-(\d+)", lambda k: lambda n: harris(n, k[0], k[1])),
+    (r"bk([2-8](?:x[2-8])*)", lambda k: lambda n: radix_brent_kung(n, k)),
+)
+
+
+def named_network(name: str) -> Callable[[int], Network]:
+    """The definition called `name`, by number of columns: one of `NAMED`, or han-carlson-K, ladner-fischer-K, harris-L-F, bkR,
+    bkRxS... (radices in turn). UserError for another name."""
+    if name in NAMED:
+        return NAMED[name]
+    for pattern, family in _FAMILIES:
+        match = re.fullmatch(pattern, name)
+        if match is not None:
+            numbers = [int(number) for group in match.groups() for number in group.split("x")]
+            if max(numbers) <= LARGEST_PARAMETER:
+                return family(tuple(numbers))
+    known = ", ".join(NAMED)
+    message = f"expected the name of a network ({known}; han-carlson-K, ladner-fischer-K, harris-L-F, bkR, bkRxS), got {name!r}"
+    raise UserError(Diagnostic("UNKNOWN_NETWORK", message, fix="Use one of these names, or a file with a picture."))
 
 
 def _levels(columns: int) -> int:

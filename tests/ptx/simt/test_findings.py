@@ -76,6 +76,15 @@ def test_register_written_under_both_guards_is_fine() -> None:
     assert ran.findings == ()
 
 
+def test_lanes_whose_guard_is_false_read_nothing() -> None:
+    body = "setp.lt.u32 %p1, %r1, 5;\n@%p1 mov.u32 %r9, 7;\n@%p1 st.global.u32 [%rd3], %r9;\n"
+    assert run(body).findings == ()
+    wrong = run(body + "@!%p1 st.global.u32 [%rd3], %r9;")
+    assert (kinds(wrong), wrong.findings[0].count) == (["uninitialised_register"], 59)
+    carry = "setp.lt.u32 %p1, %r1, 5;\n@%p1 add.cc.u32 %r9, %r1, -1;\n@%p1 addc.u32 %r9, 5, 0;"
+    assert run(carry).findings == ()
+
+
 def test_register_written_on_one_path() -> None:
     ran = run("setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nmov.u32 %r9, 7;\nL: st.global.u32 [%rd3], %r9;")
     assert (kinds(ran), ran.findings[0].count) == (["uninitialised_register"], 5)

@@ -105,6 +105,8 @@ def _doubts(site: Site) -> list[Step]:
     names = {slot: name for name, slot in site.code.slots.items()}
     chosen = [(slot, site.code.written[slot], site.code.dtypes[slot], names[slot]) for slot in slots]
     code, index = site.code, site.index
+    guard = site.instruction.guard
+    predicate = -1 if guard is None else code.slots[guard.name]
 
     def fill(group: Group, machine: Machine) -> None:
         registers = group.registers
@@ -112,12 +114,18 @@ def _doubts(site: Site) -> list[Step]:
             if registers[slot] is None:
                 registers[slot] = np.zeros((), dtype)
             flags = registers[shadow]
-            if flags is not None and flags.all():
+            if not machine.launch.checks or (flags is not None and flags.all()):
                 continue
-            if machine.launch.checks:
-                bad = np.arange(group.size) if flags is None or flags.ndim == 0 else np.flatnonzero(~flags)
-                message = f"{site.instruction.name} reads {name}, which was never written (taken as zero)"
-                machine.report("uninitialised_register", message, code, index, int(group.threads[bad[0]]), count=len(bad))
+            unwritten = np.ones((), np.bool_) if flags is None else np.logical_not(flags)
+            if predicate >= 0 and predicate != slot:
+                runs = registers[predicate]
+                if runs is not None:
+                    unwritten = unwritten & (~runs if guard is not None and guard.negated else runs)
+            if not unwritten.any():
+                continue
+            bad = np.flatnonzero(np.broadcast_to(unwritten, group.size))
+            message = f"{site.instruction.name} reads {name}, which was never written (taken as zero)"
+            machine.report("uninitialised_register", message, code, index, int(group.threads[bad[0]]), count=len(bad))
 
     return [fill]
 

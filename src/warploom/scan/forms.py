@@ -20,7 +20,7 @@ from typing import TypeAlias, cast
 from warploom.scan import expression as ex
 from warploom.scan.expression import Expr
 
-MAX_CLAUSES = 8
+MAX_CLAUSES = 24
 MAX_DEGREE = 3
 """States in a product."""
 MAX_TREE = 400

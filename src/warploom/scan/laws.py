@@ -21,6 +21,7 @@ from warploom.scan.cases import equal_by_cases
 from warploom.scan.closure import right
 from warploom.scan.expression import Expr
 from warploom.scan.family import Family
+from warploom.scan.products import equal_over_products, has_products
 from warploom.scan.prover import RLIMIT, Fails, Holds, Number, Open, Translator, UntranslatableError, Verdict, decide
 
 Equation = tuple[Expr, Expr]
@@ -174,6 +175,10 @@ def decided(
                 return Holds()
         except ex.UndefinedError:
             sides, settled = [], set()
+    if sides and has_products(*(e for pair in sides for e in pair)):
+        settled |= {n for n, (a, b) in enumerate(sides) if n not in settled and equal_over_products(a, b, assumed)}
+        if len(settled) == len(sides):
+            return Holds()
     t = Translator(width)
     try:
         pairs = claims(t)

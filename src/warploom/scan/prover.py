@@ -61,8 +61,10 @@ class UntranslatableError(Exception):
 class Translator:
     """Expressions to terms of one `Arithmetic`; variables appear with what their sorts say of them."""
 
-    def __init__(self, width: int | None = None) -> None:
+    def __init__(self, width: int | None = None, *, opaque_products: bool = False) -> None:
         self.arithmetic = Arithmetic(width)
+        self._products: dict[ex.Monomial, Handle] | None = {} if opaque_products else None
+        """With `opaque_products`, products of variables are variables of their own."""
         self._width = width
         self._variables: dict[Expr, Number] = {}
         self._texts: dict[str, int] = {}
@@ -202,6 +204,11 @@ class Translator:
             value = known[monomial[0]]
             term = value.term if coefficient == 1 else a.multiply(scale, value.term)
             return Number(term, value.below, value.above) if coefficient > 0 else Number(term, value.above, value.below)
+        if self._products is not None and len(monomial) > 1:
+            if monomial not in self._products:
+                kind = "real" if any(x.sort.base == "real" for x in monomial) else "int"
+                self._products[monomial] = a.variable(f"product {len(self._products)}", kind)
+            return Number(a.multiply(scale, self._products[monomial]))
         term = scale if not monomial or coefficient != 1 else None
         for atom in monomial:
             factor = self._finite(known[atom])

@@ -1,0 +1,141 @@
+"""An operator made ready for a language: machine types, names that are free there, statements of its functions."""
+
+from __future__ import annotations
+
+import keyword
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from warploom.scan.emit.dialect import Dialect, Scalar, Types
+from warploom.scan.emit.printer import Ends, Printer, ends_of, repeated, scalar_of
+from warploom.scan.expression import Expr
+from warploom.scan.operator import Operator
+
+_TAKEN = frozenset(
+    "auto bool break case char class const constexpr continue default delete do double else enum explicit export extern false "
+    "float for goto if inline int long mutable namespace new not operator private protected public register return short signed "
+    "sizeof static struct switch template this throw true typedef typename union unsigned using virtual void volatile while "
+    "max min abs exp lift combine identity project shuffle lane warp block n in out left right value values element result "
+    "np tl cuda math largest smallest Value Element Result a b "
+    "int32 int64 float32 float64 boolean constants".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A named number."""
+
+    name: str
+    scalar: Scalar
+    expr: Expr | None = None
+    """The variable, where it is one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statements:
+    """Of one function: named temporaries in order, then a text for every result."""
+
+    temporaries: tuple[tuple[Scalar, str, str], ...]
+    """Type, name, text."""
+    results: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What printers of whole programs need to know of an operator."""
+
+    operator: Operator
+    dialect: Dialect
+    types: Types
+    fields: tuple[Slot, ...]
+    elements: tuple[Slot, ...]
+    constants: tuple[Slot, ...]
+    outputs: tuple[Slot, ...]
+    infinite: Mapping[Expr, Ends]
+    """Fields, of both operands, that may be infinite."""
+
+    def lift(self, element: str = "{}") -> Statements:
+        """Over the elements' names, written as `element` says."""
+        names = {s.expr: element.format(s.name) for s in self.elements if s.expr is not None}
+        return self._statements(self.operator.lift, names, self.fields)
+
+    def combine(self, left: str = "a.{}", right: str = "b.{}") -> Statements:
+        names: dict[Expr, str] = {}
+        for side, fields in ((left, self.operator.fields), (right, self.operator.right)):
+            names |= {f: side.format(s.name) for s, f in zip(self.fields, fields, strict=True)}
+        return self._statements(self.operator.combine, names, self.fields)
+
+    def project(self, value: str = "a.{}") -> Statements:
+        names = {f: value.format(s.name) for s, f in zip(self.fields, self.operator.fields, strict=True)}
+        return self._statements(self.operator.projection, names, self.outputs)
+
+    def identity(self) -> tuple[str, ...]:
+        printer = Printer(self.dialect, self.types, {}, {})
+        return tuple(printer.constant(e.value, s.scalar) for e, s in zip(self.operator.identity, self.fields, strict=True))
+
+    def uses_constants(self, exprs: Sequence[Expr]) -> bool:
+        return any(c.expr in exprs for c in self.constants)
+
+    def may_be_infinite(self, slot: Slot) -> bool:
+        return any(self.infinite.get(f, (False, False)) != (False, False) for f in self.operator.fields if f is slot.expr)
+
+    def _statements(self, results: Sequence[Expr], names: Mapping[Expr, str], slots: Sequence[Slot]) -> Statements:
+        known = {**names, **{c.expr: c.name for c in self.constants if c.expr is not None}}
+        printer = Printer(self.dialect, self.types, known, self.infinite)
+        taken = {*known.values(), *(s.name for s in (*self.fields, *self.elements, *self.constants, *self.outputs))}
+        temporaries: list[tuple[Scalar, str, str]] = []
+        number = 0
+        for expr in repeated(results):
+            number += 1
+            while f"t{number}" in taken:
+                number += 1
+            temporaries.append((printer.scalar(expr), f"t{number}", printer.text(expr)))
+            printer.named(expr, f"t{number}")
+        texts = tuple(printer.text(r, wanted=s.scalar) for r, s in zip(results, slots, strict=True))
+        return Statements(tuple(temporaries), texts)
+
+
+def body(operator: Operator, dialect: Dialect, types: Types) -> Body:
+    loop = operator.loop
+    taken = set(_TAKEN)
+    fields = tuple(_slot(f, taken, types) for f in operator.fields)
+    taken_outside = set(_TAKEN)
+    elements = tuple(_slot(f, taken_outside, types) for f in loop.fields)
+    constants = tuple(_slot(c, taken_outside, types) for c in loop.constants)
+    outputs: list[Slot] = []
+    names = set(taken_outside)
+    for number, result in enumerate(operator.projection):
+        name = f"{result.value}" if result.op == "var" else "answer" if len(operator.projection) == 1 else f"answer{number}"
+        outputs.append(Slot(_free(name, names), scalar_of(result.sort, types), result if result.op == "var" else None))
+    return Body(operator, dialect, types, fields, elements, constants, tuple(outputs), _infinite(operator))
+
+
+def _infinite(operator: Operator) -> dict[Expr, Ends]:
+    """Starting from what elements and the identity are, until combining adds nothing."""
+    known: dict[Expr, Ends] = {}
+    for f in operator.loop.fields:
+        known[f] = (f.sort.below, f.sort.above)
+    for field, lifted, neutral in zip(operator.fields, operator.lift, operator.identity, strict=True):
+        one, other = ends_of(lifted, known, {}), ends_of(neutral, {}, {})
+        known[field] = (one[0] or other[0] or field.sort.below, one[1] or other[1] or field.sort.above)
+    while True:
+        sides = dict(known)
+        sides |= {r: known[f] for f, r in zip(operator.fields, operator.right, strict=True)}
+        memory: dict[Expr, Ends] = {}
+        found = {f: ends_of(c, sides, memory) for f, c in zip(operator.fields, operator.combine, strict=True)}
+        wider = {f: (e[0] or known[f][0], e[1] or known[f][1]) for f, e in found.items()}
+        if all(known[f] == e for f, e in wider.items()):
+            return sides
+        known |= wider
+
+
+def _slot(variable: Expr, taken: set[str], types: Types) -> Slot:
+    return Slot(_free(str(variable.value), taken), scalar_of(variable.sort, types), variable)
+
+
+def _free(name: str, taken: set[str]) -> str:
+    found = name.lower() if keyword.iskeyword(name.lower()) else name
+    while found in taken or keyword.iskeyword(found) or not found.isascii():
+        found = (found if found.isascii() else "field") + "_"
+    taken.add(found)
+    return found

@@ -1,0 +1,354 @@
+"""CUDA C++: scans and reductions of a warp, a block and a whole array, for any operator.
+
+The data movement is one text (`scan.cu`, `device.cu`) that never looks at a value: it moves values whole and hands them to
+`lift`, `combine`, `identity` and `project`. That makes it provable apart from the operator (`movement`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, index_text, map_index
+from warploom.scan.emit.body import Body, Slot, Statements, body
+from warploom.scan.emit.dialect import C, Scalar, Types
+from warploom.scan.emit.printer import unserved
+from warploom.scan.expression import variables
+from warploom.scan.networks import NAMED, Generalised, Program, generalise, is_scan
+from warploom.scan.operator import Operator
+
+Bodies = Literal["inlined", "opaque"]
+"""Whether the operator's functions are inlined, or calls of what is elsewhere (truth values are whole numbers then)."""
+SIZES: dict[Scalar, int] = {"int32": 4, "int64": 8, "float32": 4, "float64": 8, "bool": 1}
+WARP = 32
+_HERE = Path(__file__).parent
+_TILE_BYTES = 128
+"""Of values that one thread of a device-wide kernel holds, about."""
+_STAGING_BYTES = 40_000
+"""Of shared memory for a tile, at most; 48 KiB is the limit of static shared memory."""
+_EMPTY, _WRONG = 5_000_000, 6_000_000
+"""Codes of no interval, and of neighbours that were not; `first * 2048 + last` for intervals."""
+SPAN = 2048
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What does not change results, only speed."""
+
+    network: str = "kogge-stone"
+    """Of a warp; a name of `scan.networks`."""
+    threads: int = 256
+    """Per block of the device-wide kernels; a multiple of 32, at most 1024."""
+    items: int | None = None
+    """Per thread of the device-wide kernels; None: as many as fit."""
+
+
+@dataclass(frozen=True, slots=True)
+class CudaScan:
+    """Source text and what a launch must know."""
+
+    source: str
+    body: Body
+    choices: Choices
+    items: int
+    value_bytes: int
+    """`sizeof(Value)`."""
+
+    @property
+    def tile(self) -> int:
+        """Elements per block of the device-wide kernels."""
+        return self.choices.threads * self.items
+
+
+def cuda_scan(operator: Operator, types: Types | None = None, choices: Choices | None = None, bodies: Bodies = "inlined") -> CudaScan:
+    """UnsupportedError for what CUDA C++ cannot express."""
+    ready = body(operator, C, types or Types())
+    if ready.uses_constants(variables(*operator.combine)):
+        raise unserved("an operator that depends on the function's other parameters", "CUDA")
+    if bodies != "inlined":
+        ready = _widened(ready)
+    chosen = choices or Choices()
+    size = struct_bytes([s.scalar for s in ready.fields])
+    staged = max(struct_bytes([s.scalar for s in part]) for part in (ready.elements, ready.outputs))
+    items = chosen.items or max(1, min(16, _TILE_BYTES // size, _STAGING_BYTES // (chosen.threads * staged)))
+    text = (_HERE / "scan.cu").read_text()
+    if bodies == "inlined":
+        text += (_HERE / "device.cu").read_text()
+    for name, value in _parts(ready, chosen, items, bodies).items():
+        text = text.replace(f"@{name}@", value)
+    return CudaScan(_head(operator, ready) + text, ready, chosen, items, size)
+
+
+def struct_bytes(scalars: Sequence[Scalar]) -> int:
+    """Size of a C struct."""
+    end, most = 0, 1
+    for scalar in scalars:
+        size = SIZES[scalar]
+        end, most = -(-end // size) * size + size, max(most, size)
+    return -(-end // most) * most
+
+
+def warp_program(name: str) -> Program:
+    """The SIMD loop of a named network; raises UnsupportedError where it is no scan for every operator."""
+    found = generalise(NAMED[name](16)) if name in NAMED else None
+    if not isinstance(found, Generalised) or not is_scan(found.program, WARP, "strict"):
+        raise unserved(f"the network {name}, which is no scan of 32 columns for every associative operator", "a warp")
+    return found.program
+
+
+def warp_steps(program: Program) -> list[tuple[str, str]]:
+    """Guard and source of every step of 32 lanes, as C over the lane `i`; empty steps are left out."""
+    found: list[tuple[str, str]] = []
+    for at in program.steps(WARP):
+        if not at.destinations.size:
+            continue
+        numbers = {"d": at.offset, "e": at.offset * at.radix, "h": at.below, "t": at.turn}
+        move = program.phases[at.phase].move
+        found.append((c_index(move.guard, numbers), c_index(move.source, numbers)))
+    return found
+
+
+def c_index(expr: IndexExpr, numbers: dict[str, int]) -> str:
+    """For indices that are never negative, where C and Python divide alike."""
+    known = map_index(expr, lambda e: IndexConst(numbers[e.name]) if isinstance(e, IndexVar) and e.name in numbers else None)
+    return index_text(known).replace("//", "/").replace(" and ", " && ").replace(" or ", " || ").replace("not ", "!")
+
+
+def _distance(program: Program, step: int) -> int | None:
+    """The d of a source `i - d`."""
+    steps = [at for at in program.steps(WARP) if at.destinations.size]
+    at = steps[step]
+    match program.phases[at.phase].move.source:
+        case IndexBinary(op="-", lhs=IndexVar(name="i"), rhs=IndexVar(name="d")):
+            return at.offset
+        case _:
+            return None
+
+
+def _steps_text(name: str) -> str:
+    program = warp_program(name)
+    lines: list[str] = []
+    for number, (guard, source) in enumerate(warp_steps(program)):
+        distance = _distance(program, number)
+        lines.append(f"    left = shuffle(v, {source});" if distance is None else f"    left = shuffle_up(v, {distance});")
+        lines.append(f"    if ({guard}) v = combine(left, v);")
+    return "\n".join(lines)
+
+
+def _widened(ready: Body) -> Body:
+    """Truth values as whole numbers, so that every field can carry an interval."""
+
+    def wide(slots: tuple[Slot, ...]) -> tuple[Slot, ...]:
+        return tuple(replace(s, scalar="int32") if s.scalar == "bool" else s for s in slots)
+
+    return replace(ready, fields=wide(ready.fields), elements=wide(ready.elements), outputs=wide(ready.outputs))
+
+
+def _head(operator: Operator, ready: Body) -> str:
+    loop = operator.loop
+    kind = "scan" if loop.is_scan else "reduction"
+    lines = [f"// {loop.name}: its loop as an associative operator ({kind}); made by warploom scan emit."]
+    if any(ready.may_be_infinite(s) and s.scalar in ("int32", "int64") for s in ready.fields):
+        lines.append(f"// The least (greatest) {ready.types.whole} stands for minus infinity (infinity): no element may have it.")
+    return "\n".join(lines) + "\n\n"
+
+
+def _parts(ready: Body, chosen: Choices, items: int, bodies: Bodies) -> dict[str, str]:
+    shuffles = {
+        "SHUFFLE": "__shfl_sync(ALL_LANES, {}, lane)",
+        "SHUFFLE_UP": "__shfl_up_sync(ALL_LANES, {}, distance)",
+        "SHUFFLE_DOWN": "__shfl_down_sync(ALL_LANES, {}, distance)",
+    }
+    moved = {
+        name: "\n".join(f"    r.{s.name} = {call.format(_shuffled(s))};" for s in ready.fields) for name, call in shuffles.items()
+    }
+    return (
+        moved
+        | operator_parts(ready, bodies)
+        | {"THREADS": str(chosen.threads), "ITEMS": str(items), "NETWORK": chosen.network, "STEPS": _steps_text(chosen.network)}
+    )
+
+
+def operator_parts(ready: Body, bodies: Bodies = "inlined") -> dict[str, str]:
+    """What stands for `@NAME@` in texts about values, elements and results."""
+    c = ready.dialect.types
+    pointers = [f"const {c[s.scalar]}* {s.name}" for s in ready.elements] + [f"{c[s.scalar]}* {s.name}" for s in ready.outputs]
+    packed_input = f"Input{{{', '.join(s.name for s in ready.elements)}}}"
+    packed_output = f"Output{{{', '.join(s.name for s in ready.outputs)}}}"
+    packed = f"Constants{{{', '.join(s.name for s in ready.constants)}}}"
+    has = bool(ready.constants)
+    return {
+        "OPERATOR": _operator(ready, bodies),
+        "PARAMETERS": ", ".join(pointers),
+        "ARGUMENTS": f"{packed_input}, {packed_output}",
+        "INPUT": packed_input,
+        "OUTPUT": packed_output,
+        "CONSTANT": ", constants" if has else "",
+        "CONSTANT_PARAMETER": ", Constants constants" if has else "",
+        "KERNEL_CONSTANTS": "".join(f", {c[s.scalar]} {s.name}" for s in ready.constants),
+        "PACKED_CONSTANTS": f", {packed}" if has else "",
+        "UNPACK_CONSTANTS": f"    Constants constants = {packed};\n" if has else "",
+    }
+
+
+def _shuffled(slot: Slot) -> str:
+    return f"(int)v.{slot.name}" if slot.scalar == "bool" else f"v.{slot.name}"
+
+
+def _struct(name: str, slots: Sequence[Slot], c: dict[Scalar, str], pointer: str = "") -> str:
+    inner = " ".join(f"{pointer.format(c[s.scalar]) or c[s.scalar]} {s.name};" for s in slots)
+    return f"struct {name} {{ {inner} }};"
+
+
+def _operator(ready: Body, bodies: Bodies) -> str:
+    c = dict(ready.dialect.types)
+    lines = [
+        *_structs(ready),
+        _struct("Input", ready.elements, c, "const {}*"),
+        _struct("Output", ready.outputs, c, "{}*"),
+        "",
+        "__device__ __forceinline__ Element read(Input input, long long i) {",
+        *_filled("Element", [(s.name, f"input.{s.name}[i]") for s in ready.elements]),
+        "__device__ __forceinline__ void write(Output output, long long i, Result r) {",
+        *(f"    output.{s.name}[i] = r.{s.name};" for s in ready.outputs),
+        "}",
+        "",
+    ]
+    if bodies == "opaque":
+        return "\n".join([*lines, *_declarations(ready)])
+    return "\n".join([*lines, *helpers(ready), *_functions(ready)])
+
+
+def _declarations(ready: Body) -> list[str]:
+    given = ", Constants constants" if ready.constants else ""
+    parameters = {"Value identity": "", "Value lift": f"Element element{given}", "Value combine": "Value a, Value b"}
+    parameters["Result project"] = f"Value a{given}"
+    return [f'extern "C" __device__ {name}({listed});' for name, listed in parameters.items()]
+
+
+def operator_source(made: CudaScan) -> str:
+    """What a text with opaque calls calls: the operator's functions."""
+    ready = made.body
+    return "\n".join([*_structs(ready), *helpers(ready), *_functions(ready, 'extern "C" __device__')])
+
+
+def intervals_source(made: CudaScan) -> str:
+    """What a text with opaque calls may call instead: intervals of elements."""
+    return "\n".join([*_structs(made.body), _intervals(made.body)])
+
+
+def _structs(ready: Body) -> list[str]:
+    c = dict(ready.dialect.types)
+    lines = [_struct(n, s, c) for n, s in (("Value", ready.fields), ("Element", ready.elements), ("Result", ready.outputs))]
+    return [*lines, _struct("Constants", ready.constants, c)] if ready.constants else lines
+
+
+def _functions(ready: Body, head: str = "__device__ __forceinline__") -> list[str]:
+    given = ", Constants constants" if ready.constants else ""
+    named = replace_constants(ready)
+    return [
+        f"{head} Value identity() {{",
+        *_filled("Value", list(zip((s.name for s in ready.fields), ready.identity(), strict=True))),
+        f"{head} Value lift(Element element{given}) {{",
+        *_body("Value", ready, named.lift("element.{}"), ready.fields),
+        f"{head} Value combine(Value a, Value b) {{",
+        *_body("Value", ready, named.combine(), ready.fields),
+        f"{head} Result project(Value a{given}) {{",
+        *_body("Result", ready, named.project(), ready.outputs),
+    ]
+
+
+def replace_constants(ready: Body) -> Body:
+    """Constants as members of a struct."""
+    return replace(ready, constants=tuple(replace(s, name=f"constants.{s.name}") for s in ready.constants))
+
+
+def _body(kind: str, ready: Body, statements: Statements, slots: Sequence[Slot]) -> list[str]:
+    c = ready.dialect.types
+    lines = [f"    {c[scalar]} {name} = {text};" for scalar, name, text in statements.temporaries]
+    return lines + _filled(kind, list(zip((s.name for s in slots), statements.results, strict=True)))
+
+
+def _filled(kind: str, members: Sequence[tuple[str, str]]) -> list[str]:
+    return [f"    {kind} r;", *(f"    r.{name} = {text};" for name, text in members), "    return r;", "}"]
+
+
+def helpers(ready: Body) -> list[str]:
+    """Only those that the operator calls."""
+    functions = "\n".join(_functions(ready))
+    c = ready.dialect.types
+    found: list[str] = []
+    if "INT_" in functions:
+        least, most = ("-2147483647 - 1", "2147483647")
+        if ready.types.whole == "int64":
+            least, most = ("-9223372036854775807LL - 1", "9223372036854775807LL")
+        whole = c[ready.types.whole]
+        for name, value, meant in (("INT_BELOW", least, "minus infinity"), ("INT_ABOVE", most, "infinity")):
+            found += [f"constexpr {whole} {name} = {value};  // {meant}"] if name in functions else []
+    if "INFINITY_F" in functions:
+        found.append("#define INFINITY_F __int_as_float(0x7f800000)")
+    for name, text in _HELPERS.items():
+        if f"{name}" in functions:
+            found.append(text)
+    return [*found, ""] if found else []
+
+
+_HELPERS = {
+    "largest<": "template <typename T> __device__ __forceinline__ T largest(T a, T b) { return b > a ? b : a; }",
+    "smallest<": "template <typename T> __device__ __forceinline__ T smallest(T a, T b) { return b < a ? b : a; }",
+    "floor_quotient<": (
+        "template <typename T> __device__ __forceinline__ T floor_quotient(T a, T n) { return a / n - (a % n < 0); }  // n > 0"
+    ),
+    "floor_remainder<": (
+        "template <typename T> __device__ __forceinline__ T floor_remainder(T a, T n) { T r = a % n; return r < 0 ? r + n : r; }"
+    ),
+    "greatest_common_divisor<": (
+        "template <typename T> __device__ __forceinline__ T greatest_common_divisor(T a, T b) {\n"
+        "    while (b != 0) { T r = a % b; a = b; b = r; }\n"
+        "    return a < 0 ? -a : a;\n"
+        "}"
+    ),
+    "exponential(": (
+        "__device__ __forceinline__ float exponential(float x) { return expf(x); }\n"
+        "__device__ __forceinline__ double exponential(double x) { return exp(x); }"
+    ),
+}
+
+
+def _intervals(ready: Body) -> str:
+    """In the operator's place: every field holds an interval of elements, `first * 2048 + last`.
+
+    An element is its index; combining neighbours joins them, anything else is wrong from then on; so are fields that differ.
+    """
+    given = ", Constants constants" if ready.constants else ""
+    first, *rest = [s.name for s in ready.fields]
+    agree = " && ".join([f"(int)v.{n} == (int)v.{first}" for n in rest]) or "true"
+    fill = "".join(f" r.{s.name} = ({ready.dialect.types[s.scalar]})code;" for s in ready.fields)
+    e_first, *e_rest = [s.name for s in ready.elements]
+    e_agree = " && ".join([f"(int)element.{n} == i" for n in e_rest]) or "true"
+    results = " ".join(f"r.{s.name} = ({ready.dialect.types[s.scalar]})code;" for s in ready.outputs)
+    return f"""__device__ __forceinline__ int code_of(Value v) {{ return {agree} ? (int)v.{first} : {_WRONG}; }}
+__device__ __forceinline__ Value value_of(int code) {{ Value r;{fill} return r; }}
+extern "C" __device__ Value identity() {{ return value_of({_EMPTY}); }}
+extern "C" __device__ Value lift(Element element{given}) {{
+    int i = (int)element.{e_first};
+    return value_of({e_agree} ? i * {SPAN} + i : {_WRONG});
+}}
+extern "C" __device__ Value combine(Value a, Value b) {{
+    int x = code_of(a), y = code_of(b);
+    if (x == {_WRONG} || y == {_WRONG}) return value_of({_WRONG});
+    if (x == {_EMPTY}) return value_of(y);
+    if (y == {_EMPTY}) return value_of(x);
+    return value_of(x % {SPAN} + 1 == y / {SPAN} ? x / {SPAN} * {SPAN} + y % {SPAN} : {_WRONG});
+}}
+extern "C" __device__ Result project(Value a{given}) {{
+    int code = code_of(a);
+    Result r;
+    {results}
+    return r;
+}}"""
+
+
+EMPTY, WRONG = _EMPTY, _WRONG

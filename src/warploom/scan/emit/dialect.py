@@ -1,0 +1,181 @@
+"""How each target language writes a value: one table per language."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+IntType = Literal["int32", "int64"]
+RealType = Literal["float32", "float64"]
+Scalar = Literal["int32", "int64", "float32", "float64", "bool"]
+Infinities = Literal["numbers", "sentinels"]
+"""Whether whole numbers of the language have infinities, or its least and greatest number stand for them."""
+
+TERNARY, OR, AND, NOT, COMPARE, BITWISE, SUM, PRODUCT, ATOM = range(9)
+"""How tightly a text binds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Types:
+    """Machine types of whole and of real numbers."""
+
+    whole: IntType = "int32"
+    real: RealType = "float32"
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A text with `{0}`, `{1}`, ... for operands that bind at least as tightly as `inner`; `{T}` is the result's type."""
+
+    text: str
+    level: int
+    inner: int
+
+
+@dataclass(frozen=True, slots=True)
+class Dialect:
+    """One language."""
+
+    name: str
+    types: Mapping[Scalar, str]
+    forms: Mapping[str, Form]
+    """By operation; what is missing is not served."""
+    joins: Mapping[Literal["and", "or", "bitand", "bitor", "bitxor"], tuple[str, int]]
+    """Operations of any number of operands: sign, how tightly it binds."""
+    number: Callable[[int | Fraction, Scalar], str]
+    true: str
+    false: str
+    infinities: Infinities
+    below: Mapping[Scalar, str]
+    """What minus infinity is written as."""
+    above: Mapping[Scalar, str]
+
+
+def _c_number(value: int | Fraction, scalar: Scalar) -> str:
+    if scalar in ("float32", "float64"):
+        text = repr(float(value))
+        return f"{text}f" if scalar == "float32" else text
+    if scalar == "int64":
+        return f"{value}LL" if value != -(2**63) else "(-9223372036854775807LL - 1)"
+    return str(value)
+
+
+def _python_number(value: int | Fraction, scalar: Scalar) -> str:
+    return repr(float(value)) if scalar in ("float32", "float64") else str(value)
+
+
+_SIGNS = (">=", ">", "<", "<=", "==", "!=")
+
+C = Dialect(
+    "cuda",
+    {"int32": "int", "int64": "long long", "float32": "float", "float64": "double", "bool": "bool"},
+    {
+        **{sign: Form(f"{{0}} {sign} {{1}}", COMPARE, SUM) for sign in _SIGNS},
+        "not": Form("!{0}", ATOM, ATOM),
+        "select": Form("{0} ? {1} : {2}", TERNARY, OR),
+        "max": Form("largest<{T}>({0}, {1})", ATOM, TERNARY),
+        "min": Form("smallest<{T}>({0}, {1})", ATOM, TERNARY),
+        "floordiv": Form("floor_quotient<{T}>({0}, {1})", ATOM, TERNARY),
+        "mod": Form("floor_remainder<{T}>({0}, {1})", ATOM, TERNARY),
+        "div": Form("{0} / {1}", PRODUCT, ATOM),
+        "gcd": Form("greatest_common_divisor<{T}>({0}, {1})", ATOM, TERNARY),
+        "exp": Form("exponential({0})", ATOM, TERNARY),
+        "cast": Form("({T}){0}", ATOM, ATOM),
+    },
+    {
+        "and": (" && ", AND), "or": (" || ", OR), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
+        "bitxor": (" ^ ", BITWISE),
+    },
+    _c_number,
+    "true",
+    "false",
+    "sentinels",
+    {"int32": "INT_BELOW", "int64": "INT_BELOW", "float32": "(-INFINITY_F)", "float64": "(-(double)INFINITY_F)"},
+    {"int32": "INT_ABOVE", "int64": "INT_ABOVE", "float32": "INFINITY_F", "float64": "((double)INFINITY_F)"},
+)  # fmt: skip
+
+NUMBA = Dialect(
+    "numba",
+    {"int32": "int32", "int64": "int64", "float32": "float32", "float64": "float64", "bool": "boolean"},
+    {
+        **{sign: Form(f"{{0}} {sign} {{1}}", COMPARE, BITWISE) for sign in _SIGNS},
+        "not": Form("not {0}", NOT, NOT),
+        "select": Form("{1} if {0} else {2}", TERNARY, OR),
+        "max": Form("max({0}, {1})", ATOM, TERNARY),
+        "min": Form("min({0}, {1})", ATOM, TERNARY),
+        "floordiv": Form("{0} // {1}", PRODUCT, ATOM),
+        "mod": Form("{0} % {1}", PRODUCT, ATOM),
+        "div": Form("{0} / {1}", PRODUCT, ATOM),
+        "gcd": Form("greatest_common_divisor({0}, {1})", ATOM, TERNARY),
+        "exp": Form("math.exp({0})", ATOM, TERNARY),
+        "cast": Form("{T}({0})", ATOM, TERNARY),
+    },
+    {
+        "and": (" and ", AND), "or": (" or ", OR), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
+        "bitxor": (" ^ ", BITWISE),
+    },
+    _python_number,
+    "True",
+    "False",
+    "sentinels",
+    {"int32": "INT_BELOW", "int64": "INT_BELOW", "float32": "(-math.inf)", "float64": "(-math.inf)"},
+    {"int32": "INT_ABOVE", "int64": "INT_ABOVE", "float32": "math.inf", "float64": "math.inf"},
+)  # fmt: skip
+
+TRITON = Dialect(
+    "triton",
+    {"int32": "tl.int32", "int64": "tl.int64", "float32": "tl.float32", "float64": "tl.float64", "bool": "tl.int1"},
+    {
+        **{sign: Form(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
+        "not": Form("(~{0})", ATOM, ATOM),
+        "select": Form("tl.where({0}, {1}, {2})", ATOM, TERNARY),
+        "max": Form("tl.maximum({0}, {1})", ATOM, TERNARY),
+        "min": Form("tl.minimum({0}, {1})", ATOM, TERNARY),
+        "floordiv": Form("floor_quotient({0}, {1})", ATOM, TERNARY),
+        "mod": Form("floor_remainder({0}, {1})", ATOM, TERNARY),
+        "div": Form("{0} / {1}", PRODUCT, ATOM),
+        "exp": Form("tl.exp({0})", ATOM, TERNARY),
+        "cast": Form("({0}).to({T})", ATOM, TERNARY),
+    },
+    {
+        "and": (" & ", BITWISE), "or": (" | ", BITWISE), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
+        "bitxor": (" ^ ", BITWISE),
+    },
+    _python_number,
+    "True",
+    "False",
+    "sentinels",
+    {"int32": "INT_BELOW", "int64": "INT_BELOW", "float32": 'float("-inf")', "float64": 'float("-inf")'},
+    {"int32": "INT_ABOVE", "int64": "INT_ABOVE", "float32": 'float("inf")', "float64": 'float("inf")'},
+)  # fmt: skip
+
+NUMPY = Dialect(
+    "numpy",
+    {"int32": "np.int64", "int64": "np.int64", "float32": "np.float64", "float64": "np.float64", "bool": "np.bool_"},
+    {
+        **{sign: Form(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
+        "not": Form("~{0}", ATOM, ATOM),
+        "select": Form("np.where({0}, {1}, {2})", ATOM, TERNARY),
+        "max": Form("np.maximum({0}, {1})", ATOM, TERNARY),
+        "min": Form("np.minimum({0}, {1})", ATOM, TERNARY),
+        "floordiv": Form("{0} // {1}", PRODUCT, ATOM),
+        "mod": Form("{0} % {1}", PRODUCT, ATOM),
+        "div": Form("{0} / {1}", PRODUCT, ATOM),
+        "gcd": Form("np.gcd({0}, {1})", ATOM, TERNARY),
+        "exp": Form("np.exp({0})", ATOM, TERNARY),
+        "cast": Form("np.asarray({0}, {T})", ATOM, TERNARY),
+    },
+    {
+        "and": (" & ", BITWISE), "or": (" | ", BITWISE), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
+        "bitxor": (" ^ ", BITWISE),
+    },
+    _python_number,
+    "np.True_",
+    "np.False_",
+    "numbers",
+    {kind: "-np.inf" for kind in ("int32", "int64", "float32", "float64")},
+    {kind: "np.inf" for kind in ("int32", "int64", "float32", "float64")},
+)  # fmt: skip
+

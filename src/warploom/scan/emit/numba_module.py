@@ -1,0 +1,99 @@
+"""Numba: device functions and a block scan in shared memory (Kogge-Stone)."""
+
+from __future__ import annotations
+
+from warploom.scan.emit.body import Body, Slot, Statements, body
+from warploom.scan.emit.dialect import NUMBA, Types
+from warploom.scan.emit.printer import unserved
+from warploom.scan.expression import variables
+from warploom.scan.operator import Operator
+
+_GCD = '''
+@cuda.jit(device=True)
+def greatest_common_divisor(a, b):
+    while b != 0:
+        a, b = b, a % b
+    return abs(a)
+'''
+
+
+def numba_source(operator: Operator, types: Types | None = None) -> str:
+    """A module with `lift`, `combine`, `project` and the kernel `scan_block(elements..., results..., n, constants...)`."""
+    ready = body(operator, NUMBA, types or Types())
+    if ready.uses_constants(variables(*operator.combine)):
+        raise unserved("an operator that depends on the function's other parameters", "a Numba kernel")
+    elements, constants = [s.name for s in ready.elements], [s.name for s in ready.constants]
+    outputs = [f"{s.name}_out" for s in ready.outputs]
+    more = "".join(f", {c}" for c in constants)
+    functions = "\n".join(
+        [
+            "@cuda.jit(device=True)",
+            f"def lift({', '.join([*elements, *constants])}):",
+            *_returned(ready, ready.lift(), ready.fields),
+            "",
+            "",
+            "@cuda.jit(device=True)",
+            "def combine(a, b):",
+            *_unpacked(ready, "a"),
+            *_unpacked(ready, "b"),
+            *_returned(ready, ready.combine("a_{}", "b_{}"), ready.fields),
+            "",
+            "",
+            "@cuda.jit(device=True)",
+            f"def project(a{more}):",
+            *_unpacked(ready, "a"),
+            *_returned(ready, ready.project("a_{}"), ready.outputs),
+        ]
+    )
+    limits = {"int32": ("-2147483648", "2147483647"), "int64": ("-9223372036854775808", "9223372036854775807")}
+    least, most = limits[ready.types.whole]
+    uses = "INT_" in functions or "INT_" in " ".join(ready.identity())
+    shared = [f"    s_{s.name} = cuda.shared.array(1024, {NUMBA.types[s.scalar]})" for s in ready.fields]
+    stores = [f"        s_{s.name}[t] = v[{k}]" for k, s in enumerate(ready.fields)]
+    loads = ", ".join(f"s_{s.name}[t - d]" for s in ready.fields)
+    neutral = ", ".join(f"{NUMBA.types[s.scalar]}({text})" for s, text in zip(ready.fields, ready.identity(), strict=True))
+    used = sorted({NUMBA.types[s.scalar] for s in (*ready.fields, *ready.outputs)} | {"int64"} & set(functions.split("(")))
+    lines = [
+        f'"""{operator.loop.name}: its loop as an associative operator, for Numba; made by warploom scan emit."""',
+        "",
+        "import math  # noqa: F401",
+        "",
+        f"from numba import cuda, {', '.join(used)}",
+        *(["", f"INT_BELOW, INT_ABOVE = {least}, {most}"] if uses else []),
+        *([_GCD] if "greatest_common_divisor" in functions else [""]),
+        "",
+        functions,
+        "",
+        "",
+        "@cuda.jit",
+        f"def scan_block({', '.join([*elements, *outputs, 'n', *constants])}):",
+        '    """Every block of up to 1024 threads scans elements of its own."""',
+        *shared,
+        "    i = cuda.grid(1)",
+        "    t = cuda.threadIdx.x",
+        f"    v = ({neutral},)",
+        "    if i < n:",
+        f"        v = lift({', '.join([*(f'{e}[i]' for e in elements), *constants])})",
+        "    d = 1",
+        "    while d < cuda.blockDim.x:",
+        *stores,
+        "        cuda.syncthreads()",
+        "        if t >= d:",
+        f"            v = combine(({loads},), v)",
+        "        cuda.syncthreads()",
+        "        d *= 2",
+        "    if i < n:",
+        f"        result = project(v{more})",
+        *[f"        {name}[i] = result[{k}]" for k, name in enumerate(outputs)],
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _unpacked(ready: Body, side: str) -> list[str]:
+    return [f"    ({', '.join(f'{side}_{s.name}' for s in ready.fields)},) = {side}"]
+
+
+def _returned(ready: Body, statements: Statements, slots: tuple[Slot, ...]) -> list[str]:
+    lines = [f"    {name} = {text}" for _, name, text in statements.temporaries]
+    results = [f"{NUMBA.types[s.scalar]}({text})" for s, text in zip(slots, statements.results, strict=True)]
+    return [*lines, f"    return ({', '.join(results)},)"]

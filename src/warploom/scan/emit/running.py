@@ -1,0 +1,118 @@
+"""CUDA kernels, compiled and run in the PTX interpreter, against the serial loop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from warploom.gpu import compile_to_ptx
+from warploom.ptx import Program, launch, lower, parse
+from warploom.scan.emit.body import Body
+from warploom.scan.emit.cuda import WARP, CudaScan
+from warploom.scan.emit.serial import DTYPES, Array, Serial, column, elements, is_close, serial
+from warploom.scan.expression import Value
+from warploom.scan.samples import constant_values
+
+ARCH = "sm_80"
+LIMIT = 400_000_000
+"""Instructions times threads of one launch."""
+
+Kernel: TypeAlias = Literal[
+    "scan_warp", "scan_warp_exclusive", "scan_block", "scan_block_exclusive", "reduce_warp", "reduce_block", "scan_device",
+    "scan_device_exclusive", "reduce_device",
+]  # fmt: skip
+KERNELS: tuple[Kernel, ...] = (
+    "scan_warp", "scan_warp_exclusive", "reduce_warp", "scan_block", "scan_block_exclusive", "reduce_block", "scan_device",
+    "scan_device_exclusive", "reduce_device",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """`cases`: results compared."""
+
+    cases: int
+    mismatch: str = ""
+
+
+def compiled_program(made: CudaScan, arch: str = ARCH, options: tuple[str, ...] = ()) -> Program:
+    """UserError without the CUDA tools (extra `cuda`), or where the text does not compile."""
+    return lower(parse(compile_to_ptx(made.source, arch, options=options), "scan.ptx"))
+
+
+def run_kernel(
+    made: CudaScan, program: Program, kernel: Kernel, inputs: Sequence[Array], constants: Sequence[Value], threads: int, grid: int
+) -> list[Array]:
+    """The output arrays; RuntimeError with the interpreter's findings if it does not finish cleanly."""
+    n = len(inputs[0])
+    outputs = [np.zeros(max(n, 1), DTYPES[s.scalar]) for s in made.body.outputs]
+    scalars = [column([v], s.scalar)[0] for s, v in zip(made.body.constants, constants, strict=True)]
+    scratch: list[Array] = []
+    if kernel.startswith("scan_device"):
+        values = np.zeros(grid * made.value_bytes, np.uint8)
+        scratch = [np.zeros(grid + 1, np.uint32), values, values.copy()]
+    elif kernel == "reduce_device":
+        scratch = [np.zeros(1, np.uint32), np.zeros(grid * made.value_bytes, np.uint8)]
+    args = [*inputs, *outputs, np.int64(n), *scratch, *scalars]
+    done = launch(program, kernel, grid=grid, block=threads, args=args, limit=LIMIT)
+    # a struct is stored whole, with the bytes between its members
+    found = [str(f) for f in done.findings if not (f.kind == "uninitialised_register" and ": st." in str(f))]
+    if done.status != "finished" or found:
+        raise RuntimeError(f"{kernel}: {done.status} {found[:2]}")
+    return [done.arrays[len(inputs) + number] for number in range(len(outputs))]
+
+
+def tested(
+    made: CudaScan, kernels: Sequence[Kernel] = KERNELS, sizes: Sequence[int] = (1, 33, 250), tiles: int = 3, seed: int = 0
+) -> Tested:
+    """All kernels at several sizes; device-wide ones at sizes around whole tiles."""
+    program = compiled_program(made)
+    loop = made.body.operator.loop
+    constants = constant_values(loop, seed)
+    bits = 64 if made.body.types.whole == "int64" else 32
+    cases = 0
+    for kernel in kernels:
+        for number, size in enumerate(sizes):
+            if kernel.endswith("device") or kernel.endswith("device_exclusive"):
+                size = min(made.tile * tiles, 3000) * (number + 1) // len(sizes) + number
+                threads, grid = made.choices.threads, max(1, -(-size // made.tile))
+            else:
+                threads = (32, 64, 128)[number % 3]
+                grid = -(-size // threads)
+            given = elements(loop, size, seed + number)
+            inputs = [column([e[f] for e in given], s.scalar) for f, s in enumerate(made.body.elements)]
+            outputs = run_kernel(made, program, kernel, inputs, constants, threads, grid)
+            part = size if "device" in kernel else WARP if "warp" in kernel else threads
+            for start in range(0, size, part):
+                piece = given[start : start + part]
+                wanted = serial(loop, piece, constants, bits)
+                compared, mismatch = differing(made.body, kernel, outputs, wanted, start, part)
+                cases += compared
+                if mismatch:
+                    return Tested(cases, f"{kernel} of {size} elements, blocks of {threads}: {mismatch}")
+    return Tested(cases)
+
+
+def differing(
+    ready: Body, kernel: Kernel, outputs: Sequence[Array], wanted: Serial, start: int, part: int
+) -> tuple[int, str]:
+    """Results compared of the part of the list from `start` on, and what differs."""
+    count = len(wanted.results) - 1
+    if kernel.startswith("reduce"):
+        places = [(start // part, wanted.results[count])]
+    else:
+        shift = 0 if kernel.endswith("exclusive") else 1
+        places = [(start + i, wanted.results[i + shift]) for i in range(count)]
+    compared = 0
+    for index, result in places:
+        if result is None:
+            continue
+        for slot, array, expected in zip(ready.outputs, outputs, result, strict=True):
+            compared += 1
+            if not is_close(array[index].item(), expected, slot.scalar):
+                return compared, f"{slot.name}[{index}] is {array[index]}, expected {expected}"
+    return compared, ""
+

@@ -1,0 +1,97 @@
+"""What kernels are compared with: the loop, one element after the other, on exact numbers; it knows nothing of operators."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.scan.emit.dialect import Scalar
+from warploom.scan.expression import Value
+from warploom.scan.loop import Loop
+from warploom.scan.printing import compiled
+from warploom.scan.samples import random_lists
+
+Array: TypeAlias = NDArray[Any]
+Element: TypeAlias = tuple[Value, ...]
+DTYPES: dict[Scalar, np.dtype[Any]] = {
+    "int32": np.dtype(np.int32), "int64": np.dtype(np.int64), "float32": np.dtype(np.float32), "float64": np.dtype(np.float64),
+    "bool": np.dtype(np.bool_),
+}  # fmt: skip
+_PIECE = 9
+"""Length of the random lists that longer ones are made of."""
+_TOLERANCE = {"float32": 2e-4, "float64": 1e-9}
+
+
+@dataclass(frozen=True, slots=True)
+class Serial:
+    """Results of the loop: one tuple for every prefix, the empty one first."""
+
+    results: tuple[Element | None, ...]
+    """None: the loop's own numbers, or the result, are beyond the machine's, or undefined."""
+
+
+def elements(loop: Loop, count: int, seed: int = 0) -> list[Element]:
+    """A list of `count` elements that meet what the loop asserts."""
+    lists = random_lists(loop, -(-count // _PIECE) * 3 + 3, _PIECE, seed)
+    found = [e for part in lists for e in part]
+    while len(found) < count:
+        found += found
+    return found[:count]
+
+
+def serial(loop: Loop, given: Sequence[Element], constants: Sequence[Value], bits: int = 32) -> Serial:
+    """Stops looking (None from there on) at the first state that leaves `bits`-bit numbers."""
+    states = [s.variable for s in loop.states]
+    step: Callable[..., Element] = compiled([*states, *loop.fields, *loop.constants], [s.step for s in loop.states])
+    output: Callable[..., Element] = compiled([*states, *loop.constants], loop.outputs)
+    values: Element = compiled(list(loop.constants), [s.initial for s in loop.states])(*constants)
+    results: list[Element | None] = []
+    for element in [None, *given]:
+        if element is not None:
+            values = step(*values, *element, *constants)
+        if any(_is_beyond(v, bits) for v in values):
+            break
+        try:
+            found = output(*values, *constants)
+        except (ArithmeticError, ValueError):
+            results.append(None)
+            continue
+        results.append(None if any(_is_beyond(v, bits) for v in found) else found)
+    return Serial((*results, *([None] * (len(given) + 1 - len(results)))))
+
+
+def _is_beyond(value: Value, bits: int) -> bool:
+    limit = 2 ** (bits - 1) - 1
+    if isinstance(value, Fraction):
+        return abs(value) >= limit
+    return isinstance(value, int) and not -limit < value < limit
+
+
+def column(values: Sequence[Value], scalar: Scalar) -> Array:
+    """As the machine has them; characters as their codes."""
+    return np.array([machine_value(v, scalar) for v in values], DTYPES[scalar])
+
+
+def machine_value(value: Value, scalar: Scalar) -> bool | int | float:
+    match value:
+        case str():
+            return ord(value) if value else 0
+        case float() if scalar in ("int32", "int64"):
+            limits = np.iinfo(DTYPES[scalar])
+            return int(limits.min if value < 0 else limits.max)
+        case bool() if scalar == "bool":
+            return value
+        case _:
+            return float(value) if scalar in ("float32", "float64") else int(value)
+
+
+def is_close(value: object, expected: Value, scalar: Scalar) -> bool:
+    wanted = machine_value(expected, scalar)
+    if scalar in ("float32", "float64"):
+        return bool(np.isclose(float(value), wanted, rtol=_TOLERANCE[scalar], atol=_TOLERANCE[scalar]))  # type: ignore[arg-type]
+    return value == wanted

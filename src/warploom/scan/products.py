@@ -55,12 +55,14 @@ def _spread(expr: Expr, memory: dict[Expr, Expr]) -> Expr:
 def _product(coefficient: int | Fraction, monomial: ex.Monomial, memory: dict[Expr, Expr]) -> Expr:
     factors = [memory[a] for a in monomial]
     wide = [f for f in factors if not _is_plain(f)]
-    if len(wide) > 1:
+    if len(wide) > 2:
         raise SpreadError
     value = wide[0] if wide else ex.ONE
     for factor in factors:
         if factor not in wide:
             value = _times(value, factor)
+    if len(wide) == 2:
+        value = _times(value, wide[1])
     return ex.multiply(ex.constant(coefficient), value)
 
 
@@ -70,9 +72,9 @@ def _is_plain(expr: Expr) -> bool:
 
 
 def _times(value: Expr, factor: Expr) -> Expr:
-    """A product with a polynomial of variables, by its sign."""
+    """A product, by the sign of the factor."""
     if _is_plain(value):
-        return ex.multiply(value, factor)
+        return ex.multiply(value, factor) if _is_plain(factor) else _times(factor, value)
     match value.op:
         case "ite":
             return ex.select(value.args[0], _times(value.args[1], factor), _times(value.args[2], factor))

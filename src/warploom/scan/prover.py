@@ -205,16 +205,42 @@ class Translator:
             term = value.term if coefficient == 1 else a.multiply(scale, value.term)
             return Number(term, value.below, value.above) if coefficient > 0 else Number(term, value.above, value.below)
         if self._products is not None and len(monomial) > 1:
-            if monomial not in self._products:
-                kind = "real" if any(x.sort.base == "real" for x in monomial) else "int"
-                self._products[monomial] = a.variable(f"product {len(self._products)}", kind)
-            return Number(a.multiply(scale, self._products[monomial]))
+            return Number(a.multiply(scale, self._opaque_product(monomial, known)))
         term = scale if not monomial or coefficient != 1 else None
         for atom in monomial:
             factor = self._finite(known[atom])
             term = factor if term is None else a.multiply(term, factor)
         assert term is not None
         return Number(term)
+
+    def _opaque_product(self, monomial: ex.Monomial, known: Mapping[Expr, Number]) -> Handle:
+        """A variable whose sign is that of the product."""
+        assert self._products is not None
+        if len(monomial) == 1:
+            return self._finite(known[monomial[0]])
+        if monomial not in self._products:
+            a = self.arithmetic
+            kind = "real" if any(x.sort.base == "real" for x in monomial) else "int"
+            term = self._products[monomial] = a.variable(f"product {len(self._products)}", kind)
+            for position, atom in enumerate(monomial):
+                rest = self._opaque_product((*monomial[:position], *monomial[position + 1 :]), known)
+                self._know_sign(term, self._finite(known[atom]), rest)
+        return self._products[monomial]
+
+    def _know_sign(self, product: Handle, first: Handle, second: Handle) -> None:
+        a = self.arithmetic
+        zero = a.constant(0, "int")
+
+        def positive(x: Handle) -> Handle:
+            return a.negation(a.at_least(zero, x))
+
+        def negative(x: Handle) -> Handle:
+            return a.negation(a.at_least(x, zero))
+
+        rules = [([a.equal(x, zero)], a.equal(product, zero)) for x in (first, second)]
+        rules += [([f(first), f(second)], positive(product)) for f in (positive, negative)]
+        rules += [([f(first), g(second)], negative(product)) for f, g in ((positive, negative), (negative, positive))]
+        self.known += [a.either([*map(a.negation, given), then]) for given, then in rules]
 
     def _any(self, left: Handle | None, right: Handle | None) -> Handle | None:
         if left is None or right is None:

@@ -4,6 +4,7 @@
     python -m benchmarks.fuzz --only launch:1234          one case again, with its text
 
 launches      kernels of `benchmarks.fuzz.kernels`, rewritten against original
+cuda          random CUDA through NVRTC (extra `cuda`), rewritten against original
 stencils      kernels of `tests.ptx.fuzz.shuffle`, rewritten against original
 differential  programs of `tests.ptx.fuzz.programs`: interpreter, scalar oracle, symbolic emulator
 deep          mutated kernels through parser, verifier, emulator, rewriting and interpreter
@@ -27,13 +28,13 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
+from benchmarks.fuzz import launches, mutations
+from benchmarks.fuzz.cuda import CompilerCrashError, cuda_case
+from benchmarks.fuzz.kernels import random_case
 from tests.ptx.fuzz import differential, syntax
 from tests.ptx.fuzz import shuffle as stencils
 from tests.ptx.fuzz.programs import random_program
 from tests.ptx.fuzz.scalar import NotServedError
-
-from benchmarks.fuzz import launches, mutations
-from benchmarks.fuzz.kernels import random_case
 
 HANG_S = 60
 """Seconds after which a case counts as hanging."""
@@ -59,6 +60,18 @@ class Outcome:
 def _launch(case: int, outcome: Outcome) -> str:
     tally = launches.Tally()
     message = launches.check(random_case(case), tally)
+    outcome.endings.update(tally.endings)
+    outcome.numbers.update(shuffles=tally.shuffles, reuses=tally.reuses, conditions=tally.conditions)
+    return message
+
+
+def _cuda(case: int, outcome: Outcome) -> str:
+    tally = launches.Tally()
+    try:
+        message = launches.check(cuda_case(case), tally)
+    except CompilerCrashError:
+        outcome.endings["compiler crashed"] += 1
+        return ""
     outcome.endings.update(tally.endings)
     outcome.numbers.update(shuffles=tally.shuffles, reuses=tally.reuses, conditions=tally.conditions)
     return message
@@ -95,10 +108,12 @@ def _mutation(case: int, outcome: Outcome) -> str:
 
 
 CHECKS: dict[str, Callable[[int, Outcome], str]] = {
-    "launches": _launch, "stencils": _stencil, "differential": _differential, "deep": _deep, "mutations": _mutation,
+    "launches": _launch, "cuda": _cuda, "stencils": _stencil, "differential": _differential, "deep": _deep,
+    "mutations": _mutation,
 }  # fmt: skip
 TEXTS: dict[str, Callable[[int], str]] = {
     "launches": lambda case: random_case(case).text,
+    "cuda": lambda case: cuda_case(case).text,
     "stencils": lambda case: stencils.random_launch(case).text,
     "differential": lambda case: random_program(case).text,
     "deep": mutations.given,
@@ -210,7 +225,7 @@ def _records(total: Outcome, count: int) -> list[dict[str, object]]:
     again = "python -m benchmarks.fuzz --only"
     failures: list[dict[str, object]] = [
         {"record": "failure", "kind": total.kind, "case": case, "message": message, "reproduce": f"{again} {total.kind}:{case}",
-         "text": TEXTS[total.kind](case) if n < 20 else ""}
+         "text": _text(total.kind, case) if n < 20 else ""}
         for n, (case, message) in enumerate(total.failures)
     ]  # fmt: skip
     summary: dict[str, object] = {
@@ -218,6 +233,13 @@ def _records(total: Outcome, count: int) -> list[dict[str, object]]:
         **total.numbers, "cpu_s": round(total.cpu_s, 1), "slowest_s": round(total.slowest_s, 2), "slowest": total.slowest,
     }  # fmt: skip
     return [*failures, summary]
+
+
+def _text(kind: str, case: int) -> str:
+    try:
+        return TEXTS[kind](case)
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
 
 
 def _one(name: str) -> int:

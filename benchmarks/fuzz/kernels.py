@@ -2,7 +2,8 @@
 
 A kernel gathers what it loads into one accumulator per thread and stores it in the thread's own slot. Loads come in families: one
 index expression, read at several distances through different instructions, with anything at all between the reads. What a family
-reads lies in a read-only or in a writable array, in shared memory (plain or through a generic address), or in the thread's own slots.
+reads lies in a read-only or in a writable array, in shared memory (plain or through a generic address), or in the thread's own
+slots.
 """
 
 from __future__ import annotations
@@ -148,7 +149,8 @@ class _Family:
 
 
 _TYPES: tuple[tuple[str, int, str], ...] = (
-    ("f32", 4, "%f"), ("f32", 4, "%f"), ("u32", 4, "%r"), ("b32", 4, "%r"), ("s32", 4, "%r"), ("s32", 4, "%rd"), ("u32", 4, "%rd"),
+    ("f32", 4, "%f"), ("f32", 4, "%f"), ("u32", 4, "%r"), ("b32", 4, "%r"), ("s32", 4, "%r"), ("s32", 4, "%rd"),
+    ("u32", 4, "%rd"),
     ("u8", 1, "%h"), ("s8", 1, "%r"), ("s8", 1, "%rd"), ("u16", 2, "%h"), ("s16", 2, "%r"), ("b16", 2, "%h"), ("b8", 1, "%h"),
     ("b64", 8, "%rd"), ("f64", 8, "%fd"), ("u64", 8, "%rd"), ("s16", 2, "%h"),
 )  # fmt: skip
@@ -189,6 +191,7 @@ class KernelWriter:
         self.calls = False
         self.wide = False
         self.loaded: dict[str, list[str]] = {}
+        self.predicates: list[str] = []
         self.pitch = min(97, 6000 // max(1, block[1] * block[2]))
 
     def say(self, *lines: str) -> None:
@@ -225,6 +228,12 @@ class KernelWriter:
         """A 32-bit register with a value between about -8000 and 8000."""
         rng, r = self.rng, self.new("%r")
         x, y = "%r1", "%r2"
+        if rng.random() < 0.15:
+            x = self.new("%r")
+            self.say(
+                f"mul.lo.s32 {x}, {rng.choice(('%r1', '%r8', '%r12'))}, {rng.choice((9, 37, -5, 16))};",
+                f"and.b32 {x}, {x}, 2047;",
+            )
         forms = [
             lambda: self.say(f"mov.u32 {r}, {x};"),
             lambda: self.say(f"mov.u32 {r}, {x};"),
@@ -265,14 +274,19 @@ class KernelWriter:
             lambda: self.say(f"brev.b32 {r}, {x};", f"shr.u32 {r}, {r}, {rng.choice((22, 27))};"),
             lambda: self.say(f"sad.{rng.choice('su')}32 {r}, {x}, {rng.choice((16, '%r13'))}, {y};"),
             lambda: self.say(f"clz.b32 {r}, {x};"),
+            lambda: self.say(f"selp.u32 {r}, {rng.choice((1, 8))}, 0, {self.condition()};", f"add.s32 {r}, {r}, {x};"),
+            lambda: self.say(f"selp.u32 {r}, 0, {rng.choice((1, 8))}, {self.condition()};", f"add.s32 {r}, {r}, {x};"),
             lambda: self.say(f"abs.s32 {r}, {x};"),
             lambda: self.say(f"slct.s32.s32 {r}, {x}, {rng.choice((0, '%r13'))}, {y};"),
             lambda: self.say(f"set.lt.u32.u32 {r}, {x}, {rng.choice((4, 16, '%r20'))};", f"and.b32 {r}, {r}, {x};"),
             lambda: self.say(f"mul.hi.u32 {r}, {x}, {rng.choice(('0x55555556', '0x20000000', '0xCCCCCCCD'))};"),
-            lambda: self.say(f"shf.r.{rng.choice(('wrap', 'clamp'))}.b32 {r}, {x}, {y}, {rng.choice((1, 33, 3))};", f"and.b32 {r}, {r}, 4095;"),
-            lambda: self.say(f"shl.b32 {r}, {x}, {rng.choice(('%r13', 31, 32, 27))};", f"shr.{rng.choice('su')}32 {r}, {r}, {rng.choice((27, 22))};"),
+            lambda: self.say(f"shf.r.{rng.choice(('wrap', 'clamp'))}.b32 {r}, {x}, {y}, {rng.choice((1, 33, 3))};",
+                             f"and.b32 {r}, {r}, 4095;"),
+            lambda: self.say(f"shl.b32 {r}, {x}, {rng.choice(('%r13', 31, 32, 27))};",
+                             f"shr.{rng.choice('su')}32 {r}, {r}, {rng.choice((27, 22))};"),
             lambda: self.say(f"add.cc.u32 {r}, {x}, {rng.choice((-1, '%r22'))};", f"addc.u32 {r}, {x}, 0;"),
-            lambda: self.say(f"mul.wide.{rng.choice('su')}16 {r}, {self.half(x)}, {rng.choice((3, -1))};", f"and.b32 {r}, {r}, 4095;"),
+            lambda: self.say(f"mul.wide.{rng.choice('su')}16 {r}, {self.half(x)}, {rng.choice((3, -1))};",
+                             f"and.b32 {r}, {r}, 4095;"),
             lambda: self.say(f"ld.global.nc.{rng.choice('su')}8 {r}, [%rd5+{rng.randrange(8)}];", f"add.s32 {r}, {r}, {x};"),
             lambda: self.say(f"mad.lo.u32 {r}, {x}, {rng.choice((0, 1, '%r23'))}, {y};"),
             lambda: self.say(f"rem.{rng.choice('su')}32 {r}, {x}, %r4;"),
@@ -281,7 +295,8 @@ class KernelWriter:
             lambda: self.say(f"sub.s32 {r}, {x}, {rng.choice(('%r13', '%r2', '%r6'))};"),
             lambda: self.say(f"prmt.b32 {r}, {x}, 0, {rng.choice(('0x4410', '0x4401'))};", f"and.b32 {r}, {r}, 4095;"),
             lambda: self.say(f"lop3.b32 {r}, {x}, {y}, 7, {rng.choice(('0x96', '0xE8', '0xFE'))};"),
-            lambda: self.say(f"ld.global.nc.u32 {r}, [%rd5+{4 * rng.randrange(8)}];", f"and.b32 {r}, {r}, 511;", f"add.s32 {r}, {r}, {x};"),
+            lambda: self.say(f"ld.global.nc.u32 {r}, [%rd5+{4 * rng.randrange(8)}];",
+                             f"and.b32 {r}, {r}, 511;", f"add.s32 {r}, {r}, {x};"),
             lambda: self.say(f"shf.l.wrap.b32 {r}, {x}, {x}, 1;", f"and.b32 {r}, {r}, 4095;"),
         ]  # fmt: skip
         rng.choice(forms[:8] if rng.random() < 0.55 else forms)()
@@ -318,7 +333,7 @@ class KernelWriter:
                 self.twin(self.families[count])
 
     def twin(self, family: _Family) -> None:
-        """The same lines again on fresh registers, usually with one small change: what looks alike must not be taken for the same."""
+        """The same lines again on fresh registers, usually with a small change: what looks alike is not the same."""
         rng = self.rng
         if any(line.endswith(":") or "bar." in line for line in family.recipe):
             return
@@ -365,7 +380,8 @@ class KernelWriter:
             self.say(f"mov.b32 {index}, {rng.choice((0, 1, '%r16'))};")
             middle, size, kind = 0, 4, rng.choice(("u32", "f32"))
         if "shared" in space:
-            return self.shared_family(index, kind, size, space)
+            self.shared_family(index, kind, size, space)
+            return
         base = self.new("%rd")
         if where != "own" and wrap < 0.2:
             self.wide = True
@@ -508,7 +524,7 @@ class KernelWriter:
             self.statement()
 
     def statement(self) -> None:
-        rng, choice = self.rng, self.rng.random()
+        choice = self.rng.random()
         if choice < 0.6:
             self.load()
         elif choice < 0.65:
@@ -666,6 +682,27 @@ class KernelWriter:
             self.say(f"{guard}add.s{family.bits} {family.index}, {family.index}, 1;")
 
     def condition(self) -> str:
+        """A predicate: an old one, some function of old ones, or a new one."""
+        rng, known = self.rng, self.predicates
+        if len(known) > 1 and rng.random() < 0.3:
+            if rng.random() < 0.5:
+                return rng.choice(known)
+            p, first, second = self.new("%p"), rng.choice(known), rng.choice(known)
+            as_number, other = self.new("%r"), rng.choice(("eq", "ne", "lt", "gt"))
+            forms = (
+                (f"{rng.choice(('and', 'or', 'xor'))}.pred {p}, {first}, {second};",),
+                (f"not.pred {p}, {first};",),
+                (f"selp.u32 {as_number}, 1, 0, {first};", f"setp.{other}.u32 {p}, {as_number}, {rng.choice((0, 1))};"),
+                (f"selp.b32 {as_number}, -1, 0, {first};", f"setp.{other}.and.s32 {p}, {as_number}, 0, {second};"),
+            )
+            self.say(*rng.choice(forms))
+            known.append(p)
+            return p
+        p = self.new_condition()
+        known.append(p)
+        return p
+
+    def new_condition(self) -> str:
         rng, p = self.rng, self.new("%p")
         what = rng.choice(("%r1", "%r1", "%r13", "%r8", "%r2", "%r20", "%r21", "%r15", "%r6", *self.counters))
         how = rng.random()
@@ -684,12 +721,12 @@ class KernelWriter:
     def branch(self) -> None:
         rng = self.rng
         p, other, end = self.condition(), self.label(), self.label()
-        kept = [list(f.pointers) for f in self.families], len(self.families), self.parted
+        kept = [list(f.pointers) for f in self.families], (len(self.families), len(self.predicates)), self.parted
         self.parted = True
         if rng.random() < 0.15:
             self.switch()
             return
-        self.say(f"@{rng.choice(('', '!'))}{p} bra{rng.choice(('', '', '.uni')) if False else ''} {other};")
+        self.say(f"@{rng.choice(('', '!'))}{p} bra {other};")
         self.depth += 1
         self.statements(rng.randint(1, 3))
         self.restore(kept[0], kept[1])
@@ -713,7 +750,7 @@ class KernelWriter:
             f"{table}: .branchtargets {', '.join(ways)};",
             f"brx.idx {r}, {table};",
         )
-        kept = [list(f.pointers) for f in self.families], len(self.families)
+        kept = [list(f.pointers) for f in self.families], (len(self.families), len(self.predicates))
         self.depth += 1
         for n, way in enumerate(ways):
             self.say(f"{way}:")
@@ -724,14 +761,15 @@ class KernelWriter:
         self.say(f"{end}:")
         self.depth -= 1
 
-    def restore(self, pointers: list[list[str]], count: int) -> None:
-        del self.families[count:]
+    def restore(self, pointers: list[list[str]], counts: tuple[int, int]) -> None:
+        del self.families[counts[0] :]
+        del self.predicates[counts[1] :]
         for family, known in zip(self.families, pointers, strict=True):
             family.pointers = list(known)
 
     def scope(self) -> None:
         """Braces with registers of their own, under names that others have."""
-        kept = [list(f.pointers) for f in self.families], len(self.families)
+        kept = [list(f.pointers) for f in self.families], (len(self.families), len(self.predicates))
         name = self.rng.choice(("%t", "%r39", "%f159"))
         kind = "f32" if name.startswith("%f") else "b32"
         self.say("{", f".reg .{kind} {name};", f"mov.{kind} {name}, {'0f40000000' if kind == 'f32' else 3};")
@@ -751,7 +789,7 @@ class KernelWriter:
         rng = self.rng
         counter, bound, p = self.new("%r"), self.new("%r"), self.new("%p")
         start, end, check = self.label(), self.label(), self.label()
-        kept = [list(f.pointers) for f in self.families], len(self.families), self.parted
+        kept = [list(f.pointers) for f in self.families], (len(self.families), len(self.predicates)), self.parted
         uniform = rng.choice((f"mov.u32 {bound}, %r21;", f"mov.u32 {bound}, 2;", f"mov.u32 {bound}, 3;"))
         parting = rng.choice(
             (f"and.b32 {bound}, %r1, 3;", f"shr.u32 {bound}, %r13, 3;", f"and.b32 {bound}, %r15, 3;", f"and.b32 {bound}, %r2, 3;")
@@ -798,7 +836,9 @@ class KernelWriter:
         self.counters.pop()
         for moving, word in carried:
             guard = f"@{self.condition()} " if rng.random() < 0.15 else ""
-            self.say(f"{guard}add.{word} {moving}, {moving}, {self.families[kept[1] - 1].size * rng.choice((1, 1, 2, 32, -1))};")
+            self.say(
+                f"{guard}add.{word} {moving}, {moving}, {self.families[kept[1][0] - 1].size * rng.choice((1, 1, 2, 32, -1))};"
+            )
         if not early:
             self.say(update)
         if tested:
@@ -819,7 +859,8 @@ class KernelWriter:
 
 
 _SHAPES: tuple[tuple[int, int, int], ...] = (
-    (32, 1, 1), (64, 1, 1), (32, 2, 1), (64, 2, 1), (48, 1, 1), (33, 1, 1), (16, 2, 1), (16, 4, 1), (8, 4, 1), (8, 8, 1), (4, 8, 1),
+    (32, 1, 1), (64, 1, 1), (32, 2, 1), (64, 2, 1), (48, 1, 1), (33, 1, 1), (16, 2, 1), (16, 4, 1), (8, 4, 1), (8, 8, 1),
+    (4, 8, 1),
     (48, 2, 1), (7, 5, 3), (1, 32, 1), (1, 64, 1), (4, 4, 4), (31, 2, 1), (17, 1, 1), (2, 16, 1), (96, 1, 1), (128, 1, 1),
     (40, 2, 1), (32, 1, 2), (16, 1, 2), (1, 1, 32), (1, 1, 40), (24, 4, 1), (20, 8, 1), (256, 1, 1), (12, 8, 2),
 )  # fmt: skip

@@ -1,6 +1,6 @@
-"""Mutated kernels through the whole tool: parsed, verified, emulated, rewritten, run. Only UserError and UnsupportedError may come out.
+"""Mutated kernels through the whole tool: parsed, verified, emulated, rewritten, run; only UserError may come out.
 
-`tests.ptx.fuzz.syntax` mutates small texts for the parser; here whole kernels that run are changed a little, so that most still parse.
+`tests.ptx.fuzz.syntax` mutates small texts for the parser; here whole kernels are changed a little, so that most still parse.
 """
 
 from __future__ import annotations
@@ -9,10 +9,10 @@ import random
 import re
 
 import numpy as np
+from benchmarks.fuzz.kernels import random_case
 from tests.ptx.fuzz.programs import random_program
 from tests.ptx.fuzz.syntax import mutate
 
-from benchmarks.fuzz.kernels import random_case
 from warploom.core import UserError
 from warploom.ptx import launch, lower, parse
 from warploom.ptx.shuffle import ShuffleOptions, shuffle
@@ -101,9 +101,11 @@ def _drop_word(text: str, rng: random.Random) -> str:
 
 
 _MODIFIERS = (
-    "s8 u8 b8 s16 u16 b16 f16 f16x2 bf16 s32 u32 b32 f32 s64 u64 b64 f64 b128 pred v2 v4 v8 lo hi wide sat ftz rn rz cc eq lt lo hs "
-    "global shared local const param nc volatile relaxed acquire gpu cta sys wrap clamp l r and or xor uni sync"
-).split()  # fmt: skip
+    "s8", "u8", "b8", "s16", "u16", "b16", "f16", "f16x2", "bf16", "s32", "u32", "b32", "f32", "s64", "u64", "b64", "f64",
+    "b128", "pred", "v2", "v4", "v8", "lo", "hi", "wide", "sat", "ftz", "rn", "rz", "cc", "eq", "lt", "lo", "hs", "global",
+    "shared", "local", "const", "param", "nc", "volatile", "relaxed", "acquire", "gpu", "cta", "sys", "wrap", "clamp", "l", "r",
+    "and", "or", "xor", "uni", "sync",
+)  # fmt: skip
 
 
 def _other_modifier(text: str, rng: random.Random) -> str:

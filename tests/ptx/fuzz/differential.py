@@ -2,9 +2,9 @@
 
     python -m tests.ptx.fuzz.differential COUNT [SEED]
 
-Every thread of a launch runs on the scalar oracle, whose memory must be the interpreter's at the end; at every block and instruction
-of some threads the emulator's terms must have the values of the run, its path conditions must hold, its addresses be right, and loads
-that it takes for one must have read one value.
+Every thread of a launch runs on the scalar oracle, whose memory must be the interpreter's at the end. At every block and
+instruction of some threads the emulator's terms must have the values of the run, the ranges that it gives them hold, its path
+conditions be true, its addresses right, and loads that it takes for one must have read one value.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
-from tests.ptx.fuzz.programs import Program, random_program
-from tests.ptx.fuzz.scalar import Memory, NotServedError, Step, Thread, computed
+from tests.ptx.fuzz.programs import SLOT_BYTES, Program, random_program
+from tests.ptx.fuzz.scalar import Memory, NotServedError, Step, Thread, computed, signed
 
 from warploom.ptx import exact, launch, lower, normal, parse
 from warploom.ptx.routine import Routine
@@ -61,6 +61,8 @@ class ScalarComparison:
                 self.enter(self.starts[position])
             guard = instructions[position].guard
             runs = guard is None or bool(thread.registers.get(guard.name, 0)) != guard.negated
+            if guard is not None:
+                self.made |= {f"{register}.before@{position}": value for register, value in thread.registers.items()}
             step = thread.step()
             if runs:
                 self.ran(step)
@@ -111,6 +113,14 @@ class ScalarComparison:
         self.checked += 1
         found = self.value(term)
         assert found == value, f"{what}: {found:#x} from {term}, but {value:#x}"
+        facts = self.emulation.algebra(self.block).facts
+        low, high = facts.unsigned(term)
+        assert low <= value <= high, f"{what}: {value:#x} is not in [{low:#x}, {high:#x}], the range of {term}"
+        low, high = facts.signed(term)
+        assert low <= signed(value, term.width) <= high, (
+            f"{what}: {value:#x} is not in [{low}, {high}], the signed range of {term}"
+        )
+        assert value % (1 << facts.trailing_zeros(term)) == 0, f"{what}: {value:#x} has fewer trailing zeros than said of {term}"
 
     def value(self, term: Term) -> int:
         return evaluate(term, self.leaf)
@@ -151,7 +161,7 @@ class ScalarComparison:
 
 def threads_of(program: Program, routine: Routine, memory: Memory) -> list[Thread]:
     """All threads of a launch, at their start."""
-    given, out, *scalars = program.arguments()
+    scalars = program.arguments()[2:]
     parameters, offsets = bytearray(), dict[str, int]()
     values = [_INPUT, _OUTPUT, *(int(s) for s in scalars)]
     for parameter, value in zip(routine.parameters, values, strict=True):
@@ -207,7 +217,8 @@ def check(program: Program) -> str:
     places = np.flatnonzero(mine != theirs)
     if places.size:
         first = int(places[0])
-        return f"interpreter against scalar oracle: {places.size} bytes of the output differ, first {first} (thread {first // 1024}, byte {first % 1024})"
+        where = f"thread {first // SLOT_BYTES}, byte {first % SLOT_BYTES}"
+        return f"interpreter against scalar oracle: {places.size} bytes of the output differ, first {where}"
     return problem
 
 
@@ -245,7 +256,8 @@ def main() -> int:
     tally = run(count, seed, lambda number, message: print(f"seed {number}: {message[:400]}", flush=True))
     seconds = time.process_time() - started
     print(
-        f"{tally.programs} programs from seed {seed}, {len(tally.failures)} differ, {tally.not_served} not served, {seconds:.1f} CPU s"
+        f"{tally.programs} programs from seed {seed}, {len(tally.failures)} differ, {tally.not_served} not served, "
+        f"{seconds:.1f} CPU s"
     )
     return 1 if tally.failures else 0
 

@@ -1,4 +1,4 @@
-"""Random integer programs: every width, predicates, branches, loops, loads at computed addresses, stores in a thread's own slots."""
+"""Random integer programs: every width, predicates, branches, loops, loads at computed addresses, stores in own slots."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ DONE:
 	ret;
 }}
 """
-_CONSTANTS = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x7FFFFFFF, -1,
-              -2, -3, -4, -8, -31, -128, -32768, -0x80000000, 0x55555555, 12345)  # fmt: skip
+_CONSTANTS = (0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 31, 32, 33, 63, 64, 100, 127, 128, 255, 256, 32767, 32768, 65535, 65536, 0x7FFFFFFF,
+              -1, -2, -3, -4, -8, -31, -128, -32768, -0x80000000, 0x55555555, 12345)  # fmt: skip
 _KINDS = {16: "%h", 32: "%r", 64: "%rd"}
 _LIMITS = {"%h": 200, "%r": 400, "%rd": 400, "%p": 200}
 
@@ -213,7 +213,7 @@ class ProgramWriter:
         """Text with `{guard}` and `{to}`, and the kind of register that it writes."""
         rng, own = self.rng, _KINDS[bits]
         s = rng.choice("su")
-        x, y, z = (self.source(bits) for _ in range(3))
+        y, z = self.source(bits), self.source(bits)
         a = self.source(bits, constant=False)
         small = self.source(32) if rng.random() < 0.4 else str(rng.choice((0, 1, 2, 5, 15, 16, 31, 32, 33, 63, 64, 255)))
         forms: list[tuple[str, str]] = [
@@ -255,7 +255,7 @@ class ProgramWriter:
             ] * 2
         if bits > 16:
             forms += [
-                (f"bfe.{s}{bits} {{to}}, {a}, {small}, {self.source(32) if rng.random() < 0.3 else rng.choice((0, 1, 5, 8, 31, 40, 64))};", own),
+                (f"bfe.{s}{bits} {{to}}, {a}, {small}, {rng.choice((0, 1, 5, 8, 31, 40, 64, self.source(32)))};", own),
                 (f"bfi.b{bits} {{to}}, {a}, {y}, {small}, {rng.choice((0, 1, 5, 8, 31, 40))};", own),
                 (f"popc.b{bits} {{to}}, {a};", "%r"), (f"clz.b{bits} {{to}}, {a};", "%r"), (f"brev.b{bits} {{to}}, {a};", own),
                 (f"bfind{rng.choice(('', '.shiftamt'))}.{s}{bits} {{to}}, {a};", "%r"),
@@ -269,8 +269,10 @@ class ProgramWriter:
                 (f"add.sat.s32 {{to}}, {a}, {y};", own), (f"sub.sat.s32 {{to}}, {a}, {y};", own),
                 (f"lop3.b32 {{to}}, {a}, {y}, {z}, {rng.randrange(256)};", own),
                 (f"shf.{rng.choice('lr')}.{rng.choice(('wrap', 'clamp'))}.b32 {{to}}, {a}, {y}, {small};", own),
-                (f"prmt.b32 {{to}}, {a}, {y}, {z};", own), (f"prmt.b32 {{to}}, {a}, {y}, {rng.choice((0x3210, 0x5410, 0x7632, 0x0123, 0x9810))};", own),
-                (f"mul24.{rng.choice(('lo', 'hi'))}.{s}32 {{to}}, {a}, {y};", own), (f"mad24.lo.{s}32 {{to}}, {a}, {y}, {z};", own),
+                (f"prmt.b32 {{to}}, {a}, {y}, {z};", own),
+                (f"prmt.b32 {{to}}, {a}, {y}, {rng.choice((0x3210, 0x5410, 0x7632, 0x0123, 0x9810))};", own),
+                (f"mul24.{rng.choice(('lo', 'hi'))}.{s}32 {{to}}, {a}, {y};", own),
+                (f"mad24.lo.{s}32 {{to}}, {a}, {y}, {z};", own),
                 (f"set.{rng.choice(('lt', 'eq', 'ge'))}.u32.{s}32 {{to}}, {a}, {y};", own),
                 (f"mov.b32 {{to}}, {{{{{self.source(16, constant=False)}, {self.source(16, constant=False)}}}}};", own),
                 (f"mad.hi.{s}32 {{to}}, {a}, {y}, {z};", own),
@@ -307,7 +309,8 @@ class ProgramWriter:
                 self.remember("%p", other)
         else:
             x, y = self.predicate(), self.predicate()
-            self.say(rng.choice((f"{guard}and.pred {to}, {x}, {y};", f"{guard}or.pred {to}, {x}, {y};", f"{guard}xor.pred {to}, {x}, {y};",
+            self.say(rng.choice((f"{guard}and.pred {to}, {x}, {y};", f"{guard}or.pred {to}, {x}, {y};",
+                                 f"{guard}xor.pred {to}, {x}, {y};",
                                  f"{guard}not.pred {to}, {x};", f"{guard}mov.pred {to}, {x};")))  # fmt: skip
         self.remember("%p", to)
 
@@ -352,6 +355,9 @@ class ProgramWriter:
     def branch(self) -> None:
         rng, other, end = self.rng, self.label(), self.label()
         before = self.kept()
+        if rng.random() < 0.1:
+            self.switch()
+            return
         self.say(f"@{rng.choice(('', '!'))}{self.predicate()} bra {other};")
         self.depth += 1
         self.statements(rng.randint(1, 4))
@@ -364,6 +370,27 @@ class ProgramWriter:
         else:
             self.say(f"{other}:")
         self.depth -= 1
+
+    def switch(self) -> None:
+        """Four ways by table, some through the next."""
+        rng, index, table, end = self.rng, self.fresh("%r"), self.label(), self.label()
+        ways = [self.label() for _ in range(rng.choice((2, 4)))]
+        source = self.source(32, constant=False)
+        self.say(
+            f"and.b32 {index}, {source}, {len(ways) - 1};",
+            f"{table}: .branchtargets {', '.join(ways)};",
+            f"brx.idx {index}, {table};",
+        )
+        before = self.kept()
+        self.depth += 1
+        for way in ways:
+            self.say(f"{way}:")
+            self.statements(rng.randint(0, 2))
+            self.known = self.kept_of(before)
+            if rng.random() < 0.7:
+                self.say(f"bra {end};")
+        self.depth -= 1
+        self.say(f"{end}:")
 
     @staticmethod
     def kept_of(known: dict[str, list[str]]) -> dict[str, list[str]]:
@@ -387,6 +414,9 @@ class ProgramWriter:
         self.known["%r"] += [counter, bound]
         self.known["%rd"].append(wide)
         moving = [(k, r) for k in ("%r", "%rd", "%h") for r in self.known[k] if r not in self.fixed]
+        inner = self.label()
+        if rng.random() < 0.1:
+            self.say(f"@{self.predicate()} bra {inner};")
         self.say(f"{start}:")
         tested = rng.random() < 0.5
         if tested:
@@ -401,6 +431,8 @@ class ProgramWriter:
             self.say(f"@{self.predicate()} bra {start};")
         if rng.random() < 0.3:
             self.say(f"@{self.predicate()} bra {end};")
+        self.say(f"{inner}:")
+        self.known = self.kept_of(inside)
         if rng.random() < 0.4:
             self.statements(rng.randint(1, 2))
         for kind, register in rng.sample(moving, min(len(moving), rng.choice((0, 1, 1, 2)))):

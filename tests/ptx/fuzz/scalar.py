@@ -1,8 +1,8 @@
 """One thread at a time, Python integers and bytes: an oracle for the SIMT interpreter, written from the ISA's text alone.
 
-Serves straight code, branches and loops over integers of every width, f32 sums and products (through exact rationals), predicates,
-loads and stores of global and shared memory, atomic additions. No NumPy, nothing of the interpreter: only the parsed and lowered
-program. Threads run one after another unless told otherwise: what they do to each other in between is not modelled.
+Serves straight code, branches and loops over integers of every width, f32 sums and products (through exact rationals),
+predicates, loads and stores of global memory, atomic additions. No NumPy, nothing of the interpreter: only the parsed and lowered
+program. Threads run one after another: what they do to each other in between is not modelled.
 """
 
 from __future__ import annotations
@@ -278,8 +278,8 @@ class Thread:
         if kind in SIGNED:
             a, b = signed(a, bits), signed(b, bits)
         table: dict[str, bool] = {
-            "eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b, "lo": a < b, "ls": a <= b, "hi": a > b,
-            "hs": a >= b,
+            "eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b, "lo": a < b, "ls": a <= b,
+            "hi": a > b, "hs": a >= b,
         }  # fmt: skip
         holds = [table[comparison], not table[comparison]]
         if third:

@@ -1,4 +1,4 @@
-"""Equality up to sums that do not wrap: the lemma and its use by brute force at 8 bits, neighbours on real texts."""
+"""Equality up to sums that do not wrap: the lemma and its use by brute force at 8 bits."""
 
 import random
 
@@ -8,8 +8,6 @@ from warploom.ptx.symbolic import (
     Algebra,
     Facts,
     LaunchLimits,
-    Match,
-    Neighbour,
     NoWrap,
     Term,
     TermTable,
@@ -97,62 +95,6 @@ GUARD = """mov.u32 %r1, %tid.x; ld.param.u32 %r2, [n]; ld.param.u64 %rd1, [a]; a
     setp.lt.s32 %p1, %r1, 1; setp.ge.s32 %p2, %r1, %r3; or.pred %p3, %p1, %p2; @%p3 bra END;
     {} END:"""
 INDEX = "mul.wide.s32 %rd2, {}, 4; add.s64 %rd3, %rd1, %rd2; ld.global.nc.f32 %f1, [%rd3];"
-
-
-def neighbours(body: str, delta: int, **options: object) -> Match | None:
-    """Does the second load read what the first one of the lane `delta` away has read?"""
-    emulation = emulated(body)
-    source, target = loads(emulation)
-    assert source.address is not None and target.address is not None
-    table = emulation.table
-    moved = {table.special("tid.x"): delta, table.special("laneid"): delta}
-    return Neighbour(emulation, moved, **options).match(target.address, target.block, source.address, source.block)  # type: ignore[arg-type]
-
-
-def test_neighbours_of_a_guarded_row_need_no_condition() -> None:
-    body = GUARD.format(INDEX.format("%r1") + "add.s32 %r4, %r1, 1;" + INDEX.format("%r4"))
-    assert neighbours(body, 1) == Match(())
-    assert neighbours(body, -1) is None
-    assert neighbours(body, 0) is None
-
-
-def test_an_index_that_may_wrap_needs_one() -> None:
-    body = GUARD.format("mad.lo.s32 %r5, %r2, %r2, %r1; add.s32 %r6, %r5, 2;" + INDEX.format("%r5") + INDEX.format("%r6"))
-    assert neighbours(body, 2) == Match(())  # the same word before it is extended
-    close = GUARD.format(
-        "mad.lo.s32 %r5, %r2, %r2, %r1;" + INDEX.format("%r5") + INDEX.format("%r5").replace("[%rd3]", "[%rd3+8]")
-    )
-    match = neighbours(close, 2)
-    assert match is not None
-    assert [(str(c.term), c.offset, c.width, c.is_signed) for c in match.conditions] == [
-        ("%tid.x + load(n) * load(n)", 2, 32, True)
-    ]
-
-
-def test_values_of_another_thread_are_not_ours() -> None:
-    index = "ld.global.u32 %r5, [%rd1]; " + INDEX.format("%r5") * 2
-    emulation = emulated(GUARD.format(index))
-    _, source, target = loads(emulation)
-    assert source.address is target.address and target.address is not None
-    moved = Neighbour(emulation, {emulation.table.special("tid.x"): 1})
-    assert moved.match(target.address, target.block, target.address, source.block) is None
-
-
-def test_lanes_of_a_mask() -> None:
-    body = "mov.u32 %r1, %tid.x; ld.param.u64 %rd1, [a]; and.b32 %r2, %r1, 31; xor.b32 %r3, %r2, 16;" + (
-        INDEX.format("%r2") + INDEX.format("%r2").replace("[%rd3]", "[%rd3+4]")
-    )
-    match = neighbours(body, 1)
-    assert match is not None
-    assert [c.width for c in match.conditions] == [5]  # the last lane has no neighbour
-    emulation = emulated(body, directives=".reqntid 64")
-    table, algebra = emulation.table, emulation.algebra(0)
-    low = algebra.trunc(table.special("tid.x"), 5)
-    given = comparisons.less(algebra, low, table.const(31, 5), is_signed=False)
-    source, target = loads(emulation)
-    assert source.address is not None and target.address is not None
-    found = Neighbour(emulation, {table.special("tid.x"): 1}, given=(given,)).match(target.address, 0, source.address, 0)
-    assert found == Match(())
 
 
 def test_stride_of_an_address() -> None:

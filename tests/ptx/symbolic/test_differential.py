@@ -258,7 +258,8 @@ def pairings(emulation: Emulation) -> list[Pairing]:
             if step and distance % step == 0 and abs(distance // step) < 32:
                 delta = distance // step
                 if delta not in neighbours:
-                    neighbours[delta] = Neighbour(emulation, {tid: delta, lane: delta}, frozenset(emulation.graph.loops))
+                    loops = frozenset(emulation.graph.loops)
+                    neighbours[delta] = Neighbour(emulation, {tid: delta, lane: delta}, loops, whole_warp=False)
                 match = neighbours[delta].match(load.address, load.block, source.address, source.block)
                 if match is not None:
                     found.append(Pairing(load, source, delta, match.conditions))

@@ -2,7 +2,7 @@
 
 from warploom.ptx.symbolic import bitwise, comparisons
 from warploom.ptx.symbolic.algebra import Algebra, Assumption
-from warploom.ptx.symbolic.compare import Match, Neighbour, NoWrap, Skeleton, claim, difference, equal_if, holds, skeleton, stride
+from warploom.ptx.symbolic.compare import Match, NoWrap, Skeleton, claim, difference, equal_if, holds, skeleton, stride
 from warploom.ptx.symbolic.decide import are_equal, counterexample, is_proved
 from warploom.ptx.symbolic.emulate import EmulationOptions, emulate, own_limits
 from warploom.ptx.symbolic.emulation import BlockState, Emulation
@@ -11,6 +11,7 @@ from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
 from warploom.ptx.symbolic.memory import Access, AccessKind
+from warploom.ptx.symbolic.neighbour import Neighbour
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subterms
 from warploom.ptx.symbolic.text import term_text

@@ -1,22 +1,18 @@
-"""Equality of addresses: of one thread, and of two threads of one warp (the paper's section 5.1).
+"""Equality of addresses up to sums that do not wrap.
 
-For a load of this thread at B and one of another thread, whose `tid.x` is this one's plus N, at A: does A(tid.x + N) = B(tid.x)
-hold for every two such threads that both satisfy the path conditions of their loads? Canonical forms decide; where 32-bit indices
-were extended to 64 bits, equality may rest on sums that do not wrap, and those that the facts do not prove come back as `NoWrap`.
+Canonical forms decide; where 32-bit indices were extended to 64 bits, equality may rest on sums that do not wrap, and those that
+the facts do not prove come back as `NoWrap`.
 
     x, x + c in known ranges [l, h], [m, n] with m - h - c > -2^w and n - l - c < 2^w   ->   ext(x + c) = ext(x) + c exactly
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from warploom.ptx.symbolic.algebra import Algebra
-from warploom.ptx.symbolic.comparisons import equal, less
-from warploom.ptx.symbolic.decide import are_equal, is_proved
+from warploom.ptx.symbolic.comparisons import equal
 from warploom.ptx.symbolic.emulation import Emulation
-from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Term, linear, signed
 
@@ -81,92 +77,6 @@ def stride(emulation: Emulation, block: int, address: Term, atom: Term) -> int |
     moved = Substitution(algebra, {atom: algebra.shifted(atom, 1)})(address)
     now, then = skeleton(algebra, address), skeleton(algebra, moved)
     return then.constant - now.constant if now.key == then.key else None
-
-
-@dataclass(slots=True)
-class Neighbour:
-    """Another thread of the same warp, `deltas` away, seen from this one; both are in blocks of the same emulation.
-
-    Thread indices that `deltas` does not name are the same for both, as are block indices and sizes; a lane index moves only if
-    it is named.
-    """
-
-    emulation: Emulation
-    deltas: Mapping[Term, int]
-    """Special registers, and how much more the other thread has of them: {tid.x: N}, with laneid: N where rows hold warps."""
-    in_step: frozenset[int] = frozenset()
-    """Headers of loops that both threads are in the same iteration of, besides those proved to be so."""
-    given: tuple[Term, ...] = ()
-    """Further predicates that hold, in terms of this thread."""
-    _algebras: dict[tuple[int, int], tuple[Algebra, Substitution]] = field(
-        default_factory=dict[tuple[int, int], tuple[Algebra, Substitution]]
-    )
-    _elsewhere: Substitution | None = None
-
-    def elsewhere(self, term: Term) -> Term:
-        """The other thread's value of a term, in terms of this thread where they are related at all."""
-        if self._elsewhere is None:
-            root = Algebra(self.emulation.table, Facts(self.emulation.table, self.emulation.limits))
-            self._elsewhere = self._moved(root)
-        return self._elsewhere(term)
-
-    def _moved(self, algebra: Algebra) -> Substitution:
-        table, lanes = self.emulation.table, self.emulation.lanes
-        replaced = {atom: algebra.shifted(atom, delta) for atom, delta in self.deltas.items()}
-
-        def leaf(term: Term) -> Term | None:
-            match term.op:
-                case "special":
-                    same = lanes.is_uniform(term) or str(term.data[0]).startswith("tid.")
-                case "counter":
-                    same = lanes.in_step(int(term.data[0])) or int(term.data[0]) in self.in_step
-                case "opaque" | "loop" | "other" | "parameter":
-                    same = lanes.is_uniform(term)
-                case "load":
-                    same = False
-                    if term.data[2] == "read-only":
-                        return None
-                case _:
-                    return None
-            return term if same else table.make("other", term.width, (term,), ("lane",))
-
-        return Substitution(algebra, replaced, leaf)
-
-    def _under(self, here: int, there: int) -> tuple[Algebra, Substitution]:
-        """Algebra under the path conditions of this thread in block `here` and of the other in block `there`."""
-        found = self._algebras.get((here, there))
-        if found is None:
-            emulation = self.emulation
-            other = [self.elsewhere(p) for p in emulation.path_condition(there)]
-            conditions = [*emulation.path_condition(here), *other, *self._ranges(), *self.given]
-            facts = Facts(emulation.table, emulation.limits, [c for c in conditions if c.value is None])
-            algebra = Algebra(emulation.table, facts)
-            found = self._algebras[here, there] = (algebra, self._moved(algebra))
-        return found
-
-    def _ranges(self) -> Iterable[Term]:
-        """The other thread's special registers are in range, too."""
-        emulation = self.emulation
-        root = emulation.algebra(emulation.order[0])
-        for atom, delta in self.deltas.items():
-            bounds = emulation.limits.bounds(str(atom.data[0]))
-            if bounds is not None:
-                yield less(root, root.shifted(atom, delta), root.const(bounds[1] + 1, atom.width), is_signed=False)
-
-    def match(self, here: Term, here_block: int, there: Term, there_block: int, *, rlimit: int = 0) -> Match | None:
-        """Whether this thread's address `here` equals the other thread's address `there`; None: not known to be equal.
-
-        With an `rlimit`, z3 may spend so many resource units on each question that the canonical forms leave open.
-        """
-        algebra, moved = self._under(here_block, there_block)
-        target = Substitution(algebra, {})(here)
-        source = moved(there)
-        found = equal_if(algebra, target, source)
-        if not rlimit or (found is not None and not found.conditions):
-            return found
-        if found is None:
-            return Match(()) if are_equal(algebra, target, source, rlimit) else None
-        return Match(tuple(c for c in found.conditions if not is_proved(algebra, claim(algebra, c), rlimit)))
 
 
 def equal_if(algebra: Algebra, target: Term, source: Term) -> Match | None:

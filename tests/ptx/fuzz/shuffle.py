@@ -140,7 +140,7 @@ class Writer:
             moved = self.new("%rd", 40, 60)
             self.say(f"mul.wide.s32 {moved}, {rng.choice(self.counters)}, 16;", f"add.s64 {moved}, {moved}, {register};")
             register = moved
-        return register, rng.choice((0, 0, 1, 1, 1, -1, -1, 2, -2, 3, 4, 8, 31, -31, 32))
+        return register, rng.choice((0, 0, 1, 1, 1, -1, -1, 2, -2, 3, 4, 8, 31, -31, 32, PITCH))
 
     # statements
 

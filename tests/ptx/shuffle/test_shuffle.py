@@ -15,6 +15,7 @@ from warploom.kernels.kernelgen import KERNELGEN, Shape, cuda_source, parameters
 from warploom.kernels.kernelgen import launch as launch_shape
 from warploom.ptx.routine import lower
 from warploom.ptx.shuffle import Candidate, Decision, KernelFacts, ShuffleOptions, apply_none
+from warploom.ptx.symbolic import LaunchLimits
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
 
@@ -107,6 +108,18 @@ def test_ablations_say_that_they_are_wrong(variant: str) -> None:
     assert report(THREE, options).json()["is_valid"] is False
     assert new.count("ld.global") == 1
     assert new.count("shfl") == (0 if variant == "no-load" else 2)
+
+
+def test_known_blocks_need_fewer_tests() -> None:
+    limits = LaunchLimits(block_max=(1024, 1, 1))
+    known = rewritten(THREE, ShuffleOptions(limits=limits)).text
+    assert "%tid.x" in rewritten(THREE).text.partition("ld.param")[0]
+    assert "%tid.x" not in known.partition("ld.param")[0]
+    required = THREE.replace("\n)\n{", "\n)\n.reqntid 64, 2\n{", 1)
+    assert "%tid.x" not in rewritten(required).text.partition("ld.param")[0]
+    for block in ((32, 1, 1), (48, 1, 1), (33, 1, 1)):
+        assert not differences(THREE, known, (2, 1, 1), block, arguments(block))
+    assert not differences(required, rewritten(required).text, (2, 1, 1), (64, 2, 1), arguments((64, 2, 1)))
 
 
 def test_old_ptx_has_no_active_mask() -> None:

@@ -38,7 +38,9 @@ Why memory ends up the same, for every launch:
    came between the neighbour's source and this lane's target all the same, nothing orders it against one of the two accesses:
    a data race of the original. Volatile, relaxed and acquire loads are never sources or targets.
 
-A reuse (N = 0) needs 3, 5 and 6 for one thread only. Sources are always loads that stay.
+A reuse (N = 0) needs 3, 5 and 6 for one thread only. Sources are always loads that stay. Cache mode (`halo`) adds: the tests of
+5 hold in all lanes of a full warp within one row, by vote, also for neighbours 32 lanes away; then a halo load reads exactly
+what some lane's own target would have read, without a predicate, at an address that is thus a good one.
 """
 
 from warploom.ptx.shuffle.options import MAX_DELTA, ShuffleOptions

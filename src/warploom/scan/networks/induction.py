@@ -56,7 +56,7 @@ class _Prover:
                 return "a bound relative to the number of levels"
             if BELOW in {*leaves(phase.move.guard), *leaves(phase.move.source)}:
                 return "an index that uses the offset one level below"
-        if not all(is_scan(program, n, "strict") for n in range(1, self._offsets[-1] + 1)):
+        if not all(is_scan(program, n, "strict") for n in (*range(1, self._offsets[-1] + 1), self._trial_columns())):
             return "not a scan for every small n"
         choices = [list(self._fitting(number)) for number in range(len(program.phases))]
         chosen: list[State] = []
@@ -76,10 +76,13 @@ class _Prover:
     def _level_of(self, offset: int) -> int:
         return next(level for level in range(offset + 1) if self._program.offset(level) == offset)
 
+    def _trial_columns(self) -> int:
+        return self._program.offset(max(TRIAL_LEVELS if self._program.radices[0] == 2 else 3, len(self._offsets) + 1))
+
     def _fitting(self, number: int) -> Iterator[State]:
         """States that describe a run before and after every level of a phase."""
         program = self._program
-        columns = program.offset(max(TRIAL_LEVELS if program.radices[0] == 2 else 3, len(self._offsets) + 1))
+        columns = self._trial_columns()
         offsets = [program.offset(level) for level in range(program.levels(columns) + 2)]
         low = list(range(columns))
         seen: list[tuple[int, int, list[int], list[int]]] = []  # offset and radix of a level, lengths before and after

@@ -74,15 +74,15 @@ class Symbolic:
         self._offsets = offsets
         self._radix = radix
         self._is_open = offset is None
-        self._offset = offset
+        self._e = 0 if offset is None else radix * offset
         self._d = self._integer("d") if offset is None else self.constant(offset)
         self._units = {"d": self._d, "e": self.scaled(radix, self._d)}
         self._facts: list[Handle] = []
         self._split: dict[str, tuple[Handle, Handle, Handle]] = {}
         self._lows: dict[str, Handle] = {}
+        self._bases = [self.constant(0)]
         if self._is_open:
             self._facts += [self._positive(self._d), self._divides(offsets[-1], self._d)]
-            self._bases = [self.constant(0)]
 
     def variable(self, name: str) -> Handle:
         return self._integer(name)
@@ -105,14 +105,10 @@ class Symbolic:
     def remainder(self, value: Handle, unit: Unit | int) -> Handle:
         if isinstance(unit, int):
             return self._arithmetic.remainder(value, unit)
-        if self._offset is not None:
-            return self._arithmetic.remainder(value, self._offset * (1 if unit == "d" else self._radix))
         _, part, rest = self._parts(value)
         return rest if unit == "d" else self.add(part, rest)
 
     def digit(self, value: Handle) -> Handle:
-        if self._offset is not None:
-            return self._arithmetic.floor_divide(self.remainder(value, "e"), self._offset)
         _, part, _ = self._parts(value)
         digit = self.constant(0)
         for k in range(1, self._radix):
@@ -174,15 +170,13 @@ class Symbolic:
                 below,
                 self.at_least(rest, self.constant(0)),
             ]
-            self._facts.append(self._divides(self._offsets[-1], base))
+            self._facts.append(self._divides(self._offsets[-1] if self._is_open else self._e, base))
             self._bases.append(base)
             self._split[key] = (base, part, rest)
         return self._split[key]
 
     def _multiples(self) -> list[Handle]:
         """Of e, and of d, for all pairs of values that were split."""
-        if not self._is_open:
-            return []
         steps = [self.add(base, part) for base, part, _ in self._split.values()]
         facts: list[Handle] = []
         for unit, multiples in ((self._units["e"], self._bases), (self._d, [self._bases[0], *steps])):

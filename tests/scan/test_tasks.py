@@ -10,7 +10,7 @@ from warploom.core import UserError
 from warploom.scan import read_loop, user_function
 from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, loops_module, run_task, segmented_sum_operator
 
-UNSOLVED = {"lift/longest_odd_01", "lift/max_segment_product", "lift/position_of_longest_ones"}
+UNSOLVED = {"lift/position_of_longest_ones"}
 """Within what the search knows today."""
 
 

@@ -53,7 +53,7 @@ def _step(family: Family, state: Expr) -> Expr:
     return next(s.step for s in family.loop.states if s.variable is state)
 
 
-def composition(family: Family, known: Sequence[Expr]) -> Verdict:
+def composition(family: Family, known: Sequence[Expr], rlimit: int = RLIMIT) -> Verdict:
     others = {s: right(s) for s in family.slots}
     second = {v: ex.substituted(e, others) for v, e in family.transformers.items()}
 
@@ -66,7 +66,7 @@ def composition(family: Family, known: Sequence[Expr]) -> Verdict:
         (lambda v=v: ex.substituted(second[v], family.transformers), lambda e=e: ex.substituted(e, family.operator))
         for v, e in family.transformers.items()
     ]
-    return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [])
+    return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [], rlimit)
 
 
 def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr]) -> Verdict:
@@ -148,9 +148,10 @@ def _decided(
     claims: Callable[[Translator], list[tuple[Number, Number]]],
     given: Iterable[Expr],
     asked: Sequence[Expr],
+    rlimit: int = RLIMIT,
 ) -> Verdict:
     states = [*family.transformers]
-    return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None)
+    return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None, rlimit)
 
 
 def decided(

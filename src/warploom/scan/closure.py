@@ -169,9 +169,20 @@ def closure(loop: Loop, style: Style, start: Start) -> Closure:
         shape.forget()
         if not shape.changed:
             operator = {s: shape.fitted[s] for s in shape.slots}
-            lift = {s: lift[s] for s in shape.slots}
+            # where an element leaves a region empty, its slot may be anything
+            free = {s: anything(s.sort) for s in shape.slots}
+            lift = {s: ex.substituted(lift[s], free) for s in shape.slots}
             return Closure(tuple(shape.slots), {v: t.expr() for v, t in shape.tables.items()}, lift, operator, style)
     raise FormError("more and more auxiliary values")
+
+
+def anything(sort: Sort) -> Expr:
+    """Some value."""
+    if sort.base == "bool":
+        return ex.FALSE
+    if sort.base == "text":
+        return ex.constant("")
+    return ex.constant(sort.values[0]) if sort.values else ex.ZERO
 
 
 def _from_samples(loop: Loop, shape: _Shape, relate: bool) -> None:

@@ -49,10 +49,18 @@ class Slope:
         return slope_of(total)
 
     def expr(self) -> Expr:
-        return ex.add(*(reduce(ex.multiply, m, c) for m, c in self.parts))
+        return ex.add(*(_multiple(m, c) for m, c in self.parts))
 
     def key(self) -> tuple[object, ...]:
         return tuple((tuple(a.order for a in m), c.order) for m, c in self.parts)
+
+
+def _multiple(monomial: ex.Monomial, factor: Expr) -> Expr:
+    """A product; what may be infinite is not multiplied by 0, but left out."""
+    few = factor.sort.values
+    if factor.op != "const" and few is not None and {*few} <= {0, 1} and any(a.sort.is_infinite for a in monomial):
+        return ex.select(ex.at_least(factor, ex.ONE), reduce(ex.multiply, monomial, ex.ONE), ex.ZERO)
+    return reduce(ex.multiply, monomial, factor)
 
 
 def slope_of(parts: dict[ex.Monomial, Expr]) -> Slope:

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Style
-from warploom.scan.closure import Start, closure, right
+from warploom.scan.closure import Start, anything, closure, right
 from warploom.scan.expression import Expr, Value
 from warploom.scan.family import Family, family_of, observations, tidy
 from warploom.scan.forms import FormError
@@ -80,7 +80,9 @@ def _families(loop: Loop, start: Start) -> tuple[list[Family], list[str]]:
     reasons: list[str] = []
     for style in STYLES:
         try:
-            found.append(tidy(family_of(loop, closure(loop, style, start))))
+            family = tidy(family_of(loop, closure(loop, style, start)))
+            family.projection()
+            found.append(family)
         except (FormError, ex.UndefinedError) as error:
             reasons.append(str(error))
     found.sort(key=lambda f: (sum(s.sort.is_infinite for s in f.slots), len(f.slots)))
@@ -179,8 +181,7 @@ def _operator(family: Family, projection: Sequence[Expr], known: Sequence[Expr],
     initial = {s.variable: s.initial for s in family.loop.states}
     empty = [ex.substituted(o, initial) for o in family.loop.outputs]
     results = [ex.select(some, r, e) for r, e in zip(results, empty, strict=True)]
-    zeros = [ex.FALSE if f.sort.base == "bool" else ex.constant("") if f.sort.base == "text" else ex.ZERO for f in fields]
-    zeros = [ex.constant(f.sort.values[0]) if f.sort.values else z for f, z in zip(fields, zeros, strict=True)]
+    zeros = [anything(f.sort) for f in fields]
     return Operator(
         family.loop,
         (some, *fields),

@@ -12,15 +12,14 @@ from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
 from warploom.ptx.symbolic.memory import Access, AccessKind
 from warploom.ptx.symbolic.neighbour import Neighbour
+from warploom.ptx.symbolic.operations import MODELLED, Model
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subterms
 from warploom.ptx.symbolic.text import term_text
 
 __all__ = [
-    "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts", "Lanes",
-    "LaunchLimits",
-    "Match", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable", "are_equal", "bitwise", "claim",
-    "comparisons", "counterexample", "difference",
-    "emulate", "equal_if", "evaluate", "holds", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms",
-    "term_text",
+    "MODELLED", "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts",
+    "Lanes", "LaunchLimits", "Match", "Model", "Neighbour", "NoWrap", "Op", "Skeleton", "Substitution", "Term", "TermTable",
+    "are_equal", "bitwise", "claim", "comparisons", "counterexample", "difference", "emulate", "equal_if", "evaluate",
+    "holds", "is_proved", "linear", "own_limits", "signed", "skeleton", "stride", "subterms", "term_text",
 ]  # fmt: skip

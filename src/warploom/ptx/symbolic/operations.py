@@ -6,8 +6,10 @@ is written, so that equal operations on equal operands are equal terms. `PURE` l
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, TypeAlias
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.symbolic import bitwise
@@ -326,6 +328,18 @@ CARRYING = frozenset({"addc", "subc", "madc"})
 _WITH_CARRY = CARRYING | {"add", "sub", "mad"}
 PURE = frozenset({*_INTEGER_OPERATIONS, *_WORD_OPERATIONS, *_FUNCTIONS, *CARRYING, "setp"})
 """Opcodes whose one destination (`setp`: two) comes first and depends on nothing but the sources and the condition code."""
+
+Model: TypeAlias = Literal["exact", "uninterpreted"]
+_EXACT = frozenset({*_INTEGER_OPERATIONS, *_WORD_OPERATIONS, *CARRYING, "setp", "mov", "cvta"})
+MODELLED: Mapping[str, Model] = MappingProxyType(
+    {o: "exact" if o in _EXACT else "uninterpreted" for o in sorted(_EXACT | _FUNCTIONS | {"ld", "ldu"})}
+)
+"""How results are modelled, by opcode; those of all others are opaque: values of which nothing is known.
+
+exact: bit-vector terms, on integers, bits and predicates, without `.sat` and the like; `shf`, `prmt` and `lop3` by constant
+amounts, selectors and the usual tables, `bfe` and `bfi` of constant fields, `rem` by what cannot be 0; otherwise uninterpreted.
+uninterpreted: a function of the operands, of `ld` and `ldu` one of the address and the state of memory.
+"""
 
 
 def is_carrying(instruction: Instruction) -> bool:

@@ -177,7 +177,8 @@ def _operator(family: Family, projection: Sequence[Expr], known: Sequence[Expr],
         )  # fmt: skip
     some = ex.variable("some" if "some" not in called.values() else "some_elements", ex.BOOL)
     other = right(some)
-    combine = [ex.select(some, ex.select(other, c, f), right(f)) for c, f in zip(combine, fields, strict=True)]
+    inner = tuple(combine)
+    combine = [ex.select(some, ex.select(other, c, f), right(f)) for c, f in zip(inner, fields, strict=True)]
     initial = {s.variable: s.initial for s in family.loop.states}
     empty = [ex.substituted(o, initial) for o in family.loop.outputs]
     results = [ex.select(some, r, e) for r, e in zip(results, empty, strict=True)]
@@ -191,6 +192,7 @@ def _operator(family: Family, projection: Sequence[Expr], known: Sequence[Expr],
         (ex.FALSE, *zeros),
         tuple(results),
         tuple(ex.substituted(k, renamed) for k in known),
+        inner,
     )
 
 

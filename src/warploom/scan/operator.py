@@ -33,6 +33,14 @@ class Operator:
     """Over `fields`."""
     known: tuple[Expr, ...]
     """Holds of the fields of every value but the identity."""
+    inner: tuple[Expr, ...] = ()
+    """Where the first field says whether there are elements at all (the identity has none): `combine` of two that have, of the
+    other fields; else empty."""
+
+    @property
+    def is_adjoined(self) -> bool:
+        """Whether the identity is no value of the family, but told apart by the first field."""
+        return bool(self.inner)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -53,7 +61,12 @@ class Operator:
         unpacked = [(LEFT, [renamed[f] for f in self.fields]), (RIGHT, [renamed[f] for f in self.right])]
         if len(self.fields) == 1:
             renamed = {self.fields[0]: LEFT, self.right[0]: RIGHT}
-        return function("operator", [LEFT, RIGHT, *self._constants(self.combine)], unpacked, self.combine, renamed)
+        parameters = [LEFT, RIGHT, *self._constants(self.combine)]
+        if not self.inner:
+            return function("operator", parameters, unpacked, self.combine, renamed)
+        some, other = renamed[self.fields[0]], renamed[self.right[0]]
+        first = [f"    if not {some}:", f"        return {RIGHT}", f"    if not {other}:", f"        return {LEFT}"]
+        return function("operator", parameters, unpacked, (ex.TRUE, *self.inner), renamed, first=first)
 
     def projection_source(self) -> str:
         renamed = {f: str(f.value) for f in self.fields}

@@ -12,6 +12,8 @@ from warploom.scan.expression import Expr, Monomial, Value, polynomial, subexpre
 
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _BITOR, _BITXOR, _BITAND, _SUM, _PRODUCT, _ATOM = range(11)
 _SIGNS = {"bitand": (" & ", _BITAND), "bitor": (" | ", _BITOR), "bitxor": (" ^ ", _BITXOR)}
+WIDEST = 88
+"""Characters of a result that still go on one line."""
 _WIDE = 24
 """Characters from which a repeated sub-expression gets a name."""
 
@@ -156,10 +158,15 @@ def function(
     results: Sequence[Expr],
     renamed: Mapping[Expr, str] | None = None,
     as_tuple: bool = False,
+    first: Sequence[str] = (),
 ) -> str:
-    """A `def`: `unpacked` takes tuples apart first; repeated wide sub-expressions are named; `renamed` are variables."""
+    """A `def`: `unpacked` takes tuples apart; repeated wide sub-expressions are named; `renamed` are variables.
+
+    `first` are lines before anything but the unpacking is computed.
+    """
     lines = [f"def {name}({', '.join(parameters)}):"]
     lines += [f"    {', '.join(parts)} = {whole}" for whole, parts in unpacked if len(parts) > 1]
+    lines += list(first)
     named = _repeated(results)
     names: dict[Expr, str] = dict(renamed or {})
     taken = {p for _, parts in unpacked for p in parts}
@@ -170,7 +177,10 @@ def function(
             number += 1
         lines.append(f"    t{number} = {python(expr, names)}")
         names[expr] = f"t{number}"
-    returned = ", ".join(python(r, names) for r in results)
+    parts = [python(r, names) for r in results]
+    returned = ", ".join(parts)
+    if len(returned) > WIDEST and len(parts) > 1:
+        return "\n".join([*lines, "    return (", *(f"        {p}," for p in parts), "    )"])
     lines.append(f"    return ({returned}{',' if len(results) == 1 else ''})" if as_tuple else f"    return {returned}")
     return "\n".join(lines)
 

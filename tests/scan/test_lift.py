@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 
+from warploom.core import UserError
 from warploom.scan import Lifting, Value, lift, parse_module, read_loop, user_function
 from warploom.scan.printing import evaluated
 from warploom.scan.tasks import DEFINITIONS, loops_module
@@ -141,3 +142,24 @@ def test_the_same_answer_twice() -> None:
     assert first is not None
     assert second is not None
     assert first.source() == second.source()
+
+
+def test_what_the_user_gives_is_kept() -> None:
+    module = parse_module("""
+def f(xs):
+    total = 0
+    most = 0
+    for x in xs:
+        total += x
+        most = max(most, x)
+    return most
+""")
+    plain = lift(read_loop(module, "f")).operator
+    kept = lift(read_loop(module, "f", keep=["total"]), user_function(module, "f"), styles=["affine"])
+    assert plain is not None
+    assert kept.operator is not None
+    assert kept.verdict == "proved"
+    assert (len(plain.fields), len(kept.operator.fields)) == (1, 2)
+    assert "total" in kept.operator.names
+    with pytest.raises(UserError, match=r"expected a variable of the loop to keep, got 'other'"):
+        read_loop(module, "f", keep=["other"])

@@ -23,12 +23,13 @@ Goals: every answer is proved, or says that it is not. Non-goals: nested loops, 
 number of auxiliary values determines (sets, sorted lists).
 """
 
+from warploom.scan.alignment import Style
 from warploom.scan.binary import Binary, read_binary
 from warploom.scan.checking import Checked, Machine, Witness, check
 from warploom.scan.checking import text as written
 from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
 from warploom.scan.laws import Law
-from warploom.scan.lifting import Lifting, call, lift
+from warploom.scan.lifting import STYLES, Lifting, call, lift
 from warploom.scan.loop import Loop, State, read_loop
 from warploom.scan.operator import Operator
 from warploom.scan.printing import python
@@ -41,6 +42,7 @@ __all__ = [
     "BOOL",
     "INT",
     "REAL",
+    "STYLES",
     "TEXT",
     "Binary",
     "Checked",
@@ -55,6 +57,7 @@ __all__ = [
     "Operator",
     "Sort",
     "State",
+    "Style",
     "Value",
     "Witness",
     "call",

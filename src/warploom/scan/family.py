@@ -33,9 +33,17 @@ class Family:
 
     def projection(self) -> tuple[Expr, ...]:
         """Results of a list, over its slots."""
-        initial = {s.variable: s.initial for s in self.loop.states}
-        final = {v: ex.substituted(e, initial) for v, e in self.transformers.items()}
+        final = self._final()
         return tuple(ex.substituted(o, final) for o in self.loop.outputs)
+
+    def finals(self, names: Iterable[str]) -> list[Expr]:
+        """States after a list, over its slots."""
+        final = {str(v.value): e for v, e in self._final().items()}
+        return [final[n] for n in names]
+
+    def _final(self) -> dict[Expr, Expr]:
+        initial = {s.variable: s.initial for s in self.loop.states}
+        return {v: ex.substituted(e, initial) for v, e in self.transformers.items()}
 
     def replaced(self, values: Mapping[Expr, Expr]) -> Family:
         """With slots expressed by others."""

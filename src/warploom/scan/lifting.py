@@ -50,13 +50,16 @@ class Lifting:
     """Whether the identity is a value of its own, told from others by a flag."""
 
 
-def lift(loop: Loop, serial: Serial | None = None) -> Lifting:
-    """The operator with the fewest fields of those that closing under composition gives; `serial` is tested against, if given."""
+def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STYLES) -> Lifting:
+    """The operator with the fewest fields of those that closing under composition gives.
+
+    `serial` is tested against, if given. `styles` is a hint: how values combine (sums, maxima or minima).
+    """
     best: Lifting | None = None
     reasons: list[str] = []
     near: list[Family] = []
     for start in STARTS:
-        families, why = _families(loop, start)
+        families, why = _families(loop, start, styles)
         reasons += why
         for family in families:
             found = _judged(family, serial)
@@ -75,10 +78,10 @@ def lift(loop: Loop, serial: Serial | None = None) -> Lifting:
     return best
 
 
-def _families(loop: Loop, start: Start) -> tuple[list[Family], list[str]]:
+def _families(loop: Loop, start: Start, styles: Sequence[Style]) -> tuple[list[Family], list[str]]:
     found: list[Family] = []
     reasons: list[str] = []
-    for style in STYLES:
+    for style in styles:
         try:
             family = tidy(family_of(loop, closure(loop, style, start)))
             family.projection()
@@ -96,7 +99,7 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
     if not isinstance(laws[1].verdict, Holds) and known:
         laws[1] = Law("composition", composition(family, known, rlimit))
     projection = [_simpler(family, known, p) for p in family.projection()]
-    family = family.restricted(family.needed(projection))
+    family = family.restricted(family.needed([*projection, *family.finals(loop.kept)]))
     known = [k for k in known if {*ex.variables(k)} <= {*family.slots}]
     associative = associativity(family.slots, family.operator, [], rlimit=rlimit)
     if not isinstance(associative, Holds) and known:

@@ -14,7 +14,7 @@ that counts. `e % n` of a state gets a state of its own. What cannot be read is 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, UserError
@@ -66,11 +66,16 @@ class Loop:
     """Asserted of every element."""
     parameters: tuple[str, ...] = ()
     """All parameters in order."""
+    kept: tuple[str, ...] = ()
+    """Variables to be kept that no result depends on."""
 
 
-def read_loop(module: Module, name: str) -> Loop:
-    """Raises UserError with the place of what is not such a loop."""
-    return _Reader(module, module.function(name)).loop()
+def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
+    """Raises UserError with the place of what is not such a loop.
+
+    `keep` are variables of the loop that are kept, although no result depends on them: an enrichment that the user gives.
+    """
+    return _Reader(module, module.function(name), tuple(keep)).loop()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +90,8 @@ class _Header:
 
 
 class _Reader:
-    def __init__(self, module: Module, node: ast.FunctionDef) -> None:
+    def __init__(self, module: Module, node: ast.FunctionDef, keep: tuple[str, ...]) -> None:
+        self._keep = keep
         self._module = module
         self._node = node
         self._arguments = {a.arg: a for a in node.args.args}
@@ -129,9 +135,17 @@ class _Reader:
         assumed = [a for a in runner.assumed if not {*ex.variables(a)} & {*states.values()}]
         loop_read = Loop(
             self._node.name, self._module.file, header.lists, header.fields, tuple(constants.values()), tuple(result), outputs,
-            is_tuple, bool(appended), tuple(assumed), tuple(self._arguments),
+            is_tuple, bool(appended), tuple(assumed), tuple(self._arguments), self._keep,
         )  # fmt: skip
-        return with_remainders(needed(loop_read))
+        unknown = [k for k in self._keep if k not in states]
+        if unknown:
+            self._module.wrong(
+                loop,
+                "UNKNOWN_VARIABLE",
+                f"expected a variable of the loop to keep, got {unknown[0]!r}",
+                f"Use: {', '.join(states)}.",
+            )
+        return with_remainders(needed(loop_read, {states[k] for k in self._keep}))
 
     def _split(self) -> tuple[list[ast.stmt], ast.For, list[ast.stmt]]:
         loops = [n for n, s in enumerate(self._node.body) if isinstance(s, ast.For | ast.While)]
@@ -374,9 +388,9 @@ def _sort(annotation: ast.expr | None) -> Sort:
             return INT
 
 
-def needed(loop: Loop) -> Loop:
-    """Without states that no output depends on."""
-    wanted = {v for o in loop.outputs for v in ex.variables(o)}
+def needed(loop: Loop, kept: set[Expr]) -> Loop:
+    """Without states that neither an output nor one of those to keep depends on."""
+    wanted = {v for o in loop.outputs for v in ex.variables(o)} | kept
     while True:
         more = {v for s in loop.states if s.variable in wanted for v in ex.variables(s.step)} | wanted
         if more == wanted:

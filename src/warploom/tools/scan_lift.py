@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -20,11 +20,16 @@ from warploom.tools.usage import Stopwatch
 
 @click.command("lift")
 @click.argument("target", metavar="FILE.py:FUNCTION")
+@click.option("--keep", metavar="NAMES", default="", help="Variables of the loop, separated by commas, to be kept in any case.")
+@click.option(
+    "--style", type=click.Choice(["affine", "greatest", "least"]), help="A hint: values combine by sums, maxima or minima."
+)
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
-def lift_command(target: str, as_json: bool, debug: bool) -> None:
+def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool, debug: bool) -> None:
     """Find the associative operator that computes a serial loop, and prove it for all inputs and lengths."""
-    _command(target, lifted, as_json, debug)
+    names = [name.strip() for name in keep.split(",") if name.strip()]
+    _command(target, lambda asked, stopwatch: lifted(asked, stopwatch, names, style), as_json, debug)
 
 
 @click.command("check")
@@ -66,12 +71,12 @@ def split_target(target: str) -> tuple[Path, str]:
     return Path(file), name
 
 
-def lifted(target: str, stopwatch: Stopwatch) -> Outcome:
-    """The line of one loop."""
+def lifted(target: str, stopwatch: Stopwatch, keep: Sequence[str] = (), style: scan.Style | None = None) -> Outcome:
+    """The line of one loop; `keep` and `style` are what the user adds to it."""
     path, name = split_target(target)
     module = scan.read_module(path)
-    loop = scan.read_loop(module, name)
-    result = scan.lift(loop, scan.user_function(module, name))
+    loop = scan.read_loop(module, name, keep)
+    result = scan.lift(loop, scan.user_function(module, name), scan.STYLES if style is None else [style])
     return outcome_of(target, result, stopwatch)
 
 

@@ -1,0 +1,13 @@
+"""Kernels out of lifted loops: CUDA, CUB, Triton, Numba, NumPy; their tests and the proof of their data movement."""
+
+from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
+from warploom.scan.emit.dialect import Types
+from warploom.scan.emit.movement import Movement, movement
+from warploom.scan.emit.peers import imported
+from warploom.scan.emit.program import SUFFIXES, TARGETS, Emitted, Target, emit, source_of
+from warploom.scan.emit.running import KERNELS, Tested, compiled_program, run_kernel, tested
+
+__all__ = [
+    "KERNELS", "SUFFIXES", "TARGETS", "Choices", "CudaScan", "Emitted", "Movement", "Target", "Tested", "Types",
+    "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of", "tested", "warp_program",
+]  # fmt: skip

@@ -13,7 +13,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ from warploom.scan.emit.body import Body, body
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Types
 from warploom.scan.emit.numba_module import numba_source
-from warploom.scan.emit.numpy_module import numpy_source
+from warploom.scan.emit.numpy_module import function_name, numpy_source
 from warploom.scan.emit.running import LIMIT, Tested, differing
 from warploom.scan.emit.serial import DTYPES, Array, column, elements, is_close, serial
 from warploom.scan.emit.triton_module import triton_source
@@ -50,7 +50,7 @@ def try_numpy(operator: Operator, types: Types | None = None, seed: int = 0) -> 
     ready = body(operator, NUMPY, types or Types())
     cases = 0
     with imported(numpy_source(operator, types)) as module:
-        function: Callable[..., Any] = getattr(module, loop.name)
+        function: Callable[..., Any] = getattr(module, function_name(operator))
         constants = constant_values(loop, seed)
         for number, size in enumerate(_NUMPY_SIZES):
             given = elements(loop, size, seed + number)
@@ -98,7 +98,7 @@ def try_numba(operator: Operator, types: Types | None = None, capability: tuple[
         arrays = [numba_types.Array(getattr(numba_types, NUMBA.types[s.scalar]), 1, "C") for s in (*ready.elements, *ready.outputs)]
         scalars = [getattr(numba_types, NUMBA.types[s.scalar]) for s in ready.constants]
         signature = numba_types.void(*arrays, numba_types.int64, *scalars)
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _pretended_device(capability):
             warnings.simplefilter("ignore")
             text: str = cuda.compile(
                 module.scan_block.py_func, signature, device=False, abi="numba", cc=capability, output="ptx", lineinfo=False
@@ -132,6 +132,7 @@ def try_triton(operator: Operator, types: Types | None = None, capability: int =
         source = compiler.ASTSource(fn=module.scan_block, signature=signature, constexprs={"BLOCK": _BLOCK})
         made: Any = triton.compile(source, target=target)
     text, threads, shared = str(made.asm["ptx"]), 32 * int(made.metadata.num_warps), int(made.metadata.shared)
+    shared = -(-shared // 128) * 128  # as hardware gives it out; scans of truth values read beyond what Triton asks for
 
     def run(inputs: Sequence[Array], constants: Sequence[Any], blocks: int) -> list[Array]:
         outputs = _outputs(ready, len(inputs[0]))
@@ -149,6 +150,18 @@ def _module(name: str, package: str) -> Any:
         return importlib.import_module(name)
     except ImportError as error:
         raise NotInstalledError(package) from error
+
+
+@contextmanager
+def _pretended_device(capability: tuple[int, int]) -> Iterator[None]:
+    """Numba asks the device for its capability when a kernel calls a device function, even where it only compiles."""
+    dispatcher = _module("numba.cuda.dispatcher", "numba-cuda")
+    kept = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=capability)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = kept
 
 
 def _plain(value: Value) -> object:

@@ -75,7 +75,7 @@ def arguments(
 ) -> list[Any]:
     """For a row of `blocks` blocks; aliased: both pointers to one array."""
     rows = block[1] * block[2]
-    count = PITCH * rows + 2 * PAD + 64
+    count = 4 * (PITCH * rows + 2 * PAD + 64)
     assert blocks * block[0] + PAD <= PITCH
     rng = np.random.default_rng(block[0] * 1009 + block[1])
     given = _random(rng, count, size)

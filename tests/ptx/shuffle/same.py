@@ -52,6 +52,8 @@ def differences(
     first = launch(text, grid=grid, block=block, args=_copies(args), limit=limit, checks=checks)
     second = launch(new, grid=grid, block=block, args=_copies(args), limit=None if limit is None else limit * 4, checks=checks)
     found: list[str] = []
+    if limit is None and first.status != "finished":
+        found.append(f"the original does not finish: {first.status}, {first.findings}")
     if first.status != second.status:
         found.append(f"{first.status} became {second.status}: {second.findings}")
     for index, array in first.arrays.items():

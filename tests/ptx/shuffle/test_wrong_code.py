@@ -230,6 +230,16 @@ CASES: dict[str, Case] = {
         "ld.global.v2.f32 {%f3, %f4}, [%rd8+8];\nsub.f32 %f5, %f1, %f3;\nsub.f32 %f6, %f2, %f4;\nadd.f32 %f5, %f5, %f6;\n"
         "st.global.f32 [%rd6], %f5;", (1,),
     ),
+    "longer vectors": Case(
+        "shl.b64 %rd7, %rd3, 4;\nadd.s64 %rd8, %rd1, %rd7;\nld.global.v4.f32 {%f1, %f2, %f3, %f4}, [%rd8];\n"
+        "ld.global.v4.f32 {%f5, _, %f7, %f8}, [%rd8+16];\nld.global.v2.f32 {%f9, %f10}, [%rd8+-8];\n"
+        "ld.global.v2.u64 {%rd20, %rd21}, [%rd8];\nld.global.v2.u64 {%rd22, %rd23}, [%rd8+-16];\nadd.f32 %f5, %f5, %f1;\n"
+        "add.f32 %f5, %f5, %f2;\nsub.f32 %f5, %f5, %f3;\nadd.f32 %f5, %f5, %f4;\nadd.f32 %f5, %f5, %f7;\nsub.f32 %f5, %f5, %f8;\n"
+        "add.f32 %f5, %f5, %f9;\nsub.f32 %f5, %f5, %f10;\nadd.s64 %rd20, %rd20, %rd22;\nxor.b64 %rd20, %rd20, %rd21;\n"
+        "sub.s64 %rd20, %rd20, %rd23;\ncvt.u32.u64 %r50, %rd20;\nmov.b32 %r51, %f5;\nadd.s32 %r50, %r50, %r51;\n"
+        "st.global.u32 [%rd6], %r50;",
+        (1, -1, -1),
+    ),
     "an element of a vector": Case(
         "shl.b64 %rd7, %rd3, 3;\nadd.s64 %rd8, %rd1, %rd7;\nld.global.v2.f32 {%f1, %f2}, [%rd8];\n"
         "ld.global.f32 %f3, [%rd8+-4];\nsub.f32 %f5, %f1, %f3;\nadd.f32 %f5, %f5, %f2;\nst.global.f32 [%rd6], %f5;", (-1,),
@@ -284,14 +294,15 @@ CASES: dict[str, Case] = {
     "far": Case("ld.global.f32 %f1, [%rd5];\nld.global.f32 %f2, [%rd5+124];\nld.global.f32 %f3, [%rd5+-124];\n"
                 "sub.f32 %f4, %f2, %f3;\nadd.f32 %f4, %f4, %f1;\nst.global.f32 [%rd6], %f4;", (31, -31)),
     "too far": Case("ld.global.f32 %f1, [%rd5];\nld.global.f32 %f2, [%rd5+128];\nadd.f32 %f4, %f2, %f1;\nst.global.f32 [%rd6], %f4;"),
-    "between elements": Case("ld.global.b32 %f1, [%rd5];\nshl.b64 %rd7, %rd3, 1;\nadd.s64 %rd8, %rd1, %rd7;\n"
-                             "ld.global.u16 %h1, [%rd8];\nld.global.u16 %h2, [%rd8+1];\nst.global.f32 [%rd6], %f1;"),
+    "between elements": Case(
+        "ld.global.u16 %h1, [%rd5];\nld.global.u16 %h2, [%rd5+2];\nadd.s16 %h1, %h1, %h2;\nst.global.u16 [%rd6], %h1;"
+    ),
     "stride of two": Case(
         "shl.b64 %rd7, %rd3, 3;\nadd.s64 %rd8, %rd1, %rd7;\nld.global.f32 %f1, [%rd8];\nld.global.f32 %f2, [%rd8+4];\n"
         "ld.global.f32 %f3, [%rd8+8];\nsub.f32 %f4, %f1, %f2;\nadd.f32 %f4, %f4, %f3;\nst.global.f32 [%rd6], %f4;", (1,),
     ),
     "backwards": Case(
-        "sub.s64 %rd7, 300, %rd3;\nshl.b64 %rd7, %rd7, 2;\nadd.s64 %rd8, %rd1, %rd7;\nadd.s64 %rd8, %rd8, 8000;\nld.global.f32 %f1, [%rd8];\n"
+        "sub.s32 %r40, 300, %r4;\nmul.wide.s32 %rd7, %r40, 4;\nadd.s64 %rd8, %rd1, %rd7;\nld.global.f32 %f1, [%rd8];\n"
         "ld.global.f32 %f2, [%rd8+4];\nadd.f32 %f4, %f1, %f2;\nst.global.f32 [%rd6], %f4;", (-1,),
     ),
     "reuse": Case("ld.global.f32 %f1, [%rd5];\nld.global.f32 %f2, [%rd5];\nadd.f32 %f4, %f1, %f2;\nst.global.f32 [%rd6], %f4;", reuses=1),
@@ -340,7 +351,7 @@ def test_right_for_every_block(name: str) -> None:
 
 CACHED = (
     "plain", "read-only across a store", "target under an if", "loop of different lengths", "own address register", "source overwritten",
-    "target overwrites its source", "double", "bytes", "halves", "vectors", "an element of a vector", "vectors that swap registers",
+    "target overwrites its source", "double", "bytes", "halves", "vectors", "longer vectors", "an element of a vector", "vectors that swap registers",
     "predicated target", "far", "stride of two", "backwards", "thread indices add up",
 )  # fmt: skip
 

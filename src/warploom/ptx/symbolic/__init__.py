@@ -1,12 +1,13 @@
 """Symbolic emulation of PTX: canonical bit-vector terms, memory traces, path conditions, addresses of other threads."""
 
 from warploom.ptx.symbolic import bitwise, comparisons
-from warploom.ptx.symbolic.algebra import Algebra, Assumption
+from warploom.ptx.symbolic.algebra import Algebra
 from warploom.ptx.symbolic.compare import Match, NoWrap, Skeleton, claim, difference, equal_if, holds, skeleton, stride
 from warploom.ptx.symbolic.decide import are_equal, counterexample, is_proved
 from warploom.ptx.symbolic.emulate import EmulationOptions, emulate, own_limits
 from warploom.ptx.symbolic.emulation import BlockState, Emulation
 from warploom.ptx.symbolic.evaluation import evaluate
+from warploom.ptx.symbolic.extension import Assumption
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits

@@ -13,8 +13,9 @@ simplifying floating-point operations (they are functions).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from warploom.ptx.symbolic.division import magic_quotient
+from warploom.ptx.symbolic.extension import Assumption, halved, opened_product, opened_sum, within
 from warploom.ptx.symbolic.facts import Facts, negated
 from warploom.ptx.symbolic.term import Term, TermTable, is_box, linear, signed
 
@@ -24,20 +25,14 @@ _HEAVY = 400
 """Terms of a greater weight are kept in one piece."""
 
 
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """The option `assume_nsw` took a sum or product not to wrap when read as signed."""
-
-    term: Term
-
-
 class Algebra:
     """Builds terms under facts; sound wherever the facts hold."""
 
     def __init__(self, table: TermTable, facts: Facts, *, assume_nsw: bool = False) -> None:
         self.table = table
         self.facts = facts
-        self._assume_nsw = assume_nsw
+        self.assume_nsw = assume_nsw
+        """Take signed sums and products not to wrap, and record it."""
         self.assumptions: dict[Assumption, None] = {}
         self._sign_extended: dict[tuple[Term, int], Term] = {}
         self._truncated: dict[tuple[Term, int], Term] = {}
@@ -77,8 +72,8 @@ class Algebra:
                 total[other] = coefficient
         inner = high.args[0]
         low = self.trunc(inner, cut)
-        whole = self._resized(inner, width, is_signed=atom.op == "sext")
-        for sign, part in ((factor, whole), (-factor, self._resized(low, width, is_signed=False))):
+        whole = self.resized(inner, width, is_signed=atom.op == "sext")
+        for sign, part in ((factor, whole), (-factor, self.resized(low, width, is_signed=False))):
             offset, parts = linear(part)
             constant += sign * offset
             for other, coefficient in parts:
@@ -250,32 +245,7 @@ class Algebra:
         low, high = self.facts.unsigned(x)
         if low >> cut == high >> cut:
             return self.const(low >> cut, x.width - cut)
-        return self._quotient(x, cut) or self.table.make("high", x.width - cut, (x,), (cut,))
-
-    def _quotient(self, x: Term, cut: int) -> Term | None:
-        """high(m y) -> y / d where m is a compiler's magic number for a division by the constant d, for all y in range:
-        with e = m d - 2^cut >= 0, floor(m y / 2^cut) = floor(y / d) as long as e y < 2^cut."""
-        constant, parts = linear(x)
-        if constant or len(parts) != 1:
-            return None
-        atom, coefficient = parts[0]
-        pulled = signed(coefficient, x.width) >> cut
-        magic = coefficient & ((1 << cut) - 1)
-        most = self.facts.unsigned(atom)[1]
-        if magic < 2 or most * magic >> x.width:
-            return None
-        divisor = -(-(1 << cut) // magic)
-        if divisor < 2 or (magic * divisor - (1 << cut)) * most >> cut:
-            return None
-        inner = atom.args[0] if atom.op == "zext" else atom
-        if divisor >> inner.width:
-            return None
-        if divisor & (divisor - 1) == 0:
-            quotient = self.high(inner, divisor.bit_length() - 1)
-        else:
-            quotient = self.table.make("udiv", inner.width, (inner, self.const(divisor, inner.width)))
-        width = x.width - cut
-        return self.add(self._resized(quotient, width, is_signed=False), self.trunc(atom, width), pulled)
+        return magic_quotient(self, x, cut) or self.table.make("high", x.width - cut, (x,), (cut,))
 
     def zext(self, x: Term, width: int) -> Term:
         """Zero extension; width may equal x's."""
@@ -296,16 +266,16 @@ class Algebra:
             case "select":
                 return self.select(x.args[0], self.zext(x.args[1], width), self.zext(x.args[2], width))
             case "trunc" if self.facts.unsigned(x.args[0])[1] >> x.width == 0:
-                return self._resized(x.args[0], width, is_signed=False)
+                return self.resized(x.args[0], width, is_signed=False)
             case "sum" if x.width > 1:
-                if (even := self._halved(x)) is not None:
+                if (even := halved(self, x)) is not None:
                     return self.scaled(self.zext(even[0], width), even[1])
-                opened = self._opened(x, width, is_signed=False)
+                opened = opened_sum(self, x, width, is_signed=False)
                 if opened is None and self.facts.signed(x)[0] >= 0:
-                    opened = self._opened(x, width, is_signed=True)
+                    opened = opened_sum(self, x, width, is_signed=True)
                 return opened or self.table.make("zext", width, (x,))
-            case "product" if not is_box(x.op, x.args) and self._product_fits(x, is_signed=False):
-                return self._product_of(x, width, is_signed=False)
+            case "product" if not is_box(x.op, x.args):
+                return opened_product(self, x, width, is_signed=False) or self.table.make("zext", width, (x,))
             case _:
                 return self.table.make("zext", width, (x,))
 
@@ -329,103 +299,24 @@ class Algebra:
                 return self.sext(x.args[0], width) if x.op == "sext" else self.zext(x.args[0], width)
             case "select":
                 return self.select(x.args[0], self.sext(x.args[1], width), self.sext(x.args[2], width))
-            case "trunc" if _within(self.facts.signed(x.args[0]), x.width, is_signed=True):
-                return self._resized(x.args[0], width, is_signed=True)
+            case "trunc" if within(self.facts.signed(x.args[0]), x.width, is_signed=True):
+                return self.resized(x.args[0], width, is_signed=True)
             case "sum" if x.width > 1:
-                if (even := self._halved(x)) is not None:
+                if (even := halved(self, x)) is not None:
                     return self.scaled(self.sext(even[0], width), even[1])
-                return self._opened(x, width, is_signed=True) or self.table.make("sext", width, (x,))
-            case "product" if not is_box(x.op, x.args) and self._product_fits(x, is_signed=True):
-                return self._product_of(x, width, is_signed=True)
+                return opened_sum(self, x, width, is_signed=True) or self.table.make("sext", width, (x,))
+            case "product" if not is_box(x.op, x.args):
+                return opened_product(self, x, width, is_signed=True) or self.table.make("sext", width, (x,))
             case _:
                 return self.table.make("sext", width, (x,))
 
-    def _halved(self, x: Term) -> tuple[Term, int] | None:
-        """2^t y -> trunc(y), 2^t: the extension of one is 2^t times that of the other. Only for widths that masks make."""
-        if x.width in (8, 16, 32, 64):
-            return None
-        constant, parts = linear(x)
-        union = constant
-        for _, coefficient in parts:
-            union |= coefficient
-        zeros = (union & -union).bit_length() - 1
-        if zeros == 0:
-            return None
-        rest = self.sum_of(x.width, constant >> zeros, {a: c >> zeros for a, c in parts})
-        return self.trunc(rest, x.width - zeros), 1 << zeros
-
-    def _resized(self, x: Term, width: int, *, is_signed: bool) -> Term:
-        return self._extended(x, width, is_signed=is_signed) if x.width <= width else self.trunc(x, width)
-
-    def _range(self, x: Term, *, is_signed: bool) -> tuple[int, int]:
-        return self.facts.signed(x) if is_signed else self.facts.unsigned(x)
-
-    def _extended(self, x: Term, width: int, *, is_signed: bool) -> Term:
+    def extended(self, x: Term, width: int, *, is_signed: bool) -> Term:
+        """Sign or zero extension."""
         return self.sext(x, width) if is_signed else self.zext(x, width)
 
-    def _opened(self, x: Term, width: int, *, is_signed: bool) -> Term | None:
-        """The extension of a sum, as a sum of extensions where that is proved exact; None where it is not."""
-        constant, parts = linear(x)
-        constant = signed(constant, x.width)
-        bounds: list[tuple[Term, int, int, int]] = []
-        low = high = constant
-        for atom, coefficient in parts:
-            factor = signed(coefficient, x.width)
-            at = self._range(atom, is_signed=is_signed)
-            least, most = sorted((factor * at[0], factor * at[1]))
-            bounds.append((atom, factor, least, most))
-            low, high = low + least, high + most
-        if _within((low, high), x.width, is_signed=is_signed):
-            return self._sum_of_extensions(None, [(a, f) for a, f, _, _ in bounds], constant, width, is_signed=is_signed)
-        rest = self.sum_of(x.width, 0, dict(parts))
-        if constant and self._fits(rest, constant, constant, is_signed=is_signed):
-            return self._sum_of_extensions(rest, [], constant, width, is_signed=is_signed)
-        if is_signed and self._assume_nsw:
-            self.assumptions[Assumption(x)] = None
-            return self._sum_of_extensions(None, [(a, f) for a, f, _, _ in bounds], constant, width, is_signed=True)
-        near = [(a, f) for a, f, least, most in bounds if (most - least) << 3 < 1 << x.width]
-        if near and len(near) < len(bounds):
-            small = {a for a, _ in near}
-            rest = self.sum_of(x.width, 0, {a: c for a, c in parts if a not in small})
-            low = constant + sum(least for a, _, least, _ in bounds if a in small)
-            high = constant + sum(most for a, _, _, most in bounds if a in small)
-            if self._fits(rest, low, high, is_signed=is_signed):
-                return self._sum_of_extensions(rest, near, constant, width, is_signed=is_signed)
-        return None
-
-    def _fits(self, x: Term, low: int, high: int, *, is_signed: bool) -> bool:
-        """Whether x plus anything from low to high stays within the width."""
-        at = self._range(x, is_signed=is_signed)
-        return _within((at[0] + low, at[1] + high), x.width, is_signed=is_signed)
-
-    def _sum_of_extensions(
-        self, rest: Term | None, parts: list[tuple[Term, int]], constant: int, width: int, *, is_signed: bool
-    ) -> Term:
-        result = self.const(constant, width)
-        if rest is not None:
-            result = self.add(result, self._extended(rest, width, is_signed=is_signed))
-        for atom, factor in parts:
-            result = self.add(result, self._extended(atom, width, is_signed=is_signed), factor)
-        return result
-
-    def _product_fits(self, x: Term, *, is_signed: bool) -> bool:
-        low = high = 1
-        for factor in x.args:
-            at = self._range(factor, is_signed=is_signed)
-            corners = [p * q for p in (low, high) for q in at]
-            low, high = min(corners), max(corners)
-        if _within((low, high), x.width, is_signed=is_signed):
-            return True
-        if is_signed and self._assume_nsw:
-            self.assumptions[Assumption(x)] = None
-            return True
-        return False
-
-    def _product_of(self, x: Term, width: int, *, is_signed: bool) -> Term:
-        result = self._extended(x.args[0], width, is_signed=is_signed)
-        for factor in x.args[1:]:
-            result = self.mul(result, self._extended(factor, width, is_signed=is_signed))
-        return result
+    def resized(self, x: Term, width: int, *, is_signed: bool) -> Term:
+        """Extended, or cut."""
+        return self.extended(x, width, is_signed=is_signed) if x.width <= width else self.trunc(x, width)
 
     # predicates and choices
 
@@ -477,8 +368,3 @@ class Algebra:
         first = self.sum_of(x.width, c, dict(p for p in left if p not in common))
         second = self.sum_of(x.width, d, dict(p for p in right if p not in common))
         return self.add(shared, self.select(condition, first, second))
-
-
-def _within(arc: tuple[int, int], width: int, *, is_signed: bool) -> bool:
-    low, high = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if is_signed else (0, (1 << width) - 1)
-    return low <= arc[0] and arc[1] <= high

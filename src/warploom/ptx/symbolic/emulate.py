@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from warploom.ptx.flow import FlowGraph, flow_graph
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.symbolic.algebra import Algebra
+from warploom.ptx.symbolic.effects import written_spaces
 from warploom.ptx.symbolic.emulation import BlockState, Emulation, results_of
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
 from warploom.ptx.symbolic.loops import BodySketch, contiguous_order, edge_condition, induction, is_inside
-from warploom.ptx.symbolic.machine import Machine, Registers, Trace, written_spaces
+from warploom.ptx.symbolic.machine import Machine, Registers, Trace
 from warploom.ptx.symbolic.memory import Clobber
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Term, TermTable

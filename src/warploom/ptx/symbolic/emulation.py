@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import Routine
-from warploom.ptx.symbolic.algebra import Algebra, Assumption
+from warploom.ptx.symbolic.algebra import Algebra
 from warploom.ptx.symbolic.comparisons import less
+from warploom.ptx.symbolic.extension import Assumption
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits

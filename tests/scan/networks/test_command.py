@@ -41,11 +41,20 @@ def test_a_name_for_people(tmp_path: Path) -> None:
     assert len(circles) == NAMED["bk3"](16).size
 
 
-def test_tested_is_not_called_proved() -> None:
+def test_overlapping_networks_are_proved_for_idempotent_operators() -> None:
     code, out, _ = run("--name", "knowles-1124", "--json")
     line = json.loads(out)
-    assert code == 0 and line["verdict"] == "tested" and line["cases"] == 1024
-    assert line["operators"] == "idempotent associative operators" and line["unproved"]
+    assert code == 0 and line["verdict"] == "proved"
+    assert line["domain"] == "idempotent associative operators, every n"
+
+
+def test_tested_is_not_called_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("warploom.scan.variants.variant.prove_every_size", lambda *_: "no formula")
+    code, out, _ = run("--name", "bk3", "--json")
+    line = json.loads(out)
+    assert code == 0 and line["verdict"] == "tested" and line["cases"] == 1024 and "domain" not in line
+    assert line["unproved"] == "no formula"
+    assert "every n up to 1024; no proof: no formula" in run("--name", "bk3")[1]
 
 
 def test_what_is_no_scan_is_refused(tmp_path: Path) -> None:

@@ -1,10 +1,11 @@
 """Proof that a program scans for every n: a formula for the length of every cell's interval, kept by every step.
 
 For each phase a formula of `states` is chosen by running the program once; then z3 shows, for all lanes and all offsets of a
-level: an active lane's source is left of it and ends where its own interval begins, and the formula moves on by one level.
+level: an active lane's source is left of it and ends where its own interval begins (or overlaps it from the left, if intervals
+may overlap), and the formula moves on by one level.
 Between phases the formulas agree; in the beginning each cell holds one input, in the end all of i + 1. Lowest levels, where
 constants of the program do not divide the offset yet, are taken one by one, and numbers of columns below them are run.
-Goals: strict programs over all unbounded n. Non-goals: overlapping intervals (Knowles), bounds such as m // 2: those are tested.
+Goals: all unbounded n, any radices. Non-goals: formulas that are not in `states`, bounds more than a level below the top.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from warploom.ir import Compare, IndexBinary, IndexConst, IndexExpr, IndexVar, Logical, leaves
+from warploom.scan.networks.intervals import Adjacency
 from warploom.scan.networks.numbers import Exact, Symbolic
 from warploom.scan.networks.program import BELOW, Bound, Phase, Program, is_scan
 from warploom.scan.networks.states import Numbers, State, Unit
@@ -34,37 +36,47 @@ class Induction:
     """Lemmas that z3 decided."""
 
 
-def prove_every_size(program: Program) -> Induction | str:
+def prove_every_size(program: Program, adjacency: Adjacency = "strict") -> Induction | str:
     """The proof, or why there is none; a proof covers the mirrored program too."""
-    return _Prover(program).result()
+    return _Prover(program, adjacency).result()
 
 
 class _Prover:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, adjacency: Adjacency) -> None:
         self._program = program
+        self._adjacency: Adjacency = adjacency
         bounds = [bound for phase in program.phases for bound in (phase.low, phase.high)]
         numbers = {int(c.value) for p in program.phases for c in _constants(p)}
         self._units = sorted({1, *(n for n in numbers if self._is_offset(n))})
         lowest = max([b.count for b in bounds if not b.from_top] + [self._level_of(unit) for unit in self._units])
         self._offsets = [program.offset(level) for level in range(lowest + 1)]
+        self._below = 0
+        """Levels below an open one that formulas refer to."""
+        if adjacency == "overlapping" and len(program.radices) == 1:
+            self._below = 2
+        self._open = lowest + self._below
+        """The lowest level that is not taken by itself."""
+        self._top = max((b.count for b in bounds if b.from_top), default=0)
         self._queries = 0
 
     def result(self) -> Induction | str:
         program = self._program
-        for phase in program.phases:
-            if any(b.from_top and b.count for b in (phase.low, phase.high)):
-                return "a bound relative to the number of levels"
-            if BELOW in {*leaves(phase.move.guard), *leaves(phase.move.source)}:
-                return "an index that uses the offset one level below"
-        if not all(is_scan(program, n, "strict") for n in (*range(1, self._offsets[-1] + 1), self._trial_columns())):
+        if self._top > 1 or (self._top and len(program.radices) > 1):
+            return "a bound more than one level below the top"
+        if not all(_runs_forward(phase) for phase in program.phases):
+            return "a loop that may have its bounds in the wrong order"
+        leaf_names = {leaf for phase in program.phases for expr in (phase.move.guard, phase.move.source) for leaf in leaves(expr)}
+        if BELOW in leaf_names and not self._below:
+            return "an index that uses the offset one level below"
+        small = program.offset(self._open + self._top)
+        if not all(is_scan(program, n, self._adjacency) for n in (*range(1, small + 1), self._trial_columns())):
             return "not a scan for every small n"
-        choices = [list(self._fitting(number)) for number in range(len(program.phases))]
         chosen: list[State] = []
-        for number, phase in enumerate(program.phases):
+        for number in range(len(program.phases)):
             before = chosen[-1] if chosen else None
-            state = next((s for s in choices[number] if self._joins(number, before, s) and self._keeps(phase, s)), None)
+            state = next((s for s, fits in self._fitting(number) if self._carries(number, before, s, fits)), None)
             if state is None:
-                return f"no invariant of the menu for phase {number + 1}"
+                return f"no invariant of the menu for loop {number + 1}"
             chosen.append(state)
         if not self._ends(chosen[-1]):
             return "the last invariant does not say that the scan is complete"
@@ -79,15 +91,14 @@ class _Prover:
     def _trial_columns(self) -> int:
         return self._program.offset(max(TRIAL_LEVELS if self._program.radices[0] == 2 else 3, len(self._offsets) + 1))
 
-    def _fitting(self, number: int) -> Iterator[State]:
-        """States that describe a run before and after every level of a phase."""
-        program = self._program
+    def _fitting(self, number: int) -> Iterator[tuple[State, bool]]:
+        """States that describe a run before and after every level of a phase; False: but not before its first one."""
         columns = self._trial_columns()
-        offsets = [program.offset(level) for level in range(program.levels(columns) + 2)]
+        offsets = [self._program.offset(level) for level in range(self._program.levels(columns) + 2)]
         low = list(range(columns))
         seen: list[tuple[int, int, list[int], list[int]]] = []  # offset and radix of a level, lengths before and after
         level = None
-        for at in program.steps(columns):
+        for at in self._program.steps(columns):
             lengths = [i - low[i] + 1 for i in range(columns)]
             fresh = list(low)
             for lane, source in zip(at.destinations.tolist(), at.sources.tolist(), strict=True):
@@ -101,18 +112,15 @@ class _Prover:
             else:
                 seen.append((at.offset, at.radix, lengths, after))
             level = at.level
-        for state in self._menu(program.phases[number]):
+        for state in self._menu(self._program.phases[number]):
             ends: tuple[Unit, Unit] = ("e", "d") if state.is_falling else ("d", "e")
-            for offset, radix, *lengths in seen:
-                exact = Exact(offset, radix, offsets)
-                if any(
-                    state.length(exact, lane, unit) != length[lane]
-                    for unit, length in zip(ends, lengths, strict=True)
-                    for lane in range(columns)
-                ):
-                    break
-            else:
-                yield state
+            agrees = [
+                all(state.length(Exact(offset, radix, offsets), lane, unit) == length[lane] for lane in range(columns))
+                for offset, radix, *both in seen
+                for unit, length in zip(ends, both, strict=True)
+            ]
+            if all(agrees[1:]):
+                yield state, all(agrees)
 
     def _menu(self, phase: Phase) -> Iterator[State]:
         one_level = not phase.low.from_top and not phase.high.from_top and phase.high.count == phase.low.count + 1
@@ -121,28 +129,47 @@ class _Prover:
             for stride in self._units:
                 yield State("blocks", stride)
                 yield from (State("reaching", stride, block) for block in self._units)
+            yield from (State("reaching", below=below) for below in range(1, self._below + 1))
         if not phase.is_rising or one_level:
             yield State("complete")
 
-    def _keeps(self, phase: Phase, state: State) -> bool:
-        """Whether every level of the phase takes the state one level on."""
-        program = self._program
-        fixed = range(phase.low.count, len(self._offsets) - 1 if phase.high.from_top else phase.high.count)
-        if not all(self._level_keeps(phase, state, program.radix(level), program.offset(level)) for level in fixed):
+    def _carries(self, number: int, before: State | None, state: State, fits: bool) -> bool:
+        """Whether the state follows from that of the phase before, and every level takes it one level on."""
+        phase = self._program.phases[number]
+        if fits and self._joins(number, before, state):
+            return self._keeps(phase, state, None)
+        # The state may hold from the first level on only, which starts from the state before.
+        rising = before is not None and not before.is_falling and not state.is_falling
+        if not rising or phase.low != self._program.phases[number - 1].high or phase.low == phase.high:
             return False
-        radices = set(program.radices) if phase.high.from_top else set[int]()
-        return all(self._level_keeps(phase, state, radix, None) for radix in sorted(radices))
+        return self._keeps(phase, state, before)
 
-    def _level_keeps(self, phase: Phase, state: State, radix: int, offset: int | None) -> bool:
+    def _keeps(self, phase: Phase, state: State, first: State | None) -> bool:
+        """Whether every level takes the state one level on; `first` is what the first level starts from, if another."""
+        program = self._program
+        start = self._open if phase.low.from_top else phase.low.count
+        fixed = range(start, self._open if phase.high.from_top else phase.high.count)
+        for level in fixed:
+            begin = first if level == start else None
+            if not self._level_keeps(phase, state, program.radix(level), program.offset(level), begin):
+                return False
+        if first is not None and not fixed and not (phase.low.from_top and phase.high.from_top):
+            return False  # whichever level comes first is open
+        begin = first if not fixed else None
+        radices = set(program.radices) if phase.high.from_top else set[int]()
+        return all(self._level_keeps(phase, state, radix, None, begin) for radix in sorted(radices))
+
+    def _level_keeps(self, phase: Phase, state: State, radix: int, offset: int | None, first: State | None) -> bool:
         turns = radix - 1 if phase.is_repeated else 1
         ends: tuple[Unit, Unit] = ("e", "d") if state.is_falling else ("d", "e")
         for turn in range(1, turns + 1):
-            numbers = Symbolic(radix, self._offsets, offset)
+            numbers = Symbolic(radix, self._offsets, offset, self._below)
             lane = numbers.variable("i")
             terms = _Terms(numbers, lane, turn)
             guard, source = terms.condition(phase.move.guard), terms.value(phase.move.source)
+            start = first or state
             before = [
-                state.length(numbers, x, ends[0]) if turn == 1 else state.between(numbers, x, turn - 1) for x in (lane, source)
+                start.length(numbers, x, ends[0]) if turn == 1 else state.between(numbers, x, turn - 1) for x in (lane, source)
             ]
             after = state.length(numbers, lane, ends[1]) if turn == turns else state.between(numbers, lane, turn)
             own, other = before
@@ -151,13 +178,22 @@ class _Prover:
             zero = numbers.constant(0)
             assumed = [numbers.at_least(lane, zero)]
             self._queries += 2
-            left = numbers.both(numbers.at_least(source, zero), numbers.equal(source, numbers.subtract(lane, own)))
-            grown = numbers.equal(after, numbers.add(own, other))
-            if not numbers.proves([*assumed, guard], numbers.both(left, grown)):
+            good = numbers.both(numbers.at_least(source, zero), self._adjacent(numbers, lane, source, own, other))
+            grown = numbers.equal(after, numbers.add(numbers.subtract(lane, source), other))
+            if not numbers.proves([*assumed, guard], numbers.both(good, grown)):
                 return False
             if not numbers.proves([*assumed, numbers.negation(guard)], numbers.equal(after, own)):
                 return False
         return True
+
+    def _adjacent(self, numbers: Symbolic, lane: Handle, source: Handle, own: Handle, other: Handle) -> Handle:
+        """Whether cell `source` ends in front of the interval of `lane`, or overlaps it from the left."""
+        front = numbers.subtract(lane, own)
+        if self._adjacency == "strict":
+            return numbers.equal(source, front)
+        left = numbers.at_least(numbers.subtract(lane, numbers.constant(1)), source)
+        ordered = numbers.at_least(front, numbers.subtract(source, other))
+        return numbers.both(left, numbers.both(numbers.at_least(source, front), ordered))
 
     def _joins(self, number: int, before: State | None, state: State) -> bool:
         """Whether the state at the start of a phase is that at the end of the one before, or one input per cell."""
@@ -169,7 +205,7 @@ class _Prover:
         return self._equal_at(before, end, state, start)
 
     def _equal_at(self, before: State | None, end: Bound | None, state: State, start: Bound) -> bool:
-        numbers = Symbolic(2, self._offsets)  # d: the offset that reaches n, so that no lane meets the next radix
+        numbers = self._at_the_top()
         lane = numbers.variable("i")
         known = numbers.constant(1)
         if before is not None and end is not None:
@@ -179,19 +215,26 @@ class _Prover:
 
     def _ends(self, state: State) -> bool:
         last = self._program.phases[-1]
-        numbers = Symbolic(2, self._offsets)
+        numbers = self._at_the_top()
         lane = numbers.variable("i")
         length = state.length(numbers, lane, self._unit(last.low if state.is_falling else last.high))
         return self._for_all_lanes(numbers, numbers.equal(length, numbers.add(lane, numbers.constant(1))))
 
+    def _at_the_top(self) -> Symbolic:
+        """d (or e, if bounds one level down are used) is the offset that reaches n, so that no lane meets the next radix."""
+        radix = self._program.radices[0] if len(self._program.radices) == 1 else 2
+        return Symbolic(radix, self._offsets, None, self._below)
+
     def _for_all_lanes(self, numbers: Symbolic, goal: Handle) -> bool:
         lane = numbers.variable("i")
-        inside = numbers.at_least(numbers.unit("d"), numbers.add(lane, numbers.constant(1)))
+        inside = numbers.at_least(numbers.unit(self._unit(Bound(0, from_top=True))), numbers.add(lane, numbers.constant(1)))
         self._queries += 1
         return numbers.proves([numbers.at_least(lane, numbers.constant(0)), inside], goal)
 
     def _unit(self, bound: Bound) -> Unit | int:
-        return "d" if bound.from_top else self._program.offset(bound.count)
+        if bound.from_top:
+            return "e" if self._top > bound.count else "d"
+        return self._program.offset(bound.count)
 
 
 class _Terms(Generic[T, B]):
@@ -210,7 +253,7 @@ class _Terms(Generic[T, B]):
         match expr:
             case IndexVar("i"):
                 return self._lane
-            case IndexVar("d" | "e"):
+            case IndexVar("h" | "d" | "e"):
                 return numbers.unit(self._unit(expr))
             case IndexBinary("//", IndexBinary("%", inner, IndexVar("e")), IndexVar("d")):
                 return numbers.digit(self.value(inner))
@@ -257,9 +300,10 @@ class _Terms(Generic[T, B]):
             case _:
                 return None
 
-    @staticmethod
-    def _unit(expr: IndexExpr) -> Unit | int:
+    def _unit(self, expr: IndexExpr) -> Unit | int:
         match expr:
+            case IndexVar("h"):
+                return self._numbers.below("d", 1)
             case IndexVar("d"):
                 return "d"
             case IndexVar("e"):
@@ -268,6 +312,13 @@ class _Terms(Generic[T, B]):
                 return int(value)
             case _:
                 raise ValueError(f"not a unit: {expr}")
+
+
+def _runs_forward(phase: Phase) -> bool:
+    """Whether the high bound is no lower than the low one, for every n beyond the small ones."""
+    if phase.low.from_top:
+        return phase.high.from_top and phase.low.count >= phase.high.count
+    return phase.high.from_top or phase.low.count <= phase.high.count
 
 
 def _constants(phase: Phase) -> Iterator[IndexConst]:

@@ -1,8 +1,9 @@
 """Two kinds of numbers for the formulas of `states`: Python's integers, and unbounded symbolic ones with an open offset d.
 
 Remainders by an open d are not linear, so they are split by hand: x = base + digit * d + rest with 0 <= rest < d, digit < r, and
-base a multiple of e = r * d. What multiples are is said in linear terms: two of them are equal, or one or two units apart, or at
-least three. Facts hold in all models; not all facts are there, so a proof is sound and a failure to prove means nothing.
+base a multiple of e = r * d (with h and g = h / r below d, rest is split again). What multiples are is said in linear terms: two
+of them are equal, or one or two units apart, or at least three. Facts hold in all models; not all facts are there, so a proof is
+sound and a failure to prove means nothing.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
-from warploom.scan.networks.states import Unit
+from warploom.scan.networks.states import UNITS, Unit
 from warploom.solve import Arithmetic, Handle, Unsat
 
 RLIMIT = 4_000_000
@@ -20,8 +21,10 @@ class Exact:
     """Numbers at one level of a run."""
 
     def __init__(self, offset: int, radix: int, offsets: Sequence[int]) -> None:
-        self._units = {"d": offset, "e": offset * radix}
+        below = max(1, offset // radix)
+        self._units: dict[Unit, int] = {"g": max(1, below // radix), "h": below, "d": offset, "e": offset * radix}
         self._offsets = offsets
+        self._radix = radix
 
     def constant(self, value: int) -> int:
         return value
@@ -37,6 +40,9 @@ class Exact:
 
     def unit(self, unit: Unit | int) -> int:
         return unit if isinstance(unit, int) else self._units[unit]
+
+    def below(self, unit: Unit | int, levels: int) -> Unit | int:
+        return max(1, self.unit(unit) // self._radix**levels)
 
     def remainder(self, value: int, unit: Unit | int) -> int:
         return value % self.unit(unit)
@@ -66,23 +72,26 @@ class Exact:
 class Symbolic:
     """Numbers over z3's integers.
 
-    `offset` None: d is any positive multiple of the last of `offsets`, the offsets of the lowest levels; else it is that number.
+    `offset` None: d is open, and the offset `levels_below` levels down is any positive multiple of the last of `offsets`, the
+    offsets of the lowest levels; else d is that number.
     """
 
-    def __init__(self, radix: int, offsets: Sequence[int], offset: int | None = None) -> None:
+    def __init__(self, radix: int, offsets: Sequence[int], offset: int | None = None, levels_below: int = 0) -> None:
         self._arithmetic = Arithmetic()
         self._offsets = offsets
         self._radix = radix
-        self._is_open = offset is None
-        self._e = 0 if offset is None else radix * offset
-        self._d = self._integer("d") if offset is None else self.constant(offset)
-        self._units = {"d": self._d, "e": self.scaled(radix, self._d)}
+        self._offset = offset
         self._facts: list[Handle] = []
-        self._split: dict[str, tuple[Handle, Handle, Handle]] = {}
+        self._split: dict[str, tuple[Handle, list[Handle], Handle]] = {}
         self._lows: dict[str, Handle] = {}
+        self._chain: tuple[Unit, ...] = UNITS[-2 - (levels_below if offset is None else 0) :]
+        self._units: dict[Unit, Handle] = {}
+        lowest = self._integer("lowest") if offset is None else self.constant(offset)
+        for level, unit in enumerate(self._chain):
+            self._units[unit] = self.scaled(radix**level, lowest)
         self._bases = [self.constant(0)]
-        if self._is_open:
-            self._facts += [self._positive(self._d), self._divides(offsets[-1], self._d)]
+        if offset is None:
+            self._facts += [self.at_least(lowest, self.constant(1)), self._divides(offsets[-1], lowest)]
 
     def variable(self, name: str) -> Handle:
         return self._integer(name)
@@ -102,17 +111,30 @@ class Symbolic:
     def unit(self, unit: Unit | int) -> Handle:
         return self.constant(unit) if isinstance(unit, int) else self._units[unit]
 
+    def below(self, unit: Unit | int, levels: int) -> Unit | int:
+        if isinstance(unit, int):
+            return max(1, unit // self._radix**levels)
+        if self._offset is None:
+            place = self._chain.index(unit) - levels
+            assert place >= 0, "levels_below was too small"
+            return self._chain[place]
+        return max(1, self._offset * self._radix ** (UNITS.index(unit) - 2) // self._radix**levels)
+
     def remainder(self, value: Handle, unit: Unit | int) -> Handle:
         if isinstance(unit, int):
             return self._arithmetic.remainder(value, unit)
-        _, part, rest = self._parts(value)
-        return rest if unit == "d" else self.add(part, rest)
+        if unit not in self._units:
+            return self.remainder(value, self.below("d", UNITS.index("d") - UNITS.index(unit)))
+        _, parts, total = self._parts(value)
+        for part in parts[: self._chain.index(unit)]:
+            total = self.add(total, part)
+        return total
 
     def digit(self, value: Handle) -> Handle:
-        _, part, _ = self._parts(value)
+        part = self._parts(value)[1][-1]
         digit = self.constant(0)
         for k in range(1, self._radix):
-            digit = self.select(self.equal(part, self.scaled(k, self._d)), self.constant(k), digit)
+            digit = self.select(self.equal(part, self.scaled(k, self._units["d"])), self.constant(k), digit)
         return digit
 
     def low(self, value: Handle) -> Handle:
@@ -122,7 +144,7 @@ class Symbolic:
             self._lows[key] = low
             for small, large in zip(self._offsets, self._offsets[1:], strict=False):
                 self._place_of_low(low, self.remainder(value, small), self.remainder(value, large), self.constant(large))
-            if self._is_open:
+            if self._offset is None:
                 self._place_of_low(low, self.remainder(value, "d"), self.remainder(value, "e"), self._units["e"])
         return self._lows[key]
 
@@ -149,37 +171,38 @@ class Symbolic:
     def _integer(self, name: str) -> Handle:
         return self._arithmetic.variable(name, "int")
 
-    def _positive(self, value: Handle) -> Handle:
-        return self.at_least(value, self.constant(1))
-
     def _divides(self, divisor: int, value: Handle) -> Handle:
         return self.equal(self._arithmetic.remainder(value, divisor), self.constant(0))
 
-    def _parts(self, value: Handle) -> tuple[Handle, Handle, Handle]:
-        """Multiple of e, multiple of d below e, and rest below d."""
+    def _parts(self, value: Handle) -> tuple[Handle, list[Handle], Handle]:
+        """Multiple of e; for each unit from the lowest to d a multiple of it below the next; and the rest below the lowest."""
         key = str(value)
         if key not in self._split:
             number = len(self._split)
-            base, part, rest = (self._integer(f"{name}{number}") for name in ("base", "part", "rest"))
-            total = self.add(self.add(base, part), rest)
-            parts = [self.equal(part, self.scaled(k, self._d)) for k in range(self._radix)]
-            below = self.at_least(self.subtract(self._d, self.constant(1)), rest)
-            self._facts += [
-                self.equal(value, total),
-                self._arithmetic.either(parts),
-                below,
-                self.at_least(rest, self.constant(0)),
-            ]
-            self._facts.append(self._divides(self._offsets[-1] if self._is_open else self._e, base))
+            base, rest = self._integer(f"base{number}"), self._integer(f"rest{number}")
+            parts = [self._integer(f"{unit}{number}") for unit in self._chain[:-1]]
+            total = self.add(base, rest)
+            for part, unit in zip(parts, self._chain, strict=False):
+                total = self.add(total, part)
+                multiples = [self.equal(part, self.scaled(k, self._units[unit])) for k in range(self._radix)]
+                self._facts.append(self._arithmetic.either(multiples))
+            lowest = self._units[self._chain[0]]
+            below = self.at_least(self.subtract(lowest, self.constant(1)), rest)
+            known = self._offsets[-1] if self._offset is None else self._offset * self._radix
+            self._facts += [self.equal(value, total), below, self.at_least(rest, self.constant(0)), self._divides(known, base)]
             self._bases.append(base)
-            self._split[key] = (base, part, rest)
+            self._split[key] = (base, parts, rest)
         return self._split[key]
 
     def _multiples(self) -> list[Handle]:
-        """Of e, and of d, for all pairs of values that were split."""
-        steps = [self.add(base, part) for base, part, _ in self._split.values()]
+        """Of every unit, for all pairs of values that were split."""
         facts: list[Handle] = []
-        for unit, multiples in ((self._units["e"], self._bases), (self._d, [self._bases[0], *steps])):
+        multiples = self._bases
+        for level in reversed(range(len(self._chain))):
+            unit = self._units[self._chain[level]]
+            if level < len(self._chain) - 1:
+                parts = [self.constant(0), *(parts[level] for _, parts, _ in self._split.values())]
+                multiples = [self.add(base, part) for base, part in zip(multiples, parts, strict=True)]
             for one, other in combinations(multiples, 2):
                 gap = self.subtract(one, other)
                 near = [self.equal(gap, self.scaled(k, unit)) for k in range(-2, 3)]

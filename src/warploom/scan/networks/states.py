@@ -4,7 +4,8 @@ With x = i + 1 for lane i, the cell holds the last `length` inputs up to its own
 
     gathered            D where D divides x, else low(x)                            up-sweep of Brent-Kung, any radix
     blocks(k)           i % D + 1 where k divides x, else low(x)                    Sklansky on every k-th column
-    reaching(k, f)      min(x, D - f + 1 + i % f) where k divides x, else low(x)    Kogge-Stone on every k-th column, blocks of f
+    reaching(k, f)      min(x, D - f + 1 + i % f) where k divides x, else low(x)    Kogge-Stone on every k-th column, blocks of f;
+                                                                                    f may be D one or two levels down (Knowles)
 
 and after all steps with offsets of at least D:
 
@@ -20,8 +21,9 @@ from typing import Generic, Literal, Protocol, TypeVar, assert_never
 
 T = TypeVar("T")
 B = TypeVar("B")
-Unit = Literal["d", "e"]
-"""The offset of a level, or of the next one."""
+Unit = Literal["g", "h", "d", "e"]
+"""Offsets in order: two levels below a level, one below, its own, the next one."""
+UNITS: tuple[Unit, ...] = ("g", "h", "d", "e")
 
 
 class Numbers(Protocol[T, B]):
@@ -32,6 +34,10 @@ class Numbers(Protocol[T, B]):
     def subtract(self, left: T, right: T) -> T: ...
     def scaled(self, factor: int, value: T) -> T: ...
     def unit(self, unit: Unit | int) -> T: ...
+    def below(self, unit: Unit | int, levels: int) -> Unit | int:
+        """The offset that many levels down, at least 1."""
+        ...
+
     def remainder(self, value: T, unit: Unit | int) -> T: ...
     def digit(self, value: T) -> T:
         """`value % e // d`."""
@@ -52,6 +58,8 @@ class State:
     kind: Literal["gathered", "blocks", "reaching", "complete"]
     stride: int = 1
     block: int = 1
+    below: int = 0
+    """If not 0, the block is D that many levels down."""
 
     @property
     def is_falling(self) -> bool:
@@ -66,6 +74,9 @@ class State:
                 return "i + 1 where D divides i + 1, else low(i + 1)"
             case "blocks":
                 return self._strided("i % D + 1")
+            case "reaching" if self.below:
+                block = f"(D down {self.below})"
+                return self._strided(f"min(i + 1, D + 1 - {block} + i % {block})")
             case "reaching" if self.block == 1:
                 return self._strided("min(i + 1, D)")
             case "reaching":
@@ -99,8 +110,9 @@ class _Formula(Generic[T, B]):
             case "blocks":
                 return self._where(state.stride, self._next(numbers.remainder(self._lane, unit)))
             case "reaching":
-                ahead = numbers.subtract(numbers.unit(unit), numbers.constant(state.block - 1))
-                reach = numbers.add(ahead, numbers.remainder(self._lane, state.block))
+                block = numbers.below(unit, state.below) if state.below else state.block
+                ahead = self._next(numbers.subtract(numbers.unit(unit), numbers.unit(block)))
+                reach = numbers.add(ahead, numbers.remainder(self._lane, block))
                 least = numbers.select(numbers.at_least(reach, after), after, reach)
                 return self._where(state.stride, least)
             case _:

@@ -89,7 +89,7 @@ def validity(variant: Variant, largest: int = 1024, adjacency: Adjacency = "stri
     wrong = first_failure(variant.program, largest, adjacency)
     if wrong is not None:
         return Validity("refuted", operators, largest, (), f"no scan for n = {wrong}")
-    proof = prove_every_size(variant.program) if adjacency == "strict" else "intervals overlap"
+    proof = prove_every_size(variant.program, adjacency)
     if isinstance(proof, str):
         return Validity("tested", operators, largest, (), proof)
     return Validity("proved", operators, largest, proof.invariants)

@@ -141,11 +141,22 @@ def branches_on_unequal_predicates_are_understood() -> None:
 OUT:""")
 
 
+def races_are_found_after_the_writer_has_read_twice() -> None:
+    again = "".join(f"@%p2 ld.global.u32 %r1{n}, [%rd1+64];\n" for n in range(3))
+    text = _FRAME % f"ld.global.u32 %r4, [%rd1+64];\nsetp.eq.u32 %p2, %r1, 33;\n{again}@%p2 st.global.u32 [%rd1+64], %r1;"
+    ran = launch(text, grid=1, block=64, args=[np.zeros(64, np.uint32), np.zeros(64, np.uint32)])
+    assert any(f.kind == "global_race" for f in ran.findings)
+
+
 _REPAIRED: tuple[Callable[[], None], ...] = (
     signed_bytes_are_extended_with_their_sign, lanes_that_do_not_run_read_nothing, unknown_register_types_are_refused,
     conversions_of_three_types_do_not_crash, branches_on_unequal_predicates_are_understood,
 )  # fmt: skip
 _OPEN: tuple[tuple[Callable[[], None], str], ...] = (
+    (
+        races_are_found_after_the_writer_has_read_twice,
+        "interpreter: rereading by the writer makes the race check forget the others",
+    ),
     (comments_after_a_guard_stay_comments, "shuffle: the opcode is looked for in the comment after a guard"),
 )
 

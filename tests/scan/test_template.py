@@ -17,6 +17,7 @@ def test_factoring() -> None:
     result = complete_template(parse_module(FACTORING), "spec", "template")
     assert (result.status, result.verdict) == ("solved", "proved")
     assert sorted(map(int, result.holes.values())) == [-3, 1]  # type: ignore[arg-type]
+    assert list(result.holes) == ["6:17", "6:28"]
     scope: dict[str, object] = {}
     exec(result.source, scope)
     assert all(scope["template"](x) == x * x - 2 * x - 3 for x in range(-20, 20))  # type: ignore[operator]

@@ -34,7 +34,7 @@ class Ended:
 
 
 Subscript: TypeAlias = Callable[[ast.Subscript, dict[str, Value]], Value]
-Holes: TypeAlias = Callable[[ast.Call, Sequence[Value]], Value]
+Holes: TypeAlias = Callable[[ast.Name | ast.Call, Sequence[Value]], Value]
 
 
 @dataclass(slots=True)
@@ -191,9 +191,11 @@ class Interpreter:
                 kind = type(node).__name__
                 return self.module.unsupported(node, f"expected arithmetic, comparisons or a conditional, got {kind}", _CAST)
 
-    def _name(self, node: ast.AST, name: str, bindings: dict[str, Value]) -> Value:
+    def _name(self, node: ast.Name, name: str, bindings: dict[str, Value]) -> Value:
         if name in bindings:
             return bindings[name]
+        if name == HOLE and self.holes is not None:
+            return self.holes(node, [])
         if name == "inf":
             return ex.INFINITY
         if name in self.module.constants:
@@ -338,7 +340,7 @@ class Interpreter:
             if text.lstrip("+-") in ("inf", "infinity"):
                 return ex.MINUS_INFINITY if text.startswith("-") else ex.INFINITY
         arguments = [self.value(a, bindings) for a in node.args]
-        if name in (HOLE, "choose") and self.holes is not None:
+        if name == "choose" and self.holes is not None:
             return self.holes(node, arguments)
         if name in self.module.functions:
             return self._inlined(node, self.module.functions[name], arguments)

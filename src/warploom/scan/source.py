@@ -10,8 +10,8 @@ from typing import NoReturn
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 
-HOLE = "hole"
-"""What `??` in a template is read as."""
+HOLE = "__"
+"""What `??` in a template is read as: a name of the same width, so that places stay right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Module:
 
 def parse_module(text: str, file: str = "<text>") -> Module:
     """`??` in the text stands for an unknown constant. Raises UserError if it is not Python."""
-    readable = text.replace("??", f"{HOLE}()")
+    readable = text.replace("??", HOLE)
     try:
         tree = ast.parse(readable)
     except SyntaxError as error:

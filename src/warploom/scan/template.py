@@ -48,7 +48,7 @@ class Completed:
 @dataclass(frozen=True, slots=True)
 class _Hole:
     variable: Expr
-    node: ast.Call
+    node: ast.Name | ast.Call
     options: int | None
     """Of a choice; None: a constant."""
 
@@ -99,7 +99,7 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
 def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole] | None) -> list[Expr]:
     node = module.function(name)
 
-    def filled(call: ast.Call, arguments: Sequence[Shaped]) -> Shaped:
+    def filled(call: ast.Name | ast.Call, arguments: Sequence[Shaped]) -> Shaped:
         assert holes is not None
         number = len(holes)
         if not arguments:
@@ -201,6 +201,7 @@ def _answer(
             written[id(hole.node)] = ast.Constant(value)
         else:
             assert isinstance(value, int)
+            assert isinstance(hole.node, ast.Call)
             written[id(hole.node)] = hole.node.args[value]
     node = _Filler(written).visit(module.function(template))
     source = ast.unparse(ast.fix_missing_locations(node))
@@ -215,3 +216,6 @@ class _Filler(ast.NodeTransformer):
         if id(node) in self._values:
             return self.visit(self._values[id(node)])
         return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self._values.get(id(node), node)

@@ -343,8 +343,9 @@ def test_found_or_refused(name: str) -> None:
 def test_right_for_every_block(name: str) -> None:
     case = CASES[name]
     new = rewritten(case.text, case.options).text
-    for block in SHAPES:
-        for n, aliased in ((None, False), (max(block[0] - 3, 1), False), (40, True)):
+    for number, block in enumerate(SHAPES):
+        launches = ((None, False), (max(block[0] - 3, 1), False), (40, True))
+        for n, aliased in launches if number < 2 else launches[number % 3 : number % 3 + 1]:
             args: list[Any] = arguments(block, size=case.size, n=n, aliased=aliased)
             assert not differences(case.text, new, (2, 1, 1), block, args), (name, block, n, aliased)
 
@@ -362,7 +363,7 @@ def test_register_cache_is_right_for_every_block(name: str) -> None:
     new = rewritten(case.text, replace(case.options, mode="cache")).text
     if name not in ("target under an if", "an element of a vector", "predicated target", "far"):
         assert "selp" in new
-    for block in SHAPES:
+    for block in SHAPES[:7]:
         args: list[Any] = arguments(block, size=case.size, n=40 if block[1] == 1 else None)
         assert not differences(case.text, new, (2, 1, 1), block, args), (name, block)
 

@@ -58,7 +58,7 @@ bench-kernels: $(VENV)/.run-installed ## every kernel beside its shared-memory b
 	$(RUN) bench kernels $(ARGS)
 
 fuzz: $(VENV)/.dev-installed ## PTX fuzzers in full: launches, differential runs, mutated inputs; about an hour of CPU time
-	$(BIN)/python -m benchmarks.fuzz --launches 10000 --cuda 1000 --stencils 5000 --differential 10000 --deep 20000 --mutations 1000000 --jobs 2 --out fuzz.jsonl $(ARGS)
+	$(BIN)/python -m benchmarks.fuzz --launches 10000 --cuda 1000 --stencils 5000 --differential 10000 --deep 20000 --mutations 1000000 --jobs 2 --out benchmarks/results/fuzz-$$(date +%F).jsonl $(ARGS)
 
 clean: ## remove the virtual environment, caches and the demo's files
 	rm -rf $(VENV) build dist demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -222,7 +222,7 @@ def _from_samples(loop: Loop, shape: _Shape, relate: bool) -> None:
 
 
 def _tables(tabulator: Tabulator, states: list[Expr], values: Mapping[Expr, Expr]) -> dict[Expr, Table]:
-    normaliser = Normaliser(states, tabulator.merge)
+    normaliser = Normaliser(states, tabulator.merge, tabulator.work)
     try:
         return {v: tabulator.table(normaliser.tree(e)) for v, e in values.items()}
     except ex.UndefinedError as error:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import TypeAlias, cast
 
 from warploom.scan import expression as ex
@@ -23,12 +23,27 @@ from warploom.scan.expression import Expr
 MAX_CLAUSES = 24
 MAX_DEGREE = 3
 """States in a product."""
+WORK = 30_000
+"""Leaves of trees and tables for one family of functions; a few seconds, three times what the hardest task needs."""
 MAX_TREE = 400
 """Nodes of a tree beyond which normalising gives up."""
 
 
 class FormError(Exception):
     """The value has no normal form of this kind; says which operation is in the way."""
+
+
+@dataclass(slots=True)
+class Work:
+    """What normalising may still do, in leaves of trees and tables: deterministic, unlike time."""
+
+    left: int = WORK
+
+    def spend(self, leaves: int) -> None:
+        """Raises FormError when nothing is left."""
+        self.left -= leaves
+        if self.left < 0:
+            raise FormError("too much work")
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,19 +214,25 @@ def _decided(asked: Atom, known: Atom, value: bool) -> bool | None:
         return value
     if not isinstance(asked, Threshold) or not isinstance(known, Threshold) or asked.slope != known.slope:
         return None
-    if ex.is_infinite(asked.bound) or ex.is_infinite(known.bound):
-        return None
-    # slope >= a known to be `value`; slope >= b asked
-    try:
-        lower = ex.at_least(known.bound, asked.bound) if asked.strict <= known.strict else ex.more_than(known.bound, asked.bound)
-        upper = ex.at_least(asked.bound, known.bound) if asked.strict >= known.strict else ex.more_than(asked.bound, known.bound)
-    except ex.UndefinedError:
-        return None
-    if value and lower is ex.TRUE:
+    implied = _implied(asked.bound, asked.strict, known.bound, known.strict)
+    if value and implied[0]:
         return True
-    if not value and upper is ex.TRUE:
+    if not value and implied[1]:
         return False
     return None
+
+
+@lru_cache(maxsize=50_000)
+def _implied(asked: Expr, asked_strict: bool, known: Expr, known_strict: bool) -> tuple[bool, bool]:
+    """Whether a value beyond the known bound is beyond the asked one; whether one that is not is not."""
+    if ex.is_infinite(asked) or ex.is_infinite(known):
+        return False, False
+    try:
+        lower = ex.at_least(known, asked) if asked_strict <= known_strict else ex.more_than(known, asked)
+        upper = ex.at_least(asked, known) if asked_strict >= known_strict else ex.more_than(asked, known)
+    except ex.UndefinedError:
+        return False, False
+    return lower is ex.TRUE, upper is ex.TRUE
 
 
 def combined(combine: Callable[[Leaf, Leaf], Tree], left: Tree, right: Tree) -> Tree:
@@ -509,7 +530,8 @@ def _number(leaf: Leaf) -> Number:
 class Normaliser:
     """Trees of expressions over `states`; `merge` joins two leaves under a condition without states."""
 
-    def __init__(self, states: Iterable[Expr], merge: Merge) -> None:
+    def __init__(self, states: Iterable[Expr], merge: Merge, work: Work) -> None:
+        self._work = work
         self._states = frozenset(states)
         self._merge = merge
         self._known: dict[Expr, Tree] = {}
@@ -520,7 +542,9 @@ class Normaliser:
         for part in ex.subexpressions(expr):
             if part not in self._known:
                 result = self._tree(part)
-                if _size(result) > MAX_TREE:
+                size = _size(result)
+                self._work.spend(size)
+                if size > MAX_TREE:
                     raise FormError("too many cases")
                 self._known[part] = result
         return self._known[expr]
@@ -632,7 +656,7 @@ class Normaliser:
             case = ex.substituted(result, {atom: ex.constant(value)})
             cases = case if cases is None else ex.select(ex.at_least(atom, ex.constant(value)), case, cases)
         assert cases is not None
-        return Normaliser(self._states, self._merge).tree(cases)
+        return Normaliser(self._states, self._merge, self._work).tree(cases)
 
 
 def _size(tree: Tree) -> int:

@@ -28,6 +28,8 @@ from warploom.scan.forms import (
     Term,
     Threshold,
     Tree,
+    Work,
+    leaves,
     slope_of,
     tree_expr,
 )
@@ -111,6 +113,7 @@ class Tabulator:
     """Trees to tables, in one style."""
 
     def __init__(self, aligner: Aligner) -> None:
+        self.work = Work()
         self._aligner = aligner
         self._facts: dict[Expr, Expr] = {}
 
@@ -126,6 +129,7 @@ class Tabulator:
         return self._table(tree, self._facts, 0)
 
     def _table(self, tree: Tree, decided: Mapping[Expr, Expr], depth: int) -> Table:
+        self.work.spend(len(leaves(tree)))
         given = _given(tree)
         if given is not None:
             return self._cases(tree, decided, depth, given.condition, {})
@@ -369,7 +373,7 @@ def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
         stretched = left
         for number, at in enumerate(chosen):
             stretched = _repeated(stretched, position, at + number)
-        score = sum(1 for r, leaf in stretched.leaves.items() if leaf is None or leaf == right.leaves[r])
+        score = sum(1 for r, leaf in stretched.leaves.items() if leaf is None or leaf == right.leaves.get(r))
         if best is None or score > best[0]:
             best = (score, stretched)
     assert best is not None

@@ -68,7 +68,12 @@ def columns(line: Line) -> dict[str, str]:
     found = {"seconds": str(line["seconds"])}
     if line.get("auxiliaries") is not None:
         found["invented"] = str(len(cast("list[str]", line["auxiliaries"])))
-    for field, heading in (("candidates", "candidates"), ("solutions", "solutions"), ("size", "size"), ("conflicts", "conflicts")):
+    for field, heading in (
+        ("candidates", "candidates"),
+        ("solutions", "solutions"),
+        ("size", "size"),
+        ("conflicts", "conflicts"),
+    ):
         if field in line:
             value = line[field]
             found[heading] = str(len(cast("list[object]", value)) if isinstance(value, list) else value)

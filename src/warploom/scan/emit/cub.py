@@ -41,7 +41,9 @@ struct Read {
 };
 struct Write {
     Output output;
-@CONSTANT_MEMBER@    __host__ __device__ void operator()(long long i, const Value& v) const { write(output, i, project(v@CONSTANT@)); }
+@CONSTANT_MEMBER@    __host__ __device__ void operator()(long long i, const Value& v) const {
+        write(output, i, project(v@CONSTANT@));
+    }
 };
 
 cudaError_t scan_device(@PARAMETERS@, long long n@KERNEL_CONSTANTS@, cudaStream_t stream = 0) {
@@ -80,6 +82,8 @@ def cub_source(operator: Operator, types: Types | None = None) -> str:
     operator_text = parts["OPERATOR"].replace("__device__ __forceinline__", "__host__ __device__ __forceinline__")
     operator_text = operator_text.replace("__int_as_float(0x7f800000)", "__builtin_huge_valf()")
     includes = ["#include <cub/block/block_scan.cuh>", "#ifndef __CUDACC_RTC__", "#include <cub/device/device_scan.cuh>"]
-    includes += [f"#include <thrust/iterator/{n}.h>" for n in ("counting_iterator", "tabulate_output_iterator", "transform_iterator")]
+    includes += [
+        f"#include <thrust/iterator/{n}.h>" for n in ("counting_iterator", "tabulate_output_iterator", "transform_iterator")
+    ]
     head = f"// {operator.loop.name}: its loop as an associative operator, for CUB; made by warploom scan emit."
     return "\n".join([head, "", *includes, "#endif", "", operator_text]) + "\n" + text

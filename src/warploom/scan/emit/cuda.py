@@ -62,7 +62,9 @@ class CudaScan:
         return self.choices.threads * self.items
 
 
-def cuda_scan(operator: Operator, types: Types | None = None, choices: Choices | None = None, bodies: Bodies = "inlined") -> CudaScan:
+def cuda_scan(
+    operator: Operator, types: Types | None = None, choices: Choices | None = None, bodies: Bodies = "inlined"
+) -> CudaScan:
     """UnsupportedError for what CUDA C++ cannot express."""
     ready = body(operator, C, types or Types())
     if ready.uses_constants(variables(*operator.combine)):

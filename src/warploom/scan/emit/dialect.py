@@ -175,7 +175,6 @@ NUMPY = Dialect(
     "np.True_",
     "np.False_",
     "numbers",
-    {kind: "-np.inf" for kind in ("int32", "int64", "float32", "float64")},
-    {kind: "np.inf" for kind in ("int32", "int64", "float32", "float64")},
+    dict.fromkeys(("int32", "int64", "float32", "float64"), "-np.inf"),
+    dict.fromkeys(("int32", "int64", "float32", "float64"), "np.inf"),
 )  # fmt: skip
-

@@ -67,7 +67,11 @@ def movement(
                 if wrong:
                     return Movement(False, launches, reason=f"{kernel}, {number} threads, {size} elements: {wrong}")
     steps = {b - a for a, b in pairwise(threads)}
-    shape = f"{threads[0]}, {threads[1]}, ..., {threads[-1]}" if len(steps) == 1 and len(threads) > 2 else ", ".join(map(str, threads))
+    shape = (
+        f"{threads[0]}, {threads[1]}, ..., {threads[-1]}"
+        if len(steps) == 1 and len(threads) > 2
+        else ", ".join(map(str, threads))
+    )
     domain = f"data movement, every associative operator with an identity; warps of 1..32 elements, blocks of {shape} threads"
     return Movement(True, launches, f"{domain}, full and with 31 elements missing")
 

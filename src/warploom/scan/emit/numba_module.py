@@ -8,13 +8,13 @@ from warploom.scan.emit.printer import unserved
 from warploom.scan.expression import variables
 from warploom.scan.operator import Operator
 
-_GCD = '''
+_GCD = """
 @cuda.jit(device=True)
 def greatest_common_divisor(a, b):
     while b != 0:
         a, b = b, a % b
     return abs(a)
-'''
+"""
 
 
 def numba_source(operator: Operator, types: Types | None = None) -> str:

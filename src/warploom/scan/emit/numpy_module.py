@@ -63,7 +63,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         *_returned(ready.lift()),
         "",
         "",
-        f"def combine(a, b):",
+        "def combine(a, b):",
         *_unpacked(ready, "a"),
         *_unpacked(ready, "b"),
         *_returned(ready.combine("a_{}", "b_{}")),

@@ -10,11 +10,11 @@ import importlib.util
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -56,7 +56,7 @@ def try_numpy(operator: Operator, types: Types | None = None, seed: int = 0) -> 
             given = elements(loop, size, seed + number)
             inputs = [column([e[f] for e in given], s.scalar) for f, s in enumerate(ready.elements)]
             answer = function(*inputs, *map(_plain, constants))
-            columns = answer if isinstance(answer, tuple) else (answer,)
+            columns: Sequence[Any] = cast("tuple[Any, ...]", answer) if isinstance(answer, tuple) else (answer,)
             wanted = serial(loop, given, constants)
             for place in range(1, size + 1) if loop.is_scan else (size,):
                 expected = wanted.results[place]
@@ -95,7 +95,9 @@ def try_numba(operator: Operator, types: Types | None = None, capability: tuple[
     cuda, numba_types = _module("numba.cuda", "numba-cuda"), _module("numba.types", "numba")
     ready = body(operator, NUMBA, types or Types())
     with imported(numba_source(operator, types)) as module:
-        arrays = [numba_types.Array(getattr(numba_types, NUMBA.types[s.scalar]), 1, "C") for s in (*ready.elements, *ready.outputs)]
+        arrays = [
+            numba_types.Array(getattr(numba_types, NUMBA.types[s.scalar]), 1, "C") for s in (*ready.elements, *ready.outputs)
+        ]
         scalars = [getattr(numba_types, NUMBA.types[s.scalar]) for s in ready.constants]
         signature = numba_types.void(*arrays, numba_types.int64, *scalars)
         with warnings.catch_warnings(), _pretended_device(capability):
@@ -153,7 +155,7 @@ def _module(name: str, package: str) -> Any:
 
 
 @contextmanager
-def _pretended_device(capability: tuple[int, int]) -> Iterator[None]:
+def _pretended_device(capability: tuple[int, int]) -> Generator[None]:
     """Numba asks the device for its capability when a kernel calls a device function, even where it only compiles."""
     dispatcher = _module("numba.cuda.dispatcher", "numba-cuda")
     kept = dispatcher.get_current_device
@@ -203,7 +205,7 @@ _count = 0
 
 
 @contextmanager
-def imported(source: str) -> Iterator[ModuleType]:
+def imported(source: str) -> Generator[ModuleType]:
     """A module of this text, from a file (compilers read it again), forgotten afterwards."""
     global _count
     _count += 1

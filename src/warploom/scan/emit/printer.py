@@ -220,17 +220,15 @@ class Printer:
             else:
                 text = f"-{product}" if coefficient < 0 else product
         lone = len(ordered) == 1 and ordered[0][1] > 0
-        level = SUM if not lone else ATOM if len(ordered[0][0]) <= 1 and ordered[0][1] == 1 or not ordered[0][0] else PRODUCT
+        level = SUM if not lone else ATOM if (len(ordered[0][0]) <= 1 and ordered[0][1] == 1) or not ordered[0][0] else PRODUCT
         return self._guarded(terms, (text, level), wanted)
 
-    def _guarded(
-        self, terms: Mapping[Monomial, int | Fraction], written: tuple[str, int], wanted: Scalar
-    ) -> tuple[str, int]:
+    def _guarded(self, terms: Mapping[Monomial, int | Fraction], written: tuple[str, int], wanted: Scalar) -> tuple[str, int]:
         """A sum of whole numbers is infinite where one of its terms is."""
         alone = len(terms) == 1 and next(iter(terms.values())) == 1 and len(next(iter(terms))) == 1
         if self.dialect.infinities == "numbers" or wanted not in ("int32", "int64") or alone:
             return written
-        for monomial, coefficient in reversed(terms.items()):
+        for monomial, coefficient in reversed(list(terms.items())):
             for atom in monomial:
                 below, above = self.ends(atom)
                 if not (below or above):

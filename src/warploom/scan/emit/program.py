@@ -103,7 +103,9 @@ def _notes(found: Lifting, operator: Operator, target: Target, types: Types) -> 
         notes.append("whole numbers are int64; those that may be infinite are float64, exact up to 2**53")
     elif "int" in sorts:
         words = operator_in_words(operator)
-        safe = words.safe if types.whole == "int32" else words.safe.replace("2147483647", "2**63 - 1").replace("32 bits", "64 bits")
+        safe = (
+            words.safe if types.whole == "int32" else words.safe.replace("2147483647", "2**63 - 1").replace("32 bits", "64 bits")
+        )
         if safe == "no arithmetic":
             notes.append(f"no arithmetic: exact in {types.whole}")
         elif words.associative == "proved" and safe.startswith("sums"):
@@ -111,5 +113,3 @@ def _notes(found: Lifting, operator: Operator, target: Target, types: Types) -> 
         else:
             notes.append(f"exact in {types.whole} while: {safe}")
     return notes
-
-

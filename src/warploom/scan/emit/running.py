@@ -76,7 +76,7 @@ def tested(
     cases = 0
     for kernel in kernels:
         for number, size in enumerate(sizes):
-            if kernel.endswith("device") or kernel.endswith("device_exclusive"):
+            if "device" in kernel:
                 size = min(made.tile * tiles, 3000) * (number + 1) // len(sizes) + number
                 threads, grid = made.choices.threads, max(1, -(-size // made.tile))
             else:
@@ -96,9 +96,7 @@ def tested(
     return Tested(cases)
 
 
-def differing(
-    ready: Body, kernel: Kernel, outputs: Sequence[Array], wanted: Serial, start: int, part: int
-) -> tuple[int, str]:
+def differing(ready: Body, kernel: Kernel, outputs: Sequence[Array], wanted: Serial, start: int, part: int) -> tuple[int, str]:
     """Results compared of the part of the list from `start` on, and what differs."""
     count = len(wanted.results) - 1
     if kernel.startswith("reduce"):
@@ -115,4 +113,3 @@ def differing(
             if not is_close(array[index].item(), expected, slot.scalar):
                 return compared, f"{slot.name}[{index}] is {array[index]}, expected {expected}"
     return compared, ""
-

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,9 +78,9 @@ def pieces_of(data: Data, width: int, count: int) -> Iterator[Chunk]:
         case TextLines():
             yield from _line_ranges(data, count)
         case np.ndarray():
-            yield from _columns(cast("NDArray[Any]", data), width, count)
+            yield from _columns(data, width, count)
         case Sequence():
-            yield from _slices(cast("Sequence[object]", data), count)
+            yield from _slices(data, count)
         case _:
             source = iter(data)
             while piece := list(islice(source, PIECE)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from contextlib import ExitStack
 from itertools import chain, islice
-from typing import Any, TypeVar, cast
+from typing import Any
 
 from warploom.core import Diagnostic, UserError
 from warploom.scan.expression import Value
@@ -20,7 +20,6 @@ CHUNKS = 32
 """Pieces of data whose size is known, if the caller does not say."""
 SMALL = 20_000
 """Elements that are not worth starting processes for."""
-Found = TypeVar("Found")
 
 
 def map_reduce(
@@ -136,6 +135,6 @@ def _run(executor: Executor | None, work: Any, function: Any) -> Iterator[Any]:
     tasks = (Task(f"chunk {number}", one) for number, one in enumerate(work))
     for result in run_tasks(tasks, function, executor=executor, ordered=True):
         if isinstance(result, Failed):
-            reason = cast("str", result.reason)
+            reason = result.reason
             raise UserError(Diagnostic("CHUNK_FAILED", f"expected {result.task.key} to be folded, got {reason}"))
         yield result.value

@@ -1,0 +1,112 @@
+"""What a way costs: counted before it is compiled, and measured on the PTX it becomes.
+
+Cycles are of one multiprocessor for one block, as its busiest unit has it (`gpu.machine`: warp instructions issued, lanes of
+shuffles, wavefronts of shared memory), plus 10 for a barrier, as in the layouts' cost.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from warploom.core import UserError
+from warploom.gpu import Machine, assemble, compile_to_ptx
+from warploom.ptx import launch, lower, parse
+from warploom.scan.emit.cuda import SIZES, warp_program
+from warploom.scan.emit.dialect import Types
+from warploom.scan.emit.running import LIMIT, differing
+from warploom.scan.emit.serial import DTYPES, column, elements, serial
+from warploom.scan.layouts import addresses, operations, trace
+from warploom.scan.samples import constant_values
+from warploom.scan.tuning.candidates import Candidate, block_network
+from warploom.scan.tuning.candidates import operations as combine_operations
+
+BARRIER_CYCLES = 10.0
+"""`scan.layouts.Weights`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Of one block. Instructions, wavefronts and shuffles are of warps; barriers are what each warp waits at."""
+
+    instructions: int
+    shuffles: int
+    shared_wavefronts: int
+    barriers: int
+
+    def cycles(self, on: Machine) -> float:
+        units = (
+            self.instructions / on.issue_per_cycle,
+            self.shuffles * on.warp_lanes / on.shuffle_lanes,
+            self.shared_wavefronts / on.wavefronts_per_cycle,
+        )
+        return round(max(units) + BARRIER_CYCLES * self.barriers, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """`cases`: results compared with the loop's."""
+
+    counted: Counted
+    cases: int
+    registers: int | None
+    """Per thread, by ptxas, of the most demanding of the kernels compiled together; None without it."""
+    ptx: str
+
+
+def estimated(way: Candidate, types: Types) -> Counted:
+    """From the network alone: combinations, accesses, index operations."""
+    words = sum(max(1, SIZES[s.scalar] // 4) for s in way.made(types).body.fields)
+    combine = combine_operations(way.operator)
+    if way.variant == "shuffles":
+        steps = sum(bool(at.destinations.size) for at in warp_program(way.network).steps(32))
+        warps = -(-way.elements // 32)
+        each = words + combine + 2
+        scans = warps + 1  # and one over the totals
+        instructions = scans * steps * each + 2 * warps * combine
+        return Counted(instructions, scans * steps * words + warps * words, 4 * warps * words, 2)
+    net = block_network(way.network, way.elements)
+    assert way.remap is not None
+    mapped = trace(net, 32).remapped(addresses(way.remap, net.columns), operations(way.remap, net.columns))
+    accesses = len(mapped.accesses)
+    conflicts = mapped.conflicts(32)
+    overlapping = sum(bool({d.destination for d in s} & {d.source for d in s}) for s in net.steps)
+    instructions = accesses * (words + 2) + mapped.operations + accesses // 3 * combine
+    ends = 2 * -(-way.elements // 32) * words
+    return Counted(instructions, 0, (accesses + conflicts) * words + ends, net.depth + overlapping + 1)
+
+
+def measured(way: Candidate, types: Types, arch: str) -> Measured:
+    """Compiled, run in the interpreter for one block, compared with the loop; UserError if it differs or does not compile."""
+    made = way.made(types)
+    text = compile_to_ptx(made.source, arch)
+    loop = way.operator.loop
+    constants = constant_values(loop, 0)
+    given = elements(loop, way.elements)
+    inputs = [column([e[f] for e in given], s.scalar) for f, s in enumerate(made.body.elements)]
+    outputs = [np.zeros(way.elements, DTYPES[s.scalar]) for s in made.body.outputs]
+    scalars = [column([v], s.scalar)[0] for s, v in zip(made.body.constants, constants, strict=True)]
+    args: list[Any] = [*inputs, *outputs, np.int64(way.elements), *scalars]
+    done = launch(lower(parse(text, "scan.ptx")), way.kernel, grid=1, block=way.elements, args=args, limit=LIMIT, counts=True)
+    assert done.counts is not None
+    found = [done.arrays[len(inputs) + n] for n in range(len(outputs))]
+    bits = 64 if types.whole == "int64" else 32
+    cases, mismatch = differing(made.body, "scan_block", found, serial(loop, given, constants, bits), 0, way.elements)
+    if mismatch or done.status != "finished":
+        raise RuntimeError(f"{way.name}: {mismatch or done.status}")
+    warps = -(-way.elements // 32)
+    counts = done.counts
+    counted = Counted(counts.instructions, counts.shuffles, counts.shared_wavefronts, counts.barriers // warps)
+    return Measured(counted, cases, _registers(text, arch, way.kernel), text)
+
+
+def _registers(text: str, arch: str, kernel: str) -> int | None:
+    try:
+        log = assemble(text, arch)[1]
+    except UserError:
+        return None
+    _, found, after = log.partition(f"Compiling entry function '{kernel}'")
+    words = after.partition("Used ")[2].split() if found else []
+    return int(words[0]) if words else None

@@ -15,9 +15,9 @@ from warploom.scan.layouts import Conflicts, best_layout, trace
 from warploom.scan.networks import (
     LARGEST,
     NAMED,
-    Generalised,
     Network,
     NotGeneralised,
+    Program,
     adjacency_of,
     flaw,
     generalise,
@@ -45,6 +45,8 @@ from warploom.tools.usage import Stopwatch
 DRAWN = 16
 """Columns of the picture of a named network."""
 LARGEST_N = 1 << 16
+LARGEST_PICTURE = 512
+"""Columns of an SVG picture."""
 OPERATORS = {"strict": "associative operators", "overlapping": "idempotent associative operators"}
 
 
@@ -147,9 +149,12 @@ def network_outcome(case: str, drawn: Network, options: NetworkOptions, stopwatc
         line = plain_line(
             case, status, stopwatch.read(), reason=found.reason, drawn=drawn.columns, operators=OPERATORS[adjacency]
         )
-        line |= _counts(drawn, options.banks)
+        variant = _variant(Variant(drawn), options)
+        line |= {**_counts(drawn, options.banks), "variant": str(variant), "program": variant_source(variant)}
         return Outcome(line, EXIT_BY_STATUS[status], written=_drawn(drawn, case, options))
-    variant = _variant(found, options)
+    variant = _variant(Variant(found.program), options)
+    if not isinstance(variant.program, Program):
+        raise AssertionError("a program became a network")
     judged = validity(variant, found.largest, found.adjacency)
     shown = variant.program.network(options.n or drawn.columns)
     fields: Line = {"domain": f"{judged.operators}, every n"} if judged.verdict == "proved" else {"cases": judged.largest}
@@ -163,8 +168,7 @@ def network_outcome(case: str, drawn: Network, options: NetworkOptions, stopwatc
     return Outcome(line, EXIT_BY_STATUS["solved"], written=_drawn(shown, case, options))
 
 
-def _variant(found: Generalised, options: NetworkOptions) -> Variant:
-    variant = Variant(found.program)
+def _variant(variant: Variant, options: NetworkOptions) -> Variant:
     if options.is_backward and not variant.is_backward:
         variant = mirrored(variant)
     if options.is_segmented:
@@ -182,6 +186,9 @@ def _counts(net: Network, banks: int) -> Line:
 def _drawn(net: Network, case: str, options: NetworkOptions) -> tuple[Path, ...]:
     if options.svg is None:
         return ()
+    if net.columns > LARGEST_PICTURE:
+        message = f"expected at most {LARGEST_PICTURE} columns for a picture, got {net.columns}"
+        raise UserError(Diagnostic("PICTURE_TOO_LARGE", message, fix="Draw a smaller n."))
     try:
         options.svg.write_text(network_picture(net, f"{case}, {net.columns} columns", options.banks), encoding="utf-8")
     except OSError as error:
@@ -198,11 +205,12 @@ def _text(line: Line) -> list[str]:
         f"  n = {line['n']}: size {line['size']}, depth {line['depth']}, fan-out {line['fan_out']}, tracks {line['tracks']}; "
         f"{line['conflicts']} conflicts in {line['banks']} banks (packed lanes)"
     ]
-    if "program" not in line:
-        return texts
     if line["verdict"] == "tested":
         texts.append(f"  {line['operators']}, every n up to {line['largest']}; no proof: {line['unproved']}")
-    texts += (f"  loop {n}: cell i holds {text} inputs" for n, text in enumerate(cast("list[str]", line["invariants"]), 1))
+    if "invariants" not in line:
+        texts.append(f"  for {line['operators']}, n = {line['n']} alone:")
+    invariants = cast("list[str]", line.get("invariants", []))
+    texts += (f"  loop {n}: cell i holds {text} inputs" for n, text in enumerate(invariants, 1))
     return [*texts, "", str(line["program"])]
 
 

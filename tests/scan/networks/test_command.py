@@ -73,6 +73,7 @@ def test_a_network_without_a_regular_loop(tmp_path: Path) -> None:
     path.write_text(network_text(found.network))
     code, out, _ = run(str(path))
     assert code == 1 and "the space was exhausted" in out and "size 10, depth 4" in out
+    assert "n = 8 alone" in out and "(7, " in out
 
 
 def test_bad_input(tmp_path: Path) -> None:
@@ -85,6 +86,8 @@ def test_bad_input(tmp_path: Path) -> None:
     assert run()[0] == 2
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     assert "not UTF-8" in run(str(tmp_path / "bytes"))[2]
+    code, _, err = run("--name", "bk3", "--n", "5000", "--svg", str(tmp_path / "net.svg"))
+    assert code == 2 and "expected at most 512 columns for a picture, got 5000" in err
     code, _, err = run("--name", "bk3", "--svg", str(tmp_path / "no" / "net.svg"))
     assert code == 2 and "NOT_WRITTEN" in err
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from warploom.scan.networks import NAMED, Generalised, generalise
+from warploom.scan.networks import NAMED, Generalised, fewest, generalise, network
 from warploom.scan.variants import (
     Flags,
     SegmentedOperator,
@@ -77,6 +77,23 @@ def test_every_variant(name: str, backward: bool) -> None:
                 cells = list(words)
                 scan(cells, *([list(flags)] if kind else []), str.__add__, *([""] if leaves_out else []))
                 assert cells == expected(words, flags, kind, backward, leaves_out)
+
+
+def test_variants_of_a_network_without_a_program() -> None:
+    found = fewest(8, 4)
+    assert found is not None
+    words = list("abcdefgh")
+    flags = [True, False, False, True, False, True, True, False]
+    for backward, leaves_out in itertools.product((False, True), repeat=2):
+        base = mirrored(Variant(found.network)) if backward else Variant(found.network)
+        variant = segmented(base, "heads")
+        variant = exclusive(variant) if leaves_out else variant
+        assert validity(variant).verdict == "proved" and validity(variant).largest == 8
+        cells = list(words)
+        compiled(variant_source(variant))(cells, list(flags), str.__add__, *([""] if leaves_out else []))
+        assert cells == expected(words, flags, "heads", backward, leaves_out)
+    broken = Variant(network(3, [[(1, 0)]]))
+    assert validity(broken).verdict == "refuted" and "column 2" in validity(broken).reason
 
 
 @pytest.mark.parametrize("name", NAMED)

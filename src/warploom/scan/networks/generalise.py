@@ -40,7 +40,7 @@ class Generalised:
     largest: int
     """Checked for every n up to this."""
     space: int
-    """Programs of the grammar with these radices and this many phases."""
+    """About how many programs of the grammar have these radices and this many loops, bounds being pairs of levels."""
     tried: int
     """Programs that draw the example and were run at other sizes."""
 

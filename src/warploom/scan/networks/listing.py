@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, index_text, map_index, simplify
+from warploom.scan.networks.network import Network
 from warploom.scan.networks.program import LANE, OFFSET, Bound, Move, Phase, Program
 
 _INDENT = "    "
 
 
-def simd_source(program: Program, name: str = "scan") -> str:
+def simd_source(program: Program | Network, name: str = "scan") -> str:
     """A function `name(a, op)` that scans the list `a` in place.
 
     Every `for i` loop is one SIMD step: lanes read `old` and write `a`.
@@ -22,7 +23,7 @@ def simd_source(program: Program, name: str = "scan") -> str:
     return "\n".join(lines) + "\n"
 
 
-def combine(program: Program) -> list[str]:
+def combine(program: Program | Network) -> list[str]:
     """What an active lane does; `{source}` is the other cell."""
     return ["a[i] = op(old[i], old[{source}])" if program.is_backward else "a[i] = op(old[{source}], old[i])"]
 
@@ -42,9 +43,11 @@ def index_maps(program: Program, move: Move) -> Move:
     return Move(guard, source)
 
 
-def body(program: Program, act: list[str], copies: tuple[str, ...] = ("old = a[:]",)) -> list[str]:
-    """Statements of the loops; `act` as in `combine`, `copies` keep what a step reads."""
+def body(program: Program | Network, act: list[str], copies: tuple[str, ...] = ("old = a[:]",)) -> list[str]:
+    """Statements of the loops; `act` as in `combine`, `copies` keep what a step reads. Of a network: for its n alone."""
     lines = ["n = len(a)"]
+    if isinstance(program, Network):
+        return [f"{lines[0]}  # {program.columns}", *_tabulated(program, act, copies)]
     if len(program.radices) == 1:
         lines += [f"m = 1  # the least power of {program.radices[0]} that is at least n", "while m < n:"]
         lines.append(f"{_INDENT}m *= {program.radices[0]}")
@@ -64,6 +67,14 @@ def body(program: Program, act: list[str], copies: tuple[str, ...] = ("old = a[:
         lines.append(f"{_INDENT}d, r = offsets[k], radices[k]")
         lines += [_INDENT + line for line in _step(program, phase, act, copies)]
     return lines
+
+
+def _tabulated(net: Network, act: list[str], copies: tuple[str, ...]) -> list[str]:
+    """The dots themselves, (cell, source), one line a step."""
+    lines = ["steps = ["]
+    lines += (f"{_INDENT}[{', '.join(f'({dot.destination}, {dot.source})' for dot in step)}]," for step in net.steps)
+    lines += ["]", "for step in steps:", *(_INDENT + line for line in copies), f"{_INDENT}for i, source in step:"]
+    return [*lines, *(_INDENT * 2 + line.format(source="source") for line in act)]
 
 
 def _uniform(program: Program, phase: Phase, step: list[str]) -> list[str]:

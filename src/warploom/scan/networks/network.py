@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from warploom.core import Diagnostic, UserError
 
@@ -59,8 +59,12 @@ class Network:
             reach: dict[int, int] = {}
             for dot in step:
                 reach[dot.source] = max(reach.get(dot.source, 0), abs(dot.destination - dot.source))
-            ends = [(s - length, s) if self.is_backward else (s, s + length) for s, length in reach.items()]
-            most = max([most, *(sum(low <= gap < high for low, high in ends) for gap in range(self.columns - 1))])
+            change = [0] * (self.columns + 1)
+            for source, length in reach.items():
+                low, high = (source - length, source) if self.is_backward else (source, source + length)
+                change[low] += 1
+                change[high] -= 1
+            most = max([most, *accumulate(change)])
         return most
 
     @property

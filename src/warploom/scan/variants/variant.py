@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from warploom.scan.networks import Adjacency, Program, body, combine, first_failure, prove_every_size
+from warploom.scan.networks import Adjacency, Network, Program, body, combine, first_failure, flaw, prove_every_size
 from warploom.scan.variants.segments import Flags, segmented_operator
 
 _INDENT = "    "
@@ -21,9 +21,9 @@ _INDENT = "    "
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A program with what it is a scan of."""
+    """A program, or a network for one n, with what it is a scan of."""
 
-    program: Program
+    program: Program | Network
     flags: Flags | None = None
     """Of a segmented scan: what the flags of the input mark."""
     is_exclusive: bool = False
@@ -70,7 +70,7 @@ class Validity:
     """Why a variant is right, and how far that is known."""
 
     verdict: str
-    """`proved`, for every n, or `tested`, for every n up to `largest`; `refuted` where it is wrong."""
+    """`proved`, for every n (of a network: its own), or `tested`, for every n up to `largest`; `refuted` where it is wrong."""
     operators: str
     largest: int
     invariants: tuple[str, ...]
@@ -86,6 +86,10 @@ def validity(variant: Variant, largest: int = 1024, adjacency: Adjacency = "stri
     if variant.flags:
         segmented_operator("tails" if variant.is_backward else "heads")
     operators = "associative operators" if adjacency == "strict" else "idempotent associative operators"
+    if isinstance(variant.program, Network):
+        found = flaw(variant.program, adjacency)
+        verdict = "proved" if found is None else "refuted"
+        return Validity(verdict, operators, variant.program.columns, (), "" if found is None else f"no scan: {found}")
     wrong = first_failure(variant.program, largest, adjacency)
     if wrong is not None:
         return Validity("refuted", operators, largest, (), f"no scan for n = {wrong}")

@@ -15,7 +15,7 @@ from tests.ptx.fuzz.syntax import mutate
 
 from warploom.core import UserError
 from warploom.ptx import launch, lower, parse
-from warploom.ptx.shuffle import ShuffleOptions, shuffle
+from warploom.ptx.shuffle import ShuffleOptions, apply_all, shuffle
 from warploom.ptx.symbolic import emulate
 from warploom.ptx.verify import WARNINGS, verify
 
@@ -50,7 +50,7 @@ def check(text: str) -> str:
         program = lower(module)
         for routine in program.routines.values():
             emulate(routine)
-        new = shuffle(module, ShuffleOptions(shared=True, max_rows=2)).text
+        new = shuffle(module, ShuffleOptions(policy=apply_all, shared=True, max_rows=2)).text
     except UserError:
         assert wrong, "the verifier says nothing, but emulation or rewriting refuses"
         return "wrong"

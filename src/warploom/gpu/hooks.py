@@ -19,7 +19,7 @@ from typing import Any
 
 from warploom.core import Diagnostic, UserError
 from warploom.gpu.toolchain import compile_to_ptx
-from warploom.ptx.shuffle import Profitable, ShuffleOptions, shuffle
+from warploom.ptx.shuffle import ShuffleOptions, shuffle
 from warploom.ptx.syntax import parse
 
 
@@ -30,7 +30,7 @@ class RewriteWarning(UserWarning):
 def rewritten(ptx: str, options: ShuffleOptions | None = None, *, name: str = "<ptx>") -> str:
     """`ptx` with shuffles where they pay; unchanged, with a RewriteWarning, if it cannot be read or rewritten."""
     try:
-        return shuffle(parse(ptx, name), options or ShuffleOptions(policy=Profitable())).text
+        return shuffle(parse(ptx, name), options).text
     except Exception as error:
         first = (str(error).splitlines() or [type(error).__name__])[0]
         warnings.warn(f"{name} is used unchanged: {first}", RewriteWarning, stacklevel=2)

@@ -20,7 +20,7 @@ import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels import NAMES, PROGRAM_NAMES, find
-from warploom.ptx.shuffle import ShuffleOptions
+from warploom.ptx.shuffle import ShuffleOptions, apply_all
 from warploom.solve import Goal, default_cache_path
 from warploom.synth import Status
 from warploom.synth.dataflow import PARTS
@@ -348,7 +348,7 @@ def bench_ptx_case(name: str, max_delta: int, seed: int, debug: bool) -> None:
     output, stopwatch = Output(as_json=True), Stopwatch()
 
     def work(progress: Progress) -> Outcome:
-        line = ptx_bench.measure(name, ShuffleOptions(max_delta=max_delta), seed, progress)
+        line = ptx_bench.measure(name, ShuffleOptions(policy=apply_all, max_delta=max_delta), seed, progress)
         return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
 
     sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))

@@ -21,7 +21,7 @@ import numpy as np
 from tests.ptx.shuffle.kernels import PAD, PITCH, kernel
 from tests.ptx.shuffle.same import differences
 
-from warploom.ptx.shuffle import ShuffleOptions, shuffle
+from warploom.ptx.shuffle import ShuffleOptions, apply_all, shuffle
 from warploom.ptx.simt import launch
 from warploom.ptx.syntax import parse
 
@@ -341,6 +341,7 @@ def random_launch(seed: int) -> Launch:
         text = text.replace("\n)\n{", f"\n)\n.reqntid {x}, {y}, {z}\n{{", 1)
     row = blocks * block[0]
     options = ShuffleOptions(
+        policy=apply_all,
         max_rows=rng.choice((None, None, 2)),
         max_delta=rng.choice((31, 31, 31, 4)),
         mode=rng.choice(("shuffle", "shuffle", "cache")),

@@ -16,7 +16,7 @@ from tests.ptx.fuzz.scalar import f32_of, quotient, signed
 
 from warploom.core import UserError
 from warploom.ptx import launch, lower, parse
-from warploom.ptx.shuffle import shuffle
+from warploom.ptx.shuffle import ShuffleOptions, apply_all, shuffle
 from warploom.ptx.symbolic import emulate
 
 
@@ -87,7 +87,7 @@ def _run(text: str, block: int = 256) -> NDArray[np.uint32]:
 
 def _rewriting_keeps(body: str) -> None:
     text = _FRAME % body
-    new = shuffle(parse(text)).text
+    new = shuffle(parse(text), ShuffleOptions(policy=apply_all)).text
     assert np.array_equal(_run(text), _run(new))
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ptx.shuffle import KernelReport, Rewritten, ShuffleOptions, shuffle
+from warploom.ptx.shuffle import KernelReport, Rewritten, ShuffleOptions, apply_all, shuffle
 from warploom.ptx.simt import launch
 from warploom.ptx.syntax import parse
 
@@ -24,7 +24,7 @@ _BY_DESIGN = frozenset({"shuffle_inactive", "global_race"})
 
 def rewritten(text: str, options: ShuffleOptions | None = None) -> Rewritten:
     """The rewriting; its text parses."""
-    found = shuffle(parse(text), options)
+    found = shuffle(parse(text), options or ShuffleOptions(policy=apply_all))
     parse(found.text)
     return found
 

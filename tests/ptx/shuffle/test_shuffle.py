@@ -14,7 +14,7 @@ from warploom.gpu import assemble, compile_to_ptx, toolchain_available
 from warploom.kernels.kernelgen import KERNELGEN, Shape, cuda_source, parameters
 from warploom.kernels.kernelgen import launch as launch_shape
 from warploom.ptx.routine import lower
-from warploom.ptx.shuffle import Candidate, Decision, KernelFacts, ShuffleOptions, apply_none
+from warploom.ptx.shuffle import Candidate, Decision, KernelFacts, ShuffleOptions, apply_all, apply_none
 from warploom.ptx.symbolic import LaunchLimits
 from warploom.ptx.syntax import parse
 from warploom.ptx.verify import WARNINGS, verify
@@ -96,13 +96,13 @@ def test_policy_decides_one_by_one() -> None:
 
 
 def test_max_delta() -> None:
-    assert [c.delta for c in report(THREE, ShuffleOptions(max_delta=1)).shuffles] == [-1]
-    assert report(THREE, ShuffleOptions(max_delta=0)).shuffles == ()
+    assert [c.delta for c in report(THREE, ShuffleOptions(policy=apply_all, max_delta=1)).shuffles] == [-1]
+    assert report(THREE, ShuffleOptions(policy=apply_all, max_delta=0)).shuffles == ()
 
 
 @pytest.mark.parametrize("variant", ["no-load", "no-corner"])
 def test_ablations_say_that_they_are_wrong(variant: str) -> None:
-    options = ShuffleOptions(variant=variant)  # type: ignore[arg-type]
+    options = ShuffleOptions(policy=apply_all, variant=variant)  # type: ignore[arg-type]
     new = rewritten(THREE, options).text
     assert new.startswith("// INVALID")
     assert report(THREE, options).json()["is_valid"] is False
@@ -112,7 +112,7 @@ def test_ablations_say_that_they_are_wrong(variant: str) -> None:
 
 def test_known_blocks_need_fewer_tests() -> None:
     limits = LaunchLimits(block_max=(1024, 1, 1))
-    known = rewritten(THREE, ShuffleOptions(limits=limits)).text
+    known = rewritten(THREE, ShuffleOptions(policy=apply_all, limits=limits)).text
     assert "%tid.x" in rewritten(THREE).text.partition("ld.param")[0]
     assert "%tid.x" not in known.partition("ld.param")[0]
     required = THREE.replace("\n)\n{", "\n)\n.reqntid 64, 2\n{", 1)
@@ -141,7 +141,7 @@ def test_shared_memory_on_request() -> None:
     """
     text = kernel(body, declared=".shared .align 4 .b8 tile[8192];")
     assert report(text).loads == 0
-    options = ShuffleOptions(shared=True)
+    options = ShuffleOptions(policy=apply_all, shared=True)
     assert [c.delta for c in report(text, options).shuffles] == [1]
     new = rewritten(text, options).text
     for block in SHAPES:
@@ -181,7 +181,7 @@ def test_rows_of_a_warp() -> None:
 
 
 def test_rows_by_option_are_right_for_every_block() -> None:
-    text, options = _rows(""), ShuffleOptions(max_rows=1)
+    text, options = _rows(""), ShuffleOptions(policy=apply_all, max_rows=1)
     assert [(c.delta, c.rows) for c in report(text, options).shuffles] == [(0, 1), (0, -1), (1, 1), (-1, 0)]
     assert [(c.delta, c.rows) for c in report(text).shuffles] == [(1, 0), (-1, 0)]
     new = rewritten(text, options).text
@@ -211,7 +211,7 @@ def test_grid_stride_has_no_fewer() -> None:
 def test_compiled_stencils(name: str, shape: Shape) -> None:
     stencil = KERNELGEN[name]
     text = compile_to_ptx(cuda_source(stencil, shape), "sm_75")
-    new = rewritten(text, ShuffleOptions(mode="cache" if shape == "grid-stride" else "shuffle")).text
+    new = rewritten(text, ShuffleOptions(policy=apply_all, mode="cache" if shape == "grid-stride" else "shuffle")).text
     extents = (70, 6, 5)[: stencil.dims]
     given = parameters(stencil, extents, np.random.default_rng(3))
     blocks = [(8, 4, 1)] if shape == "tiled" else [(32, 1, 1), (48, 1, 1)]
@@ -225,4 +225,4 @@ def test_compiled_stencils(name: str, shape: Shape) -> None:
 def test_assembles(arch: str) -> None:
     text = compile_to_ptx(cuda_source(KERNELGEN["gameoflife"], "guarded"), arch)
     for variant in ("", "no-load", "no-corner"):
-        assemble(rewritten(text, ShuffleOptions(variant=variant)).text, arch)  # type: ignore[arg-type]
+        assemble(rewritten(text, ShuffleOptions(policy=apply_all, variant=variant)).text, arch)  # type: ignore[arg-type]

@@ -9,7 +9,7 @@ import pytest
 from tests.ptx.shuffle.kernels import kernel
 from tests.ptx.shuffle.same import differences, report, rewritten
 
-from warploom.ptx.shuffle import Mode, ShuffleOptions
+from warploom.ptx.shuffle import Mode, ShuffleOptions, apply_all
 
 MIDDLE = 1 << 15
 
@@ -48,7 +48,7 @@ def test_wraps_at_run_time(is_signed: bool, delta: int, mode: Mode) -> None:
     (only,) = report(text).shuffles
     assert only.delta == delta
     assert only.conditions
-    new = rewritten(text, ShuffleOptions(mode=mode)).text
+    new = rewritten(text, ShuffleOptions(policy=apply_all, mode=mode)).text
     assert ("selp" in new) == (mode == "cache")
     ends = (MIDDLE - 20, MIDDLE - 40, 5) if is_signed else (2 * MIDDLE - 20, 2 * MIDDLE - 40, 5)
     for first in ends:
@@ -57,16 +57,16 @@ def test_wraps_at_run_time(is_signed: bool, delta: int, mode: Mode) -> None:
 
 def test_assumed_on_request() -> None:
     text = _narrow(is_signed=True, delta=1)
-    (only,) = report(text, ShuffleOptions(assume_nsw=True)).shuffles
+    (only,) = report(text, ShuffleOptions(policy=apply_all, assume_nsw=True)).shuffles
     assert not only.conditions
     assert only.assumed
-    new = rewritten(text, ShuffleOptions(assume_nsw=True)).text
+    new = rewritten(text, ShuffleOptions(policy=apply_all, assume_nsw=True)).text
     assert not differences(text, new, (2, 1, 1), (64, 1, 1), _arguments(5))
     assert differences(text, new, (2, 1, 1), (64, 1, 1), _arguments(MIDDLE - 20))
 
 
 def test_unsigned_is_never_assumed() -> None:
-    (only,) = report(_narrow(is_signed=False, delta=1), ShuffleOptions(assume_nsw=True)).shuffles
+    (only,) = report(_narrow(is_signed=False, delta=1), ShuffleOptions(policy=apply_all, assume_nsw=True)).shuffles
     assert only.conditions
     assert not only.assumed
 

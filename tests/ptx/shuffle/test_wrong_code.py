@@ -12,7 +12,7 @@ from tests.ptx.shuffle.kernels import arguments, kernel
 from tests.ptx.shuffle.same import SHAPES, differences, report, rewritten
 
 from warploom.gpu import assemble, toolchain_available
-from warploom.ptx.shuffle import Mode, ShuffleOptions
+from warploom.ptx.shuffle import Mode, ShuffleOptions, apply_all
 
 MODES: tuple[Mode, ...] = ("shuffle", "cache")
 
@@ -30,7 +30,7 @@ class Case:
     size: int = 4
     declared: str = ""
     before: str = ""
-    options: ShuffleOptions = field(default_factory=ShuffleOptions)
+    options: ShuffleOptions = field(default_factory=lambda: ShuffleOptions(policy=apply_all))
 
     @property
     def text(self) -> str:

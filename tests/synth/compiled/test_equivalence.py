@@ -7,7 +7,7 @@ from warploom.core import f32, i32
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels import kernelgen
 from warploom.ptx import lower, parse
-from warploom.ptx.shuffle import shuffle
+from warploom.ptx.shuffle import ShuffleOptions, apply_all, shuffle
 from warploom.synth.compiled import ArrayArgument, ScalarArgument, prove_equivalent
 
 
@@ -36,7 +36,7 @@ def test_rewritten_stencils(name: str, shape: kernelgen.Shape) -> None:
         pytest.skip("the extra `cuda` (NVRTC) is not installed")
     stencil = kernelgen.KERNELGEN[name]
     original = parse(compile_to_ptx(kernelgen.cuda_source(stencil, shape)))
-    rewritten = shuffle(original)
+    rewritten = shuffle(original, ShuffleOptions(policy=apply_all))
     extents = dict(zip(stencil.extents, (40, 7, 6), strict=False))
     arguments = (
         *(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from warploom.ptx.shuffle.plan import Mode, Variant
-from warploom.ptx.shuffle.policy import Policy, apply_all
+from warploom.ptx.shuffle.policy import Policy
+from warploom.ptx.shuffle.profit import Profitable
 from warploom.ptx.symbolic import LaunchLimits
 
 MAX_DELTA = 31
@@ -15,7 +16,8 @@ MAX_DELTA = 31
 class ShuffleOptions:
     """The defaults are sound for every launch."""
 
-    policy: Policy = apply_all
+    policy: Policy = field(default_factory=Profitable)
+    """By default what is expected to gain on the module's own target."""
     max_delta: int = MAX_DELTA
     """Largest distance along x, 0 to 31."""
     max_rows: int | None = None

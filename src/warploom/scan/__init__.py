@@ -30,12 +30,13 @@ from warploom.scan.checking import text as written
 from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
 from warploom.scan.laws import Law
 from warploom.scan.lifting import STYLES, Lifting, call, lift
-from warploom.scan.loop import Loop, State, read_loop
+from warploom.scan.loop import read_loop
 from warploom.scan.operator import Operator
 from warploom.scan.printing import python
 from warploom.scan.running import user_function
 from warploom.scan.source import Module, parse_module, read_module
 from warploom.scan.template import Completed, complete_template
+from warploom.scan.transition import Loop, State
 from warploom.scan.words import InWords, operator_in_words
 
 __all__ = [

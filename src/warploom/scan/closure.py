@@ -14,11 +14,12 @@ from typing import Literal
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Aligner, Role, Style
 from warploom.scan.expression import Expr, Sort
-from warploom.scan.forms import FormError, Normaliser
-from warploom.scan.loop import Loop
+from warploom.scan.forms import FormError
+from warploom.scan.normaliser import Normaliser
 from warploom.scan.relations import guessed_facts, guessed_relations
 from warploom.scan.samples import random_lists
 from warploom.scan.tables import Table, Tabulator
+from warploom.scan.transition import Loop
 
 MAX_ROUNDS = 8
 MAX_SLOTS = 48

@@ -12,11 +12,11 @@ from functools import reduce
 from warploom.scan import expression as ex
 from warploom.scan.closure import Closure, right
 from warploom.scan.expression import Expr, Value
-from warploom.scan.loop import Loop
 from warploom.scan.printing import compiled
 from warploom.scan.prover import Holds, Translator, UntranslatableError, decide
 from warploom.scan.relations import guessed_relations
 from warploom.scan.samples import constant_values, random_lists
+from warploom.scan.transition import Loop
 
 LISTS, LONGEST = 120, 7
 

@@ -15,13 +15,13 @@ from warploom.scan.family import Family, family_of, observations, tidy
 from warploom.scan.forms import FormError
 from warploom.scan.invariants import invariants
 from warploom.scan.laws import Law, associativity, base, composition, identity, third
-from warploom.scan.loop import Loop
 from warploom.scan.naming import names
 from warploom.scan.neutral import find_identity
 from warploom.scan.operator import Operator
 from warploom.scan.printing import compiled
 from warploom.scan.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
 from warploom.scan.samples import constant_values, random_lists
+from warploom.scan.transition import Loop
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
 STARTS: tuple[Start, ...] = ("step", "related samples", "samples")

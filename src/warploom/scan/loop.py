@@ -17,57 +17,17 @@ import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.core import Diagnostic, UserError
 from warploom.scan import expression as ex
-from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, UndefinedError
+from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort
 from warploom.scan.interpret import Interpreter, Subscript, Value
 from warploom.scan.source import Module
+from warploom.scan.transition import Loop, State, needed, with_remainders
 
 _LISTS = {"list", "List", "Sequence", "Iterable", "tuple"}
 _ROUNDS = 12
 """Steps after which a state with ever new values is taken to have unboundedly many."""
 _FEW = 16
 _WRITE_LOOP = "Write: states = ...; for x in xs: ...; return ..."
-
-
-@dataclass(frozen=True, slots=True)
-class State:
-    """One variable that is carried from element to element."""
-
-    variable: Expr
-    initial: Expr
-    step: Expr
-    """Its next value, over the states and the element's fields."""
-
-    @property
-    def name(self) -> str:
-        return str(self.variable.value)
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """A function that folds a list; states in the order of their first assignment."""
-
-    name: str
-    file: str
-    lists: tuple[str, ...]
-    """Names of the parameters that are read element by element, together."""
-    fields: tuple[Expr, ...]
-    """Of one element: one for a list of numbers, more for tuples and for several lists."""
-    constants: tuple[Expr, ...]
-    """Further parameters: the same for every element."""
-    states: tuple[State, ...]
-    outputs: tuple[Expr, ...]
-    """Over the final states."""
-    is_tuple: bool
-    """Whether it returns a tuple."""
-    is_scan: bool
-    assumed: tuple[Expr, ...]
-    """Asserted of every element."""
-    parameters: tuple[str, ...] = ()
-    """All parameters in order."""
-    kept: tuple[str, ...] = ()
-    """Variables to be kept that no result depends on."""
 
 
 def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
@@ -386,84 +346,3 @@ def _sort(annotation: ast.expr | None) -> Sort:
             return Sort("int", values=tuple(sorted(values))) if len(values) == len(parts) else TEXT
         case _:
             return INT
-
-
-def needed(loop: Loop, kept: set[Expr]) -> Loop:
-    """Without states that neither an output nor one of those to keep depends on."""
-    wanted = {v for o in loop.outputs for v in ex.variables(o)} | kept
-    while True:
-        more = {v for s in loop.states if s.variable in wanted for v in ex.variables(s.step)} | wanted
-        if more == wanted:
-            break
-        wanted = more
-    return replace(loop, states=tuple(s for s in loop.states if s.variable in wanted))
-
-
-def with_remainders(loop: Loop) -> Loop:
-    """Remainders of states become states of their own, so that they have few values."""
-    for _ in range(_ROUNDS):
-        known = {s.variable for s in loop.states}
-        exprs = [e for s in loop.states for e in (s.step,)] + list(loop.outputs)
-        found = [
-            (e.args[0], int(str(e.value)))
-            for e in ex.subexpressions(*exprs)
-            if e.op == "mod" and e.args[0] in known and e.args[0].sort.values is None
-        ]
-        sums = [
-            e
-            for e in ex.subexpressions(*exprs)
-            if e.op == "mod" and e.args[0].op == "poly" and {*e.args[0].args} & {k for k in known if k.sort.values is None}
-        ]
-        for total in sums:
-            found += [(v, int(str(total.value))) for v in total.args[0].args if v in known and v.sort.values is None]
-        if not found:
-            return loop
-        state, divisor = found[0]
-        loop = _with_remainder(loop, state, divisor)
-    raise UserError(Diagnostic("LOOP_UNSUPPORTED", "expected remainders of few values", fix="Use fewer different divisors."))
-
-
-def _with_remainder(loop: Loop, state: Expr, divisor: int) -> Loop:
-    rest = ex.variable(f"{state.value}_mod_{divisor}", Sort("int", values=tuple(range(divisor))))
-
-    def reduced(expr: Expr) -> Expr:
-        replaced = {
-            e: _remainder_of_sum(
-                ex.from_polynomial(
-                    {tuple(rest if a is state else a for a in m): c for c, m in e.args[0].terms}
-                    if e.args[0].op == "poly"
-                    else {(rest,): 1}
-                ),
-                divisor,
-            )
-            for e in ex.subexpressions(expr)
-            if e.op == "mod"
-            and e.value == divisor
-            and state in ex.variables(e.args[0])
-            and (e.args[0] is state or e.args[0].op == "poly")
-        }
-        return ex.substituted(expr, replaced)
-
-    owner = next(s for s in loop.states if s.variable is state)
-    try:
-        step = reduced(ex.remainder(owner.step, divisor))
-        first = ex.remainder(owner.initial, divisor)
-    except UndefinedError as error:
-        raise UserError(Diagnostic("UNDEFINED", f"expected a finite number, got {error}", fix="Start from a number.")) from error
-    states = [replace(s, step=reduced(s.step)) for s in loop.states]
-    return replace(loop, states=(*states, State(rest, first, step)), outputs=tuple(reduced(o) for o in loop.outputs))
-
-
-def _remainder_of_sum(total: Expr, divisor: int) -> Expr:
-    """`total % divisor` by cases of the atoms that have few values."""
-    few = [a for a in ex.variables(total) if a.sort.values is not None]
-    if not few:
-        return ex.remainder(total, divisor)
-    atom = few[0]
-    assert atom.sort.values is not None
-    result: Expr | None = None
-    for value in atom.sort.values:
-        case = _remainder_of_sum(ex.substituted(total, {atom: ex.constant(value)}), divisor)
-        result = case if result is None else ex.select(ex.at_least(atom, ex.constant(value)), case, result)
-    assert result is not None
-    return result

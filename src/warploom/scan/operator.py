@@ -8,8 +8,8 @@ from typing import cast
 
 from warploom.scan import expression as ex
 from warploom.scan.expression import Expr, Value
-from warploom.scan.loop import Loop
 from warploom.scan.printing import compiled, evaluated, function, literal
+from warploom.scan.transition import Loop
 
 LEFT, RIGHT = "a", "b"
 

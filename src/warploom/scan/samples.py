@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from warploom.scan import expression as ex
 from warploom.scan.expression import Expr, Value
-from warploom.scan.loop import Loop
 from warploom.scan.printing import compiled
+from warploom.scan.transition import Loop
 
 Element: TypeAlias = tuple[Value, ...]
 """Values of the loop's fields."""

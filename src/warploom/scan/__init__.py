@@ -2,11 +2,11 @@
 
 How it works, in the order of the modules:
 
-- `source`, `interpret`, `loop`: a plain Python function is read as text, run on symbols, and becomes a transition on named
-  states. What cannot be read is an error at its place.
+- `source`, `interpret`, `loop`, `transition`: a plain Python function is read as text, run on symbols, and becomes a transition
+  on named states. What cannot be read is an error at its place.
 - `expression`, `printing`: interned, simplified expressions; Python out again.
-- `forms`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds on the states,
-  and in every region a minimum of maxima of sums with coefficients that do not depend on the states.
+- `forms`, `normaliser`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds
+  on the states, and in every region a minimum of maxima of sums with coefficients that do not depend on the states.
 - `closure`: the coefficients are the auxiliary values. One step's normal form with a slot for every coefficient that varies is
   composed with itself until the form no longer changes; the coefficients of the composition are then the operator. Nothing is
   guessed but the form's shape: what relations and bounds tie slots together is taken from samples and proved later.

@@ -91,10 +91,13 @@ def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Obs
 
 def _is_kept(family: Family, value: dict[Expr, Expr]) -> bool:
     """Whether it combined with itself is itself."""
-    both = {**value, **{right(s): e for s, e in value.items()}}
+    run = compiled(
+        [*family.slots, *(right(s) for s in family.slots), *family.loop.constants], [family.operator[s] for s in family.slots]
+    )
+    values = tuple(value[s].value for s in family.slots)
     try:
-        return all(ex.substituted(family.operator[s], both) is e for s, e in value.items())
-    except ex.UndefinedError:
+        return run(*values, *values, *constant_values(family.loop, 2)) == values
+    except (ArithmeticError, ValueError):
         return False
 
 

@@ -144,3 +144,25 @@ def moving_maximum_of_three(xs: list[int]):
         earlier = before
         before = x
     return out
+
+
+def comments(text: str):
+    """Characters inside /* ... */ comments, and whether the last one is closed: an automaton with named states."""
+    state = "code"
+    count = 0
+    for c in text:
+        if state == "code":
+            if c == "/":
+                state = "slash"
+        elif state == "slash":
+            state = "comment" if c == "*" else "slash" if c == "/" else "code"
+        elif state == "comment":
+            count += 1
+            if c == "*":
+                state = "star"
+        else:
+            if c == "/":
+                state = "code"
+            elif c != "*":
+                state = "comment"
+    return count, state == "code"

@@ -5,11 +5,12 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import Lifting, Value, lift, parse_module, read_loop, user_function
+from warploom.scan import Lifting, Value, lift, parse_module, read_loop, read_module, user_function
 from warploom.scan.printing import evaluated
 from warploom.scan.tasks import DEFINITIONS, loops_module
 
@@ -163,3 +164,14 @@ def f(xs):
     assert "total" in kept.operator.names
     with pytest.raises(UserError, match=r"expected a variable of the loop to keep, got 'other'"):
         read_loop(module, "f", keep=["other"])
+
+
+REAL_LIFE = Path(__file__).parents[2] / "examples" / "scan" / "real_life.py"
+
+
+@pytest.mark.parametrize("name", read_module(REAL_LIFE).functions)
+def test_loops_from_real_life(name: str) -> None:
+    module = read_module(REAL_LIFE)
+    result = lift(read_loop(module, name), user_function(module, name))
+    assert (result.status, result.verdict) == ("solved", "proved")
+    assert result.cases >= 60

@@ -21,7 +21,7 @@ from warploom.scan import expression as ex
 from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort
 from warploom.scan.interpret import Interpreter, Subscript, Value
 from warploom.scan.source import Module
-from warploom.scan.transition import Loop, State, needed, with_remainders
+from warploom.scan.transition import Loop, State, needed, with_numbered_texts, with_remainders
 
 _LISTS = {"list", "List", "Sequence", "Iterable", "tuple"}
 _ROUNDS = 12
@@ -105,7 +105,7 @@ class _Reader:
                 f"expected a variable of the loop to keep, got {unknown[0]!r}",
                 f"Use: {', '.join(states)}.",
             )
-        return with_remainders(needed(loop_read, {states[k] for k in self._keep}))
+        return with_remainders(with_numbered_texts(needed(loop_read, {states[k] for k in self._keep})))
 
     def _split(self) -> tuple[list[ast.stmt], ast.For, list[ast.stmt]]:
         loops = [n for n, s in enumerate(self._node.body) if isinstance(s, ast.For | ast.While)]

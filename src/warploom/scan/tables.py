@@ -30,6 +30,7 @@ from warploom.scan.forms import (
     Tree,
     Work,
     leaves,
+    number,
     slope_of,
     tree_expr,
 )
@@ -65,8 +66,8 @@ class Table:
         if isinstance(key, Expr):
             return _branch(Flag(key), self._tree((*region, 1)), self._tree((*region, 0)))
         result = self._tree((*region, 0))
-        for number, bound in enumerate(bounds):
-            result = _branch(Threshold(key[0], bound, key[1]), self._tree((*region, number + 1)), result)
+        for below, bound in enumerate(bounds):
+            result = _branch(Threshold(key[0], bound, key[1]), self._tree((*region, below + 1)), result)
         return result
 
     def coefficients(self) -> list[Expr]:
@@ -139,7 +140,7 @@ class Tabulator:
                 if _order(first, second, decided) is None:
                     return self._split(tree, decided, depth, first, second)
         ordered = {k: tuple(sorted(b, key=cmp_to_key(lambda x, y: _compare(x, y, decided)))) for k, b in bounds.items()}
-        return _pruned(_regions(tree, ordered))
+        return _pruned(_known_values(_regions(tree, ordered)))
 
     def _split(self, tree: Tree, decided: Mapping[Expr, Expr], depth: int, first: Expr, second: Expr) -> Table:
         used = {e for c in _tree_coefficients(tree) for e in ex.subexpressions(c)}
@@ -307,6 +308,40 @@ def _regions(tree: Tree, ordered: Mapping[AxisKey, tuple[Expr, ...]]) -> Table:
     return Table(tuple(ordered.items()), leaves)
 
 
+def _known_values(table: Table) -> Table:
+    """A state with few values is a number in a region that leaves it only one."""
+    leaves_by_region = dict(table.leaves)
+    for position, (key, bounds) in enumerate(table.axes):
+        if not _is_few(key) or isinstance(key, Expr):
+            continue
+        state = key[0].parts[0][0][0]
+        assert state.sort.values is not None
+        limits = [float(str(b.value)) for b in bounds]
+        by_level: dict[int, list[int]] = {}
+        for value in state.sort.values:
+            by_level.setdefault(sum(1 for limit in limits if value >= limit), []).append(value)
+        for region, leaf in leaves_by_region.items():
+            values = by_level.get(region[position], [])
+            if len(values) == 1 and isinstance(leaf, Number):
+                leaves_by_region[region] = _with_value(leaf, state, values[0])
+    return Table(table.axes, leaves_by_region)
+
+
+def _with_value(leaf: Number, state: Expr, value: int) -> Number:
+    clauses: list[list[Term]] = []
+    for clause in leaf.clauses:
+        terms: list[Term] = []
+        for term in clause:
+            factor = dict(term.slope.parts).get((state,))
+            if factor is None:
+                terms.append(term)
+                continue
+            rest = slope_of({m: c for m, c in term.slope.parts if m != (state,)})
+            terms.append(Term(rest, ex.add(term.offset, ex.multiply(factor, ex.constant(value)))))
+        clauses.append(terms)
+    return number(clauses)
+
+
 def _pruned(table: Table) -> Table:
     """Without bounds and axes that make no difference."""
     changed = True
@@ -371,8 +406,8 @@ def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
     best: tuple[int, Table] | None = None
     for chosen in itertools.combinations_with_replacement(range(len(a)), len(b) - len(a)):
         stretched = left
-        for number, at in enumerate(chosen):
-            stretched = _repeated(stretched, position, at + number)
+        for done, at in enumerate(chosen):
+            stretched = _repeated(stretched, position, at + done)
         score = sum(1 for r, leaf in stretched.leaves.items() if leaf is None or leaf == right.leaves.get(r))
         if best is None or score > best[0]:
             best = (score, stretched)

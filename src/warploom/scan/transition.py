@@ -131,3 +131,63 @@ def _remainder_of_sum(total: Expr, divisor: int) -> Expr:
         result = case if result is None else ex.select(ex.at_least(atom, ex.constant(value)), case, result)
     assert result is not None
     return result
+
+
+def with_numbered_texts(loop: Loop) -> Loop:
+    """States that only ever are one of a few literal texts become numbers, so that they have few values."""
+    for state in loop.states:
+        if state.variable.sort.base != "text":
+            continue
+        texts = _texts(state.step, state.variable)
+        first = _texts(state.initial, state.variable)
+        if texts is None or first is None or state.variable in loop.outputs:
+            continue
+        numbers = {text: n for n, text in enumerate(sorted({*texts, *first}))}
+        loop = _numbered(loop, state.variable, numbers)
+    return loop
+
+
+def _texts(expr: Expr, state: Expr) -> set[str] | None:
+    """The texts that it can be, besides the state itself; None if there may be others."""
+    if expr is state:
+        return set()
+    if expr.op == "const":
+        return {str(expr.value)}
+    if expr.op == "ite":
+        parts = [_texts(a, state) for a in expr.args[1:]]
+        return None if any(p is None for p in parts) else {t for p in parts if p is not None for t in p}
+    return None
+
+
+def _numbered(loop: Loop, state: Expr, numbers: dict[str, int]) -> Loop:
+    number = ex.variable(str(state.value), Sort("int", values=tuple(range(len(numbers)))))
+
+    def compared(expr: Expr) -> Expr:
+        values: dict[Expr, Expr] = {}
+        for part in ex.subexpressions(expr):
+            if part.op == "eq" and state in part.args:
+                other = part.args[1] if part.args[0] is state else part.args[0]
+                known = numbers.get(str(other.value)) if other.op == "const" else None
+                values[part] = ex.FALSE if known is None else ex.equal(number, ex.constant(known))
+        return ex.substituted(expr, values)
+
+    def leaves(expr: Expr) -> Expr:
+        if expr is state:
+            return number
+        if expr.op == "const":
+            return ex.constant(numbers[str(expr.value)])
+        return ex.select(expr.args[0], leaves(expr.args[1]), leaves(expr.args[2]))
+
+    mixed = [
+        e
+        for s in loop.states
+        for e in ex.subexpressions(s.step)
+        if e.op == "eq" and state in e.args and not any(a.op == "const" for a in e.args)
+    ]
+    if mixed:
+        return loop
+    states = [
+        State(number, leaves(s.initial), leaves(compared(s.step))) if s.variable is state else replace(s, step=compared(s.step))
+        for s in loop.states
+    ]
+    return replace(loop, states=tuple(states), outputs=tuple(compared(o) for o in loop.outputs))

@@ -163,23 +163,115 @@ class TestRaces:
 
 
 class TestWarps:
+    UPPER = "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nshfl.sync.idx.b32 %r5, %r1, 0, 31, 0xffffffe0;\n"
+    """Lanes 5 and up read lane 0, which is elsewhere."""
+    NEXT = "setp.eq.u32 %p1, %r1, 19;\nshfl.sync.down.b32 %r5, %r1, 1, 31, -1;\n"
+    """In a block of 20, lane 19 reads one that does not exist."""
+    STORE = "st.global.u32 [%rd3], %r5;\n"
+
     def test_shuffle_from_a_lane_not_named(self) -> None:
-        body = "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nshfl.sync.idx.b32 %r5, %r1, 0, 31, 0xffffffe0;\nL:"
-        ran = run(body, block=32)
-        assert kinds(ran) == ["shuffle_inactive"]
-        assert "reads lane 0" in ran.findings[0].message
-        assert ran.findings[0].count == 27
+        text = kernel(self.UPPER + self.STORE + "L:")
+        ran = launch(text, grid=1, block=32, args=[np.zeros(32, np.uint32)])
+        (found,) = ran.findings
+        assert found.kind == "shuffle_inactive"
+        assert f"st.global.u32 uses %r5, which is undefined: shfl.sync.idx.b32 in line {line_of(text, 'shfl')} " in found.message
+        assert "reads lane 0, which does not take part" in found.message
+        assert (found.count, found.thread, found.span.line) == (27, (5, 0, 0), line_of(text, "st.global"))
+        assert found.others[0][1].line == line_of(text, "shfl")
 
     def test_halves_that_name_themselves(self) -> None:
         body = "setp.lt.u32 %p1, %r1, 16;\nselp.b32 %r6, 0xffff, 0xffff0000, %p1;\n"
-        assert run(body + "shfl.sync.bfly.b32 %r5, %r1, 8, 31, %r6;", block=32).findings == ()
-        ran = run(body + "shfl.sync.bfly.b32 %r5, %r1, 16, 31, %r6;", block=32)
+        assert run(body + "shfl.sync.bfly.b32 %r5, %r1, 8, 31, %r6;" + self.STORE, block=32).findings == ()
+        ran = run(body + "shfl.sync.bfly.b32 %r5, %r1, 16, 31, %r6;" + self.STORE, block=32)
         assert kinds(ran) == ["shuffle_inactive"]
         assert ran.findings[0].count == 32
 
     def test_shuffle_from_an_exited_lane(self) -> None:
-        body = "setp.eq.u32 %p1, %r1, 31;\n@%p1 ret;\nshfl.sync.idx.b32 %r5, %r1, 31, 31, -1;"
-        assert kinds(run(body, block=32)) == ["shuffle_inactive"]
+        body = "setp.eq.u32 %p1, %r1, 31;\n@%p1 ret;\nshfl.sync.idx.b32 %r5, %r1, 31, 31, -1;\n"
+        assert kinds(run(body + self.STORE, block=32)) == ["shuffle_inactive"]
+
+    def test_nobody_uses_what_is_undefined(self) -> None:
+        assert run(self.UPPER + "L:", block=32).findings == ()
+        assert run(self.NEXT + "@!%p1 " + self.STORE, block=20).findings == ()
+
+    def test_overwritten_before_it_is_used(self) -> None:
+        for load in ("ld.global.u32 %r5, [%rd3];", "mov.u32 %r5, 7;", "add.u32 %r5, %r1, 7;"):
+            assert run(self.NEXT + f"@%p1 {load}\n" + self.STORE, block=20).findings == ()
+            assert run(self.NEXT + f"{load}\n" + self.STORE, block=20).findings == ()
+        ran = run(self.NEXT + "@!%p1 mov.u32 %r5, 7;\n" + self.STORE, block=20)
+        assert (kinds(ran), ran.findings[0].count, ran.findings[0].thread) == (["shuffle_inactive"], 1, (19, 0, 0))
+
+    def test_used_in_the_overwriting_instruction(self) -> None:
+        assert kinds(run(self.NEXT + "@%p1 add.u32 %r5, %r5, 7;\n" + self.STORE, block=20)) == ["shuffle_inactive"]
+
+    def test_used_after_a_branch(self) -> None:
+        use = "@{} bra M;\n" + self.STORE + "bra N;\nM: st.global.u32 [%rd3], 1;\nN:"
+        assert kinds(run(self.NEXT + use.format("!%p1"), block=20)) == ["shuffle_inactive"]
+        assert run(self.NEXT + use.format("%p1"), block=20).findings == ()
+        assert kinds(run(self.NEXT + "bar.sync 0;\n" + self.STORE, block=20)) == ["shuffle_inactive"]
+
+    def test_used_as_a_branch_condition(self) -> None:
+        body = self.NEXT + "setp.ne.u32 %p2, %r5, 3;\n@%p2 bra M;\nst.global.u32 [%rd3], 1;\nM:"
+        assert kinds(run(body, block=20)) == ["shuffle_inactive"]
+
+    def test_overwritten_on_one_path(self) -> None:
+        body = self.NEXT + "@{} bra M;\nmov.u32 %r5, 7;\nM: " + self.STORE
+        assert run(body.format("!%p1"), block=20).findings == ()
+        assert kinds(run(body.format("%p1"), block=20)) == ["shuffle_inactive"]
+
+    @pytest.mark.parametrize(
+        "copies",
+        ["mov.u32 %r6, %r5;", "mov.b64 %rd9, {%r5, %r1}; mov.b64 {%r6, %r7}, %rd9;", "selp.b32 %r6, %r5, %r1, %p1;",
+         "@%p1 mov.u32 %r6, %r5; @!%p1 mov.u32 %r6, 0;"],
+    )  # fmt: skip
+    def test_copied(self, copies: str) -> None:
+        store = "st.global.u32 [%rd3], %r6;\n"
+        for there in (copies + "\n" + store, copies + "\n@%p1 mov.u32 %r5, 7;\n" + store):
+            assert kinds(run(self.NEXT + there, block=20)) == ["shuffle_inactive"]
+        assert run(self.NEXT + copies + "\n@%p1 mov.u32 %r6, 7;\n" + store, block=20).findings == ()
+        assert run(self.NEXT + "@%p1 mov.u32 %r5, 7;\n" + copies + "\n" + store, block=20).findings == ()
+
+    def test_not_chosen(self) -> None:
+        assert run(self.NEXT + "selp.b32 %r6, %r1, %r5, %p1;\nst.global.u32 [%rd3], %r6;\n", block=20).findings == ()
+
+    def test_words_apart(self) -> None:
+        body = self.NEXT + "mov.b64 %rd9, {%r5, %r1};\n@%p1 mov.u64 %rd9, 7;\n"
+        assert run(body + "mov.b64 {%r6, %r7}, %rd9;\nst.global.u32 [%rd3], %r6;\n", block=20).findings == ()
+
+    def test_passed_to_a_function(self) -> None:
+        before = ".func (.reg .b32 %o) f(.reg .b32 %i) { mov.u32 %o, 7; ret; }\n"
+        assert kinds(run(self.NEXT + "call (%r6), f, (%r5);", block=20, before=before)) == ["shuffle_inactive"]
+        assert run(self.NEXT + "call (%r5), f, (%r1);" + self.STORE, block=20, before=before).findings == ()
+        assert run(self.NEXT + "@%p1 call (%r5), f, (%r1);" + self.STORE, block=20, before=before).findings == ()
+
+    def test_guarded_shuffle(self) -> None:
+        body = "mov.u32 %r5, 9;\nsetp.lt.u32 %p1, %r1, {};\n@%p1 shfl.sync.down.b32 %r5, %r1, 1, 31, 0xff;\n" + self.STORE
+        ran = run(body.format(8), block=20)
+        assert (kinds(ran), ran.findings[0].count, ran.findings[0].thread) == (["shuffle_inactive"], 1, (7, 0, 0))
+        assert "reads lane 8" in ran.findings[0].message
+        repaired = body.format(8).replace(self.STORE, "setp.eq.u32 %p2, %r1, 7;\n@%p2 mov.u32 %r5, 1;\n" + self.STORE)
+        assert run(repaired, block=20).findings == ()
+
+    def test_predicate_of_a_shuffle_is_defined(self) -> None:
+        body = "shfl.sync.down.b32 %r5|%p2, %r1, 1, 31, -1;\nselp.u32 %r6, 1, 0, %p2;\nst.global.u32 [%rd3], %r6;\n"
+        for block in (20, 32):
+            ran = run(body, block=block)
+            assert (ran.findings, ran.arrays[0].tolist()) == ((), [int(lane < 31) for lane in range(block)])
+
+    def test_reported_once_per_thread(self) -> None:
+        ran = run(self.NEXT + "add.u32 %r6, %r5, 1;\nadd.u32 %r7, %r5, 1;\n", block=20)
+        assert (kinds(ran), ran.findings[0].count) == (["shuffle_inactive"], 1)
+
+    def test_undefined_in_one_turn_of_a_loop(self) -> None:
+        turns = "mov.u32 %r8, 0;\nM: " + self.NEXT.replace(", 1, 31", ", %r8, 31") + "{}add.u32 %r9, %r5, 1;\n"
+        turns += "add.u32 %r8, %r8, 1;\nsetp.lt.u32 %p2, %r8, 3;\n@%p2 bra M;\n"
+        ran = run(turns.format(""), block=20)
+        assert (kinds(ran), ran.findings[0].count) == (["shuffle_inactive"], 3)
+        assert run(turns.format("setp.ge.u32 %p3, %r1, 18;\n@%p3 mov.u32 %r5, 0;\n"), block=20).findings == ()
+
+    def test_unchecked(self) -> None:
+        text = kernel(self.NEXT + self.STORE)
+        assert launch(text, grid=1, block=20, args=[np.zeros(20, np.uint32)], checks=False).findings == ()
 
     def test_lanes_that_never_come(self) -> None:
         body = "setp.lt.u32 %p1, %r1, 5;\n@%p1 bra L;\nshfl.sync.idx.b32 %r5, %r1, 0, 31, -1;\nbra M;\nL: bar.sync 0;\nM:"
@@ -256,6 +348,13 @@ class TestRequests:
         for grid, block in ((0, 1), (1, (1, 2, 3, 4)), (1, 2048)):
             with pytest.raises(UserError, match="LAUNCH_SHAPE"):
                 launch(kernel(""), grid=grid, block=block, args=[np.zeros(1)])
+
+    def test_read_only_array_in_place(self) -> None:
+        array = np.zeros(1, np.uint32)
+        array.flags.writeable = False
+        with pytest.raises(UserError, match=r"expected arrays that can be written .*argument 0 of k"):
+            launch(kernel(""), grid=1, block=1, args=[array], in_place=True)
+        assert launch(kernel(""), grid=1, block=1, args=[array]).status == "finished"
 
     def test_several_kernels(self) -> None:
         text = f"{HEADER}.visible .entry a() {{ ret; }}\n.visible .entry b() {{ ret; }}"

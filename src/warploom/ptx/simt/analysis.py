@@ -19,6 +19,10 @@ WITHOUT_DESTINATION = frozenset(
 )  # fmt: skip
 
 
+COPIES = frozenset(("mov", "selp"))
+"""Opcodes that may hand on an undefined value: not a use."""
+
+
 def has_destination(instruction: Instruction) -> bool:
     """Whether the first operand is written."""
     match instruction.opcode:
@@ -155,6 +159,24 @@ def assigned_in(successors: Sequence[Sequence[int]], blocks: Sequence[Sequence[E
                 assigned[after] = new
                 work.append(after)
     return assigned
+
+
+def undefinable(instructions: Sequence[Instruction], rows: Iterable[Effects]) -> int:
+    """Destinations of shuffles and of copies of them, as a bit set."""
+    found = 0
+    copies: list[Effects] = []
+    for instruction, effect in zip(instructions, rows, strict=True):
+        if instruction.opcode == "shfl":
+            found |= effect.writes
+        elif instruction.opcode in COPIES:
+            copies.append(effect)
+    before = 0
+    while found != before:
+        before = found
+        for effect in copies:
+            if effect.reads & found:
+                found |= effect.writes
+    return found
 
 
 def slots_of(bits: int) -> tuple[int, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import numpy as np
 
 from warploom.ptx.flow import branch_targets
 from warploom.ptx.routine import Routine
-from warploom.ptx.simt.analysis import Effects, assigned_in, effects, live_in, slots_of
+from warploom.ptx.simt.analysis import Effects, assigned_in, effects, live_in, slots_of, undefinable
 from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.operands import CARRY, dtype_of
 from warploom.ptx.simt.order import schedule_order
@@ -108,9 +110,16 @@ def _analyse(code: Code) -> None:
             if slot not in code.written:
                 code.written[slot] = len(code.template)
                 _add_slot(code, f"?{slot}", np.dtype(np.bool_))
+    for slot in slots_of(undefinable(code.routine.instructions, chain.from_iterable(rows))):
+        if code.dtypes[slot] != np.bool_:
+            code.undefined[slot] = len(code.template)
+            _add_slot(code, f"~{slot}", np.dtype(np.uint32))
     for segment, bits in zip(code.segments, live_in(successors, rows), strict=True):
         live = slots_of(bits)
-        segment.live_in = (*live, *(code.written[slot] for slot in live if slot in code.written))
+        segment.live_in = (
+            *live,
+            *(shadows[slot] for shadows in (code.written, code.undefined) for slot in live if slot in shadows),
+        )
 
 
 def _lay_out(code: Code) -> None:

@@ -71,6 +71,8 @@ class Code:
     """Instruction -> slots that it reads and that some path has not written."""
     written: dict[int, int] = field(default_factory=dict[int, int])
     """Of every slot that is doubtful somewhere: the slot that says which threads have written it."""
+    undefined: dict[int, int] = field(default_factory=dict[int, int])
+    """Of every slot that a shuffle may leave undefined: the slot of its marks (`simt.undefined`)."""
 
 
 @dataclass(slots=True, eq=False)

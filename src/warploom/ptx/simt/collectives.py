@@ -14,6 +14,7 @@ from warploom.ptx.simt import numerics
 from warploom.ptx.simt.code import Gate, Members, Segment, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.undefined import DEFINED, marks_of
 from warploom.ptx.syntax import Operand, Pair
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ def _shfl(site: Site) -> Step:
     target, flag = _targets(site, operands[0])
     a, b, c = (site.sized(o, t) for o, t in zip(operands[1:4], ("b32", "b32", "b32"), strict=True))
     mask = site.sized(operands[4], "b32") if is_sync else -1
-    code, index = site.code, site.index
+    marks, index = site.code.undefined.get(target, -1), site.index
     shuffle_mode = cast(Any, mode)
 
     def shuffle(group: Group, machine: Machine) -> None:
@@ -109,15 +110,15 @@ def _shfl(site: Site) -> Step:
         registers[target] = layout.lanes(result.value)
         if flag >= 0:
             registers[flag] = layout.lanes(result.in_range)
-        undefined = result.undefined
-        if own is not None:
-            undefined = undefined | (layout.active & (own >> result.source.astype(np.uint32) & np.uint32(1) == 0))
-        if machine.launch.checks and undefined.any():
-            bad = np.flatnonzero(layout.lanes(undefined))
-            position = int(bad[0])
-            lane = int(layout.lanes(result.source)[position])
-            message = f"{mode} shuffle reads lane {lane}, which does not take part"
-            machine.report("shuffle_inactive", message, code, index, int(group.threads[position]), count=len(bad))
+        if marks < 0:
+            return
+        registers[marks] = DEFINED
+        if machine.launch.checks:
+            undefined = result.undefined
+            if own is not None:
+                undefined = undefined | (layout.active & (own >> result.source.astype(np.uint32) & np.uint32(1) == 0))
+            if undefined.any():
+                registers[marks] = marks_of(index, layout.lanes(undefined), layout.lanes(result.source))
 
     return shuffle
 

@@ -16,6 +16,7 @@ from warploom.ptx.simt.code import Code, Segment, Step
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
 from warploom.ptx.simt.threads import Group
+from warploom.ptx.simt.undefined import undefined_steps
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -47,7 +48,7 @@ def decode_segment(launch: LaunchState, code: Code, segment: Segment) -> None:
         site = Site(launch, code, last)
         check_form(site)
         finish = control.decode_end(site, segment)
-        steps_before_end = _doubts(site) + site.before
+        steps_before_end = [*_doubts(site), *undefined_steps(site), *site.before]
     else:
         finish = control.fall_through(code, segment)
         steps_before_end = []
@@ -78,7 +79,7 @@ def _decoded(site: Site) -> list[Step]:
         raise
     if instruction.guard is not None:
         step = _guarded(site, step, is_pure)
-    return [*_doubts(site), *site.before, step, *_records(site)]
+    return [*_doubts(site), *undefined_steps(site), *site.before, step, *_records(site)]
 
 
 def check_form(site: Site) -> None:
@@ -165,6 +166,9 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
     negated = guard.negated
     effect = effects(site.code, site.instruction, site.code.slots[CARRY])
     written = [(slot, site.dtype(slot)) for slot in slots_of(effect.writes)]
+    if site.instruction.opcode == "shfl":
+        marks = site.code.undefined
+        written += [(marks[slot], site.dtype(marks[slot])) for slot in slots_of(effect.writes) if slot in marks]
 
     def chosen(group: Group, machine: Machine) -> None:
         registers = group.registers

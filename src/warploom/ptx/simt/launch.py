@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.routine import Program, Routine, lower
-from warploom.ptx.simt.arguments import Argument, bind_arguments
+from warploom.ptx.simt.arguments import Argument, Bound, bind_arguments
 from warploom.ptx.simt.counts import Counts
 from warploom.ptx.simt.findings import FaultError, Finding
 from warploom.ptx.simt.machine import Machine, OutOfBudgetError
@@ -79,6 +79,8 @@ def launch(
     )  # fmt: skip
     _check_block(routine, state)
     bound = bind_arguments(state, routine, args)
+    if in_place:
+        _check_writable(bound, routine)
     status = _run(state)
     arrays = {b.index: b.contents() for b in bound}
     if in_place:
@@ -86,6 +88,13 @@ def launch(
             b.array[...] = arrays[b.index]
     counted = None if state.counter is None else state.counter.result()
     return Launch(status, arrays, state.findings.all(), counted, state.executed, tuple(state.printed))
+
+
+def _check_writable(bound: Sequence[Bound], kernel: Routine) -> None:
+    for index, array in ((b.index, b.array) for b in bound):
+        if not array.flags.writeable:
+            message = f"expected arrays that can be written (in_place), got a read-only one for argument {index} of {kernel.name}"
+            raise UserError(Diagnostic("LAUNCH_ARGUMENTS", message, fix="Give a copy, or take the result from `arrays`."))
 
 
 def _check_block(kernel: Routine, state: LaunchState) -> None:

@@ -5,9 +5,9 @@ from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.peers import imported
 from warploom.scan.emit.program import SUFFIXES, TARGETS, Emitted, Target, emit, source_of
-from warploom.scan.emit.running import KERNELS, Tested, compiled_program, run_kernel, tested
+from warploom.scan.emit.running import KERNELS, Comparison, compare, compiled_program, run_kernel
 
 __all__ = [
-    "KERNELS", "SUFFIXES", "TARGETS", "Choices", "CudaScan", "Emitted", "Movement", "Target", "Tested", "Types",
-    "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of", "tested", "warp_program",
+    "KERNELS", "SUFFIXES", "TARGETS", "Choices", "Comparison", "CudaScan", "Emitted", "Movement", "Target", "Types", "compare",
+    "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of", "warp_program",
 ]  # fmt: skip

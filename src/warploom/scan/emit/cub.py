@@ -9,6 +9,11 @@ from warploom.scan.emit.printer import unserved
 from warploom.scan.expression import variables
 from warploom.scan.operator import Operator
 
+_INFINITY = """#if defined(__CUDA_ARCH__) || defined(__CUDACC_RTC__)
+#define INFINITY_F __int_as_float(0x7f800000)
+#else
+#define INFINITY_F HUGE_VALF
+#endif"""
 _FUNCTORS = """
 // For any scan or reduction of CUB that takes a binary operator.
 struct Combine {
@@ -80,8 +85,13 @@ def cub_source(operator: Operator, types: Types | None = None) -> str:
     for name, value in parts.items():
         text = text.replace(f"@{name}@", value)
     operator_text = parts["OPERATOR"].replace("__device__ __forceinline__", "__host__ __device__ __forceinline__")
-    operator_text = operator_text.replace("__int_as_float(0x7f800000)", "__builtin_huge_valf()")
-    includes = ["#include <cub/block/block_scan.cuh>", "#ifndef __CUDACC_RTC__", "#include <cub/device/device_scan.cuh>"]
+    operator_text = operator_text.replace("#define INFINITY_F __int_as_float(0x7f800000)", _INFINITY)
+    includes = [
+        "#include <cub/block/block_scan.cuh>",
+        "#ifndef __CUDACC_RTC__",
+        "#include <cmath>",
+        "#include <cub/device/device_scan.cuh>",
+    ]
     includes += [
         f"#include <thrust/iterator/{n}.h>" for n in ("counting_iterator", "tabulate_output_iterator", "transform_iterator")
     ]

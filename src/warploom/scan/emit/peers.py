@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import math
 import sys
 import tempfile
 import warnings
@@ -25,7 +26,7 @@ from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Types
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import function_name, numpy_source
-from warploom.scan.emit.running import LIMIT, Tested, differing
+from warploom.scan.emit.running import LIMIT, Comparison, differing
 from warploom.scan.emit.serial import DTYPES, Array, column, elements, is_close, serial
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.expression import Value
@@ -44,7 +45,7 @@ class NotInstalledError(Exception):
     """Names the package."""
 
 
-def try_numpy(operator: Operator, types: Types | None = None, seed: int = 0) -> Tested:
+def try_numpy(operator: Operator, types: Types | None = None, seed: int = 0) -> Comparison:
     """The printed module on lists of several lengths; a scan's results at every prefix."""
     loop = operator.loop
     ready = body(operator, NUMPY, types or Types())
@@ -65,16 +66,16 @@ def try_numpy(operator: Operator, types: Types | None = None, seed: int = 0) -> 
                 for slot, values, value in zip(ready.outputs, columns, expected, strict=True):
                     cases += 1
                     found = values[place - 1] if loop.is_scan else values
-                    if isinstance(value, float):
+                    if isinstance(value, float) and math.isinf(value):
                         same = float(found) == value
                     else:
                         same = is_close(found, value, "float64" if slot.scalar.startswith("float") else slot.scalar)
                     if not same:
-                        return Tested(cases, f"{slot.name} of {place} elements is {found}, expected {value}")
-    return Tested(cases)
+                        return Comparison(cases, f"{slot.name} of {place} elements is {found}, expected {value}")
+    return Comparison(cases)
 
 
-def try_cub(operator: Operator, types: Types | None = None, arch: str = "sm_80", seed: int = 0) -> Tested:
+def try_cub(operator: Operator, types: Types | None = None, arch: str = "sm_80", seed: int = 0) -> Comparison:
     """The block scan; NotInstalledError without CUB's headers (package nvidia-cuda-cccl)."""
     headers = find_tool("ptxas").parent.parent / "include" / "cccl"
     if not headers.is_dir():
@@ -90,7 +91,7 @@ def try_cub(operator: Operator, types: Types | None = None, arch: str = "sm_80",
     return _tested(ready, run, seed)
 
 
-def try_numba(operator: Operator, types: Types | None = None, capability: tuple[int, int] = (8, 0), seed: int = 0) -> Tested:
+def try_numba(operator: Operator, types: Types | None = None, capability: tuple[int, int] = (8, 0), seed: int = 0) -> Comparison:
     """NotInstalledError without numba-cuda."""
     cuda, numba_types = _module("numba.cuda", "numba-cuda"), _module("numba.types", "numba")
     ready = body(operator, NUMBA, types or Types())
@@ -120,7 +121,7 @@ def try_numba(operator: Operator, types: Types | None = None, capability: tuple[
     return _tested(ready, run, seed)
 
 
-def try_triton(operator: Operator, types: Types | None = None, capability: int = 80, seed: int = 0) -> Tested:
+def try_triton(operator: Operator, types: Types | None = None, capability: int = 80, seed: int = 0) -> Comparison:
     """NotInstalledError without Triton."""
     triton, compiler = _module("triton", "triton"), _module("triton.compiler", "triton")
     target = _module("triton.backends.compiler", "triton").GPUTarget("cuda", capability, 32)
@@ -181,7 +182,7 @@ def _ran(text: str, kernel: str, blocks: int, args: Sequence[Any], first: int, c
     return [done.arrays[first + n] for n in range(count)]
 
 
-def _tested(ready: Body, run: Run, seed: int) -> Tested:
+def _tested(ready: Body, run: Run, seed: int) -> Comparison:
     """A kernel whose blocks of 128 scan elements of their own."""
     loop = ready.operator.loop
     constants = constant_values(loop, seed)
@@ -197,8 +198,8 @@ def _tested(ready: Body, run: Run, seed: int) -> Tested:
             compared, mismatch = differing(ready, "scan_block", outputs, wanted, start, _BLOCK)
             cases += compared
             if mismatch:
-                return Tested(cases, f"{ready.dialect.name}, {size} elements: {mismatch}")
-    return Tested(cases)
+                return Comparison(cases, f"{ready.dialect.name}, {size} elements: {mismatch}")
+    return Comparison(cases)
 
 
 _count = 0

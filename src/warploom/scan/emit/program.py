@@ -13,7 +13,7 @@ from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import numpy_source
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
-from warploom.scan.emit.running import KERNELS, Tested, tested
+from warploom.scan.emit.running import KERNELS, Comparison, compare
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.lifting import Lifting
 from warploom.scan.operator import Operator
@@ -77,12 +77,12 @@ def emit(
     return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes))
 
 
-def _tried(operator: Operator, target: Target, types: Types, choices: Choices | None) -> Tested:
+def _tried(operator: Operator, target: Target, types: Types, choices: Choices | None) -> Comparison:
     if target in ("cuda", "cub") and not toolchain_available():
         raise NotInstalledError("warploom[cuda]")
     match target:
         case "cuda":
-            return tested(cuda_scan(operator, types, choices))
+            return compare(cuda_scan(operator, types, choices))
         case "cub":
             return try_cub(operator, types)
         case "triton":

@@ -31,7 +31,7 @@ KERNELS: tuple[Kernel, ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class Tested:
+class Comparison:
     """`cases`: results compared."""
 
     cases: int
@@ -65,9 +65,9 @@ def run_kernel(
     return [done.arrays[len(inputs) + number] for number in range(len(outputs))]
 
 
-def tested(
+def compare(
     made: CudaScan, kernels: Sequence[Kernel] = KERNELS, sizes: Sequence[int] = (1, 33, 250), tiles: int = 3, seed: int = 0
-) -> Tested:
+) -> Comparison:
     """All kernels at several sizes; device-wide ones at sizes around whole tiles."""
     program = compiled_program(made)
     loop = made.body.operator.loop
@@ -92,8 +92,8 @@ def tested(
                 compared, mismatch = differing(made.body, kernel, outputs, wanted, start, part)
                 cases += compared
                 if mismatch:
-                    return Tested(cases, f"{kernel} of {size} elements, blocks of {threads}: {mismatch}")
-    return Tested(cases)
+                    return Comparison(cases, f"{kernel} of {size} elements, blocks of {threads}: {mismatch}")
+    return Comparison(cases)
 
 
 def differing(ready: Body, kernel: Kernel, outputs: Sequence[Array], wanted: Serial, start: int, part: int) -> tuple[int, str]:

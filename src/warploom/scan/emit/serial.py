@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -67,7 +68,7 @@ def serial(loop: Loop, given: Sequence[Element], constants: Sequence[Value], bit
 
 def _is_beyond(value: Value, bits: int) -> bool:
     limit = 2 ** (bits - 1) - 1
-    if isinstance(value, Fraction):
+    if isinstance(value, Fraction) or (isinstance(value, float) and math.isfinite(value)):
         return abs(value) >= limit
     return isinstance(value, int) and not -limit < value < limit
 

@@ -1,0 +1,72 @@
+"""`scan emit` and `scan tune` on the command line, and the benchmark's cases."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from warploom.core import UserError
+from warploom.gpu import toolchain_available
+from warploom.scan import tasks
+from warploom.tools import scan_bench
+from warploom.tools.scan_commands import scan
+from warploom.tools.scan_emit import types_of
+
+LOOPS = str(Path(tasks.__file__).parent / "loops.py")
+
+
+def lines(*arguments: str) -> tuple[int, dict[str, object]]:
+    done = CliRunner().invoke(scan, [*arguments, "--json"])
+    (line,) = [json.loads(text) for text in done.stdout.splitlines()]
+    return done.exit_code, line
+
+
+def test_emit(tmp_path: Path) -> None:
+    out = tmp_path / "made" / "mss.py"
+    code, line = lines("emit", f"{LOOPS}:max_segment_sum", "--target", "numpy", "--out", str(out))
+    assert code == 0
+    assert line["status"] == "solved" and line["verdict"] == "tested" and line["cases"]
+    assert line["operator"] == {"verdict": "proved", "domain": "integers"}
+    assert "def max_segment_sum(x):" in out.read_text()
+    code, line = lines("emit", f"{LOOPS}:max_segment_sum", "--target", "cub", "--no-check")
+    assert (code, line["verdict"]) == (0, "unchecked")
+    assert "struct Combine" in str(line["source"])
+
+
+def test_the_text_alone_on_standard_output() -> None:
+    done = CliRunner().invoke(scan, ["emit", f"{LOOPS}:total", "--target", "triton", "--no-check"])
+    assert done.exit_code == 0
+    assert done.stdout.startswith('"""total:') and "tl.associative_scan" in done.stdout
+    assert "operator proved over integers" in done.stderr
+
+
+def test_bad_input(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert lines("emit", "nothing.py:f", "--target", "numpy")[0] == 2
+    assert lines("emit", f"{LOOPS}:total", "--target", "cuda", "--threads", "50")[0] == 2
+    assert lines("emit", f"{LOOPS}:total", "--target", "numpy", "--out", str(tmp_path / "file" / "a"))[1]["status"] == "error"
+    with pytest.raises(UserError, match="int32 and int64"):
+        types_of(("int32", "int64"))
+    assert lines("tune", f"{LOOPS}:total", "--n", "33")[0] == 2
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
+def test_tune() -> None:
+    code, line = lines("tune", f"{LOOPS}:total", "--n", "64", "--top", "2")
+    assert code == 0
+    ranked = line["ranked"]
+    assert isinstance(ranked, list) and ranked[0]["by"] == "counts"
+    assert {"shuffles", "shared memory"} <= {row["variant"] for row in ranked}
+    assert {"none", "padding", "xor", "table", "registers"} == {row["layout"] for row in ranked}
+    assert ranked[0]["cycles"] <= ranked[1]["cycles"]
+
+
+def test_bench_cases() -> None:
+    assert len(set(scan_bench.NAMES)) == len(scan_bench.NAMES)
+    assert {name.partition("/")[0] for name in scan_bench.NAMES} == {"table1", "lift", "refuse", "accept", "network"}
+    assert set(scan_bench.select("lift/max_*")) < set(scan_bench.NAMES)
+    for name in ("table1/bk3-8", "lift/total", "refuse/decay", "accept/affine_maps", "network/knowles-1248", "network/bk3"):
+        line = scan_bench.measure(name)
+        assert line["as_expected"], line
+        assert line["case"] == name and scan_bench.columns(line)

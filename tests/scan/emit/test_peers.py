@@ -1,0 +1,43 @@
+"""Modules and functors for other tools, compiled by them where they are installed."""
+
+from collections.abc import Callable
+
+import pytest
+
+from warploom import scan
+from warploom.gpu import toolchain_available
+from warploom.scan.emit import Comparison, imported, source_of
+from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
+from warploom.scan.tasks import loops_module
+
+NAMES = ("max_segment_sum", "is_sorted", "poly", "longest_even_zeros")
+
+
+def operator(name: str) -> scan.Operator:
+    found = scan.lift(scan.read_loop(loops_module(), name)).operator
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("name", [*NAMES, "total", "average", "hamming"])
+def test_numpy(name: str) -> None:
+    found = try_numpy(operator(name))
+    assert found.cases and not found.mismatch
+
+
+def test_numpy_of_an_empty_list() -> None:
+    with imported(source_of(operator("maximum"), "numpy")) as module:
+        assert module.maximum([]) == -float("inf")
+        assert module.maximum([3, 5, 4]) == 5
+
+
+@pytest.mark.parametrize("name", NAMES[:2])
+@pytest.mark.parametrize("trial", [try_numba, try_triton, try_cub])
+def test_compilers(name: str, trial: Callable[[scan.Operator], Comparison]) -> None:
+    if trial is try_cub and not toolchain_available():
+        pytest.skip("needs the CUDA tools (extra cuda)")
+    try:
+        found = trial(operator(name))
+    except NotInstalledError as error:
+        pytest.skip(f"{error} is not installed")
+    assert found.cases and not found.mismatch

@@ -1,0 +1,59 @@
+"""Ways to scan a block: formulas of packed lanes, layouts, kernels in shared memory."""
+
+import pytest
+
+from warploom import scan
+from warploom.core import UnsupportedError, UserError
+from warploom.gpu import toolchain_available
+from warploom.scan.emit import Types
+from warploom.scan.emit.shared import packed, place
+from warploom.scan.layouts import addresses
+from warploom.scan.networks import NAMED, network
+from warploom.scan.tasks import loops_module
+from warploom.scan.tuning import candidates, measured, operators, tune
+from warploom.scan.tuning.candidates import BLOCK_NETWORKS, layouts
+
+
+def named(name: str) -> list[tuple[str, scan.Operator]]:
+    return operators(scan.read_loop(loops_module(), name))
+
+
+@pytest.mark.parametrize("name", BLOCK_NETWORKS)
+@pytest.mark.parametrize("columns", [32, 64, 256])
+def test_formulas_give_the_dots(name: str, columns: int) -> None:
+    for step in NAMED[name](columns).steps:
+        formula = packed(step)
+        to, come = (text.replace("/", "//") for text in (formula.destination, formula.source))
+        assert [(eval(to), eval(come)) for k in range(formula.count)] == [(d.destination, d.source) for d in step]
+
+
+def test_steps_without_a_pattern() -> None:
+    with pytest.raises(UnsupportedError, match="no pattern"):
+        packed(network(16, [[(1, 0), (4, 3), (5, 4), (11, 10)]]).steps[0])
+
+
+def test_places_are_the_layouts() -> None:
+    for _, remap in layouts(NAMED["brent-kung"](256)):
+        text = place(remap).replace("/", "//")
+        assert [eval(text, {"e": e}) for e in range(256)] == addresses(remap, 256).tolist()
+    table = dict(layouts(NAMED["brent-kung"](64)))["table"]
+    assert place(table) == "PLACES[e]"
+
+
+def test_operators_have_different_forms() -> None:
+    found = dict(named("max_segment_sum"))
+    assert [name for name in found if name.endswith("flagged")]
+    assert len({o.combine for o in found.values()}) == len(found)
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the CUDA tools (extra cuda)")
+def test_every_way_computes_the_loop() -> None:
+    ways = [w for w in candidates(named("atoi"), 64) if w.variant == "shared memory"]
+    for way in ways[:: max(1, len(ways) // 3)]:
+        found = measured(way, Types("int64"), "sm_80")
+        assert found.cases and found.counted.barriers and not found.counted.shuffles
+
+
+def test_sizes_of_blocks() -> None:
+    with pytest.raises(UserError, match="a multiple of 32"):
+        tune(named("total"), 40)

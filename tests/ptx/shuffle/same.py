@@ -18,9 +18,6 @@ SHAPES: tuple[tuple[int, int, int], ...] = (
 )  # fmt: skip
 """Blocks whose rows are and are not whole warps, and partial warps."""
 
-_BY_DESIGN = frozenset({"shuffle_inactive", "global_race"})
-"""Findings that say nothing: a rewritten kernel reads less than the original, and races with it at other instructions."""
-
 
 def rewritten(text: str, options: ShuffleOptions | None = None) -> Rewritten:
     """The rewriting; its text parses."""
@@ -45,9 +42,9 @@ def differences(
     limit: int | None = None,
     checks: bool = True,
 ) -> list[str]:
-    """What the two kernels do differently: end, arrays, new findings (only with `checks`); [] where they do the same.
+    """What the two kernels do differently: end, arrays, kinds of findings that the original lacks (only with `checks`).
 
-    In incomplete warps the shuffles read lanes that take no part, by design: nobody uses the result.
+    [] where they do the same. In incomplete warps the shuffles read lanes that take no part, but nobody uses the result.
     """
     first = launch(text, grid=grid, block=block, args=_copies(args), limit=limit, checks=checks)
     second = launch(new, grid=grid, block=block, args=_copies(args), limit=None if limit is None else limit * 4, checks=checks)
@@ -61,7 +58,7 @@ def differences(
         if array.tobytes() != other.tobytes():
             where = np.flatnonzero(_words(array) != _words(other))
             found.append(f"argument {index} differs in {where.size} places, first at {where[:4]}")
-    known = {*_BY_DESIGN, *(f.kind for f in first.findings)}
+    known = {f.kind for f in first.findings}
     return found + [str(f) for f in second.findings if f.kind not in known]
 
 

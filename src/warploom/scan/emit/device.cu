@@ -119,18 +119,18 @@ __device__ __forceinline__ void scan_tiles(
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-scan_device(@PARAMETERS@, long long n, unsigned* control, Value* tile_totals, Value* prefixes@KERNEL_CONSTANTS@) {
+scan_device(@PARAMETERS@, unsigned* control, Value* tile_totals, Value* prefixes, long long n@KERNEL_CONSTANTS@) {
     scan_tiles<false>(@ARGUMENTS@, n, control, tile_totals, prefixes@PACKED_CONSTANTS@);
 }
 extern "C" __global__ void __launch_bounds__(THREADS)
-scan_device_exclusive(@PARAMETERS@, long long n, unsigned* control, Value* tile_totals, Value* prefixes@KERNEL_CONSTANTS@) {
+scan_device_exclusive(@PARAMETERS@, unsigned* control, Value* tile_totals, Value* prefixes, long long n@KERNEL_CONSTANTS@) {
     scan_tiles<true>(@ARGUMENTS@, n, control, tile_totals, prefixes@PACKED_CONSTANTS@);
 }
 
 // Any number of blocks of THREADS threads, each on a contiguous part; the last to end combines the parts, in order.
 // `control`: one word, zero before the launch; `parts`: one value per block.
 extern "C" __global__ void __launch_bounds__(THREADS)
-reduce_device(@PARAMETERS@, long long n, unsigned* control, Value* parts@KERNEL_CONSTANTS@) {
+reduce_device(@PARAMETERS@, unsigned* control, Value* parts, long long n@KERNEL_CONSTANTS@) {
     __shared__ Element elements[STAGED];
     __shared__ Value totals[32];
     __shared__ bool is_last;

@@ -56,7 +56,7 @@ def run_kernel(
         scratch = [np.zeros(grid + 1, np.uint32), values, values.copy()]
     elif kernel == "reduce_device":
         scratch = [np.zeros(1, np.uint32), np.zeros(grid * made.value_bytes, np.uint8)]
-    args = [*inputs, *outputs, np.int64(n), *scratch, *scalars]
+    args = [*inputs, *outputs, *scratch, np.int64(n), *scalars]
     done = launch(program, kernel, grid=grid, block=threads, args=args, limit=LIMIT)
     # a struct is stored whole, with the bytes between its members
     found = [str(f) for f in done.findings if not (f.kind == "uninitialised_register" and ": st." in str(f))]

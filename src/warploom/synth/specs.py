@@ -105,7 +105,7 @@ def call_spec(
         raise
     except OutsideFieldError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, IndexError | TypeError) else f"{type(error).__name__}: "
         place = _deepest(error.__traceback__, spec) or span
         raise UserError(

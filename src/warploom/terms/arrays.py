@@ -57,6 +57,8 @@ def _as_terms(value: Any) -> Any:
         return term
     if isinstance(value, np.ndarray | list | tuple):
         items: npt.NDArray[np.object_] = np.asarray(value, dtype=object)
+        if items.ndim == 0:  # a whole sum, say; stored as it is it would be an array within the array
+            return _as_terms(items.item())
         flat = np.empty(items.size, dtype=object)
         for k, item in enumerate(items.ravel().tolist()):
             converted = to_operand(item)

@@ -24,7 +24,7 @@ from warploom.ptx.shuffle import ShuffleOptions, apply_all
 from warploom.solve import Goal, default_cache_path
 from warploom.synth import Status
 from warploom.synth.dataflow import PARTS
-from warploom.tools import ablation_bench, kernel_bench, ptx_bench, synth_bench
+from warploom.tools import ablation_bench, kernel_bench, ptx_bench, scan_bench, synth_bench
 from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
@@ -35,6 +35,7 @@ from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
 from warploom.tools.ptx_commands import ptx
 from warploom.tools.ptx_prove import ptx_field
+from warploom.tools.scan_commands import scan
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
 from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
@@ -270,6 +271,7 @@ def bench_synth(
 
 bench.add_command(transposes_command)
 cli.add_command(ptx)
+cli.add_command(scan)
 
 
 @bench.command("ablations")
@@ -349,6 +351,30 @@ def bench_ptx_case(name: str, max_delta: int, seed: int, debug: bool) -> None:
 
     def work(progress: Progress) -> Outcome:
         line = ptx_bench.measure(name, ShuffleOptions(policy=apply_all, max_delta=max_delta), seed, progress)
+        return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
+
+    sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))
+
+
+@bench.command("scan")
+@_CASE
+@_JSON
+@_JOURNAL
+def bench_scan(pattern: str | None, as_json: bool, journal: Path | None) -> None:
+    """Lift loops, complete networks and layouts, refuse and accept operators: the tasks of the paper and of its successors."""
+    cases = [scan_bench.scan_case(name) for name in scan_bench.select(pattern)]
+    _bench(cases, pattern, as_json, scan_bench.columns, lambda line: line, journal)
+
+
+@cli.command("bench-scan", hidden=True)
+@click.argument("name")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def bench_scan_case(name: str, debug: bool) -> None:
+    """One case of `bench scan`, in this process, as one JSON line."""
+    output, stopwatch = Output(as_json=True), Stopwatch()
+
+    def work(progress: Progress) -> Outcome:
+        line = scan_bench.measure(name)
         return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
 
     sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))

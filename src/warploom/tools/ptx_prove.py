@@ -41,10 +41,11 @@ from warploom.synth.compiled import (
     run_plain_spec,
 )
 from warploom.tools.console import Output
-from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, plain_line
 from warploom.tools.messages import one_line, rendered
 from warploom.tools.ptx_check import read_ptx
-from warploom.tools.synth_command import Outcome, crashed, failed
+from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
 
@@ -81,7 +82,11 @@ def prove(
     """Prove a kernel of a PTX file against a plain Python spec: every store, every race, on symbolic data."""
     output, stopwatch = Output(as_json), Stopwatch()
     try:
-        outcome = prove_file(file, kernel, spec_at, grid, block, given, stopwatch, shared_bytes=shared_bytes, algebra=algebra)
+        with Interrupts():
+            outcome = prove_file(file, kernel, spec_at, grid, block, given, stopwatch, shared_bytes=shared_bytes, algebra=algebra)
+    except KeyboardInterrupt:
+        output.outcome(interrupted(_case(file, kernel), stopwatch))
+        sys.exit(INTERRUPTED)
     except UnsupportedError as error:
         line = plain_line(_case(file, kernel), "unknown", stopwatch.read(), reason=one_line(error.diagnostics[0]))
         outcome = Outcome(line, GAVE_UP, messages=rendered(error.diagnostics))
@@ -200,7 +205,7 @@ def load_spec(text: str) -> Callable[..., Any]:
         made.loader.exec_module(module)
     except UserError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         message = f"expected a file that Python can run, got {type(error).__name__}: {error}"
         raise UserError(Diagnostic("SPEC_FAILED", message, Span(path, getattr(error, "lineno", None) or 1, 1, 1, 1))) from error
     finally:

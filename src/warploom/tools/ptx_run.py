@@ -191,6 +191,10 @@ def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopw
     fields["written"] = [str(path) for path in written]
     verdict = "refuted" if ran.findings else "unchecked"
     match ran.status:
+        case "finished" if ran.findings:
+            first, more = ran.findings[0], len(ran.findings) - 1
+            reason = f"{first.kind} in line {first.span.line}" + (f", and {more} more finding{'s'[: more > 1]}" if more else "")
+            line = plain_line(case, "refused", stopwatch.read(), verdict=verdict, reason=reason, **fields)
         case "finished":
             line = plain_line(case, "solved", stopwatch.read(), verdict=verdict, **fields)
         case "limit":

@@ -184,6 +184,8 @@ def shuffle_command(
         policy=policy_of(policy, arch), max_delta=max_delta, max_rows=max_rows, mode=cast(Mode, mode), shared=shared,
         variant=cast(Variant, variant or ""), assume_nsw=assume == "nsw",
     )  # fmt: skip
+    if arch is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
+        raise click.UsageError(f"expected --arch sm_XX, such as sm_90, got {arch!r}")
     try:
         sys.exit(_run(file, out, options, policy, report, arch, output, stopwatch, as_json=as_json))
     except UserError as error:
@@ -223,7 +225,7 @@ def _run(
             for line in _table(each, kernel):
                 output.say(line)
     if not kernels:
-        output.say(f"{file}: no kernels")
+        codes.append(output.outcome(Outcome(plain_line(file, "solved", stopwatch.read(), kernels=0), SOLVED, written=written)))
     return combined_exit(codes)
 
 

@@ -170,7 +170,11 @@ def _install(arguments: Sequence[str]) -> int:
     if len(arguments) != 1:
         raise UserError(Diagnostic("USAGE", f"expected one folder after --install, got {len(arguments)} words"))
     target = Path(arguments[0]).absolute()
-    target.mkdir(parents=True, exist_ok=True)
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"expected a folder to install to at {target}, got: {error.strerror}"
+        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Name a folder that can be made.")) from error
     nvcc = _real_nvcc(target)
     if nvcc is not None:
         real = nvcc.parent
@@ -191,7 +195,7 @@ def _install(arguments: Sequence[str]) -> int:
     ptxas.write_text(
         f"#!/bin/sh\n# {_MARK}\n"
         f': "${{WARPLOOM_PTXAS:={real_one}}}"\nexport WARPLOOM_PTXAS\n'
-        f'exec "{sys.executable}" -c "from warploom.tools.ptxas import main; main()" "$@"\n'
+        f'exec "{sys.executable}" -P -c "from warploom.tools.ptxas import main; main()" "$@"\n'
     )
     ptxas.chmod(0o755)
     print(f"{target}: ptxas{' and links to ' + str(nvcc.parent) if nvcc is not None else ''}; put it first on PATH")

@@ -10,7 +10,7 @@ import click
 
 from warploom import scan
 from warploom.core import Diagnostic, UserError
-from warploom.scan.emit import SUFFIXES, TARGETS, Choices, Emitted, Target, Types, emit
+from warploom.scan.emit import TARGETS, Choices, Emitted, Target, Types, emit, source_of
 from warploom.scan.emit.dialect import IntType, RealType
 from warploom.scan.networks import NAMED
 from warploom.tools.console import Output
@@ -97,8 +97,6 @@ def emitted(
     if check:
         made = emit(found, language, types, choices)
     else:
-        from warploom.scan.emit import source_of
-
         made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
     written: tuple[Path, ...] = ()
     if out is not None:
@@ -157,6 +155,3 @@ def _write(path: Path, text: str) -> None:
     except OSError as error:
         message = f"expected a place to write {path}, got: {error.strerror}"
         raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
-
-
-__all__ = ["SUFFIXES", "emit_command", "emitted", "types_of"]

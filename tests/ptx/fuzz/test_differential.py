@@ -151,25 +151,12 @@ def races_are_found_after_the_writer_has_read_twice() -> None:
 _REPAIRED: tuple[Callable[[], None], ...] = (
     signed_bytes_are_extended_with_their_sign, lanes_that_do_not_run_read_nothing, unknown_register_types_are_refused,
     conversions_of_three_types_do_not_crash, branches_on_unequal_predicates_are_understood,
+    races_are_found_after_the_writer_has_read_twice, comments_after_a_guard_stay_comments,
 )  # fmt: skip
-_OPEN: tuple[tuple[Callable[[], None], str], ...] = (
-    (
-        races_are_found_after_the_writer_has_read_twice,
-        "interpreter: rereading by the writer makes the race check forget the others",
-    ),
-    (comments_after_a_guard_stay_comments, "shuffle: the opcode is looked for in the comment after a guard"),
-)
 
 
 @pytest.mark.parametrize("check", _REPAIRED, ids=lambda check: check.__name__)
 def test_repaired_faults(check: Callable[[], None]) -> None:
-    check()
-
-
-@pytest.mark.parametrize(
-    "check", [pytest.param(c, marks=pytest.mark.xfail(reason=r, strict=True), id=c.__name__) for c, r in _OPEN]
-)
-def test_known_faults(check: Callable[[], None]) -> None:
     check()
 
 

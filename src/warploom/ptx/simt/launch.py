@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt.arguments import Argument, Bound, bind_arguments
 from warploom.ptx.simt.counts import Counts
@@ -28,6 +28,10 @@ BATCH_BYTES = 1 << 25
 """Of shared memory and of stack that they have together, roughly."""
 MAX_BLOCK = 1024
 """Threads of a block."""
+MAX_EXTENTS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
+"""Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
+MAX_BLOCKS = 2**28
+"""That one launch here may have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,4 +137,11 @@ def _extents(value: int | Sequence[int], what: str, routine: Routine) -> tuple[i
         message = f"expected one to three positive numbers for the {what} of {routine.name}, got {value}"
         raise UserError(Diagnostic("LAUNCH_SHAPE", message))
     x, y, z = (*map(int, numbers), 1, 1)[:3]
+    most = MAX_EXTENTS[what]
+    if any(n > m for n, m in zip((x, y, z), most, strict=True)):
+        message = f"expected a {what} of at most {most} for {routine.name}, got {(x, y, z)}"
+        raise UserError(Diagnostic("LAUNCH_SHAPE", message, fix="Choose extents that a device can launch."))
+    if x * y * z > MAX_BLOCKS:
+        message = f"expected a {what} of at most {MAX_BLOCKS} blocks for {routine.name}, got {x * y * z}"
+        raise UnsupportedError(Diagnostic("TOO_LARGE", message, fix="Run a part of the grid."))
     return x, y, z

@@ -123,7 +123,10 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
     others = (old != _ZERO) & ((old ^ me) >> _THREAD != _ZERO)
     if others.any():
         others &= _concurrent(old, threads, machine)
-        mine = np.where(others, mine | _MANY, np.where(old >> _THREAD == me >> _THREAD, mine | (old & _MANY), mine))
+        mine = np.where(others, mine | _MANY, mine)
+    many = (old & _MANY) & ~mine
+    if many.any():  # own rereads do not hide who else has read the word
+        mine = np.where((old >> _THREAD == me >> _THREAD) & _concurrent(old, threads, machine), mine | many, mine)
     reads[granules] = mine
     back = reads[granules]
     lost = (back ^ me) >> _THREAD != _ZERO

@@ -55,6 +55,8 @@ PAIR = "ld.global.f32 %f1, [{0}];\nld.global.f32 %f2, [{0}+4];\nsub.f32 %f3, %f1
 
 CASES: dict[str, Case] = {
     # 1. what happens to memory between the loads
+    "comment behind a guard": Case("setp.ne.u32 %p2, %r1, 9;\n" + TWO.format("").replace("ld.global.f32 %f2", "@%p2 /* ld.x */ ld.global.f32 %f2"), (1,)),
+    "load in a comment": Case("setp.ne.u32 %p2, %r1, 9;\nmov.f32 %f2, 0f3F800000;\n" + TWO.format("").replace("ld.global.f32 %f2", "@ /* ! */ ! // %p3 ld.x\n%p2 // ld.global.f32 %f2, [%rd5+9];\n ld.global.f32 %f2"), (1,)),
     "plain": Case(TWO.format(""), (1,)),
     "store": Case(TWO.format("st.global.f32 [%rd6], %f1;"), refused="may change"),
     "store elsewhere": Case(TWO.format("st.global.f32 [%rd6+4096], %f1;"), refused="may change"),

@@ -4,7 +4,7 @@
 
     activemask.b32 m                           once per run of straight-line code, before its first source
     incomplete = m != 0xffffffff
-    corner = incomplete, or no lane N of this row and warp, or an index at hand wraps
+    corner = incomplete, or no lane N of this row and warp, or an index of this run may wrap
     shfl.sync %b, %a, N, m
     @corner ld.global.f32 %b, [B]              the original load
 
@@ -32,7 +32,9 @@ Why memory ends up the same, for every launch:
    it.
 5. *Its address was B.* Both threads satisfy the path condition of their load; A seen from this lane and B are equal terms, or
    are where an index `x + d` does not wrap, x being a value of this lane at the target. What is left open is tested by every
-   lane for itself (`setp` into the corner), or the load is refused; `assume_nsw` skips the test and the report says so.
+   lane for itself (`setp` into the corner), or the load is refused; `assume_nsw` skips the test and the report says so. One
+   test serves all loads of a run with one value x (`ranges`), and stands at the run's start, on a copy of the arithmetic that
+   leads to x (`early`): a lane may load for itself without need, never the other way round.
 6. *Memory was the same.* Between source and target, on every path of a thread, stands no store, atomic, barrier, fence,
    acquire or call that might touch the space, wherever it may point. `.nc` loads read what nobody writes (ISA). If some write
    came between the neighbour's source and this lane's target all the same, nothing orders it against one of the two accesses:

@@ -3,13 +3,15 @@
 before      ld.global.nc.f32 %f7, [%rd31+4];
 after       activemask.b32 %m;                              once per run of straight-line code
             setp.ne.b32 %incomplete, %m, -1;
-            setp.gt.or.u32 %corner, 2, %below, %incomplete; once per run and neighbour
+            setp.gt.or.s32 %any, %r13, 0x7ffffffd, %incomplete; once per run and index that might wrap, for all loads at once
+            setp.gt.or.u32 %corner, 2, %below, %any;        once per run and neighbour
             shfl.sync.up.b32 %f7, %f4, 2, 0, %m;
             @%corner ld.global.nc.f32 %f7, [%rd31+4];
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -17,16 +19,23 @@ from typing import TypeAlias
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import Routine
 from warploom.ptx.shuffle.between import Paths
+from warploom.ptx.shuffle.early import EarlyValues
 from warploom.ptx.shuffle.edits import Edits
-from warploom.ptx.shuffle.halo import Halo, HaloRegisters, check_code, find_halos, halo_code
+from warploom.ptx.shuffle.halo import Halo, HaloRegisters, find_halos, halo_code
 from warploom.ptx.shuffle.lanes import LAST_LANE, LaneValues
 from warploom.ptx.shuffle.plan import BlockShape, Neighbour, NoWrap, Plan, Variant
+from warploom.ptx.shuffle.ranges import index_ranges
 from warploom.ptx.shuffle.registers import FreshRegisters, written
+from warploom.ptx.shuffle.visible import OuterNames
 from warploom.ptx.syntax import Address, Declaration, Directive, Function, Instruction, Name
 
-_Corner: TypeAlias = "Neighbour | tuple[Neighbour, int] | tuple[str, NoWrap, int]"
+_Value: TypeAlias = "tuple[str, int | None]"
+"""A register in a run, as written by an instruction; None: as it was before the run."""
+_Corner: TypeAlias = "Neighbour | tuple[Neighbour, int] | tuple[str, NoWrap, int | None]"
 """Why: no such neighbour; or, one that did not run a source; or, besides another predicate, an index that wraps, in a register as
-last written by an instruction."""
+written by an instruction."""
+_GAP = r"(?:\s|//[^\n]*|/\*.*?\*/)*"
+_GUARD = re.compile(rf"@{_GAP}(?:!{_GAP})?[%\w$.]+{_GAP}", re.DOTALL)
 
 
 @dataclass(slots=True)
@@ -36,6 +45,10 @@ class _Run:
     mask: str
     incomplete: str
     """Whether the mask lacks a lane; '' where nobody asks."""
+    alone: str = ""
+    """Whether so, or the lane has an index that might wrap, among those that are known when the run starts."""
+    tested: frozenset[_Value] = frozenset()
+    """Those indices."""
     corners: dict[_Corner, str] = field(default_factory=dict["_Corner", str])
     """Predicates that hold where a lane must load for itself."""
 
@@ -61,8 +74,11 @@ class KernelCode:
         self.variant = variant
         self.fresh = FreshRegisters(prefix)
         self.lanes = LaneValues(self.fresh, shape)
+        self.early = EarlyValues(routine, self.paths, OuterNames(function), self.fresh)
         self._runs: dict[tuple[int, int], _Run] = {}
         self._starts: dict[tuple[int, int], int] = {}
+        self._checks: dict[tuple[int, int], dict[_Value, list[tuple[int, NoWrap]]]] = {}
+        """By run: the checks of its loads, by the value that they are about."""
         self._copies: dict[tuple[int, str], str] = {}
         self._ballots: dict[int, str] = {}
         self._halos: dict[int, Halo] = {}
@@ -79,6 +95,7 @@ class KernelCode:
         if not self.variant:
             near = (p for p in ordered if self._run_of(p.load) == self._run_of(p.source))
             self._halos = find_halos(near, self.routine)
+        self._collect_checks(ordered)
         for plan in ordered:
             self._cover(plan)
         body = self.function.body
@@ -89,6 +106,17 @@ class KernelCode:
         first = next((i for i in body.items if not isinstance(i, Declaration | Directive)), None)
         if self.lanes.prologue and first is not None:
             self.edits.insert(first.extent.start, "".join(f"{line}\n\t" for line in self.lanes.prologue))
+
+    def _collect_checks(self, plans: Iterable[Plan]) -> None:
+        for plan in plans:
+            if self.variant or plan.neighbour.is_self or self._has_halo(plan):
+                continue
+            found = self._checks.setdefault(self._run_of(plan.load), {})
+            for check in plan.checks:
+                found.setdefault(self._value(check.register, plan.load), []).append((plan.load, check))
+
+    def _value(self, register: str, use: int) -> _Value:
+        return register, self.early.writer(register, self._starts[self._run_of(use)], use)
 
     # one load
 
@@ -157,7 +185,7 @@ class KernelCode:
     def _bare(self, instruction: Instruction) -> str:
         """The load as it stands in the text, without its guard."""
         text = self.edits.text[instruction.extent.start : instruction.extent.end]
-        return text if instruction.guard is None else text[text.index(instruction.opcode + ".") :]
+        return text if instruction.guard is None else _GUARD.sub("", text, count=1)
 
     def _source(self, plan: Plan, register: str, bits: int, *, copies: bool) -> str:
         """The register that holds the source's value at the target."""
@@ -173,16 +201,18 @@ class KernelCode:
 
     def _halo(self, plan: Plan, run: _Run) -> HaloRegisters | None:
         """Of the plan's source, loaded before it; None where the plan has to do without."""
-        halo = self._halos.get(plan.source)
-        if halo is None or plan.halo is None or self._run_of(plan.source) != self._run_of(plan.load):
+        if not self._has_halo(plan):
             return None
-        found = self._halo_registers.get(plan.source)
+        halo, found = self._halos[plan.source], self._halo_registers.get(plan.source)
         if found is None:
             found, lines = halo_code(halo, self.routine, self.lanes, self.fresh, run.mask, run.incomplete)
             self._halo_registers[plan.source] = found
             start = self.routine.instructions[plan.source].extent.start
             self.edits.insert(start, "".join(f"{line}\n\t" for line in lines))
         return found
+
+    def _has_halo(self, plan: Plan) -> bool:
+        return plan.source in self._halos and plan.halo is not None and self._run_of(plan.source) == self._run_of(plan.load)
 
     def _with_halo(self, plan: Plan, halo: HaloRegisters, sources: list[str], lines: list[str]) -> list[str]:
         """What each lane gives: the lanes at one end give what they have from beyond the other."""
@@ -270,24 +300,46 @@ class KernelCode:
             if self.variant != "no-corner":
                 run.incomplete = self.fresh.new("pred")
                 lines.append(f"setp.ne.b32 {run.incomplete}, {run.mask}, -1;")
+            run.alone = run.incomplete
+            lines += self._index_tests(run, key)
             start = self.routine.instructions[self._starts[key]].extent.start
             self.edits.insert(start, "".join(f"{line}\n\t" for line in lines))
         return run
+
+    def _index_tests(self, run: _Run, key: tuple[int, int]) -> list[str]:
+        """Code for `alone`: one test for all checks of a value, of those values that can be had when the run starts."""
+        lines: list[str] = []
+        tested: set[_Value] = set()
+        for value, checks in self._checks.get(key, {}).items():
+            early = self.early.value(value[0], self._starts[key], checks[0][0])
+            if early is None:
+                continue
+            tested.add(value)
+            copies, index = early
+            lines += copies
+            for each in index_ranges(check for _, check in checks):
+                test, run.alone = each.test(index, run.alone, self.fresh)
+                lines += test
+        run.tested = frozenset(tested)
+        return lines
 
     def _corner(self, plan: Plan, run: _Run, lines: list[str]) -> str:
         """A predicate that holds where the lane must load for itself."""
         corner = run.corners.get(plan.neighbour)
         if corner is None:
             corner = run.corners[plan.neighbour] = self.fresh.new("pred")
-            lines.append(self.lanes.without_source(plan.neighbour, corner, run.incomplete))
+            lines.append(self.lanes.without_source(plan.neighbour, corner, run.alone))
         if self.routine.instructions[plan.source].guard is not None:
             corner = self._without_value(plan, run, corner, lines)
         for check in sorted(plan.checks):
-            writers = (i for i in self.paths.writers(check.register) if i < plan.load)
-            key = (corner, check, max(writers, default=-1))
+            value = self._value(check.register, plan.load)
+            if value in run.tested:
+                continue
+            key = (corner, check, value[1])
             tested = run.corners.get(key)
             if tested is None:
-                test, tested = check_code(check, corner, self.fresh)
+                (only,) = index_ranges([check])
+                test, tested = only.test(written(check.register), corner, self.fresh)
                 run.corners[key] = tested
                 lines += test
             corner = tested

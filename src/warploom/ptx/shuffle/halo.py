@@ -19,7 +19,8 @@ from dataclasses import dataclass, replace
 
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.shuffle.lanes import FULL_WARP, LAST_LANE, LaneValues
-from warploom.ptx.shuffle.plan import NoWrap, Plan
+from warploom.ptx.shuffle.plan import Plan
+from warploom.ptx.shuffle.ranges import IndexRange, index_ranges
 from warploom.ptx.shuffle.registers import FreshRegisters, written
 from warploom.ptx.syntax import Address, Instruction, Name, Vector, instruction_text
 
@@ -37,7 +38,7 @@ class Halo:
     left: int
     """How many elements before the first lane."""
     stride_bytes: int
-    checks: tuple[NoWrap, ...]
+    ranges: tuple[IndexRange, ...]
     """Of every lane, where the source stands."""
 
 
@@ -68,12 +69,8 @@ def find_halos(plans: Iterable[Plan], routine: Routine) -> dict[int, Halo]:
         is_far = abs(base.offset) + FULL_WARP * abs(group[0].stride_bytes or 0) >= _MAX_OFFSET
         if is_far or TYPE_BITS.get(routine.registers.get(base.base.text, "")) != 64:
             continue
-        checks: dict[tuple[str, int, bool, int, bool], NoWrap] = {}
-        for check in (c for p in group for c in p.halo or ()):
-            key = (check.register, check.offset, check.is_signed, check.width, check.amount > 0)
-            if key not in checks or abs(checks[key].amount) < abs(check.amount):
-                checks[key] = check
-        found[source] = Halo(source, right, left, group[0].stride_bytes or 0, tuple(sorted(checks.values())))
+        ranges = index_ranges(c for p in group for c in p.halo or ())
+        found[source] = Halo(source, right, left, group[0].stride_bytes or 0, ranges)
     return found
 
 
@@ -82,11 +79,10 @@ def halo_code(
 ) -> tuple[HaloRegisters, list[str]]:
     """Code to stand before the source, and where its results are."""
     alone, lines = lanes.not_one_row(incomplete)
-    if halo.checks:
-        for check in halo.checks:
-            test, tested = check_code(check, alone, fresh)
+    if halo.ranges:
+        for each in halo.ranges:
+            test, alone = each.test(written(each.register), alone, fresh)
             lines += test
-            alone = tested
         anywhere = fresh.new("pred")
         lines.append(f"vote.sync.any.pred {anywhere}, {alone}, {mask};")
         alone = anywhere
@@ -128,18 +124,6 @@ def halo_code(
     load = instruction_text(replace(instruction, operands=(target, operand), guard=None))
     lines.append(f"@{outer} {load}")
     return HaloRegisters(alone, values), lines
-
-
-def check_code(check: NoWrap, besides: str, fresh: FreshRegisters) -> tuple[list[str], str]:
-    """Code for a predicate that holds where `besides` does or the index wraps, and the predicate."""
-    lines: list[str] = []
-    index, tested = written(check.register), fresh.new("pred")
-    if check.offset:
-        index = fresh.new(f"b{check.width}")
-        lines.append(f"add.s{check.width} {index}, {written(check.register)}, {check.offset};")
-    comparison, bound = check.violation
-    lines.append(f"setp.{comparison}.or.{check.type} {tested}, {index}, {bound}, {besides};")
-    return lines, tested
 
 
 def _targets(instruction: Instruction) -> Sequence[str]:

@@ -49,13 +49,6 @@ class NoWrap:
     def type(self) -> str:
         return f"{'s' if self.is_signed else 'u'}{self.width}"
 
-    @property
-    def violation(self) -> tuple[str, int]:
-        """Comparison (`gt`, `lt`) and bound: `x OP bound` holds exactly where the sum wraps."""
-        top = (1 << (self.width - 1)) - 1 if self.is_signed else (1 << self.width) - 1
-        bottom = -top - 1 if self.is_signed else 0
-        return ("gt", top - self.amount) if self.amount > 0 else ("lt", bottom - self.amount)
-
 
 @dataclass(frozen=True, slots=True)
 class Element:

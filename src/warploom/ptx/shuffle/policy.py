@@ -31,9 +31,12 @@ class Candidate:
     elements: int
     """Registers that are filled."""
     conditions: tuple[str, ...]
-    """Tested at run time in every lane; where one fails, the lane loads for itself."""
+    """Tested at run time in every lane, together with those of the other loads around; where one fails, the lane loads for
+    itself, as it may where one of another load fails."""
     assumed: tuple[str, ...]
     """Not tested: taken for granted under `--assume nsw`."""
+    indices: tuple[str, ...] = ()
+    """The registers that the conditions are about; in straight-line code each is tested once."""
 
 
 @dataclass(frozen=True, slots=True)

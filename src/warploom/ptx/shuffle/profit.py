@@ -34,6 +34,8 @@ _BLOCK_THREADS = 128
 """Of a launch that is not known."""
 _MORE_REGISTERS = 4
 """Of a rewritten kernel: 2.7 to 9.2 in the mean. Source: PTXASW (2023), section 7."""
+_INDEX_TEST_SLOTS = 2
+"""An addition and a comparison, for all loads of a block that use the index."""
 _DOUBLE_LANES: Mapping[str, float] = {
     "sm_35": 64, "sm_37": 64, "sm_50": 4, "sm_52": 4, "sm_60": 32, "sm_61": 4, "sm_70": 32, "sm_75": 2, "sm_80": 32, "sm_86": 2,
     "sm_89": 2, "sm_90": 64, "sm_100": 64, "sm_103": 2, "sm_120": 2,
@@ -143,6 +145,7 @@ def _changed(facts: KernelFacts, before: Usage, applied: Collection[Candidate]) 
     """The usage with each covered load replaced by its shuffle and the request of the lanes at the edge."""
     found = replace(before, plain=list(before.plain), read_only=list(before.read_only))
     neighbours: set[tuple[int, int, int]] = set()
+    indices: set[tuple[int, str]] = set()
     for candidate in applied:
         instruction = facts.routine.instructions[candidate.load]
         block = facts.graph.block_of(candidate.load)
@@ -159,7 +162,10 @@ def _changed(facts: KernelFacts, before: Usage, applied: Collection[Candidate]) 
         edge = max(1.0, lanes * candidate.width // 8 * candidate.elements / SECTOR_BYTES)
         path.append((weight, edge))
         found.shuffles += words * weight
-        found.slots += (words + (2 * words if candidate.width == 64 else 0) + len(candidate.conditions)) * weight
+        found.slots += (words + (2 * words if candidate.width == 64 else 0)) * weight
+        tested = {(block, index) for index in candidate.indices}
+        found.slots += _INDEX_TEST_SLOTS * len(tested - indices) * weight
+        indices |= tested
         key = (block, candidate.delta, candidate.rows)
         if key not in neighbours:
             neighbours.add(key)

@@ -105,6 +105,7 @@ def _candidate(routine: Routine, plan: Plan) -> Candidate:
         elements=len(plan.elements),
         conditions=tuple(map(str, plan.checks)),
         assumed=plan.assumed,
+        indices=tuple(sorted({check.register for check in plan.checks})),
     )
 
 

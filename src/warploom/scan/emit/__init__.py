@@ -4,10 +4,10 @@ from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.peers import imported
-from warploom.scan.emit.program import SUFFIXES, TARGETS, Emitted, Target, emit, source_of
+from warploom.scan.emit.program import TARGETS, Emitted, Target, emit, source_of
 from warploom.scan.emit.running import KERNELS, Comparison, compare, compiled_program, run_kernel
 
 __all__ = [
-    "KERNELS", "SUFFIXES", "TARGETS", "Choices", "Comparison", "CudaScan", "Emitted", "Movement", "Target", "Types", "compare",
+    "KERNELS", "TARGETS", "Choices", "Comparison", "CudaScan", "Emitted", "Movement", "Target", "Types", "compare",
     "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of", "warp_program",
 ]  # fmt: skip

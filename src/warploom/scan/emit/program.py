@@ -21,7 +21,6 @@ from warploom.scan.words import operator_in_words
 
 Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
 TARGETS: tuple[Target, ...] = ("cuda", "cub", "triton", "numba", "numpy")
-SUFFIXES: dict[Target, str] = {"cuda": ".cu", "cub": ".cu", "triton": ".py", "numba": ".py", "numpy": ".py"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,16 +1,19 @@
 """The README's example does what the README says."""
 
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from warploom.gpu import cuda_source
 from warploom.ir.dataflow import Gathered, named_statements, parse_program, program_text
 from warploom.sketch import load
 from warploom.synth import Report, complete
 from warploom.synth.dataflow import solve_program
+from warploom.tools.cli import cli
 from warploom.tools.completions import hole_texts
 from warploom.tools.picture import picture
 from warploom.tools.trace import trace
@@ -26,7 +29,7 @@ def blocks(language: str) -> list[str]:
 def report(tmp_path_factory: pytest.TempPathFactory) -> tuple[Report, dict[str, str], str]:
     """The example's report, its completions as text, and its CUDA."""
     path = tmp_path_factory.mktemp("readme") / "example.py"
-    (code,) = blocks("python")
+    code = blocks("python")[0]
     path.write_text(code)
     (sketch,) = load(path)
     found = complete(sketch)
@@ -47,7 +50,7 @@ def test_the_cuda_is_as_printed(report: tuple[Report, dict[str, str], str]) -> N
 
 
 def test_the_example_is_the_file_that_the_commands_name() -> None:
-    (code,) = blocks("python")
+    code = blocks("python")[0]
     text = Path("examples/conv1d.py").read_text(encoding="utf-8")
     body = code[code.index("@wl.sketch") :]
     assert body in text
@@ -82,3 +85,18 @@ def test_the_example_of_the_language_reference(tmp_path: Path) -> None:
     path.write_text(code)
     (sketch,) = load(path)
     assert complete(sketch).verdict == "proved"
+
+
+def test_the_loop_is_lifted_as_printed() -> None:
+    loop = blocks("python")[1]
+    assert loop in Path("examples/scan/maximum_segment.py").read_text(encoding="utf-8")
+    done = CliRunner().invoke(cli, ["scan", "lift", "examples/scan/maximum_segment.py:mss"])
+    _, _, printed = done.stdout.partition("\n")
+    assert printed in README
+
+
+def test_the_blur_is_proved_as_printed() -> None:
+    (command,) = re.findall(r"^\$ \.venv/bin/warploom (ptx prove (?:.*\\\n)*.*)$", README, re.M)
+    done = CliRunner().invoke(cli, shlex.split(command.replace("\\\n", " ")))
+    assert done.exit_code == 0
+    assert done.stdout.partition("  (")[0] in README

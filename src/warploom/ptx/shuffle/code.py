@@ -46,7 +46,7 @@ class _Run:
     incomplete: str
     """Whether the mask lacks a lane; '' where nobody asks."""
     alone: str = ""
-    """Whether so, or the lane has an index that might wrap, among those that are known when the run starts."""
+    """Whether so, or the lane has an index that might wrap, among those tested when the run starts."""
     tested: frozenset[_Value] = frozenset()
     """Those indices."""
     corners: dict[_Corner, str] = field(default_factory=dict["_Corner", str])
@@ -307,10 +307,13 @@ class KernelCode:
         return run
 
     def _index_tests(self, run: _Run, key: tuple[int, int]) -> list[str]:
-        """Code for `alone`: one test for all checks of a value, of those values that can be had when the run starts."""
+        """Code for `alone`: one test for all checks of a value, of those values that several loads need and that can be had when
+        the run starts."""
         lines: list[str] = []
         tested: set[_Value] = set()
         for value, checks in self._checks.get(key, {}).items():
+            if len({load for load, _ in checks}) == 1:
+                continue
             early = self.early.value(value[0], self._starts[key], checks[0][0])
             if early is None:
                 continue

@@ -104,7 +104,7 @@ def run(case: Case, text: str, limit: int) -> Launch:
 def differing(first: Launch, second: Launch) -> str:
     """What a rewritten kernel did otherwise; after a fault only how it ended.
 
-    Shuffles read absent lanes by design. Races are found from the last accesses alone: some show only where a load is gone.
+    Races are found from the last accesses alone: some show only where a load is gone.
     """
     if first.status != second.status:
         why = second.findings[-1] if second.findings else ""
@@ -114,7 +114,7 @@ def differing(first: Launch, second: Launch) -> str:
             places = np.flatnonzero(_bytes(array) != _bytes(second.arrays[index]))
             if places.size:
                 return f"argument {index}: {places.size} bytes differ, first {places[:4].tolist()}"
-    known = {"shuffle_inactive", "global_race", "shared_race", *(f.kind for f in first.findings)}
+    known = {"global_race", "shared_race", *(f.kind for f in first.findings)}
     return "".join(str(f) for f in second.findings if f.kind not in known)[:400]
 
 

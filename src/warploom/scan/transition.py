@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.scan import expression as ex
 from warploom.scan.expression import Expr, Sort, UndefinedError
 
@@ -63,6 +63,10 @@ def needed(loop: Loop, kept: set[Expr]) -> Loop:
     return replace(loop, states=tuple(s for s in loop.states if s.variable in wanted))
 
 
+MAX_DIVISOR = 256
+"""Of remainders of states: each is a state of an automaton."""
+
+
 def with_remainders(loop: Loop) -> Loop:
     """Remainders of states become states of their own, so that they have few values."""
     for _ in range(_ROUNDS):
@@ -83,6 +87,9 @@ def with_remainders(loop: Loop) -> Loop:
         if not found:
             return loop
         state, divisor = found[0]
+        if divisor > MAX_DIVISOR:
+            message = f"expected remainders of at most {MAX_DIVISOR} values, got a divisor of {divisor}"
+            raise UnsupportedError(Diagnostic("LOOP_UNSUPPORTED", message, fix="Lift the loop without the remainder."))
         loop = _with_remainder(loop, state, divisor)
     raise UserError(Diagnostic("LOOP_UNSUPPORTED", "expected remainders of few values", fix="Use fewer different divisors."))
 

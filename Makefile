@@ -29,8 +29,8 @@ $(VENV)/.dev-installed: $(VENV)/.created pyproject.toml
 demo: $(VENV)/.run-installed ## complete, prove, compile and run the paper's 1-D convolution; writes demo/
 	$(RUN) demo $(ARGS)
 
-test: $(VENV)/.dev-installed ## install and run the default tests (no GPU, under two minutes)
-	$(BIN)/python -m pytest $(ARGS)
+test: $(VENV)/.dev-installed ## install and run the default tests (no GPU, minutes on two cores)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 test-slow: $(VENV)/.dev-installed ## the tests that take minutes
 	$(BIN)/python -m pytest -m slow $(ARGS)

@@ -7,20 +7,24 @@ from pathlib import Path
 
 from warploom.ptx.instructions import instruction_table
 from warploom.ptx.simt import SUPPORTED
+from warploom.ptx.symbolic import MODELLED
 from warploom.ptx.syntax import parse
 from warploom.tools.ptx_trace import trace_text
 
 ROOT = Path(__file__).parents[2]
 HEAD = """# PTX instructions
 
-What `warploom.ptx` knows of the instructions of PTX ISA 9.1, made from its tables (`make golden` rewrites this file). Every instruction is
-parsed and printed, those that are not listed as well. *interpreter*: `warploom ptx run` executes it; in part, where a column says so.
+What `warploom.ptx` knows of the instructions of PTX ISA 9.1, made from its tables (`make golden` rewrites this file). Every
+instruction is parsed and printed, those that are not listed as well. *interpreter*: `warploom ptx run` executes it, or what of it.
+*symbolic*: the emulator models it exactly, or as a function that it does not look into; nothing: its results are unknown values.
 
 """
 
 
 def test_the_table_of_instructions(golden: Callable[[Path, str], None]) -> None:
-    golden(ROOT / "docs" / "ptx-instructions.md", f"{HEAD}{instruction_table({'interpreter': SUPPORTED})}\n")
+    golden(
+        ROOT / "docs" / "ptx-instructions.md", f"{HEAD}{instruction_table({'interpreter': SUPPORTED, 'symbolic': MODELLED})}\n"
+    )
 
 
 def test_the_trace_in_the_document_is_the_example_s() -> None:

@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 HEAD = """# PTX instructions
 
 What `warploom.ptx` knows of the instructions of PTX ISA 9.1, made from its tables (`make golden` rewrites this file). Every
-instruction is parsed and printed, those that are not listed as well. *interpreter*: `warploom ptx run` executes it, or what of it.
+instruction is parsed and printed, those that are not listed too. *interpreter*: `warploom ptx run` executes it, or what of it.
 *symbolic*: the emulator models it exactly, or as a function that it does not look into; nothing: its results are unknown values.
 
 """

@@ -9,7 +9,6 @@ import os
 import re
 import signal
 import sys
-import traceback
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -29,6 +28,7 @@ from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
 from warploom.tools.demo import run_demo
+from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.listing import listing
@@ -37,7 +37,7 @@ from warploom.tools.ptx_commands import ptx
 from warploom.tools.ptx_prove import ptx_field
 from warploom.tools.scan_commands import scan
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
-from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, crashed, failed, interrupted, synthesise
+from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
 from warploom.tools.transposes_bench import transposes_command
 from warploom.tools.usage import Stopwatch
@@ -119,7 +119,7 @@ def synth(
                 outcome = interrupted(found.case, stopwatch)
             else:
                 work = partial(_synthesised, found, options, stopwatch, prove_ptx)
-                outcome = _guarded(found.case, work, stopwatch, output, debug)
+                outcome = guarded(found.case, work, stopwatch, output, debug)
             codes.append(output.outcome(outcome))
             stopwatch = Stopwatch()
     sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
@@ -143,21 +143,6 @@ def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
         message = f"expected one sketch for --cuda, --html and --svg, got {len(targets)}: {names}"
         raise UserError(Diagnostic("SEVERAL_SKETCHES", message, fix=f"Name one: {text}:{targets[0].case}"))
     return targets
-
-
-def _guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
-    """The outcome of one case, whatever happens."""
-    try:
-        with output.progress(case) as progress:
-            return work(progress)
-    except UserError as error:
-        return failed(case, error, stopwatch)
-    except KeyboardInterrupt:
-        return interrupted(case, stopwatch)
-    except Exception as error:
-        if debug:
-            traceback.print_exc()
-        return crashed(case, error, stopwatch)
 
 
 @cli.command("solve")
@@ -214,7 +199,7 @@ def solve_dataflow(
         if show:
             code = _shown(program, output, stopwatch)
         else:
-            code = output.outcome(_guarded(program, work, stopwatch, output, debug))
+            code = output.outcome(guarded(program, work, stopwatch, output, debug))
     sys.exit(INTERRUPTED if stopped.seen else code)
 
 
@@ -307,7 +292,7 @@ def bench_ablation(case: str, configuration: str, budget: float, seed: int, debu
         return Outcome(ablation_bench.measure(case, configuration, budget, seed, stopwatch, progress), SOLVED)
 
     with Interrupts() as stopped:
-        code = output.outcome(_guarded(case, work, stopwatch, output, debug))
+        code = output.outcome(guarded(case, work, stopwatch, output, debug))
     sys.exit(INTERRUPTED if stopped.seen else code)
 
 
@@ -353,7 +338,7 @@ def bench_ptx_case(name: str, max_delta: int, seed: int, debug: bool) -> None:
         line = ptx_bench.measure(name, ShuffleOptions(policy=apply_all, max_delta=max_delta), seed, progress)
         return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
 
-    sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))
+    sys.exit(output.outcome(guarded(name, work, stopwatch, output, debug)))
 
 
 @bench.command("scan")
@@ -377,7 +362,7 @@ def bench_scan_case(name: str, debug: bool) -> None:
         line = scan_bench.measure(name)
         return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
 
-    sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))
+    sys.exit(output.outcome(guarded(name, work, stopwatch, output, debug)))
 
 
 def _bench(
@@ -406,7 +391,7 @@ def bench_kernel(name: str, debug: bool) -> None:
     def work(progress: Progress) -> Outcome:
         return Outcome(kernel_bench.measure(name, progress), SOLVED)
 
-    sys.exit(output.outcome(_guarded(name, work, stopwatch, output, debug)))
+    sys.exit(output.outcome(guarded(name, work, stopwatch, output, debug)))
 
 
 @cli.command("bench-transpose", hidden=True)
@@ -415,7 +400,7 @@ def bench_kernel(name: str, debug: bool) -> None:
 def bench_transpose(name: str, debug: bool) -> None:
     """One transpose of `bench synth`, in this process, as one JSON line."""
     output, stopwatch = Output(as_json=True), Stopwatch()
-    sys.exit(output.outcome(_guarded(name, partial(measure, name, stopwatch), stopwatch, output, debug)))
+    sys.exit(output.outcome(guarded(name, partial(measure, name, stopwatch), stopwatch, output, debug)))
 
 
 @cli.command()

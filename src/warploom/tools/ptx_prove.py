@@ -41,11 +41,12 @@ from warploom.synth.compiled import (
     run_plain_spec,
 )
 from warploom.tools.console import Output
+from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, plain_line
 from warploom.tools.messages import one_line, rendered
 from warploom.tools.ptx_check import read_ptx
-from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
 
@@ -81,22 +82,17 @@ def prove(
 ) -> None:
     """Prove a kernel of a PTX file against a plain Python spec: every store, every race, on symbolic data."""
     output, stopwatch = Output(as_json), Stopwatch()
-    try:
-        with Interrupts():
-            outcome = prove_file(file, kernel, spec_at, grid, block, given, stopwatch, shared_bytes=shared_bytes, algebra=algebra)
-    except KeyboardInterrupt:
-        output.outcome(interrupted(_case(file, kernel), stopwatch))
-        sys.exit(INTERRUPTED)
-    except UnsupportedError as error:
-        line = plain_line(_case(file, kernel), "unknown", stopwatch.read(), reason=one_line(error.diagnostics[0]))
-        outcome = Outcome(line, GAVE_UP, messages=rendered(error.diagnostics))
-    except UserError as error:
-        outcome = failed(_case(file, kernel), error, stopwatch)
-    except Exception as error:
-        if debug:
-            raise
-        outcome = crashed(_case(file, kernel), error, stopwatch)
-    sys.exit(output.outcome(outcome))
+
+    def work(_: Progress) -> Outcome:
+        try:
+            return prove_file(file, kernel, spec_at, grid, block, given, stopwatch, shared_bytes=shared_bytes, algebra=algebra)
+        except UnsupportedError as error:
+            line = plain_line(_case(file, kernel), "unknown", stopwatch.read(), reason=one_line(error.diagnostics[0]))
+            return Outcome(line, GAVE_UP, messages=rendered(error.diagnostics))
+
+    with Interrupts() as stopped:
+        code = output.outcome(guarded(_case(file, kernel), work, stopwatch, output, debug))
+    sys.exit(INTERRUPTED if stopped.seen else code)
 
 
 def _case(file: str, kernel: str | None) -> str:

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.ptx import Counts, Finding, Launch, launch, lower, parse
 from warploom.tools.console import Output
+from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
 from warploom.tools.ptx_check import read_ptx
-from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 MAX_BYTES = 1 << 33
@@ -267,23 +268,18 @@ def run_command(
 ) -> None:
     """Run a kernel on arrays, without a GPU; report what it computes, what it costs, and its mistakes."""
     output, stopwatch = Output(as_json), Stopwatch()
-    ran: Launch | None = None
+    launched: list[Launch] = []
+
+    def work(_: Progress) -> Outcome:
+        options = RunOptions(kernel, extents(grid, "grid"), extents(block, "block"), texts, out, shared, counts, checks, limit)
+        outcome, ran = run_file(file, options, stopwatch)
+        launched.append(ran)
+        return outcome
+
     with Interrupts() as stopped:
-        try:
-            options = RunOptions(
-                kernel, extents(grid, "grid"), extents(block, "block"), texts, out, shared, counts, checks, limit
-            )  # fmt: skip
-            outcome, ran = run_file(file, options, stopwatch)
-        except UserError as error:
-            outcome = failed(file, error, stopwatch)
-        except KeyboardInterrupt:
-            outcome = interrupted(file, stopwatch)
-        except Exception as error:
-            if debug:
-                raise
-            outcome = crashed(file, error, stopwatch)
+        outcome = guarded(file, work, stopwatch, output, debug)
         code = output.outcome(outcome)
-        if ran is not None and not as_json:
+        for ran in () if as_json else launched:
             for text in _table(ran):
                 output.say(text)
     sys.exit(INTERRUPTED if stopped.seen else code)

@@ -14,10 +14,11 @@ from warploom.scan.emit import TARGETS, Choices, Emitted, Target, Types, emit, s
 from warploom.scan.emit.dialect import IntType, RealType
 from warploom.scan.networks import NAMED
 from warploom.tools.console import Output
+from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
 from warploom.tools.scan_lift import split_target
-from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 KINDS = ("int32", "int64", "float32", "float64")
@@ -44,18 +45,15 @@ def emit_command(
     """Lift a serial loop and write its operator and scan for a GPU or for NumPy, run against the loop."""
     output, stopwatch = Output(as_json), Stopwatch()
     case = f"{target}:{language}"
+    text = ""
+
+    def work(_: Progress) -> Outcome:
+        nonlocal text
+        outcome, text = emitted(target, language, types_of(kinds), Choices(network, threads, items), out, check, stopwatch)
+        return outcome
+
     with Interrupts() as stopped:
-        try:
-            choices = Choices(network, threads, items)
-            outcome, text = emitted(target, language, types_of(kinds), choices, out, check, stopwatch)
-        except UserError as error:
-            outcome, text = failed(case, error, stopwatch), ""
-        except KeyboardInterrupt:
-            outcome, text = interrupted(case, stopwatch), ""
-        except Exception as error:
-            if debug:
-                raise
-            outcome, text = crashed(case, error, stopwatch), ""
+        outcome = guarded(case, work, stopwatch, output, debug)
         to_stdout = bool(text) and out is None and not as_json
         if to_stdout:
             click.echo(text, nl=False)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
@@ -11,10 +10,9 @@ import click
 
 from warploom import scan
 from warploom.core import Diagnostic, UserError
-from warploom.tools.console import Output
-from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import EXIT_BY_STATUS, INTERRUPTED, Line, plain_line
-from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.guard import report
+from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.synth_command import Outcome
 from warploom.tools.usage import Stopwatch
 
 
@@ -29,7 +27,7 @@ from warploom.tools.usage import Stopwatch
 def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool, debug: bool) -> None:
     """Find the associative operator that computes a serial loop, and prove it for all inputs and lengths."""
     names = [name.strip() for name in keep.split(",") if name.strip()]
-    _command(target, lambda asked, stopwatch: lifted(asked, stopwatch, names, style), as_json, debug)
+    report(target, lambda stopwatch, _: lifted(target, stopwatch, names, style), _text, as_json=as_json, debug=debug)
 
 
 @click.command("check")
@@ -38,27 +36,7 @@ def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def check_command(target: str, as_json: bool, debug: bool) -> None:
     """Prove that a function of two values is associative, or refuse it with a counterexample."""
-    _command(target, checked, as_json, debug)
-
-
-def _command(target: str, work: Callable[[str, Stopwatch], Outcome], as_json: bool, debug: bool) -> None:
-    output, stopwatch = Output(as_json), Stopwatch()
-    with Interrupts() as stopped:
-        try:
-            outcome = work(target, stopwatch)
-        except UserError as error:
-            outcome = failed(target, error, stopwatch)
-        except KeyboardInterrupt:
-            outcome = interrupted(target, stopwatch)
-        except Exception as error:
-            if debug:
-                raise
-            outcome = crashed(target, error, stopwatch)
-        code = output.outcome(outcome)
-        if not as_json:
-            for text in _text(outcome.line):
-                output.say(text)
-    sys.exit(INTERRUPTED if stopped.seen else code)
+    report(target, lambda stopwatch, _: checked(target, stopwatch), _text, as_json=as_json, debug=debug)
 
 
 def split_target(target: str) -> tuple[Path, str]:

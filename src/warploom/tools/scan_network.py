@@ -35,11 +35,10 @@ from warploom.scan.variants import (
     variant_source,
 )
 from warploom.synth import Status
-from warploom.tools.console import Output
-from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import EXIT_BY_STATUS, INTERRUPTED, Line, plain_line
+from warploom.tools.guard import report
+from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.network_picture import network_picture
-from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 DRAWN = 16
@@ -94,27 +93,15 @@ def network_command(
         raise click.UsageError("expected a picture or --name, and not both")
     case = name if name is not None else str(picture)
     options = NetworkOptions(n, banks, svg, backward, is_segmented, is_exclusive)
-    output, stopwatch = Output(as_json), Stopwatch()
-    with Interrupts() as stopped:
-        try:
-            drawn = named_network(name)(n if show and n else DRAWN) if name is not None else read_picture(cast(Path, picture))
-            if show:
-                click.echo(network_text(drawn), nl=False)
-                sys.exit(0)
-            outcome = network_outcome(case, drawn, options, stopwatch)
-        except UserError as error:
-            outcome = failed(case, error, stopwatch)
-        except KeyboardInterrupt:
-            outcome = interrupted(case, stopwatch)
-        except Exception as error:
-            if debug:
-                raise
-            outcome = crashed(case, error, stopwatch)
-        code = output.outcome(outcome)
-        if not as_json:
-            for text in _text(outcome.line):
-                output.say(text)
-    sys.exit(INTERRUPTED if stopped.seen else code)
+
+    def work(stopwatch: Stopwatch, _: Progress) -> Outcome:
+        drawn = named_network(name)(n if show and n else DRAWN) if name is not None else read_picture(cast(Path, picture))
+        if show:
+            click.echo(network_text(drawn), nl=False)
+            sys.exit(0)
+        return network_outcome(case, drawn, options, stopwatch)
+
+    report(case, work, _text, as_json=as_json, debug=debug)
 
 
 def read_picture(path: Path) -> Network:

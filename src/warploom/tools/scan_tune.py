@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import cast
 
 import click
 
 from warploom import scan
-from warploom.core import UserError
 from warploom.scan.emit import Types
 from warploom.scan.tuning import MOST, Ranked, operations, operators, tune
-from warploom.tools.console import Output
-from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import EXIT_BY_STATUS, INTERRUPTED, Line, plain_line
+from warploom.tools.guard import report
+from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.scan_emit import KINDS, types_of
 from warploom.tools.scan_lift import split_target
-from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 ELEMENTS = 256
@@ -35,24 +32,11 @@ ELEMENTS = 256
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def tune_command(target: str, n: int, top: int, arch: str, kinds: tuple[str, ...], as_json: bool, debug: bool) -> None:
     """Carry several solutions through (operator x network x layout x variant) and rank them by cost, on a GPU by time."""
-    output, stopwatch = Output(as_json), Stopwatch()
-    with Interrupts() as stopped:
-        try:
-            with output.progress(target) as progress:
-                outcome = tuned(target, n, types_of(kinds), arch, top, stopwatch, progress)
-        except UserError as error:
-            outcome = failed(target, error, stopwatch)
-        except KeyboardInterrupt:
-            outcome = interrupted(target, stopwatch)
-        except Exception as error:
-            if debug:
-                raise
-            outcome = crashed(target, error, stopwatch)
-        code = output.outcome(outcome)
-        if not as_json:
-            for text in table(outcome.line):
-                output.say(text)
-    sys.exit(INTERRUPTED if stopped.seen else code)
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        return tuned(target, n, types_of(kinds), arch, top, stopwatch, progress)
+
+    report(target, work, table, as_json=as_json, debug=debug)
 
 
 def tuned(

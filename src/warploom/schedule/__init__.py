@@ -1,0 +1,1 @@
+"""Whole kernels as partially specified implementations: choices, constraints, lower bound, search, code."""

@@ -1,0 +1,206 @@
+"""The semantic backbone: what a kernel computes, with every decision left open.
+
+    kernel      := axes regions instructions
+    axis        := name, extent in elements, open tile sizes          (a loop of the mathematics, strip-mined)
+    extent      := one level of an axis: level 0 is the outermost part, the others are tiles, outer to inner
+    instruction := operator(operands) over axes                       (one scalar operation in its own loop nest)
+    dim         := the loop of one instruction over one extent
+
+An instruction is executed once per point of its own dims and of whatever loop it is put into. Values travel point to point:
+the value made at index i of an axis is used at index i of the same axis in the other nest.
+
+Source: Beaugnon et al., On the Representation of Partially Specified Implementations, sections 4.1 to 4.4.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from warploom.core import NOWHERE, DType, Span
+
+
+class Operator(StrEnum):
+    """Scalar operations; all operands and the result have the instruction's type, except for `CAST`."""
+
+    LOAD = "load"
+    STORE = "store"
+    MOVE = "move"
+    ADD = "add"
+    SUB = "sub"
+    MUL = "mul"
+    DIV = "div"
+    FMA = "fma"
+    """first * second + third, rounded once."""
+    MAX = "max"
+    MIN = "min"
+    NEG = "neg"
+    EXP = "exp"
+    LOG = "log"
+    SQRT = "sqrt"
+    TANH = "tanh"
+    ABS = "abs"
+    CAST = "cast"
+
+
+class Scope(StrEnum):
+    """How a value may travel between two nests (paper, section 4.4)."""
+
+    LOCAL = "local"
+    """Merged or unrolled loops only: registers."""
+    THREAD = "thread"
+    """And threads mapped alike: registers."""
+    BLOCK = "block"
+    """And a temporary array of the thread block."""
+
+
+class Role(StrEnum):
+    INPUT = "input"
+    OUTPUT = "output"
+    TEMPORARY = "temporary"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    name: str
+    size: int
+    """Iterations, 1 or more."""
+    tiles: tuple[tuple[int, ...], ...] = ()
+    """Sizes that each tile level may take, ascending, outer to inner; the outermost part is what is left. With tiles that do not
+    divide the size, the outermost part is rounded up and the edges are predicated."""
+    span: Span = NOWHERE
+
+
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """One level of an axis; all dims of that level have its size."""
+
+    axis: int
+    level: int
+    """0: the outermost part."""
+    sizes: tuple[int, ...]
+    """Ascending."""
+
+
+@dataclass(frozen=True, slots=True)
+class Dim:
+    """The loop of one instruction over one extent."""
+
+    instruction: int
+    extent: int
+    is_parallel: bool
+    """No iteration needs another's result, reductions with an associative operator included when reordering is allowed."""
+    is_reduction: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    """Elements."""
+    role: Role
+    span: Span = NOWHERE
+
+    @property
+    def elements(self) -> int:
+        """From the first to the last that is used."""
+        return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class AxisSum:
+    """An index that is affine in axes: constant + sum of coefficient * axis."""
+
+    terms: tuple[tuple[int, int], ...] = ()
+    """(axis, coefficient)."""
+    constant: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    region: int
+    indices: tuple[AxisSum, ...]
+    """One per array axis of the region; out of its shape reads `fill` and writes nothing."""
+    fill: float | None = None
+    """None: the indices are always in range."""
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A scalar argument of the kernel."""
+
+    name: str
+    dtype: DType
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The value of another instruction, point to point over `mapped`; over its other axes the last value, which for a
+    reduction is the total."""
+
+    instruction: int
+    mapped: tuple[int, ...]
+    """Axes that both iterate and that correspond index by index."""
+    scope: Scope = Scope.BLOCK
+
+
+@dataclass(frozen=True, slots=True)
+class Carry:
+    """The value that this instruction made in the previous iteration of `reduced`; at first that of `init`."""
+
+    init: int
+    """An instruction over this one's axes without `reduced`."""
+    reduced: tuple[int, ...]
+
+
+Operand: TypeAlias = Constant | Parameter | Result | Carry
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    name: str
+    operator: Operator
+    operands: tuple[Operand, ...]
+    axes: tuple[int, ...]
+    dtype: DType
+    access: Access | None = None
+    """Of loads and stores; the operand of a store is what it writes."""
+    span: Span = NOWHERE
+
+    @property
+    def has_side_effects(self) -> bool:
+        return self.operator is Operator.STORE
+
+    @property
+    def carry(self) -> Carry | None:
+        return next((o for o in self.operands if isinstance(o, Carry)), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Backbone:
+    """One kernel. Statement numbers: instructions first, in their order, then dims in theirs."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    extents: tuple[Extent, ...]
+    regions: tuple[Region, ...]
+    instructions: tuple[Instruction, ...]
+    dims: tuple[Dim, ...]
+    """By instruction, then by its axes, then by level."""
+    can_reorder: bool = True
+    """Sums of floats may be taken in another order."""
+
+    def statement_of(self, dim: int) -> int:
+        return len(self.instructions) + dim
+
+    def dims_of(self, instruction: int) -> tuple[int, ...]:
+        """Positions in `dims`."""
+        return tuple(n for n, d in enumerate(self.dims) if d.instruction == instruction)

@@ -1,0 +1,193 @@
+"""The loop nest of a fully specified implementation: what the code printers, the leaf cost, the page and the interpreter read.
+
+    nest   := regions values node*                   (top to bottom in program order)
+    node   := loop | compute | load | store | combine | barrier
+    loop   := kind, size, node*                      (block and thread loops are run by parallel workers, the others here)
+    affine := constant + sum of stride * loop index
+
+Values are small arrays of registers: one axis per unrolled, vector or private thread copy that they need. A statement names,
+for each axis of a value, the loop whose index selects the register, or a constant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeAlias
+
+from warploom.core import DType
+from warploom.schedule.backbone import Constant, Operator, Parameter, Role
+
+
+class Kind(StrEnum):
+    """How a loop is run (the paper's dim_kind)."""
+
+    LOOP = "loop"
+    UNROLL = "unroll"
+    VECTOR = "vector"
+    """One vector instruction: the body is one statement."""
+    BLOCK = "block"
+    """CUDA: thread blocks. CPU: shared out among the threads. Outermost."""
+    THREAD = "thread"
+    """CUDA: threads of a block. The CPU has none."""
+
+
+class Space(StrEnum):
+    GLOBAL = "global"
+    """Inputs and outputs; a temporary here is private to its block."""
+    SHARED = "shared"
+    """CUDA: shared memory. CPU: a scratch buffer of the thread."""
+
+
+class Cache(StrEnum):
+    """Of a global access (the paper's cache directives)."""
+
+    ALL = "all"
+    L2 = "l2"
+    READ_ONLY = "read_only"
+    NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    constant: int = 0
+    terms: tuple[tuple[int, int], ...] = ()
+    """(loop number, stride), each loop once, no stride 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Holds where 0 <= index < bound."""
+
+    index: Affine
+    bound: int
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An array in memory: a region of the backbone, or a temporary of the block."""
+
+    name: str
+    dtype: DType
+    elements: int
+    """Of one copy."""
+    role: Role
+    space: Space = Space.GLOBAL
+    copies: int = 1
+    """Above 1: used in turn by the iterations of a pipelined loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Register:
+    """An axis of a value."""
+
+    size: int
+    is_vector: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    name: str
+    dtype: DType
+    axes: tuple[Register, ...]
+    """At most one of them a vector, the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """A register of a value: for each of its axes the loop whose index selects it, or (`at`) a constant."""
+
+    value: int
+    at: tuple[Affine, ...]
+    """Each a single loop with stride 1, or a constant. A vector axis selected by a vector loop is a whole vector; where the value
+    has no axis for the statement's vector loop, it is broadcast."""
+
+
+Argument: TypeAlias = Constant | Parameter | Ref
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A place in a buffer."""
+
+    buffer: int
+    offset: Affine
+    """Elements from the start."""
+    guards: tuple[Guard, ...] = ()
+    """All hold, or the load gives `fill` and the store does nothing."""
+    fill: float = 0.0
+    cache: Cache = Cache.ALL
+    xor: tuple[int, int, int] | None = None
+    """Swizzle of a shared offset e: (bits, base, shift): e ^ ((e >> (base + shift)) & (2**bits - 1)) << base."""
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    target: Ref
+    memory: Memory
+    is_async: bool = False
+    """Copied by cp.async straight into the store that uses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    memory: Memory
+    argument: Argument
+    guards: tuple[Guard, ...] = ()
+    """On threads that do not run this nest's thread loops (index 0 only)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compute:
+    """target = operator(arguments); a reduction reads its own target."""
+
+    target: Ref
+    operator: Operator
+    arguments: tuple[Argument, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Combine:
+    """Totals of partial results: target = operator over `registers` axes of `source`, and over all threads of `threads`."""
+
+    target: Ref
+    operator: Operator
+    source: Ref
+    """Its `at` for the axes summed over is the constant 0."""
+    registers: tuple[int, ...]
+    """Axes of the source value that are summed over, a vector axis included."""
+    threads: tuple[int, ...]
+    """Thread loops summed over: by shuffles inside a warp, through shared memory beyond."""
+
+
+@dataclass(frozen=True, slots=True)
+class Barrier:
+    """All threads of the block meet, shared memory is visible."""
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    number: int
+    """Unique in the nest; several thread loops may stand for one hardware index."""
+    name: str
+    kind: Kind
+    size: int
+    body: tuple[Node, ...]
+    hardware: int | None = None
+    """Block and thread loops: the hardware dimension (0 = x, varies fastest); thread loops mapped alike share it, and its size
+    is the largest of theirs."""
+    stages: int = 1
+    """Above 1: the nests that fill temporaries run `stages - 1` iterations ahead."""
+
+
+Node: TypeAlias = Loop | Load | Store | Compute | Combine | Barrier
+
+
+@dataclass(frozen=True, slots=True)
+class Nest:
+    name: str
+    buffers: tuple[Buffer, ...]
+    """Inputs and outputs in the order of the kernel's arguments, then temporaries."""
+    parameters: tuple[Parameter, ...]
+    values: tuple[Value, ...]
+    body: tuple[Node, ...]

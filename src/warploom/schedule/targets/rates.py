@@ -1,0 +1,83 @@
+"""What the lower bound knows of a machine: rates and latencies per thread, core and machine, caches, bandwidth.
+
+A core is a multiprocessor (SM) of a GPU or a core of a CPU. Rates are per nanosecond. Source of the Kepler figures: measured
+characterization of a Quadro K4000 (compute capability 3.0) with chains of dependent instructions and pointer chases.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """Amounts per nanosecond."""
+
+    thread: float
+    core: float
+    machine: float
+
+
+@dataclass(frozen=True, slots=True)
+class CacheLevel:
+    name: str
+    size_bytes: int
+    """Of one copy."""
+    line_bytes: int
+    is_shared: bool
+    """One copy for all cores."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    clock_ghz: float
+    cores: int
+    threads_per_core: int = 1
+    """Resident."""
+    blocks_per_core: int = 1
+    """Resident."""
+    registers_per_core: int = 0
+    shared_bytes_per_core: int = 0
+    warp_lanes: int = 1
+    bank_bytes: int = 4
+    banks: int = 32
+    rates: tuple[tuple[str, Rate], ...] = ()
+    """By resource: issue, alu, sync, memory, l1_lines, l2_lines_read, l2_lines_stored."""
+    bandwidth_bytes_per_ns: float = 0.0
+    caches: tuple[CacheLevel, ...] = ()
+    """Innermost first."""
+    latency_cycles: tuple[tuple[str, float], ...] = ()
+    """By event: l2, dram, shared, barrier, loop, loop_end."""
+    operations: tuple[tuple[str, float, float], ...] = ()
+    """(operator, latency in cycles, instructions issued)."""
+
+    def rate(self, resource: str) -> Rate:
+        return dict(self.rates)[resource]
+
+
+NO_RATES = Rates(clock_ghz=1.0, cores=1)
+
+
+K4000_RATES = Rates(
+    clock_ghz=0.8105,
+    cores=4,
+    threads_per_core=2048,
+    blocks_per_core=16,
+    registers_per_core=65536,
+    shared_bytes_per_core=48 * 1024,
+    warp_lanes=32,
+    bank_bytes=8,
+    rates=(
+        ("issue", Rate(1.621, 207.5, 830.0)),
+        ("alu", Rate(4.863, 155.6, 622.5)),
+        ("sync", Rate(3.242, 103.7, 415.0)),
+        ("memory", Rate(0.8105, 25.9, 103.7)),
+        ("l1_lines", Rate(0.327, 0.327, 1.309)),
+        ("l2_lines_read", Rate(0.813, 0.813, 3.254)),
+        ("l2_lines_stored", Rate(0.810, 0.810, 3.240)),
+    ),
+    bandwidth_bytes_per_ns=134.784,
+    caches=(CacheLevel("l1", 16 * 1024, 128, False), CacheLevel("l2", 384 * 1024, 32, True)),
+    latency_cycles=(("l2", 167.0), ("dram", 275.0), ("shared", 24.0), ("barrier", 23.0), ("loop", 52.0), ("loop_end", 22.0)),
+    operations=(("add", 10.0, 1.0), ("sub", 10.0, 1.0), ("mul", 10.0, 1.0), ("fma", 10.0, 1.0), ("div", 544.0, 51.0)),
+)

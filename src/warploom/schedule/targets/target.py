@@ -1,0 +1,97 @@
+"""Machines that kernels are written for: limits that decide which implementations exist, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from warploom.core import Diagnostic, UserError
+from warploom.gpu import MACHINES
+from warploom.schedule.nest import Cache
+from warploom.schedule.targets.rates import K4000_RATES, NO_RATES, Rates
+
+_KIB = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    name: str
+    kind: Literal["cuda", "cpu"]
+    max_threads: int
+    """Per block; 1 on a CPU, whose blocks are single threads."""
+    max_thread_dims: int
+    max_outer_thread_size: int
+    """Of a thread dim outside another one."""
+    max_block_dims: int
+    max_outer_block_size: int
+    """Of a block dim inside another one: only the outermost may be longer."""
+    shared_bytes: int
+    """Of temporaries, per block."""
+    registers: int
+    """Vector or scalar registers of one thread that values may use."""
+    max_unroll: int
+    """Product of the unrolled loops around one instruction."""
+    vector_bytes: int
+    """Widest vector access."""
+    vector_lanes: tuple[int, ...]
+    """Sizes of vector loops in f32 elements, ascending."""
+    has_vector_arithmetic: bool
+    """Else only loads and stores may be vectors."""
+    load_caches: tuple[Cache, ...]
+    store_caches: tuple[Cache, ...]
+    has_async_copy: bool = False
+    rates: Rates = NO_RATES
+
+    @property
+    def has_threads(self) -> bool:
+        return self.max_thread_dims > 0
+
+    def lanes(self, element_bytes: int) -> tuple[int, ...]:
+        """Sizes that a vector loop over elements of that many bytes may have."""
+        if self.has_vector_arithmetic:
+            return tuple(n * 4 // element_bytes for n in self.vector_lanes if n * 4 // element_bytes > 1)
+        return tuple(n for n in self.vector_lanes if n * element_bytes <= self.vector_bytes)
+
+
+_LOAD_CACHES = (Cache.ALL, Cache.L2, Cache.READ_ONLY, Cache.NONE)
+_STORE_CACHES = (Cache.ALL, Cache.L2, Cache.NONE)
+
+K4000 = Target(
+    name="k4000", kind="cuda", max_threads=1024, max_thread_dims=3, max_outer_thread_size=64, max_block_dims=3,
+    max_outer_block_size=65535, shared_bytes=48 * _KIB, registers=255, max_unroll=512, vector_bytes=16, vector_lanes=(2, 4),
+    has_vector_arithmetic=False, load_caches=(Cache.L2, Cache.NONE), store_caches=(Cache.L2, Cache.NONE), rates=K4000_RATES,
+)  # fmt: skip
+"""Quadro K4000 (compute capability 3.0): no read-only loads, no first-level cache for global memory."""
+
+
+def cuda(arch: str) -> Target:
+    """The limits of a CUDA architecture of `gpu.MACHINES`."""
+    machine = MACHINES[arch]
+    return Target(
+        name=arch, kind="cuda", max_threads=1024, max_thread_dims=3, max_outer_thread_size=64, max_block_dims=3,
+        max_outer_block_size=65535, shared_bytes=machine.shared_bytes_per_block, registers=machine.max_registers_per_thread,
+        max_unroll=512, vector_bytes=16, vector_lanes=(2, 4), has_vector_arithmetic=False, load_caches=_LOAD_CACHES,
+        store_caches=_STORE_CACHES, has_async_copy=arch not in ("sm_75",),
+    )  # fmt: skip
+
+
+def cpu(vector_bytes: int = 32, registers: int = 16, scratch_bytes: int = 256 * _KIB) -> Target:
+    """The limits of a CPU: `registers` vector registers, temporaries of one thread in its second-level cache."""
+    return Target(
+        name="cpu", kind="cpu", max_threads=1, max_thread_dims=0, max_outer_thread_size=1, max_block_dims=3,
+        max_outer_block_size=1 << 30, shared_bytes=scratch_bytes, registers=registers, max_unroll=256,
+        vector_bytes=vector_bytes, vector_lanes=(vector_bytes // 4,), has_vector_arithmetic=True, load_caches=(Cache.ALL,),
+        store_caches=(Cache.ALL, Cache.NONE),
+    )  # fmt: skip
+
+
+TARGETS: dict[str, Target] = {t.name: t for t in (K4000, *(cuda(arch) for arch in MACHINES), cpu())}
+
+
+def target(name: str) -> Target:
+    """The target of that name; `cuda` is sm_90. UserError (UNKNOWN_TARGET) for one that is not in the table."""
+    key = "sm_90" if name == "cuda" else name
+    if key not in TARGETS:
+        known = ", ".join(TARGETS)
+        raise UserError(Diagnostic("UNKNOWN_TARGET", f"expected one of {known}, got {name}", fix="choose the nearest older one"))
+    return TARGETS[key]

@@ -1,6 +1,6 @@
 """The embedded language of docs/language.md: Python source to kernel IR with holes."""
 
-from warploom.sketch.loader import load
+from warploom.sketch.loader import load, load_variables
 from warploom.sketch.operators import UserOperator, operator
 from warploom.sketch.parser import parse_spec
 from warploom.sketch.sketches import Sketch, device, sketch
@@ -44,7 +44,7 @@ __all__ = [
     "ArrayType", "Constant", "Global", "Size", "Sketch", "Spec", "TermArrays", "TermSpec",
     "UserOperator", "accumulator", "block_dim", "block_id", "cast",
     "ceil_div", "choose", "cond", "const", "device", "global_id", "global_to_register", "global_to_shared", "grid_dim",
-    "lane_grid", "lane_id", "literal", "load", "operator", "pack", "parse_spec", "part", "register", "register_to_global",
-    "register_to_shared", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor",
-    "size", "sketch", "sync", "term_spec", "thread_id", "warp_id", "warp_size", "xform",
+    "lane_grid", "lane_id", "literal", "load", "load_variables", "operator", "pack", "parse_spec", "part", "register",
+    "register_to_global", "register_to_shared", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down",
+    "shfl_up", "shfl_xor", "size", "sketch", "sync", "term_spec", "thread_id", "warp_id", "warp_size", "xform",
 ]  # fmt: skip

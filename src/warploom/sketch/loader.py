@@ -48,8 +48,24 @@ def _together(broken: list[Broken], *more: Diagnostic) -> UserError:
     return UserError(*dict.fromkeys((*(d for b in broken for d in b.error.diagnostics), *more)))
 
 
+def load_variables(path: str | Path) -> dict[str, object]:
+    """Run the file `path` and return its variables, in order of definition; UserError as `load`, sketches with errors too."""
+    file = Path(path)
+    if not file.is_file():
+        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    variables, broken = _variables(file)
+    if broken:
+        raise _together(broken)
+    return variables
+
+
 def _sketches(file: Path) -> tuple[list[tuple[str, Sketch | Broken]], list[Broken]]:
     """Variables of the module that hold sketches, in order of definition, and every sketch with errors."""
+    variables, broken = _variables(file)
+    return [(name, value) for name, value in variables.items() if isinstance(value, Sketch | Broken)], broken
+
+
+def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
     module_name = f"_warploom_file_{next(_numbers)}_{file.stem}"
     spec = importlib.util.spec_from_file_location(module_name, file)
     if spec is None or spec.loader is None:
@@ -68,8 +84,7 @@ def _sketches(file: Path) -> tuple[list[tuple[str, Sketch | Broken]], list[Broke
             raise _together(broken, *_problems(error, file)) from error
         finally:
             sys.path.remove(str(file.parent))
-    found = [(name, value) for name, value in vars(module).items() if isinstance(value, Sketch | Broken)]
-    return found, broken
+    return dict(vars(module)), broken
 
 
 def _problems(error: BaseException, file: Path) -> tuple[Diagnostic, ...]:

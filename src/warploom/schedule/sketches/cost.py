@@ -1,0 +1,182 @@
+"""Modelled time of a completed kernel at given sizes, and a bound on it before the holes are filled.
+
+The interpreter counts what a few blocks do; the busiest pipe of a multiprocessor, the second-level cache or the memory decides.
+Every term is a lower bound on the time of the counted work, so the model ranks kernels of one family and never promises a time.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from typing import cast
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.gpu import Machine, estimate, grid_of, machine
+from warploom.ir import Counts, Declare, HoleUse, If, IndexConst, Kernel, Param, Read, SizeVar, Store, fill, run, tabulate
+from warploom.ir import For as Loop
+
+LATENCY_CYCLES = 500
+"""From a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Device:
+    """A GPU board around the multiprocessors of `Machine`."""
+
+    name: str
+    arch: str
+    multiprocessors: int
+    clock_ghz: float
+    """Sustained."""
+    memory_gb_s: float
+    l2_gb_s: float
+
+
+_DEVICES = (
+    Device("T4", "sm_75", 40, 1.59, 320, 1270),
+    Device("A100", "sm_80", 108, 1.41, 1555, 5120),
+    Device("RTX 3090", "sm_86", 82, 1.70, 936, 3900),
+    Device("RTX 4090", "sm_89", 128, 2.52, 1008, 5500),
+    Device("H100", "sm_90", 132, 1.755, 3350, 5700),
+    Device("B200", "sm_100", 148, 1.85, 8000, 10000),
+    Device("RTX 5090", "sm_120", 170, 2.41, 1792, 8000),
+)
+"""Multiprocessors, clocks and memory: the vendor's data sheets. Second-level cache: 64 bytes per clock and slice or published
+microbenchmarks (Jia et al. for Turing; Luo et al. for Ampere, Ada, Hopper); later ones are assumed."""
+
+
+def known_device(arch: str) -> Device:
+    """The board that stands for `arch`; UserError (UNKNOWN_ARCH)."""
+    for device in _DEVICES:
+        if device.arch == arch:
+            return device
+    known = ", ".join(d.arch for d in _DEVICES)
+    raise UserError(Diagnostic("UNKNOWN_ARCH", f"expected one of {known}, got {arch}", fix="choose the nearest older one"))
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """Lower bounds in milliseconds, by what would be busy that long."""
+
+    terms: Mapping[str, float]
+
+    @property
+    def ms(self) -> float:
+        return max(self.terms.values())
+
+    @property
+    def binds(self) -> str:
+        """The term that decides."""
+        return max(self.terms, key=self.terms.__getitem__)
+
+
+def compulsory(kernel: Kernel, sizes: Mapping[str, int], device: Device) -> Modelled:
+    """Every array crosses the memory bus once: holds for every sketch of the same parameters."""
+    used = sum(math.prod(_shape(param, sizes)) * param.dtype.size_bytes for param in kernel.params if param.space == "global")
+    return Modelled({"memory": used / (device.memory_gb_s * 1e6)})
+
+
+def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Device) -> Modelled:
+    """A bound on every completion of `kernel`: what is counted with any numbers in its holes, where they do not matter.
+
+    They matter where a hole is in the index of a global array, a guard or a bound of a loop; then only `compulsory` is left.
+    Arithmetic is not counted, since a guard of an accumulate may be a hole.
+    """
+    terms = dict(compulsory(kernel, sizes, device).terms)
+    if _is_counted_alike(kernel):
+        counts = _counted(fill(kernel, {hole.name: IndexConst(0) for hole in kernel.holes}), sizes)
+        counts.per_block.arithmetic = 0
+        terms |= _terms(kernel, counts, device, machine(device.arch), registers=0, shared_bytes=0)
+    return Modelled(terms)
+
+
+def modelled(kernel: Kernel, sizes: Mapping[str, int], device: Device, registers: int = 0, shared_bytes: int = 0) -> Modelled:
+    """Of a kernel without holes; `registers` per thread and `shared_bytes` per block limit how many blocks run at once."""
+    counts = _counted(kernel, sizes)
+    terms = _terms(kernel, counts, device, machine(device.arch), registers, shared_bytes)
+    return Modelled(dict(compulsory(kernel, sizes, device).terms) | terms)
+
+
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    per_block: Counts
+    """Of the blocks that were run, summed."""
+    run_blocks: int
+    blocks: int
+    """Of the launch."""
+
+
+_SAMPLE = 3
+"""Blocks that are counted along each axis of the grid, at most: a first, an inner and a last one."""
+
+
+def _counted(kernel: Kernel, sizes: Mapping[str, int]) -> _Counted:
+    """Counts of a small launch of whole blocks; at small sizes, of the launch itself."""
+    few = _few_blocks(kernel, sizes)
+    arrays = {p.name: np.zeros(_shape(p, few), to_numpy(p.dtype)) for p in kernel.params}
+    result = run(kernel, arrays, few, check_races=False)
+    return _Counted(result.counts, max(1, math.prod(grid_of(kernel, few))), math.prod(grid_of(kernel, sizes)))
+
+
+def _few_blocks(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
+    """Each size cut so that the grid has at most `_SAMPLE` blocks because of it; in proportion, so that tiles stay whole."""
+    found = dict(sizes)
+    for name in found:
+        blocks = math.prod(grid_of(kernel, found))
+        one = math.prod(grid_of(kernel, {**found, name: 1}))
+        along = max(1, blocks // max(one, 1))
+        if along > _SAMPLE:
+            found[name] = max(1, -(-found[name] // along)) * _SAMPLE
+    return found
+
+
+def _terms(kernel: Kernel, counted: _Counted, device: Device, sm: Machine, registers: int, shared_bytes: int) -> dict[str, float]:
+    scale = counted.blocks / counted.run_blocks
+    cost = estimate(counted.per_block, sm)
+    cycle_ms = 1e-6 / device.clock_ghz
+    per_block = cost.sm_cycles / counted.run_blocks
+    rounds = -(-counted.blocks // device.multiprocessors)
+    warps = -(-kernel.threads // sm.warp_lanes)
+    resident = max(1, sm.resident_warps(registers, shared_bytes, kernel.threads) // warps)
+    waves = -(-counted.blocks // (device.multiprocessors * resident))
+    return {
+        cost.bound: rounds * per_block * cycle_ms,
+        "l2": cost.global_bytes * scale / (device.l2_gb_s * 1e6),
+        "latency": waves * LATENCY_CYCLES * cycle_ms,
+    }
+
+
+def _shape(param: Param, sizes: Mapping[str, int]) -> tuple[int, ...]:
+    extents = tuple(int(tabulate(e, {SizeVar(n): v for n, v in sizes.items()})) for e in param.shape)
+    return extents + ((param.dtype.lanes,) if param.dtype.lanes > 1 else ())
+
+
+def _is_counted_alike(kernel: Kernel) -> bool:
+    """Whether the counts of transfers and shuffles are the same for all completions."""
+    nodes = list(_nodes(kernel.body))
+    registers = {n.name for n in nodes if isinstance(n, Declare) and n.space == "register"}
+    for node in nodes:
+        match node:
+            case If(cond=place) | Loop(stop=place):
+                matters = True
+            case Read(array=array, index=place) | Store(array=array, index=place):
+                matters = array not in registers
+            case _:
+                continue
+        if matters and any(isinstance(n, HoleUse) for n in _nodes(place)):
+            return False
+    return True
+
+
+def _nodes(part: object) -> Iterator[object]:
+    """Every node of a piece of kernel IR."""
+    if isinstance(part, tuple):
+        for item in cast("tuple[object, ...]", part):
+            yield from _nodes(item)
+    elif is_dataclass(part) and not isinstance(part, type):
+        yield part
+        for each in fields(part):
+            yield from _nodes(getattr(part, each.name))

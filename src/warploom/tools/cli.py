@@ -6,7 +6,6 @@ Exit codes: 0 all that was asked for is solved; 1 proved impossible, refuted or 
 from __future__ import annotations
 
 import os
-import re
 import signal
 import sys
 from collections.abc import Callable
@@ -28,6 +27,7 @@ from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
 from warploom.tools.demo import run_demo
+from warploom.tools.duration import duration
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, encode
@@ -42,18 +42,6 @@ from warploom.tools.targets import Target, resolve
 from warploom.tools.transposes_bench import transposes_command
 from warploom.tools.usage import Stopwatch
 from warploom.tools.wall_transposes import measure
-
-_UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
-
-
-def _seconds(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
-    """`60s`, `1.5m`, `500ms`, or plain seconds."""
-    if value is None:
-        return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", value.strip())
-    if match is None or match[2] not in _UNITS:
-        raise click.BadParameter(f"expected a time such as 60s, 500ms or 2m, got {value!r}", ctx, param)
-    return float(match[1]) * _UNITS[match[2]]
 
 
 def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[str]:
@@ -77,7 +65,7 @@ def cli() -> None:
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page that shows the values move.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write one still picture of the movement.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of the search, such as 60s or 2m.")
+@click.option("--budget", metavar="TIME", callback=duration, help="CPU time of the search, such as 60s or 2m.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
 @click.option("--keep", metavar="FORMS", default="", callback=_forms, help="List of ir,cuda,ptx: write CASE.ir, CASE.cu, ...")
@@ -160,7 +148,7 @@ def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
 @click.option("--events", type=click.Path(dir_okay=False, path_type=Path), help="Log here what happens to the parts.")
 @click.option("--show", is_flag=True, help="Print the program instead.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of the search, such as 60s or 2m.")
+@click.option("--budget", metavar="TIME", callback=duration, help="CPU time of the search, such as 60s or 2m.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
 @click.option("--cache/--no-cache", "cached", default=None, help="Keep answers on disk; default: only if WARPLOOM_CACHE is set.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
@@ -231,7 +219,7 @@ def bench() -> None:
 @click.option("--first", "goal", flag_value="first", help="Any solution of each dataflow case.")
 @click.option("--best", "goal", flag_value="best", help="The cheapest solution; the default of sketches.")
 @click.option("--space", type=click.IntRange(1, 3), help="Search this space of sketches only.")
-@click.option("--budget", metavar="TIME", callback=_seconds, help="CPU time of each case.")
+@click.option("--budget", metavar="TIME", callback=duration, help="CPU time of each case.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
 def bench_synth(
     pattern: str | None,
@@ -264,7 +252,7 @@ cli.add_command(scan)
 @click.option("--configuration", metavar="GLOB", help="Only the configurations that match.")
 @_JSON
 @_JOURNAL
-@click.option("--budget", metavar="TIME", callback=_seconds, default="20s", show_default=True, help="CPU time of each line.")
+@click.option("--budget", metavar="TIME", callback=duration, default="20s", show_default=True, help="CPU time of each line.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
 def bench_ablations(
     pattern: str | None, configuration: str | None, as_json: bool, journal: Path | None, budget: float, seed: int
@@ -281,7 +269,7 @@ def bench_ablations(
 @cli.command("bench-ablation", hidden=True)
 @click.argument("case")
 @click.argument("configuration", type=click.Choice(ablation_bench.NAMES))
-@click.option("--budget", metavar="TIME", callback=_seconds, default="20s")
+@click.option("--budget", metavar="TIME", callback=duration, default="20s")
 @click.option("--seed", type=int, default=0)
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def bench_ablation(case: str, configuration: str, budget: float, seed: int, debug: bool) -> None:

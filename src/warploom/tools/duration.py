@@ -1,0 +1,19 @@
+"""Times on the command line."""
+
+from __future__ import annotations
+
+import re
+
+import click
+
+_UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def duration(ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """`60s`, `1.5m`, `500ms`, or plain seconds."""
+    if value is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([a-z]*)", value.strip())
+    if match is None or match[2] not in _UNITS:
+        raise click.BadParameter(f"expected a time such as 60s, 500ms or 2m, got {value!r}", ctx, param)
+    return float(match[1]) * _UNITS[match[2]]

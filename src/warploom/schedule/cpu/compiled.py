@@ -1,0 +1,141 @@
+"""Nests compiled to shared libraries, run on NumPy arrays."""
+
+from __future__ import annotations
+
+import ctypes
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.schedule.backbone import Role
+from warploom.schedule.cpu.compiler import KERNEL_FLAGS, Compiler, build_library
+from warploom.schedule.cpu.printer import ENTRY, c_source, is_external
+from warploom.schedule.nest import Buffer, Nest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Array = "NDArray[Any]"
+_MOST_OPEN = 64
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledNest:
+    """A shared library and how to call it; may be sent to other processes of the machine."""
+
+    name: str
+    library: Path
+    buffers: tuple[Buffer, ...]
+    """The arrays of a run, in order."""
+    parameters: tuple[str, ...]
+    units: int
+    """Iterations that threads share."""
+    scratch_bytes: int
+    """Of each thread."""
+
+    def run(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None, threads: int = 1) -> float:
+        """Runs it once on arrays, flat or of any shape, and returns the elapsed seconds. Outputs are written in place."""
+        return self.call(arrays, parameters).run(threads)
+
+    def call(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None) -> Call:
+        """Checks the arrays once for many runs. UserError where they do not fit the kernel."""
+        return Call(self, arrays, parameters or {})
+
+
+class Call:
+    """A kernel with its arguments; of this process."""
+
+    def __init__(self, kernel: CompiledNest, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float]) -> None:
+        _check(kernel, arrays, parameters)
+        self.kernel = kernel
+        self._arrays = tuple(arrays)
+        self._pointers = (ctypes.c_void_p * max(1, len(arrays)))(*(a.ctypes.data for a in arrays))
+        self._parameters = (ctypes.c_double * max(1, len(kernel.parameters)))(*(parameters[p] for p in kernel.parameters))
+        self._entry = _opened(kernel.library)
+        self._busy = ctypes.c_double()
+
+    def run(self, threads: int = 1, repeats: int = 1) -> float:
+        """Elapsed seconds of all repeats."""
+        return self._run(threads, repeats, None)
+
+    def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]:
+        """Elapsed seconds, and CPU seconds of the thread that worked longest."""
+        elapsed = self._run(threads, repeats, ctypes.byref(self._busy))
+        return elapsed, self._busy.value
+
+    def _run(self, threads: int, repeats: int, busy: object) -> float:
+        kernel = self.kernel
+        elapsed = float(
+            _team().warploom_run(
+                self._entry, self._pointers, self._parameters, kernel.units, kernel.scratch_bytes, threads, repeats, busy
+            )
+        )
+        if elapsed < 0:
+            lacking = "memory for scratch" if elapsed == -1 else "threads"
+            raise UserError(
+                Diagnostic(
+                    "CPU_RESOURCES", f"expected {threads} threads with {kernel.scratch_bytes} bytes, got too little {lacking}"
+                )
+            )
+        return elapsed
+
+
+def compile_nest(
+    nest: Nest, *, folder: Path | None = None, flags: tuple[str, ...] = KERNEL_FLAGS, compiler: Compiler | None = None
+) -> CompiledNest:
+    """Prints, compiles (unless `folder` has it) and describes a nest; loads nothing. UnsupportedError, UserError."""
+    source = c_source(nest)
+    library = build_library(source.text, flags=flags, folder=folder, compiler=compiler)
+    external = tuple(b for b in nest.buffers if is_external(b))
+    return CompiledNest(nest.name, library, external, tuple(p.name for p in nest.parameters), source.units, source.scratch_bytes)
+
+
+def _check(kernel: CompiledNest, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float]) -> None:
+    wrong: list[str] = []
+    if len(arrays) != len(kernel.buffers):
+        wrong.append(f"expected {len(kernel.buffers)} arrays, got {len(arrays)}")
+    for buffer, array in zip(kernel.buffers, arrays, strict=False):
+        wanted = to_numpy(buffer.dtype)
+        if array.dtype != wanted:
+            wrong.append(f"expected {buffer.name} of type {wanted}, got {array.dtype}")
+        elif not array.flags.c_contiguous or array.size < buffer.elements:
+            wrong.append(
+                f"expected {buffer.name} as {buffer.elements} consecutive elements, got {array.size} with strides {array.strides}"
+            )
+        elif buffer.role is Role.OUTPUT and not array.flags.writeable:
+            wrong.append(f"expected {buffer.name} to be writable")
+        elif buffer.role is Role.OUTPUT and any(a is not array and np.may_share_memory(a, array) for a in arrays):
+            wrong.append(f"expected {buffer.name} to share no memory with another array")
+    wrong += [f"expected a value of {name}" for name in kernel.parameters if name not in parameters]
+    if wrong:
+        raise UserError(*(Diagnostic("CPU_ARGUMENTS", text) for text in wrong))
+
+
+_open: OrderedDict[Path, tuple[ctypes.CDLL, ctypes.c_void_p]] = OrderedDict()
+
+
+def _opened(library: Path) -> ctypes.c_void_p:
+    """The kernel's address. Libraries stay open: a call may still hold an address of theirs."""
+    if library not in _open:
+        loaded = ctypes.CDLL(str(library))
+        _open[library] = loaded, ctypes.cast(getattr(loaded, ENTRY), ctypes.c_void_p)
+    return _open[library][1]
+
+
+@cache
+def _team() -> ctypes.CDLL:
+    source = files("warploom.schedule.cpu").joinpath("team.c").read_text(encoding="utf-8")
+    team = ctypes.CDLL(str(build_library(source, flags=("-O2",))))
+    team.warploom_run.restype = ctypes.c_double
+    pointer = ctypes.c_void_p
+    team.warploom_run.argtypes = [
+        pointer, pointer, pointer, ctypes.c_ssize_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, pointer,
+    ]  # fmt: skip
+    return team

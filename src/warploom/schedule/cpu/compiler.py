@@ -1,0 +1,122 @@
+"""The C compiler at hand, and a folder of shared libraries by content."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.solve import default_cache_path
+
+COMMON = ("-std=gnu11", "-shared", "-fPIC", "-pthread", "-march=native")
+KERNEL_FLAGS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
+_SECONDS = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Compiler:
+    command: tuple[str, ...]
+    version: str
+    """The first line that `--version` prints."""
+
+    @property
+    def is_gcc(self) -> bool:
+        return "clang" not in self.version and "zig" not in self.command
+
+
+@cache
+def find_compiler() -> Compiler | None:
+    """The one that `CC` names, else `cc`, `gcc` or `clang` on the path, else that of the `ziglang` wheel (extra `cpu`)."""
+    chosen = os.environ.get("CC", "").split()
+    for command in ([chosen] if chosen else []) + [["cc"], ["gcc"], ["clang"]]:
+        if shutil.which(command[0]) and (found := _version(tuple(command))):
+            return Compiler(tuple(command), found)
+    return zig_compiler()
+
+
+@cache
+def zig_compiler() -> Compiler | None:
+    """Clang as the `ziglang` wheel brings it, where that is installed."""
+    if importlib.util.find_spec("ziglang") is None:
+        return None
+    command = (sys.executable, "-m", "ziglang", "cc")
+    found = _version(command)
+    return Compiler(command, found) if found else None
+
+
+def the_compiler() -> Compiler:
+    """UnsupportedError where there is none."""
+    if (compiler := find_compiler()) is not None:
+        return compiler
+    raise UnsupportedError(
+        Diagnostic("NO_C_COMPILER", "expected a C compiler, got none", fix="install gcc or clang, or `pip install warploom[cpu]`")
+    )
+
+
+def library_folder() -> Path:
+    """In the user's cache folder, or, where the cache is off, a folder of the user among the temporary files."""
+    if (path := default_cache_path()) is not None:
+        return path.parent / "cpu"
+    return Path(tempfile.gettempdir()) / f"warploom-cpu-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+
+
+def build_library(
+    source: str, *, flags: tuple[str, ...] = KERNEL_FLAGS, folder: Path | None = None, compiler: Compiler | None = None
+) -> Path:
+    """The shared library of a C text; built only where `folder` (default `library_folder()`) has none of that text yet.
+
+    Safe with other processes at work. UserError with the compiler's first complaints where it refuses the text.
+    """
+    compiler = compiler or the_compiler()
+    folder = folder or library_folder()
+    command = (*compiler.command, *COMMON, *flags, *(("-Wno-psabi",) if compiler.is_gcc else ()))
+    digest = hashlib.sha256("\0".join((*command, compiler.version, _machine(), source)).encode()).hexdigest()[:32]
+    library = folder / f"{digest}.so"
+    if library.exists():
+        return library
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as build:
+        text = Path(build) / "kernel.c"
+        text.write_text(source, encoding="utf-8")
+        made = Path(build) / "kernel.so"
+        try:
+            done = subprocess.run(
+                (*command, "-o", str(made), str(text), "-lm"), capture_output=True, text=True, timeout=_SECONDS, check=False
+            )
+        except subprocess.TimeoutExpired:
+            raise UserError(Diagnostic("C_COMPILER", f"expected a library within {_SECONDS} s, got none")) from None
+        if done.returncode != 0:
+            complaints = "; ".join([line for line in done.stderr.splitlines() if "error" in line][:3]) or done.stderr[:300]
+            raise UserError(Diagnostic("C_COMPILER", f"expected the compiler to accept the C text, got: {complaints}"))
+        os.replace(made, library)
+    return library
+
+
+@cache
+def _machine() -> str:
+    """What `-march=native` may depend on: a cache folder can be shared by machines."""
+    try:
+        for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
+            if line.startswith(("flags", "Features")):
+                return line
+    except OSError:
+        pass
+    import platform
+
+    return f"{platform.machine()} {platform.processor()}"
+
+
+def _version(command: tuple[str, ...]) -> str:
+    try:
+        done = subprocess.run((*command, "--version"), capture_output=True, text=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.splitlines()[0] if done.returncode == 0 and done.stdout else ""

@@ -1,0 +1,90 @@
+"""Guards of statements: which stand in a piece of a nest, and their tests as C text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from warploom.schedule.cpu.affine import Indices, affine_text
+from warploom.schedule.nest import Guard, Kind, Load, Loop, Node, Store
+
+
+def guards_of(nodes: Sequence[Node]) -> Iterator[Guard]:
+    for node in nodes:
+        match node:
+            case Loop(body=body):
+                yield from guards_of(body)
+            case Load(memory=memory):
+                yield from memory.guards
+            case Store(memory=memory, guards=guards):
+                yield from memory.guards
+                yield from guards
+            case _:
+                pass
+
+
+def runs_inside(nodes: Sequence[Node]) -> frozenset[int]:
+    """Loops that are not written out."""
+    found: set[int] = set()
+    for node in nodes:
+        if isinstance(node, Loop):
+            if node.kind in (Kind.LOOP, Kind.BLOCK):
+                found.add(node.number)
+            found |= runs_inside(node.body)
+    return frozenset(found)
+
+
+def has_running(node: Node) -> bool:
+    return bool(runs_inside((node,)))
+
+
+def is_statement(nodes: Sequence[Node]) -> bool:
+    """One statement, at most of several lanes."""
+    while len(nodes) == 1 and isinstance(nodes[0], Loop) and nodes[0].kind is Kind.VECTOR:
+        nodes = nodes[0].body
+    return len(nodes) == 1 and not isinstance(nodes[0], Loop)
+
+
+def test(guard: Guard, indices: Indices) -> list[str]:
+    """Conditions for the guard to hold over all loops that do not run yet; "0" where it never does."""
+    low, high = indices.span(guard.index)
+    place = indices.place(guard.index)
+    least, greatest = indices.inner_span(place)
+    conditions: list[str] = []
+    if low < 0:
+        conditions.append(f"{affine_text(place.constant + least, place.terms)} >= 0")
+    if high >= guard.bound:
+        conditions.append(f"{affine_text(place.constant + greatest, place.terms)} < {guard.bound}")
+    return conditions
+
+
+def first_holding(guards: Sequence[Guard], loop: Loop, indices: Indices) -> tuple[list[str], list[str]]:
+    """Texts of lower limits and of ends of the loop's index: between them all guards hold for whatever runs inside."""
+    lows: list[str] = []
+    highs: list[str] = []
+    for guard in guards:
+        low, high = indices.span(guard.index)
+        place = indices.place(guard.index)
+        stride = place.stride(loop.number)
+        reach = stride * (loop.size - 1)
+        least, greatest = indices.inner_span(place)
+        least, greatest = least - min(0, reach), greatest - max(0, reach)
+        least, greatest = place.constant + least, place.constant + greatest
+        negated = tuple((v, -s) for v, s in place.terms)
+        step = abs(stride)
+        if stride > 0:
+            if low < 0:
+                lows.append(_quotient(-least + step - 1, negated, step))
+            if high >= guard.bound:
+                highs.append(_quotient(guard.bound - greatest + step - 1, negated, step))
+        else:
+            if low < 0:
+                highs.append(_quotient(least + step, place.terms, step))
+            if high >= guard.bound:
+                lows.append(_quotient(greatest - guard.bound + step, place.terms, step))
+    return list(dict.fromkeys(lows)), list(dict.fromkeys(highs))
+
+
+def _quotient(constant: int, terms: tuple[tuple[str, int], ...], divisor: int) -> str:
+    """Rounded towards zero: a limit of 0 or less means 0, so any such quotient will do."""
+    text = affine_text(constant, terms)
+    return text if divisor == 1 else f"({text}) / {divisor}"

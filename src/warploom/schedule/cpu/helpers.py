@@ -1,0 +1,212 @@
+"""The small C functions and vector types that a kernel uses, printed above it: only those asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warploom.core import Diagnostic, DType, UnsupportedError, f32
+from warploom.schedule.backbone import Operator
+from warploom.schedule.cpu.functions import EXP_F32, TANH_F32
+
+_SCALARS = {
+    "f16": "_Float16", "f32": "float", "f64": "double",
+    "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
+    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
+}  # fmt: skip
+
+_INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX512F__", "_mm512", "pd"),
+               ("f32", 8): ("__AVX__", "_mm256", "ps"), ("f64", 4): ("__AVX__", "_mm256", "pd"),
+               ("f32", 4): ("__SSE2__", "_mm", "ps"), ("f64", 2): ("__SSE2__", "_mm", "pd")}  # fmt: skip
+"""(type, lanes) -> (macro that must be defined, prefix, suffix) of x86 intrinsics."""
+
+_LIBM = {Operator.EXP: "exp", Operator.LOG: "log", Operator.SQRT: "sqrt", Operator.TANH: "tanh", Operator.ABS: "fabs"}
+
+
+def c_type(dtype: DType) -> str:
+    if dtype.name not in _SCALARS:
+        served = ", ".join(_SCALARS)
+        raise UnsupportedError(Diagnostic("CPU_TYPE", f"expected one of {served} on the CPU, got {dtype.name}", fix="use f32"))
+    return _SCALARS[dtype.name]
+
+
+@dataclass(slots=True)
+class Helpers:
+    """Each method gives a name that may be used in the kernel, and remembers its definition."""
+
+    _types: dict[str, str] = field(default_factory=dict[str, str])
+    _functions: dict[str, str] = field(default_factory=dict[str, str])
+    _has_intrinsics: bool = False
+
+    def text(self) -> str:
+        includes = ["#include <math.h>", "#include <stddef.h>", "#include <stdint.h>"]
+        if self._has_intrinsics:
+            includes += ["#if defined(__x86_64__) || defined(__i386__)", "#include <immintrin.h>", "#endif"]
+        start = [*includes, "", "typedef ptrdiff_t Index;", *self._types.values()]
+        return "\n".join(start) + "\n" + "".join("\n" + body for body in self._functions.values())
+
+    def vector(self, dtype: DType, lanes: int) -> str:
+        """A vector type; beside it, with `_any`, the same at any address of its elements."""
+        name = f"{dtype.name}x{lanes}"
+        if name not in self._types:
+            scalar, size = c_type(dtype), dtype.size_bytes * lanes
+            self._types[name] = (
+                f"typedef {scalar} {name} __attribute__((vector_size({size})));\n"
+                f"typedef {scalar} {name}_any __attribute__((vector_size({size}), aligned({dtype.size_bytes}), may_alias));"
+            )
+        return name
+
+    def load(self, dtype: DType, lanes: int) -> str:
+        v = self.vector(dtype, lanes)
+        return self._add(f"load_{v}", v, f"const {c_type(dtype)} *from", f"return *(const {v}_any *)from;")
+
+    def store(self, dtype: DType, lanes: int) -> str:
+        v = self.vector(dtype, lanes)
+        return self._add(f"store_{v}", "void", f"{c_type(dtype)} *to, {v} value", f"*({v}_any *)to = value;")
+
+    def stream(self, dtype: DType, lanes: int) -> str:
+        """A store around the caches where the address is aligned."""
+        v = self.vector(dtype, lanes)
+        body = f"*({v}_any *)to = value;"
+        if (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+            self._has_intrinsics = True
+            macro, prefix, suffix = intrinsics
+            aligned = (
+                f"if (((uintptr_t)to & {dtype.size_bytes * lanes - 1}) == 0) {{ {prefix}_stream_{suffix}(to, value); return; }}"
+            )
+            body = f"#ifdef {macro}\n    {aligned}\n#endif\n    {body}"
+        return self._add(f"stream_{v}", "void", f"{c_type(dtype)} *to, {v} value", body)
+
+    def splat(self, dtype: DType, lanes: int) -> str:
+        v = self.vector(dtype, lanes)
+        return self._add(f"splat_{v}", v, f"{c_type(dtype)} x", f"return ({v}){{{', '.join(['x'] * lanes)}}};")
+
+    def gather(self, dtype: DType, lanes: int) -> str:
+        v = self.vector(dtype, lanes)
+        items = ", ".join("from[0]" if n == 0 else "from[stride]" if n == 1 else f"from[{n} * stride]" for n in range(lanes))
+        return self._add(f"gather_{v}", v, f"const {c_type(dtype)} *from, Index stride", f"return ({v}){{{items}}};")
+
+    def load_part(self, dtype: DType, lanes: int) -> str:
+        """Lanes first <= n < last; `fill` in the others."""
+        v, scalar = self.vector(dtype, lanes), c_type(dtype)
+        parameters = f"const {scalar} *from, Index first, Index last, {scalar} fill"
+        plain = f"{v} part = {self.splat(dtype, lanes)}(fill);\n{_lane_loop(lanes, 'part[n] = from[n];')}\n    return part;"
+        masked = "return {prefix}_mask_loadu_{suffix}({splat}(fill), lanes, from);"
+        return self._add(f"load_part_{v}", v, parameters, self._masked(dtype, lanes, masked, plain))
+
+    def store_part(self, dtype: DType, lanes: int) -> str:
+        v, scalar = self.vector(dtype, lanes), c_type(dtype)
+        plain = _lane_loop(lanes, "to[n] = value[n];").lstrip()
+        masked = "{prefix}_mask_storeu_{suffix}(to, lanes, value); return;"
+        parameters = f"{scalar} *to, Index first, Index last, {v} value"
+        return self._add(f"store_part_{v}", "void", parameters, self._masked(dtype, lanes, masked, plain))
+
+    def _masked(self, dtype: DType, lanes: int, masked: str, plain: str) -> str:
+        intrinsics = _INTRINSICS.get((dtype.name, lanes))
+        if intrinsics is None:
+            return plain
+        self._has_intrinsics = True
+        _, prefix, suffix = intrinsics
+        macro = "__AVX512F__" if lanes * dtype.size_bytes == 64 else "__AVX512VL__"
+        low = f"(first < 0 ? 0 : first > {lanes} ? {lanes} : first)"
+        high = f"(last < 0 ? 0 : last > {lanes} ? {lanes} : last)"
+        bits = f"const unsigned lanes = ((1u << {high}) - 1) & ~((1u << {low}) - 1);"
+        call = masked.format(prefix=prefix, suffix=suffix, splat=self.splat(dtype, lanes))
+        return f"#ifdef {macro}\n    {bits}\n    {call}\n#else\n    {plain}\n#endif"
+
+    def extreme(self, operator: Operator, dtype: DType, lanes: int) -> str:
+        """Maximum or minimum of two scalars (`lanes` 1) or vectors; the second where they cannot be compared, as on x86."""
+        sign = ">" if operator is Operator.MAX else "<"
+        if lanes == 1:
+            scalar = c_type(dtype)
+            return self._add(f"{operator.value}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", f"return a {sign} b ? a : b;")
+        v = self.vector(dtype, lanes)
+        body = f"return {self.select(dtype, lanes)}(a {sign} b, a, b);"
+        if (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+            self._has_intrinsics = True
+            macro, prefix, suffix = intrinsics
+            body = f"#ifdef {macro}\n    return {prefix}_{operator.value}_{suffix}(a, b);\n#else\n    {body}\n#endif"
+        return self._add(f"{operator.value}_{v}", v, f"{v} a, {v} b", body)
+
+    def select(self, dtype: DType, lanes: int) -> str:
+        v, mask = self.vector(dtype, lanes), self.mask(dtype, lanes)
+        body = f"return ({v})((choice & ({mask})yes) | (~choice & ({mask})no));"
+        return self._add(f"select_{v}", v, f"{mask} choice, {v} yes, {v} no", body)
+
+    def mask(self, dtype: DType, lanes: int) -> str:
+        """The vector of signed integers that a comparison gives."""
+        return self.vector(DType(f"i{dtype.bits}", "int", dtype.bits), lanes)
+
+    def fma(self, dtype: DType) -> str:
+        """Of scalars."""
+        return {"f64": "fma", "f32": "fmaf"}.get(dtype.name, "")
+
+    def unary(self, operator: Operator, dtype: DType, lanes: int) -> str:
+        """exp, log, sqrt, tanh or abs: a function of one scalar (`lanes` 1) or vector."""
+        if lanes == 1:
+            if dtype.is_float:
+                return _LIBM[operator] + ("f" if dtype.bits < 64 else "")
+            return "llabs" if operator is Operator.ABS else _LIBM[operator]
+        v = self.vector(dtype, lanes)
+        scalar = self.unary(operator, dtype, 1)
+        if operator is Operator.ABS and dtype.is_float:
+            mask = self.mask(dtype, lanes)
+            return self._add(f"abs_{v}", v, f"{v} x", f"return ({v})(({mask})x & {(1 << dtype.bits - 1) - 1:#x});")
+        if operator in (Operator.EXP, Operator.TANH) and dtype is f32:
+            names = {"V": v, "I": self.mask(dtype, lanes), "SELECT": self.select(dtype, lanes), "SPLAT": self.splat(dtype, lanes)}
+            template = EXP_F32
+            if operator is Operator.TANH:
+                names |= {"EXP": self.unary(Operator.EXP, dtype, lanes), "ABS": self.unary(Operator.ABS, dtype, lanes)}
+                template = TANH_F32
+            for key, name in names.items():
+                template = template.replace(f"${key}", name)
+            return self._add(f"{operator.value}_{v}", v, f"{v} x", template)
+        body = f"{v} y;\n    for (int n = 0; n < {lanes}; ++n) y[n] = {scalar}(x[n]);\n    return y;"
+        if operator is Operator.SQRT and (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+            self._has_intrinsics = True
+            macro, prefix, suffix = intrinsics
+            body = f"#ifdef {macro}\n    return {prefix}_sqrt_{suffix}(x);\n#else\n    {body}\n#endif"
+        return self._add(f"{operator.value}_{v}", v, f"{v} x", body)
+
+    def total(self, operator: Operator, dtype: DType, lanes: int) -> str:
+        """All lanes of a vector joined, in halves."""
+        v, scalar = self.vector(dtype, lanes), c_type(dtype)
+        if lanes == 2:
+            return self._add(
+                f"total_{operator.value}_{v}", scalar, f"{v} x", f"return {self.join(operator, dtype, 1, 'x[0]', 'x[1]')};"
+            )
+        half = self.vector(dtype, lanes // 2)
+        rest = self.total(operator, dtype, lanes // 2)
+        body = (
+            f"{half} low, high;\n"
+            f"    __builtin_memcpy(&low, &x, sizeof low);\n"
+            f"    __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);\n"
+            f"    return {rest}({self.join(operator, dtype, lanes // 2, 'low', 'high')});"
+        )
+        return self._add(f"total_{operator.value}_{v}", scalar, f"{v} x", body)
+
+    def join(self, operator: Operator, dtype: DType, lanes: int, first: str, second: str) -> str:
+        """The text of a reduction's step."""
+        match operator:
+            case Operator.ADD | Operator.FMA:
+                return f"({first} + {second})"
+            case Operator.MUL:
+                return f"({first} * {second})"
+            case Operator.MAX | Operator.MIN:
+                return f"{self.extreme(operator, dtype, lanes)}({first}, {second})"
+            case _:
+                raise UnsupportedError(
+                    Diagnostic(
+                        "CPU_COMBINE", f"expected partial results of add, mul, max or min, got {operator.value}", fix="use CHAIN"
+                    )
+                )
+
+    def _add(self, name: str, result: str, parameters: str, body: str) -> str:
+        if name not in self._functions:
+            indent = "" if body.startswith("#") else "    "
+            head = f"static inline __attribute__((always_inline)) {result} {name}({parameters})"
+            self._functions[name] = f"{head} {{\n{indent}{body}\n}}\n"
+        return name
+
+
+def _lane_loop(lanes: int, statement: str) -> str:
+    return f"    for (Index n = 0; n < {lanes}; ++n)\n        if (first <= n && n < last) {statement}"

@@ -1,0 +1,154 @@
+"""C variables of the values of a nest: one per register, vectors whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from warploom.core import DType
+from warploom.schedule.cpu.affine import Indices, affine_text
+from warploom.schedule.cpu.helpers import Helpers, c_type
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
+
+_KEYWORDS = """
+auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
+short signed sizeof static struct switch typedef union unsigned void volatile while
+"""
+_USED = "begin end unit scratch arrays parameters lanes Index exp log sqrt tanh fabs main kernel j0 j1 jn y0 y1 yn gamma"
+_RESERVED = frozenset((_KEYWORDS + _USED).split())
+
+
+class Names:
+    """C identifiers, each given once."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set(_RESERVED)
+
+    def fresh(self, wanted: str) -> str:
+        """No two of them differ only in numbers put behind them: registers of one value are told apart so."""
+        stem = re.sub(r"\W", "_", wanted, flags=re.ASCII) or "x"
+        stem = "x" + stem if not stem[0].isalpha() else stem
+        base = re.sub(r"(_\d+)+$", lambda m: m.group().replace("_", ""), stem)
+        name, n = base, 1
+        while name in self._taken:
+            n += 1
+            name = f"{base}{chr(96 + n) if n < 27 else 'z' * (n - 25)}"
+        self._taken.add(name)
+        return name
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A register as a statement sees it."""
+
+    name: str
+    """The C variable, subscripts of arrays included."""
+    lane: str | None = None
+    """A subscript of a vector variable."""
+    is_whole: bool = False
+    """All lanes of a vector."""
+    parts: tuple[Variable, ...] = ()
+    """In place of a vector: one scalar per lane."""
+
+    @property
+    def text(self) -> str:
+        return self.name if self.lane is None else f"{self.name}[{self.lane}]"
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    name: str
+    dtype: DType
+    axes: tuple[int, ...]
+    """Without the vector axis."""
+    lanes: int
+    """1: no vector."""
+    is_array: bool
+    """Indexed while it runs, so not in registers."""
+
+
+class Registers:
+    def __init__(self, nest: Nest, loops: Mapping[int, Loop], names: Names) -> None:
+        indexed = {
+            ref.value
+            for ref in refs_of(nest.body)
+            for register, at in zip(nest.values[ref.value].axes, ref.at, strict=True)
+            for loop, _ in at.terms
+            if loops[loop].kind in (Kind.LOOP, Kind.BLOCK) and not register.is_vector
+        }
+        self.storages = tuple(
+            Storage(
+                names.fresh(value.name),
+                value.dtype,
+                tuple(a.size for a in value.axes if not _is_vector(a.is_vector, a.size)),
+                next((a.size for a in value.axes if _is_vector(a.is_vector, a.size)), 1),
+                number in indexed,
+            )
+            for number, value in enumerate(nest.values)
+        )
+        self._values = nest.values
+
+    def variable(self, ref: Ref, indices: Indices, lane_loop: int | None, lanes: int) -> Variable:
+        """`lane_loop`: the vector loop whose lanes the statement does at once, if any."""
+        storage, value = self.storages[ref.value], self._values[ref.value]
+        selectors: list[str] = []
+        lane: str | None = None
+        for register, affine in zip(value.axes, ref.at, strict=True):
+            place = indices.place(affine)
+            if place.stride(lane_loop):
+                if (
+                    _is_vector(register.is_vector, register.size)
+                    and register.size == lanes
+                    and not place.terms
+                    and not place.constant
+                ):
+                    continue
+                each = ((indices.at | {loop: n for loop, _ in place.inner}) for n in range(lanes))
+                return Variable("", parts=tuple(self.variable(ref, Indices(indices.sizes, at), None, 1) for at in each))
+            if _is_vector(register.is_vector, register.size):
+                lane = place.text
+            else:
+                selectors.append(affine_text(place.constant, place.terms))
+        name = storage.name
+        if storage.is_array:
+            name += "".join(f"[{s}]" for s in selectors)
+        elif selectors:
+            name += "_" + "_".join(selectors)
+        return Variable(name, lane, is_whole=storage.lanes > 1 and lane is None)
+
+    def declaration(self, number: int, used: frozenset[str], helpers: Helpers) -> str:
+        """Of those registers that are `used`."""
+        storage = self.storages[number]
+        kind = helpers.vector(storage.dtype, storage.lanes) if storage.lanes > 1 else c_type(storage.dtype)
+        if storage.is_array:
+            return f"{kind} {storage.name}{''.join(f'[{n}]' for n in storage.axes)};"
+        return f"{kind} {', '.join(sorted(used, key=_by_number))};"
+
+
+def refs_of(nodes: tuple[Node, ...]) -> Iterator[Ref]:
+    for node in nodes:
+        match node:
+            case Loop(body=body):
+                yield from refs_of(body)
+            case Load(target=target):
+                yield target
+            case Store(argument=Ref() as argument):
+                yield argument
+            case Compute(target=target, arguments=arguments):
+                yield target
+                yield from (a for a in arguments if isinstance(a, Ref))
+            case Combine(target=target, source=source):
+                yield target
+                yield source
+            case _:
+                pass
+
+
+def _is_vector(is_marked: bool, size: int) -> bool:
+    return is_marked and size > 1 and size & (size - 1) == 0
+
+
+def _by_number(name: str) -> tuple[str | int, ...]:
+    head, *numbers = name.split("_")
+    return (head, *(int(n) if n.isdigit() else -1 for n in numbers))

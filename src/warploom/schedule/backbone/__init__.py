@@ -1,5 +1,8 @@
 """The semantic backbone of a kernel: nodes, text form, verifier, reference evaluation."""
 
+from warploom.schedule.backbone.build import backbone
+from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
+from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
 from warploom.schedule.backbone.nodes import (
     Access,
     Axis,
@@ -18,8 +21,22 @@ from warploom.schedule.backbone.nodes import (
     Role,
     Scope,
 )
+from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, REDUCING, identity_of
+from warploom.schedule.backbone.programs import Program
+from warploom.schedule.backbone.tilings import (
+    AxisUse,
+    Levels,
+    TilePolicy,
+    Tiles,
+    cpu_tiles,
+    cuda_tiles,
+    no_tiles,
+    paper_tiles,
+    tilings,
+)
 
 __all__ = [
-    "Access", "Axis", "AxisSum", "Backbone", "Carry", "Constant", "Dim", "Extent", "Instruction", "Operand", "Operator",
-    "Parameter", "Region", "Result", "Role", "Scope",
+    "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Extent",
+    "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role", "Scope", "TilePolicy", "Tiles", "backbone", "count_compulsory_bytes", "count_flops", "cpu_tiles",
+    "cuda_tiles", "evaluate", "evaluate_program", "identity_of", "no_tiles", "paper_tiles", "tilings",
 ]  # fmt: skip

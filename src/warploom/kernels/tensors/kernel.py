@@ -1,0 +1,74 @@
+"""A tensor function with the sizes to try it at and what it must compute."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import to_numpy
+from warploom.schedule.backbone import Program, Role, Tiles, count_compulsory_bytes, count_flops, no_tiles
+from warploom.schedule.frontend import TensorFunction
+
+Array: TypeAlias = NDArray[Any]
+Compute: TypeAlias = Callable[..., tuple[Array, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class TensorKernel:
+    name: str
+    function: TensorFunction
+    sizes: Mapping[str, int]
+    """To measure at."""
+    compute: Compute
+    """By NumPy: takes inputs and scalars by name, gives the outputs in the function's order."""
+    parameters: Mapping[str, float] = field(default_factory=dict[str, float])
+    """Scalars to try it with."""
+
+    def program(
+        self,
+        sizes: Mapping[str, int] | None = None,
+        tiles: Tiles = no_tiles,
+        *,
+        divisors_only: bool = False,
+        can_reorder: bool = True,
+    ) -> Program:
+        """The kernels at these sizes, or the default ones for those left out."""
+        return self.function.program(self.sizes_with(sizes), tiles, divisors_only=divisors_only, can_reorder=can_reorder)
+
+    def sizes_with(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
+        return {**self.sizes, **(sizes or {})}
+
+    def arrays(self, sizes: Mapping[str, int] | None = None, seed: int = 0) -> dict[str, Array]:
+        """Random inputs: floats in [-1, 1), integers in -8 .. 7 (unsigned ones 0 .. 15)."""
+        rng = np.random.default_rng(seed)
+        found: dict[str, Array] = {}
+        values = self.sizes_with(sizes)
+        for array in self.function.arrays:
+            if array.role is Role.INPUT:
+                shape = tuple(s.at(values) for s in array.shape)
+                dtype = to_numpy(array.dtype)
+                if array.dtype.is_float:
+                    found[array.name] = rng.uniform(-1.0, 1.0, shape).astype(dtype)
+                else:
+                    low = 0 if array.dtype.kind == "uint" else -8
+                    found[array.name] = rng.integers(low, low + 16, shape).astype(dtype)
+        return found
+
+    def reference(self, arrays: Mapping[str, Array], parameters: Mapping[str, float] | None = None) -> dict[str, Array]:
+        """The outputs by NumPy."""
+        scalars = {
+            p.name: to_numpy(p.dtype).type({**self.parameters, **(parameters or {})}[p.name]) for p in self.function.parameters
+        }
+        return dict(zip(self.function.outputs, self.compute(**arrays, **scalars), strict=True))
+
+    def flops(self, sizes: Mapping[str, int] | None = None) -> int:
+        """Arithmetic operations, an FMA counted twice."""
+        return count_flops(self.program(sizes))
+
+    def bytes(self, sizes: Mapping[str, int] | None = None) -> int:
+        """Of the elements that every schedule must move from and to memory."""
+        return count_compulsory_bytes(self.program(sizes))

@@ -1,0 +1,197 @@
+"""What a backbone computes, on arrays: slow and plain, one instruction after the other over all points of its axes."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from typing import Any, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import DType, to_numpy
+from warploom.schedule.backbone.nodes import (
+    Access,
+    Backbone,
+    Carry,
+    Constant,
+    Instruction,
+    Operand,
+    Operator,
+    Parameter,
+    Result,
+    Role,
+)
+from warploom.schedule.backbone.programs import Program
+
+Array: TypeAlias = NDArray[Any]
+
+
+def evaluate_program(
+    program: Program, arrays: Mapping[str, Array], parameters: Mapping[str, float] | None = None
+) -> dict[str, Array]:
+    """The arrays that the stages write, by name. KeyError if an input or a parameter is missing."""
+    known = dict(arrays)
+    written: dict[str, Array] = {}
+    for stage in program.stages:
+        made = evaluate(stage, known, parameters)
+        known.update(made)
+        written.update(made)
+    return written
+
+
+def evaluate(backbone: Backbone, arrays: Mapping[str, Array], parameters: Mapping[str, float] | None = None) -> dict[str, Array]:
+    """The outputs, by name; places that no store writes are 0. Reductions go from the first index to the last.
+
+    Every operation rounds to the type of its instruction. `FMA` is taken in double precision and then rounded.
+    KeyError if an input or a parameter is missing.
+    """
+    memory = {
+        n: np.zeros(r.shape, to_numpy(r.dtype))
+        if r.role is not Role.INPUT
+        else np.asarray(arrays[r.name], to_numpy(r.dtype)).reshape(r.shape)
+        for n, r in enumerate(backbone.regions)
+    }
+    evaluation = _Evaluation(backbone, memory, dict(parameters or {}))
+    for number in range(len(backbone.instructions)):
+        evaluation.run(number)
+    return {r.name: memory[n] for n, r in enumerate(backbone.regions) if r.role is not Role.INPUT}
+
+
+class _Evaluation:
+    def __init__(self, backbone: Backbone, memory: dict[int, Array], parameters: dict[str, float]) -> None:
+        self.backbone = backbone
+        self.memory = memory
+        self.parameters = parameters
+        self.sizes = [a.size for a in backbone.axes]
+        self.values: dict[int, tuple[tuple[int, ...], Array]] = {}
+        """By instruction: the axes that its value has, and the value over them."""
+
+    def run(self, number: int) -> None:
+        instruction = self.backbone.instructions[number]
+        carry = instruction.carry
+        if carry is None:
+            value = self.apply(instruction, instruction.axes, {}, None)
+            self.values[number] = (instruction.axes, value)
+            return
+        kept = tuple(a for a in instruction.axes if a not in carry.reduced)
+        total = self.broadcast(carry.init, kept, kept, {})
+        reduced = tuple(a for a in instruction.axes if a in carry.reduced)
+        for point in itertools.product(*(range(self.sizes[a]) for a in reduced)):
+            total = self.apply(instruction, kept, dict(zip(reduced, point, strict=True)), total)
+        self.values[number] = (kept, total)
+
+    def apply(self, instruction: Instruction, axes: tuple[int, ...], fixed: dict[int, int], carried: Array | None) -> Array:
+        """The results over `axes`, at the point `fixed` of the others."""
+        operands = [self.operand(o, instruction, axes, fixed, carried) for o in instruction.operands]
+        shape = tuple(self.sizes[a] for a in axes)
+        match instruction.operator:
+            case Operator.LOAD:
+                assert instruction.access is not None
+                return self.load(instruction.access, axes, fixed)
+            case Operator.STORE:
+                assert instruction.access is not None
+                self.store(instruction.access, axes, np.broadcast_to(operands[0], shape))
+                return np.broadcast_to(operands[0], shape)
+            case operator:
+                return np.broadcast_to(compute(operator, operands, instruction.dtype), shape)
+
+    def operand(
+        self, operand: Operand, instruction: Instruction, axes: tuple[int, ...], fixed: dict[int, int], carried: Array | None
+    ) -> Array:
+        match operand:
+            case Constant(value):
+                return np.asarray(value).astype(to_numpy(instruction.dtype))
+            case Parameter(name, dtype):
+                return np.asarray(self.parameters[name]).astype(to_numpy(dtype))
+            case Carry():
+                assert carried is not None
+                return carried
+            case Result(producer, mapped, _):
+                return self.broadcast(producer, mapped, axes, fixed)
+            case _:
+                assert_never(operand)
+
+    def broadcast(self, producer: int, mapped: tuple[int, ...], axes: tuple[int, ...], fixed: dict[int, int]) -> Array:
+        """The producer's value in the consumer's axes: index by index where mapped, else its last."""
+        produced, value = self.values[producer]
+        selected = value[
+            tuple(slice(None) if a in axes and a in mapped else fixed.get(a, -1) if a in mapped else -1 for a in produced)
+        ]
+        left = [a for a in produced if a in axes and a in mapped]
+        order = sorted(range(len(left)), key=lambda p: axes.index(left[p]))
+        shape = tuple(self.sizes[a] if a in left else 1 for a in axes)
+        return np.transpose(selected, order).reshape(shape)
+
+    def places(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int]) -> tuple[list[Array], Array]:
+        """Indices of every point, and whether they are all inside."""
+        shape = tuple(self.sizes[a] for a in axes)
+        grids = dict(zip(axes, np.indices(shape), strict=True))
+        inside = np.ones(shape, bool)
+        found: list[Array] = []
+        for index, size in zip(access.indices, self.backbone.regions[access.region].shape, strict=True):
+            total = np.full(shape, index.constant, np.int64)
+            for axis, coefficient in index.terms:
+                total = total + coefficient * (grids[axis] if axis in grids else fixed[axis])
+            inside &= (total >= 0) & (total < size)
+            found.append(total)
+        return found, inside
+
+    def load(self, access: Access, axes: tuple[int, ...], fixed: dict[int, int]) -> Array:
+        places, inside = self.places(access, axes, fixed)
+        if access.fill is None and not inside.all():
+            raise IndexError(f"a load from {self.backbone.regions[access.region].name!r} leaves its shape")
+        array = self.memory[access.region]
+        value = array[tuple(np.where(inside, p, 0) for p in places)]
+        return np.where(inside, value, np.asarray(access.fill or 0.0).astype(array.dtype))
+
+    def store(self, access: Access, axes: tuple[int, ...], value: Array) -> None:
+        places, inside = self.places(access, axes, {})
+        self.memory[access.region][tuple(p[inside] for p in places)] = value[inside]
+
+
+def compute(operator: Operator, operands: list[Array], dtype: DType) -> Array:
+    """One scalar operation on arrays, rounded to `dtype`."""
+    target = to_numpy(dtype)
+    with np.errstate(all="ignore"):
+        return np.asarray(_exact(operator, operands, dtype)).astype(target)
+
+
+def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
+    first = operands[0]
+    match operator:
+        case Operator.MOVE | Operator.CAST:
+            return first
+        case Operator.ADD:
+            return first + operands[1]
+        case Operator.SUB:
+            return first - operands[1]
+        case Operator.MUL:
+            return first * operands[1]
+        case Operator.DIV:
+            return first / operands[1]
+        case Operator.FMA:
+            wide = np.longdouble if dtype.bits == 64 else np.float64
+            if not dtype.is_float:
+                return first * operands[1] + operands[2]
+            return first.astype(wide) * operands[1].astype(wide) + operands[2].astype(wide)
+        case Operator.MAX:
+            return np.maximum(first, operands[1])
+        case Operator.MIN:
+            return np.minimum(first, operands[1])
+        case Operator.NEG:
+            return -first
+        case Operator.EXP:
+            return np.exp(first)
+        case Operator.LOG:
+            return np.log(first)
+        case Operator.SQRT:
+            return np.sqrt(first)
+        case Operator.TANH:
+            return np.tanh(first)
+        case Operator.ABS:
+            return np.abs(first)
+        case Operator.LOAD | Operator.STORE:
+            raise ValueError("loads and stores are no computations")
+        case _:
+            assert_never(operator)

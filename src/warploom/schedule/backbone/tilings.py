@@ -1,0 +1,112 @@
+"""Tile sizes to choose from: the paper's divisors, and lists per machine that need not divide.
+
+Source: Beaugnon et al., section 5.2 (factors that divide, cut by a maximum per level).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Levels: TypeAlias = tuple[tuple[int, ...], ...]
+"""Sizes that each tile level may take, ascending, outer to inner."""
+
+MOST_DIVISORS = 16
+"""Of a size, the smallest are kept."""
+
+MOST_SIZES = 64
+"""Values that one choice of a size may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class AxisUse:
+    """What a kernel does along an axis: all that a policy needs to propose tiles."""
+
+    kernel: str
+    name: str
+    size: int
+    is_reduced: bool
+    """Some instruction reduces over it."""
+    is_stored: bool
+    """A store runs over it."""
+    is_contiguous: bool
+    """Neighbours along it are neighbours in memory, in some load or store."""
+
+
+TilePolicy: TypeAlias = Callable[[AxisUse], Levels]
+Tiles: TypeAlias = Mapping[str, Sequence[Sequence[int]]] | TilePolicy
+"""By the name of an axis (or `kernel.axis`, for one kernel of a program), or a function. Axes left out have no tiles."""
+
+
+def divisors(size: int, most: int = MOST_DIVISORS) -> tuple[int, ...]:
+    """The `most` smallest divisors of `size` above 1, ascending."""
+    return tuple(d for d in range(2, size + 1) if size % d == 0)[:most]
+
+
+def tilings(size: int, levels: int, maxima: Sequence[int], *, divisors_only: bool = True, least: int = 2) -> Levels:
+    """Tile sizes of `levels` levels of an axis of `size` iterations, none above its level's maximum.
+
+    The paper's are the smallest divisors from 2 on. Otherwise powers of two, and three times them, from `least` on; the first
+    that exceeds the size is kept, so that one tile can hold the whole axis. A level without any size is left out.
+    """
+    if len(maxima) != levels:
+        raise ValueError(f"expected {levels} maxima, got {len(maxima)}")
+    if divisors_only:
+        found = [tuple(d for d in divisors(size) if least <= d <= most) for most in maxima]
+    else:
+        found = [rounded(size, range(least, most + 1)) for most in maxima]
+    return tuple(level for level in found if level)
+
+
+def rounded(size: int, wanted: Sequence[int]) -> tuple[int, ...]:
+    """Of `wanted` the powers of two and three times them, up to the first power of two that covers `size`."""
+    enough = 1 << max(0, (size - 1).bit_length())
+    return tuple(n for n in sorted(wanted) if n <= enough and (_is_power(n) or (n % 3 == 0 and _is_power(n // 3))))
+
+
+def _is_power(n: int) -> bool:
+    return n & (n - 1) == 0
+
+
+def paper_tiles(maxima: Mapping[str, Sequence[int]]) -> TilePolicy:
+    """The paper's: for each named axis the divisors of its size, one maximum per level."""
+
+    def policy(use: AxisUse) -> Levels:
+        return tilings(use.size, len(maxima.get(use.name, ())), maxima.get(use.name, ()))
+
+    return policy
+
+
+def no_tiles(use: AxisUse) -> Levels:
+    """Every axis is one loop."""
+    del use
+    return ()
+
+
+def cuda_tiles(use: AxisUse) -> Levels:
+    """Stored axes: threads of a block, then registers of a thread. Reduced ones: a slice to stage, then an unrolled part."""
+    if use.is_stored and not use.is_reduced:
+        return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16))
+    if use.is_stored:
+        return _fitting(use.size, (32, 64, 128, 256, 512, 1024), (1, 2, 4))
+    return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
+
+
+def cpu_tiles(use: AxisUse) -> Levels:
+    """A tile for the caches, one of registers, and along memory the lanes of a vector; none has to divide."""
+    if use.is_contiguous:
+        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4, 6, 8), (4, 8, 16))
+    if use.is_reduced:
+        return _fitting(use.size, (8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8))
+    return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 6, 8, 12, 14))
+
+
+def _fitting(size: int, *levels: tuple[int, ...]) -> Levels:
+    """The levels without sizes above that of the axis; a level that would only hold 1 is left out."""
+    found: list[tuple[int, ...]] = []
+    for level in levels:
+        kept = tuple(n for n in level if n <= size)
+        if kept and kept != (1,):
+            found.append(kept)
+    return tuple(found)

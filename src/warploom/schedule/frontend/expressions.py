@@ -1,0 +1,370 @@
+"""Right sides of a tensor function: expressions over elements, and affine indices."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Sequence
+from numbers import Real
+
+from warploom.core import DType
+from warploom.schedule.backbone import FLOAT_ONLY, Operator, Role
+from warploom.schedule.frontend.sizes import size_name
+from warploom.schedule.frontend.state import Problem, Silent, State
+from warploom.schedule.frontend.tree import (
+    Apply,
+    Expression,
+    IndexSum,
+    Local,
+    Number,
+    Read,
+    Reduction,
+    Scalar,
+    SizeValue,
+    dtype_of,
+    indices_of,
+)
+from warploom.schedule.frontend.words import FUNCTIONS
+from warploom.sketch.source import MISSING
+
+_BINARY: dict[type[ast.operator], Operator] = {
+    ast.Add: Operator.ADD,
+    ast.Sub: Operator.SUB,
+    ast.Mult: Operator.MUL,
+    ast.Div: Operator.DIV,
+}
+_UNARY = {
+    "exp": Operator.EXP,
+    "log": Operator.LOG,
+    "sqrt": Operator.SQRT,
+    "tanh": Operator.TANH,
+    "abs": Operator.ABS,
+}
+_REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
+_HIGHEST_POWER = 8
+
+
+def read_expression(state: State, node: ast.expr) -> Expression:
+    """Raises Problem, or Silent where the cause is already noted."""
+    match node:
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
+            return Number(float(value))
+        case ast.Name(id=name):
+            return _read_name(state, name, node)
+        case ast.Attribute():
+            value = state.resolve(node)
+            if isinstance(value, Real):
+                return Number(float(value))
+            message = f"expected a number, got {ast.unparse(node)}"
+            raise state.problem("NOT_A_NUMBER", message, node, "Use numbers, parameters and values of this function.")
+        case ast.Subscript(value=base, slice=indices):
+            return _read_element(state, base, indices, node)
+        case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+            return read_expression(state, operand)
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return apply(state, Operator.NEG, [read_expression(state, operand)], node)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _read_power(state, left, right, node)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
+            operands = [read_expression(state, left), read_expression(state, right)]
+            return apply(state, _BINARY[type(op)], operands, node)
+        case ast.Call():
+            return _read_call(state, node)
+        case _:
+            message = f"expected arithmetic on elements, got {ast.unparse(node)}"
+            fix = "Use + - * / **, abs, max, min, exp, log, sqrt, tanh, and sum, prod, max or min with over=."
+            raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+
+
+def apply(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> Expression:
+    """One operation; numbers are computed at once."""
+    types = list(dict.fromkeys(t for t in map(dtype_of, operands) if t is not None))
+    if len(types) > 1:
+        got = " and ".join(t.name for t in types)
+        fix = f"Convert one of them: {types[0]}(...)."
+        raise state.problem("DTYPE", f"expected operands of one type, got {got}", node, fix)
+    dtype = types[0] if types else None
+    if dtype and not dtype.is_float and operator in FLOAT_ONLY:
+        fix = "Convert the operands: f32(...)."
+        raise state.problem("DTYPE", f"expected floats for {operator}, got {dtype}", node, fix)
+    made = Apply(operator, tuple(operands), dtype, state.span(node))
+    if all(isinstance(o, Number) for o in operands):
+        try:
+            return Number(number(made, {}))
+        except (ArithmeticError, ValueError) as error:
+            raise state.problem("NOT_A_NUMBER", f"{ast.unparse(node)} has no value: {error}", node, "Correct it.") from None
+    return made
+
+
+def number(expression: Expression, sizes: dict[str, int]) -> float:
+    """The value of numbers and sizes. Raises ArithmeticError or ValueError where there is none, TypeError for other operands."""
+    match expression:
+        case Number(value):
+            return value
+        case SizeValue(size):
+            return float(size.at(sizes))
+        case Apply(operator=operator, operands=operands):
+            return evaluate_number(operator, [number(o, sizes) for o in operands])
+        case _:
+            raise TypeError("not a number")
+
+
+def evaluate_number(operator: Operator, values: Sequence[float]) -> float:
+    match operator, *values:
+        case Operator.ADD, a, b:
+            return a + b
+        case Operator.SUB, a, b:
+            return a - b
+        case Operator.MUL, a, b:
+            return a * b
+        case Operator.DIV, a, b:
+            return a / b
+        case Operator.MAX, a, b:
+            return max(a, b)
+        case Operator.MIN, a, b:
+            return min(a, b)
+        case Operator.NEG, a:
+            return -a
+        case Operator.ABS, a:
+            return abs(a)
+        case Operator.EXP, a:
+            return math.exp(a)
+        case Operator.LOG, a:
+            return math.log(a)
+        case Operator.SQRT, a:
+            return math.sqrt(a)
+        case Operator.TANH, a:
+            return math.tanh(a)
+        case _:
+            raise TypeError(f"{operator} of numbers")
+
+
+def _read_name(state: State, name: str, node: ast.AST) -> Expression:
+    if name in state.poisoned:
+        raise Silent
+    if name in state.scalars:
+        return Scalar(state.scalars[name])
+    if name in state.definitions or name in state.ended:
+        return _read_local(state, name, (), node)
+    if name in state.arrays:
+        rank = len(state.arrays[name].shape)
+        raise state.problem("RANK", f"expected {rank} indices of {name!r}, got none", node, f"Write {name}[...].")
+    if name in state.sizes:
+        state.size_values.setdefault(name, node)
+        return SizeValue(size_name(name))
+    value = state.resolve(node)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        return Number(float(value))
+    if value is not MISSING and name not in FUNCTIONS:
+        message = f"expected a number, got {name!r}, which is {type(value).__name__}"
+        raise state.problem("NOT_A_NUMBER", message, node, "Use numbers, parameters and values of this function.")
+    raise state.unknown(name, node, (*state.arrays, *state.scalars, *state.definitions, *state.sizes))
+
+
+def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST) -> Expression:
+    if name not in state.definitions:
+        message = f"{name!r} lives in one stage, and that has ended"
+        fix = "Declare it as a `temp` array parameter, or compute it again."
+        raise state.problem("STAGE_ENDED", message, node, fix, ("the stage ends here", state.ended[name]))
+    definition = state.definitions[name]
+    if definition.indices != indices:
+        wanted = f"{name}[{', '.join(definition.indices)}]" if definition.indices else name
+        message = f"expected {wanted}, as it was defined, got {ast.unparse(node)}"
+        fix = "Values inside of a stage go from index to the same index; for anything else store it in a `temp` array."
+        raise state.problem("POINT_TO_POINT", message, node, fix, ("defined here", definition.span))
+    state.used.add(name)
+    dtype = dtype_of(definition.value)
+    if dtype is None:
+        return definition.value
+    return Local(name, indices, dtype, state.span(node))
+
+
+def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subscript) -> Expression:
+    fill: float | None = None
+    if isinstance(base, ast.Call) and _function_name(state, base.func) == "pad":
+        base, fill = _read_pad(state, base)
+    if not isinstance(base, ast.Name):
+        message = f"expected an array in front of the indices, got {ast.unparse(base)}"
+        raise state.problem("NOT_AN_ARRAY", message, base, "Write X[i] with a parameter, or a value defined before.")
+    name = base.id
+    if name in state.poisoned:
+        raise Silent
+    elements = slices.elts if isinstance(slices, ast.Tuple) else [slices]
+    indices = tuple(read_index(state, e) for e in elements)
+    if name in state.definitions or name in state.ended:
+        if fill is not None:
+            message = f"expected an array inside of pad, got the value {name!r}"
+            raise state.problem("NOT_AN_ARRAY", message, node, "Store it in a `temp` array.")
+        return _read_local(state, name, tuple(i.plain or "" for i in indices), node)
+    array = state.arrays.get(name)
+    if array is None:
+        if name in state.scalars:
+            raise state.problem("RANK", f"expected no indices, {name!r} is a scalar", node, f"Write {name}.")
+        raise state.unknown(name, base, (*state.arrays, *state.definitions))
+    if len(indices) != len(array.shape):
+        shape = ", ".join(map(str, array.shape))
+        message = f"expected {len(array.shape)} indices of {name}[{shape}], got {len(indices)}"
+        raise state.problem("RANK", message, node, "Give one index per axis.", ("declared here", array.span))
+    if array.role is not Role.INPUT and name not in state.stored:
+        message = f"expected an array that already has its values, got {name!r}, which nothing has stored yet"
+        fix = "Take its old contents as an input with a name of its own, or store it in an earlier statement."
+        raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", array.span))
+    return Read(array, indices, fill, state.span(node))
+
+
+def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, float]:
+    if len(call.args) != 2 or call.keywords:
+        raise state.problem("CALL", f"expected pad(X, value), got {ast.unparse(call)}", call, "Write pad(X, 0)[i - 1].")
+    fill = read_expression(state, call.args[1])
+    if not isinstance(fill, Number):
+        raise state.problem("CALL", "expected a number to pad with", call.args[1], "Write pad(X, 0)[i - 1].")
+    return call.args[0], fill.value
+
+
+def read_index(state: State, node: ast.expr) -> IndexSum:
+    """An affine index. A name is an index, unless it is an integer of the module in capitals (`PAD`) or a factor (`step * k`)."""
+    terms, constant = _affine(state, node)
+    return IndexSum(tuple((n, c) for n, c in terms.items() if c), constant, state.span(node))
+
+
+def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
+    match node:
+        case ast.Constant(value=int(value)) if not isinstance(value, bool):
+            return {}, value
+        case ast.Name(id=name):
+            if name in state.arrays or name in state.scalars or name in state.definitions or name in state.poisoned:
+                message = f"expected an index, got {name!r}, which is data"
+                raise state.problem("INDEX_NOT_AFFINE", message, node, "Indices are names of their own, such as i.")
+            value = _factor(state, node) if name.isupper() else None
+            if value is not None:
+                return {}, value
+            return {name: 1}, 0
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _scaled(_affine(state, operand), -1)
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _added(_affine(state, left), _affine(state, right))
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _added(_affine(state, left), _scaled(_affine(state, right), -1))
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            for factor, other in ((left, right), (right, left)):
+                value = _factor(state, factor)
+                if value is not None:
+                    return _scaled(_affine(state, other), value)
+        case _:
+            pass
+    message = f"expected an affine index, got {ast.unparse(node)}"
+    fix = "Use indices, integers, + and -, and integer * index."
+    raise state.problem("INDEX_NOT_AFFINE", message, node, fix)
+
+
+def _factor(state: State, node: ast.expr) -> int | None:
+    if isinstance(node, ast.Name | ast.Attribute):
+        value = state.resolve(node)
+        return value if isinstance(value, int) and not isinstance(value, bool) else None
+    try:
+        terms, constant = _affine(state, node)
+    except Problem:
+        return None
+    return None if terms else constant
+
+
+def _scaled(affine: tuple[dict[str, int], int], factor: int) -> tuple[dict[str, int], int]:
+    return {n: c * factor for n, c in affine[0].items()}, affine[1] * factor
+
+
+def _added(a: tuple[dict[str, int], int], b: tuple[dict[str, int], int]) -> tuple[dict[str, int], int]:
+    terms = dict(a[0])
+    for name, coefficient in b[0].items():
+        terms[name] = terms.get(name, 0) + coefficient
+    return terms, a[1] + b[1]
+
+
+def _function_name(state: State, node: ast.expr) -> str | None:
+    """Which of `FUNCTIONS` is called: by a free name, or by one bound to that function (of NumPy, too)."""
+    name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+    if name not in FUNCTIONS:
+        return None
+    found = state.resolve(node)
+    is_numpy = (getattr(found, "__module__", None) or type(found).__module__).split(".")[0] == "numpy"
+    return name if found is MISSING or is_numpy or any(found is f for f in FUNCTIONS[name]) else None
+
+
+def _read_call(state: State, node: ast.Call) -> Expression:
+    dtype = state.dtype(node.func)
+    if dtype is not None:
+        return _read_cast(state, dtype, node)
+    name = _function_name(state, node.func)
+    if name is None:
+        called = ast.unparse(node.func)
+        if state.resolve(node.func) is MISSING:
+            raise state.unknown(called, node.func, FUNCTIONS, "function")
+        known = ", ".join(FUNCTIONS)
+        raise state.problem("CALL", f"expected one of {known}, got {called}", node.func, "Write the arithmetic out.")
+    for argument in node.args:
+        if isinstance(argument, ast.GeneratorExp | ast.ListComp):
+            message = f"expected the reduced index as over=, got {ast.unparse(argument)}"
+            raise state.problem("CALL", message, argument, f"Write {name}({ast.unparse(argument.elt)}, over=k).")
+    over = next((k for k in node.keywords if k.arg == "over"), None)
+    if name in _REDUCING and over is not None:
+        if len(node.args) != 1 or len(node.keywords) != 1:
+            raise state.problem("CALL", f"expected {name}(value, over=index)", node, f"Write {name}(value, over=k).")
+        operand = read_expression(state, node.args[0])
+        return reduction(state, _REDUCING[name], operand, _read_over(state, over.value), node)
+    if node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+        raise state.problem("CALL", f"expected plain arguments of {name}", node, f"Write {name}(value).")
+    operands = [read_expression(state, a) for a in node.args]
+    if name in _UNARY and len(operands) == 1:
+        return apply(state, _UNARY[name], operands, node)
+    if name in ("max", "min") and len(operands) >= 2:
+        result = operands[0]
+        for operand in operands[1:]:
+            result = apply(state, _REDUCING[name], [result, operand], node)
+        return result
+    wanted = f"{name}(a, b) or {name}(value, over=k)" if name in ("max", "min") else f"{name}(value, over=k)"
+    wanted = f"{name}(value)" if name in _UNARY else "pad(X, 0)[i - 1]" if name == "pad" else wanted
+    raise state.problem("CALL", f"expected {wanted}, got {ast.unparse(node)}", node, f"Write {wanted}.")
+
+
+def _read_over(state: State, node: ast.expr) -> tuple[tuple[str, ast.expr], ...]:
+    names = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    found: list[tuple[str, ast.expr]] = []
+    for name in names:
+        if not isinstance(name, ast.Name):
+            raise state.problem("CALL", f"expected names of indices, got {ast.unparse(node)}", node, "Write over=(i, j).")
+        found.append((name.id, name))
+    return tuple(found)
+
+
+def reduction(
+    state: State, operator: Operator, operand: Expression, over: Sequence[tuple[str, ast.AST]], node: ast.AST
+) -> Expression:
+    free = indices_of(operand)
+    if not over:
+        raise state.problem("REDUCTION_AXIS", "expected an index to reduce over, got none", node, "Write over=k.")
+    for name, place in over:
+        if name not in free:
+            message = f"expected an index of the reduced value ({', '.join(free) or 'none'}), got {name!r}"
+            raise state.problem("REDUCTION_AXIS", message, place, "Reduce over an index that the value depends on.")
+    dtype = dtype_of(operand)
+    assert dtype is not None
+    return Reduction(operator, operand, tuple(dict.fromkeys(n for n, _ in over)), dtype, state.span(node))
+
+
+def _read_cast(state: State, dtype: DType, node: ast.Call) -> Expression:
+    if len(node.args) != 1 or node.keywords:
+        raise state.problem("CALL", f"expected {dtype}(value)", node, f"Write {dtype}(value).")
+    operand = read_expression(state, node.args[0])
+    if dtype_of(operand) in (None, dtype):
+        return operand
+    return Apply(Operator.CAST, (operand,), dtype, state.span(node))
+
+
+def _read_power(state: State, left: ast.expr, right: ast.expr, node: ast.AST) -> Expression:
+    base, power = read_expression(state, left), read_expression(state, right)
+    if not isinstance(power, Number) or power.value not in range(1, _HIGHEST_POWER + 1):
+        message = f"expected a power from 1 to {_HIGHEST_POWER}, got {ast.unparse(right)}"
+        raise state.problem("UNSUPPORTED_PYTHON", message, right, "Multiply, or use sqrt, exp and log.")
+    result = base
+    for _ in range(int(power.value) - 1):
+        result = apply(state, Operator.MUL, [result, base], node)
+    return result

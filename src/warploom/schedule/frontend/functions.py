@@ -1,0 +1,144 @@
+"""The decorator `@tensor`, and what it makes of a function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, NoReturn, cast
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.backbone import Parameter, Program, Role, Tiles, no_tiles
+from warploom.schedule.frontend.lowering import lower_stage, region_of
+from warploom.schedule.frontend.reader import read_tensor
+from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
+
+
+@dataclass(frozen=True, slots=True)
+class TensorFunction:
+    """A tensor function that was read without an error."""
+
+    tree: TensorTree
+
+    @property
+    def name(self) -> str:
+        return self.tree.name
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """Names of the sizes, in order of appearance."""
+        return self.tree.sizes
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        return self.tree.scalars
+
+    @property
+    def arrays(self) -> tuple[ArrayParameter, ...]:
+        return self.tree.arrays
+
+    def program(
+        self,
+        sizes: Mapping[str, int],
+        tiles: Tiles = no_tiles,
+        *,
+        can_reorder: bool = True,
+        divisors_only: bool = False,
+    ) -> Program:
+        """The kernels at these sizes, with the tile sizes to choose from.
+
+        `can_reorder`: sums of floats may be taken in another order. `divisors_only`: no tile combination that leaves a rest.
+        Raises UserError if sizes are missing, unknown or below 1, an index leaves its array, or tiles are wrong.
+        """
+        tree = self.tree
+        self._check_sizes(sizes)
+        self._check_arrays(sizes)
+        if isinstance(tiles, Mapping):
+            self._check_tiles(tiles)
+        backbones = tuple(
+            lower_stage(stage, name, tree.arrays, sizes, tiles, can_reorder=can_reorder, divisors_only=divisors_only)
+            for stage, name in zip(tree.stages, self.stage_names, strict=True)
+        )
+        return Program(tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars)
+
+    @property
+    def stage_names(self) -> tuple[str, ...]:
+        """The function's name; with several stages, that and the array stored first."""
+        if len(self.tree.stages) == 1:
+            return (self.tree.name,)
+        return tuple(f"{self.tree.name}_{stage.stores[0].array.name}" for stage in self.tree.stages)
+
+    def _check_sizes(self, sizes: Mapping[str, int]) -> None:
+        wanted, given = ", ".join(self.sizes) or "none", ", ".join(sizes) or "none"
+        if set(sizes) != set(self.sizes):
+            message = f"expected the sizes {wanted} of {self.name!r}, got {given}"
+            raise UserError(Diagnostic("SIZES", message, fix="Give every size once, and no other."))
+        for name, value in sizes.items():
+            if value < 1:
+                raise UserError(Diagnostic("SIZES", f"expected {name} of 1 or more, got {value}", fix="Give a positive size."))
+
+    def _check_arrays(self, sizes: Mapping[str, int]) -> None:
+        for array in self.arrays:
+            for size in array.shape:
+                if size.at(sizes) < 1:
+                    message = f"expected axes of 1 or more elements of {array.name!r}, got {size} = {size.at(sizes)}"
+                    raise UserError(Diagnostic("SIZES", message, array.span, "Give larger sizes."))
+
+    def _check_tiles(self, tiles: Mapping[str, object]) -> None:
+        known: dict[str, None] = {}
+        for stage, name in zip(self.tree.stages, self.stage_names, strict=True):
+            for index, _, _ in stage.ranges:
+                known |= {index: None, f"{name}.{index}": None}
+        for name in tiles:
+            if name not in known:
+                message = f"expected an axis of {self.name!r} ({', '.join(n for n in known if '.' not in n)}), got {name!r}"
+                raise UserError(Diagnostic("TILES", message, fix="Name the axes as the function names its indices."))
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(a.name for a in self.arrays if a.role is Role.OUTPUT)
+
+    def __call__(self, *arrays: object, **more: object) -> NoReturn:
+        message = f"{self.name!r} was called; a tensor function describes kernels"
+        raise UserError(Diagnostic("NOT_RUN", message, fix=f"Write {self.name}.program(sizes), then explore or evaluate it."))
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenTensor:
+    """A tensor function with errors, while a file is loaded."""
+
+    name: str
+    error: UserError
+
+
+_broken: ContextVar[list[BrokenTensor] | None] = ContextVar("broken tensor functions", default=None)
+
+
+@contextmanager
+def collecting_broken() -> Generator[list[BrokenTensor]]:
+    """Inside, `@tensor` adds the functions it must refuse to the list, instead of raising."""
+    found: list[BrokenTensor] = []
+    token = _broken.set(found)
+    try:
+        yield found
+    finally:
+        _broken.reset(token)
+
+
+def tensor(function: Callable[..., Any]) -> TensorFunction:
+    """Read the decorated function's source as a tensor function; the name becomes a `TensorFunction`.
+
+    Raises UserError with every problem of the source; while `load_tensors` runs a file, it is kept and raised once that
+    function is asked for.
+    """
+    around = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
+    try:
+        return TensorFunction(read_tensor(function, around))
+    except UserError as error:
+        kept = _broken.get()
+        if kept is None:
+            raise
+        kept.append(BrokenTensor(function.__name__, error))
+        return cast("TensorFunction", kept[-1])

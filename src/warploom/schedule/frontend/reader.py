@@ -1,0 +1,292 @@
+"""A Python function, read as a tensor function."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
+from warploom.core import Diagnostic, Span, UserError
+from warploom.schedule.backbone import Operator, Role
+from warploom.schedule.frontend.expressions import read_expression, reduction
+from warploom.schedule.frontend.signature import read_signature, read_size
+from warploom.schedule.frontend.sizes import SizeSum, size_name
+from warploom.schedule.frontend.state import Problem, Silent, State
+from warploom.schedule.frontend.tree import (
+    Apply,
+    ArrayParameter,
+    Definition,
+    Expression,
+    Read,
+    Reduction,
+    Stage,
+    Store,
+    TensorTree,
+    dtype_of,
+    indices_of,
+)
+from warploom.sketch.source import written
+
+
+def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -> TensorTree:
+    """Raises UserError with every problem of the source."""
+    text = written(function)
+    state = State(text, around)
+    node = text.node
+    if isinstance(node, ast.Lambda):
+        problem = state.problem("NOT_A_FUNCTION", "expected a `def`, got a lambda", node, "Write a function.")
+        raise UserError(problem.diagnostic)
+    read_signature(state, node)
+    for statement in node.body:
+        try:
+            _read_statement(state, statement)
+        except Problem as found:
+            state.problems.append(found.diagnostic)
+            _poison(state, statement)
+        except Silent:
+            _poison(state, statement)
+    _finish(state, node)
+    if state.problems:
+        raise UserError(*state.problems)
+    arrays, scalars = tuple(state.arrays.values()), tuple(state.scalars.values())
+    return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages))
+
+
+def _poison(state: State, statement: ast.stmt) -> None:
+    """What a wrong statement would have defined or stored causes no further problems."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and _is_target(statement, node):
+            if node.id in state.arrays:
+                state.stored.setdefault(node.id, state.span(statement))
+            else:
+                state.poisoned.add(node.id)
+
+
+def _is_target(statement: ast.stmt, name: ast.Name) -> bool:
+    match statement:
+        case ast.Assign(targets=targets):
+            roots = targets
+        case ast.AugAssign(target=target):
+            roots = [target]
+        case _:
+            return False
+    parts = [p for root in roots for p in (root.elts if isinstance(root, ast.Tuple) else [root])]
+    return any((p.value if isinstance(p, ast.Subscript) else p) is name for p in parts)
+
+
+def _finish(state: State, node: ast.FunctionDef) -> None:
+    for definition in state.definitions.values():
+        message = f"the value {definition.name!r} reaches no output"
+        state.problems.append(Diagnostic("UNUSED", message, definition.span, "Store something that uses it, or delete it."))
+    for array in state.arrays.values():
+        if array.role is not Role.INPUT and array.name not in state.stored:
+            message = f"expected a store to {array.name!r}, got none"
+            state.problems.append(
+                Diagnostic("NOT_STORED", message, array.span, f"Assign {array.name}[...], or make it an input.")
+            )
+    if not state.stages and not state.problems:
+        state.problems.append(
+            Diagnostic("NOT_STORED", "expected at least one output, got none", state.span(node), "Mark a parameter as out[...].")
+        )
+
+
+def _read_statement(state: State, node: ast.stmt) -> None:
+    match node:
+        case ast.Pass() | ast.Expr(value=ast.Constant(value=str())):
+            return
+        case ast.AnnAssign(target=ast.Name(id=name) as target, annotation=annotation, value=None):
+            _read_range(state, name, target, annotation)
+        case ast.Assign(targets=[ast.Tuple(elts=targets)], value=ast.Tuple(elts=values)) if len(targets) == len(values):
+            stores = [_read_assignment(state, t, v, node, is_sum=False) for t, v in zip(targets, values, strict=True)]
+            for target, made in zip(targets, stores, strict=True):
+                if isinstance(made, Definition):
+                    message = f"expected arrays on the left of several results, got {made.name!r}"
+                    raise state.problem("SEVERAL_RESULTS", message, target, "Define values one by one.")
+            _end_stage(state, tuple(s for s in stores if isinstance(s, Store)), node)
+        case ast.Assign(targets=[target], value=value):
+            _add(state, _read_assignment(state, target, value, node, is_sum=False), node)
+        case ast.AugAssign(target=target, op=ast.Add(), value=value):
+            _add(state, _read_assignment(state, target, value, node, is_sum=True), node)
+        case _:
+            message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"
+            fix = "Write C[m, n] += A[m, k] * B[k, n], t[i] = ..., or k: range(8)."
+            raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
+
+
+def _read_range(state: State, name: str, target: ast.expr, annotation: ast.expr) -> None:
+    match annotation:
+        case ast.Call(func=ast.Name(id="range"), args=[argument], keywords=[]):
+            state.declared[name] = (read_size(state, argument), state.span(target))
+        case _:
+            message = f"expected the range of the index {name!r}, got {ast.unparse(annotation)}"
+            raise state.problem("INDEX_RANGE", message, annotation, f"Write {name}: range(8).")
+
+
+def _add(state: State, made: Definition | Store, node: ast.stmt) -> None:
+    match made:
+        case Definition():
+            state.definitions[made.name] = made
+        case Store():
+            _end_stage(state, (made,), node)
+
+
+def _read_assignment(state: State, target: ast.expr, value: ast.expr, node: ast.stmt, *, is_sum: bool) -> Definition | Store:
+    name, places = _read_target(state, target)
+    indices = tuple(p.id for p in places)
+    array = state.arrays.get(name)
+    if array is not None:
+        _check_target(state, array, indices, target)
+    elif name in state.scalars or name in state.sizes:
+        raise state.problem("NAME_TAKEN", f"expected an output or a new name, got {name!r}", target, "Choose another name.")
+    elif name in state.definitions:
+        first = state.definitions[name].span
+        message = f"{name!r} is defined twice in one stage"
+        raise state.problem("WRITTEN_TWICE", message, target, "Choose another name.", ("first here", first))
+    expression = read_expression(state, value)
+    if is_sum:
+        over = tuple(i for i in indices_of(expression) if i not in indices)
+        if not over:
+            message = "expected an index on the right of += that is not on the left, got none"
+            raise state.problem("REDUCTION_AXIS", message, node, "Write = for values that are not summed over an index.")
+        expression = reduction(state, Operator.ADD, expression, [(i, node) for i in over], node)
+    extra = [i for i in indices_of(expression) if i not in indices]
+    if extra:
+        message = f"expected only the indices of the left side, got {', '.join(extra)} on the right"
+        fix = f"Reduce: += for a sum, or max(..., over={extra[0]})."
+        raise state.problem("REDUCTION_AXIS", message, value, fix)
+    if array is None:
+        missing = [i for i in indices if i not in indices_of(expression)]
+        if missing:
+            message = f"expected every index of {name!r} on the right, got none of {', '.join(missing)}"
+            raise state.problem(
+                "INDEX_UNUSED", message, target, f"Leave {missing[0]} out: the value is the same for all of them."
+            )
+        return Definition(name, indices, expression, state.span(node))
+    dtype = dtype_of(expression)
+    if dtype not in (None, array.dtype):
+        message = f"expected a value of type {array.dtype} for {name!r}, got {dtype}"
+        raise state.problem("DTYPE", message, value, f"Convert it: {array.dtype}(...).")
+    return Store(array, indices, expression, state.span(node))
+
+
+def _read_target(state: State, target: ast.expr) -> tuple[str, list[ast.Name]]:
+    match target:
+        case ast.Name(id=name):
+            return name, []
+        case ast.Subscript(value=ast.Name(id=name), slice=slices):
+            places: list[ast.Name] = []
+            for element in slices.elts if isinstance(slices, ast.Tuple) else [slices]:
+                if not isinstance(element, ast.Name):
+                    message = f"expected plain indices on the left, got {ast.unparse(element)}"
+                    raise state.problem("TARGET_INDEX", message, element, "Shift the indices on the right side instead.")
+                if element.id in (p.id for p in places):
+                    message = f"expected different indices on the left, got {element.id!r} twice"
+                    raise state.problem("TARGET_INDEX", message, element, "Use a name of its own for each axis.")
+                places.append(element)
+            return name, places
+        case _:
+            message = f"expected an output or a name on the left, got {ast.unparse(target)}"
+            raise state.problem("UNSUPPORTED_PYTHON", message, target, "Write C[m, n] = ....")
+
+
+def _check_target(state: State, array: ArrayParameter, indices: tuple[str, ...], target: ast.expr) -> None:
+    name = array.name
+    if array.role is Role.INPUT:
+        message = f"expected an output on the left, got the input {name!r}"
+        fix = "Declare it as out[...] or temp[...], or choose another name."
+        raise state.problem("STORE_TO_INPUT", message, target, fix, ("declared here", array.span))
+    if len(indices) != len(array.shape):
+        shape = ", ".join(map(str, array.shape))
+        message = f"expected {len(array.shape)} indices of {name}[{shape}], got {len(indices)}"
+        raise state.problem("RANK", message, target, "Give one index per axis.", ("declared here", array.span))
+    if name in state.stored:
+        message = f"{name!r} is written twice"
+        raise state.problem("WRITTEN_TWICE", message, target, "Write to another array.", ("first here", state.stored[name]))
+
+
+def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
+    span = state.span(node)
+    definitions = tuple(state.definitions.values())
+    for definition in definitions:
+        if definition.name not in state.used:
+            message = f"the value {definition.name!r} is used by nothing in its stage"
+            state.problems.append(Diagnostic("UNUSED", message, definition.span, "Delete it."))
+    state.ended.update({d.name: span for d in definitions})
+    state.definitions.clear()
+    state.used.clear()
+    for store in stores:
+        if store.array.name in state.stored:
+            raise state.problem("WRITTEN_TWICE", f"{store.array.name!r} is written twice", node, "Write to another array.")
+        state.stored[store.array.name] = span
+    used = dict(state.size_values)
+    state.size_values.clear()
+    ranges = _ranges(definitions, stores, state.declared, state.sizes)
+    for name, place in used.items():
+        if name in (r[0] for r in ranges):
+            message = f"{name!r} is a size and an index here; as a number it could mean either"
+            raise state.problem("AMBIGUOUS", message, place, "Name the index differently from the size.")
+    state.stages.append(Stage(definitions, stores, ranges))
+
+
+def _ranges(
+    definitions: tuple[Definition, ...],
+    stores: tuple[Store, ...],
+    declared: dict[str, tuple[SizeSum, Span]],
+    sizes: Iterable[str],
+) -> tuple[tuple[str, SizeSum, Span], ...]:
+    found: dict[str, tuple[SizeSum, Span]] = {}
+    places: dict[str, Span] = {}
+
+    def note(name: str, size: SizeSum, span: Span) -> None:
+        first = found.setdefault(name, (size, span))
+        if name in stored or first[0] == size:
+            fits = (size - first[0]).is_never_negative
+        else:
+            fits = (size - first[0]).is_never_negative or (first[0] - size).is_never_negative
+            if not (size - first[0]).is_never_negative:
+                found[name] = (size, span)
+        if not fits:
+            message = f"expected {name!r} to run over {first[0]}, got an axis of {size}"
+            fix = "Use another index, or give both axes the same size."
+            raise Problem(Diagnostic("SIZE_MISMATCH", message, span, fix, (("runs over it here", first[1]),)))
+
+    stored: set[str] = set()
+    for store in stores:
+        for name, size in zip(store.indices, store.array.shape, strict=True):
+            places.setdefault(name, store.span)
+            first = found.setdefault(name, (declared.get(name, (size,))[0], store.span))
+            if first[0] != size:
+                message = f"expected {name!r} to run over the whole axis of {store.array.name!r}, {size}, got {first[0]}"
+                raise Problem(Diagnostic("SIZE_MISMATCH", message, store.span, "Stores cover their array: change its size."))
+            stored.add(name)
+    for owner in (*definitions, *stores):
+        for read in _reads(owner.value):
+            for index, size in zip(read.indices, read.array.shape, strict=True):
+                for name, _ in index.terms:
+                    places.setdefault(name, index.span)
+                if index.plain and read.fill is None and index.plain not in declared:
+                    note(index.plain, size, index.span)
+    ranges: list[tuple[str, SizeSum, Span]] = []
+    for name, span in places.items():
+        if name in declared:
+            ranges.append((name, *declared[name]))
+        elif name in found:
+            ranges.append((name, *found[name]))
+        elif name in sizes:
+            ranges.append((name, size_name(name), span))
+        else:
+            message = f"expected a range of the index {name!r}: it stands nowhere alone"
+            raise Problem(Diagnostic("INDEX_RANGE", message, span, f"Say it before: {name}: range(8)."))
+    return tuple(ranges)
+
+
+def _reads(expression: Expression) -> Iterator[Read]:
+    match expression:
+        case Read():
+            yield expression
+        case Apply(operands=operands):
+            for operand in operands:
+                yield from _reads(operand)
+        case Reduction(operand=operand):
+            yield from _reads(operand)
+        case _:
+            return

@@ -1,0 +1,115 @@
+"""Parameters of a tensor function, from their annotations: `f32["m", "k"]`, `out[f32["m"]]`, `temp[...]`, `f32`."""
+
+from __future__ import annotations
+
+import ast
+
+from warploom.core import DType
+from warploom.schedule.backbone import Parameter, Role
+from warploom.schedule.frontend.sizes import SizeSum, size_constant, size_name
+from warploom.schedule.frontend.state import Problem, State
+from warploom.schedule.frontend.tree import ArrayParameter
+from warploom.schedule.frontend.words import Marker
+
+_ROLES = {"out": Role.OUTPUT, "temp": Role.TEMPORARY}
+_FIX = 'Write for example f32["m", "k"], out[f32["m", "k"]], temp[f32["m"]], or f32 for a scalar.'
+
+
+def read_signature(state: State, node: ast.FunctionDef) -> None:
+    """Fills arrays, scalars and sizes; problems are noted, and their parameters poisoned."""
+    arguments = node.args
+    for extra in (arguments.vararg, arguments.kwarg):
+        if extra:
+            problem = state.problem("ANNOTATION", "expected a fixed number of parameters", extra, "Name every parameter.")
+            state.problems.append(problem.diagnostic)
+    for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        try:
+            _read_parameter(state, argument)
+        except Problem as found:
+            state.problems.append(found.diagnostic)
+            state.poisoned.add(argument.arg)
+    for name in state.scalars.keys() & state.sizes.keys():
+        found = next(a for a in ast.walk(arguments) if isinstance(a, ast.arg) and a.arg == name)
+        message = f"{name!r} is both a size and a parameter"
+        problem = state.problem("NAME_TAKEN", message, found, "Rename one of them.", ("the size", state.sizes[name]))
+        state.problems.append(problem.diagnostic)
+
+
+def _read_parameter(state: State, argument: ast.arg) -> None:
+    annotation = argument.annotation
+    if annotation is None:
+        raise state.problem("ANNOTATION", f"expected an annotation of {argument.arg!r}, got none", argument, _FIX)
+    role = Role.INPUT
+    inner = annotation
+    if isinstance(annotation, ast.Subscript):
+        word = _marker(state, annotation.value)
+        if word:
+            role, inner = _ROLES[word], annotation.slice
+    dtype = state.dtype(inner.value if isinstance(inner, ast.Subscript) else inner)
+    if dtype is None:
+        message = f"expected an array or scalar type for {argument.arg!r}, got {ast.unparse(inner)}"
+        raise state.problem("ANNOTATION", message, inner, _FIX)
+    if not isinstance(inner, ast.Subscript):
+        _add_scalar(state, argument, dtype, role)
+        return
+    elements = inner.slice.elts if isinstance(inner.slice, ast.Tuple) else [inner.slice]
+    shape = tuple(read_size(state, element, may_declare=True) for element in elements)
+    state.arrays[argument.arg] = ArrayParameter(argument.arg, dtype, shape, role, state.span(argument))
+
+
+def _add_scalar(state: State, argument: ast.arg, dtype: DType, role: Role) -> None:
+    if role is not Role.INPUT:
+        message = f"expected an array, got the scalar {argument.arg!r}"
+        raise state.problem("ANNOTATION", message, argument, f'Write an array of one element, {dtype}["1"].')
+    state.scalars[argument.arg] = Parameter(argument.arg, dtype)
+
+
+def _marker(state: State, node: ast.AST) -> str | None:
+    found = state.resolve(node)
+    if isinstance(found, Marker):
+        return found.word
+    return node.id if isinstance(node, ast.Name) and node.id in _ROLES else None
+
+
+def read_size(state: State, node: ast.expr, *, may_declare: bool = False, where: ast.expr | None = None) -> SizeSum:
+    """A size: an integer, or a text such as "n + 2"; inside of the text, and in `range(...)`, names of sizes."""
+    place = where or node
+    match node:
+        case ast.Constant(value=bool()):
+            pass
+        case ast.Constant(value=int(value)):
+            return size_constant(value)
+        case ast.Constant(value=str(text)) if where is None:
+            try:
+                inner = ast.parse(text.strip(), mode="eval").body
+            except SyntaxError:
+                message = f"expected a size such as 'n + 2', got {text!r}"
+                raise state.problem("SIZE", message, node, "Use names, integers, + - * and parentheses.") from None
+            return read_size(state, inner, may_declare=may_declare, where=node)
+        case ast.Name(id=name):
+            value = state.resolve(node)
+            if where is None and isinstance(value, int) and not isinstance(value, bool) and name not in state.sizes:
+                return size_constant(value)
+            if where is not None or name in state.sizes:
+                if may_declare:
+                    state.sizes.setdefault(name, state.span(place))
+                elif name not in state.sizes:
+                    raise state.unknown(name, place, state.sizes, "size")
+                return size_name(name)
+            if may_declare:
+                raise state.problem("SIZE", f"expected a size, got {name}", place, f'Write the name as a text: "{name}".')
+            raise state.unknown(name, place, state.sizes, "size")
+        case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
+            a = read_size(state, left, may_declare=may_declare, where=where)
+            b = read_size(state, right, may_declare=may_declare, where=where)
+            match op:
+                case ast.Add():
+                    return a + b
+                case ast.Sub():
+                    return a - b
+                case ast.Mult():
+                    return a * b
+        case _:
+            pass
+    message = f"expected a size, got {ast.unparse(node)}"
+    raise state.problem("SIZE", message, place, "Use names, integers, + - * and parentheses.")

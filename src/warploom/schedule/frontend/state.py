@@ -1,0 +1,88 @@
+"""What the reader of one tensor function knows: names, the stage so far, problems."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from warploom.core import BY_NAME, Diagnostic, DType, Span
+from warploom.schedule.backbone import Parameter
+from warploom.schedule.frontend.sizes import SizeSum
+from warploom.schedule.frontend.tree import ArrayParameter, Definition, Stage
+from warploom.sketch.source import MISSING, Source, Written
+
+
+class Problem(Exception):  # noqa: N818 (caught at the statement; never leaves the reader)
+    """A diagnostic that ends the reading of one statement."""
+
+    def __init__(self, diagnostic: Diagnostic) -> None:
+        super().__init__(diagnostic.message)
+        self.diagnostic = diagnostic
+
+
+class Silent(Exception):  # noqa: N818
+    """Ends the reading of a statement that uses the result of a wrong one."""
+
+
+@dataclass(slots=True)
+class State:
+    written: Written
+    around: Mapping[str, object]
+    """Local variables where the function is defined."""
+    arrays: dict[str, ArrayParameter] = field(default_factory=dict[str, ArrayParameter])
+    scalars: dict[str, Parameter] = field(default_factory=dict[str, Parameter])
+    sizes: dict[str, Span] = field(default_factory=dict[str, Span])
+    """In order of appearance."""
+    declared: dict[str, tuple[SizeSum, Span]] = field(default_factory=dict[str, tuple[SizeSum, Span]])
+    """Ranges of indices said by `k: range(...)`."""
+    definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
+    """Of the stage being read."""
+    ended: dict[str, Span] = field(default_factory=dict[str, Span])
+    """Values of earlier stages, and what ended their stage."""
+    used: set[str] = field(default_factory=set[str])
+    """Definitions of the stage that something reads."""
+    stored: dict[str, Span] = field(default_factory=dict[str, Span])
+    poisoned: set[str] = field(default_factory=set[str])
+    """Names whose definition or annotation is wrong."""
+    size_values: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
+    """Sizes that the stage uses as numbers."""
+    stages: list[Stage] = field(default_factory=list[Stage])
+    problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
+
+    @property
+    def source(self) -> Source:
+        return self.written.source
+
+    def span(self, node: ast.AST) -> Span:
+        return self.source.span(node)
+
+    def problem(self, code: str, message: str, node: ast.AST, fix: str, *notes: tuple[str, Span]) -> Problem:
+        """An exception to raise: it ends the reading of the statement."""
+        return Problem(Diagnostic(code, message, self.span(node), fix, notes))
+
+    def unknown(self, name: str, node: ast.AST, known: Iterable[str], what: str = "name") -> Problem:
+        close = difflib.get_close_matches(name, list(known), 1)
+        message = f"unknown {what} {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
+        return self.problem(
+            "UNKNOWN_NAME", message, node, f"Write {close[0]}." if close else "Declare it as a parameter, or define it."
+        )
+
+    def resolve(self, node: ast.AST) -> object:
+        """The Python object that a name or a dotted name is bound to outside of the function; MISSING if none."""
+        match node:
+            case ast.Name(id=name):
+                return self.around.get(name, self.written.resolve(name))
+            case ast.Attribute(value=value, attr=attribute):
+                holder = self.resolve(value)
+                return MISSING if holder is MISSING else getattr(holder, attribute, MISSING)
+            case _:
+                return MISSING
+
+    def dtype(self, node: ast.AST) -> DType | None:
+        """The element type that `node` names."""
+        found = self.resolve(node)
+        if found is MISSING and isinstance(node, ast.Name):
+            found = BY_NAME.get(node.id, MISSING)
+        return found if isinstance(found, DType) and found.lanes == 1 else None

@@ -1,0 +1,163 @@
+"""What a tensor function says, read but not yet for particular sizes.
+
+    function   := arrays scalars stage*
+    stage      := definition* store+                 (the stores of one statement)
+    definition := name[index, ...] = expression      (a value that lives inside the stage)
+    store      := array[index, ...] = expression
+    expression := number | size | scalar | array[affine, ...] | name | operator(expression, ...) | dtype(expression)
+                | reduction(operator, expression, over=index, ...)
+
+Equality leaves out spans: two readings of one element are equal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from warploom.core import NOWHERE, DType, Span
+from warploom.schedule.backbone import Operator, Parameter, Role
+from warploom.schedule.frontend.sizes import SizeSum
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayParameter:
+    name: str
+    dtype: DType
+    shape: tuple[SizeSum, ...]
+    role: Role
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexSum:
+    """constant + sum of coefficient * index."""
+
+    terms: tuple[tuple[str, int], ...]
+    """By index name, no coefficient 0."""
+    constant: int = 0
+    span: Span = field(default=NOWHERE, compare=False)
+
+    @property
+    def plain(self) -> str | None:
+        """The name, where the index is a name and nothing else."""
+        return self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizeValue:
+    """A size used as a number."""
+
+    size: SizeSum
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    parameter: Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    array: ArrayParameter
+    indices: tuple[IndexSum, ...]
+    fill: float | None
+    """Outside of the array; None: the indices must stay inside."""
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A value defined before in the stage, at the same indices."""
+
+    name: str
+    indices: tuple[str, ...]
+    dtype: DType
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    operator: Operator
+    operands: tuple[Expression, ...]
+    dtype: DType
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    operator: Operator
+    """ADD, MUL, MAX or MIN."""
+    operand: Expression
+    over: tuple[str, ...]
+    dtype: DType
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+Expression: TypeAlias = Number | SizeValue | Scalar | Read | Local | Apply | Reduction
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    name: str
+    indices: tuple[str, ...]
+    value: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    array: ArrayParameter
+    indices: tuple[str, ...]
+    value: Expression
+    span: Span = field(default=NOWHERE, compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    definitions: tuple[Definition, ...]
+    stores: tuple[Store, ...]
+    ranges: tuple[tuple[str, SizeSum, Span], ...]
+    """Of every index: iterations, and where that is said. In the order of the axes: those stored first."""
+
+
+@dataclass(frozen=True, slots=True)
+class TensorTree:
+    name: str
+    arrays: tuple[ArrayParameter, ...]
+    scalars: tuple[Parameter, ...]
+    sizes: tuple[str, ...]
+    """In order of appearance."""
+    stages: tuple[Stage, ...]
+
+
+def dtype_of(expression: Expression) -> DType | None:
+    """None for numbers and sizes, which take the type of their neighbours."""
+    match expression:
+        case Number() | SizeValue():
+            return None
+        case Scalar(parameter):
+            return parameter.dtype
+        case Read(array=array):
+            return array.dtype
+        case Local(dtype=dtype) | Apply(dtype=dtype) | Reduction(dtype=dtype):
+            return dtype
+
+
+def indices_of(expression: Expression) -> tuple[str, ...]:
+    """Indices that the value depends on, in order of appearance; those reduced over are left out."""
+    match expression:
+        case Number() | SizeValue() | Scalar():
+            return ()
+        case Read(indices=indices):
+            return tuple(dict.fromkeys(name for index in indices for name, _ in index.terms))
+        case Local(indices=indices):
+            return indices
+        case Apply(operands=operands):
+            return tuple(dict.fromkeys(name for o in operands for name in indices_of(o)))
+        case Reduction(operand=operand, over=over):
+            return tuple(name for name in indices_of(operand) if name not in over)

@@ -1,0 +1,82 @@
+"""The words of tensor functions. They are read from the source and never run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+from warploom.core import Diagnostic, UserError
+
+
+def _not_run(word: str) -> NoReturn:
+    message = f"{word!r} was run; tensor functions are read from their source"
+    raise UserError(Diagnostic("NOT_RUN", message, fix="Use it inside a function decorated with @tensor only."))
+
+
+class Marker:
+    """`out[f32["m", "n"]]`, `temp[f32["m", "n"]]`: what a parameter is for."""
+
+    __slots__ = ("word",)
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def __getitem__(self, array: object) -> Any:
+        return self
+
+    def __repr__(self) -> str:
+        return self.word
+
+
+out = Marker("out")
+"""An array that the function writes."""
+temp = Marker("temp")
+"""An array between two stages."""
+
+
+def pad(array: Any, value: float) -> Any:
+    """`pad(X, 0)[i - 1]`: an index outside of `X` gives `value`."""
+    del array, value
+    _not_run("pad")
+
+
+def exp(value: Any) -> Any:
+    del value
+    _not_run("exp")
+
+
+def log(value: Any) -> Any:
+    """Natural."""
+    del value
+    _not_run("log")
+
+
+def sqrt(value: Any) -> Any:
+    del value
+    _not_run("sqrt")
+
+
+def tanh(value: Any) -> Any:
+    del value
+    _not_run("tanh")
+
+
+def prod(value: Any, over: Any) -> Any:
+    """`prod(X[i], over=i)`; sums, maxima and minima are written with Python's `sum`, `max` and `min`."""
+    del value, over
+    _not_run("prod")
+
+
+FUNCTIONS: dict[str, tuple[object, ...]] = {
+    "exp": (exp, math.exp),
+    "log": (log, math.log),
+    "sqrt": (sqrt, math.sqrt),
+    "tanh": (tanh, math.tanh),
+    "abs": (abs, math.fabs),
+    "max": (max,),
+    "min": (min,),
+    "sum": (sum,),
+    "prod": (prod, math.prod),
+    "pad": (pad,),
+}
+"""What may be called, by name, and the Python objects that the name may be bound to; a free name is taken, too."""

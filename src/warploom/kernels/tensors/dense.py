@@ -1,6 +1,6 @@
 """Dense linear algebra: vectors, matrices times vectors, matrix products (BLAS and PolyBench names)."""
 
-# ruff: noqa: N803  (indices and sizes are names of the language)
+# ruff: noqa: N803, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
@@ -14,99 +14,99 @@ from warploom.schedule.frontend import out, temp, tensor
 
 
 @tensor
-def axpy(alpha: f32, x: f32[n], y: f32[n], z: out[f32[n]]):
+def axpy(alpha: f32, x: f32["n"], y: f32["n"], z: out[f32["n"]]):
     z[n] = alpha * x[n] + y[n]
 
 
 @tensor
-def dot(x: f32[n], y: f32[n], total: out[f32[1]]):
+def dot(x: f32["n"], y: f32["n"], total: out[f32[1]]):
     total[one] += x[n] * y[n]
 
 
 @tensor
-def outer(a: f32[m], b: f32[n], C: out[f32[m, n]]):
+def outer(a: f32["m"], b: f32["n"], C: out[f32["m", "n"]]):
     C[m, n] = a[m] * b[n]
 
 
 @tensor
-def matvec(A: f32[m, n], x: f32[n], y: out[f32[m]]):
+def matvec(A: f32["m", "n"], x: f32["n"], y: out[f32["m"]]):
     y[m] += A[m, n] * x[n]
 
 
 @tensor
-def matvec_t(A: f32[m, n], x: f32[m], y: out[f32[n]]):
+def matvec_t(A: f32["m", "n"], x: f32["m"], y: out[f32["n"]]):
     y[n] += A[m, n] * x[m]
 
 
 @tensor
-def gesummv(alpha: f32, beta: f32, A: f32[n, n], B: f32[n, n], x: f32[n], y: out[f32[n]]):
+def gesummv(alpha: f32, beta: f32, A: f32["n", "n"], B: f32["n", "n"], x: f32["n"], y: out[f32["n"]]):
     y[i] = alpha * sum(A[i, j] * x[j], over=j) + beta * sum(B[i, j] * x[j], over=j)
 
 
 @tensor
-def matmul(A: f32[m, k], B: f32[k, n], C: out[f32[m, n]]):
+def matmul(A: f32["m", "k"], B: f32["k", "n"], C: out[f32["m", "n"]]):
     C[m, n] += A[m, k] * B[k, n]
 
 
 @tensor
-def matmul_tn(A: f32[k, m], B: f32[k, n], C: out[f32[m, n]]):
+def matmul_tn(A: f32["k", "m"], B: f32["k", "n"], C: out[f32["m", "n"]]):
     C[m, n] += A[k, m] * B[k, n]
 
 
 @tensor
-def matmul_nt(A: f32[m, k], B: f32[n, k], C: out[f32[m, n]]):
+def matmul_nt(A: f32["m", "k"], B: f32["n", "k"], C: out[f32["m", "n"]]):
     C[m, n] += A[m, k] * B[n, k]
 
 
 @tensor
-def matmul_tt(A: f32[k, m], B: f32[n, k], C: out[f32[m, n]]):
+def matmul_tt(A: f32["k", "m"], B: f32["n", "k"], C: out[f32["m", "n"]]):
     C[m, n] += A[k, m] * B[n, k]
 
 
 @tensor
-def matmul_strided(A: f32[m, 32*k], B: f32[k, n], C: out[f32[m, n]]):
+def matmul_strided(A: f32["m", "32*k"], B: f32["k", "n"], C: out[f32["m", "n"]]):
     C[m, n] += A[m, 32 * k] * B[k, n]
 
 
 @tensor
-def matmul_batched(A: f32[b, m, k], B: f32[b, k, n], C: out[f32[b, m, n]]):
+def matmul_batched(A: f32["b", "m", "k"], B: f32["b", "k", "n"], C: out[f32["b", "m", "n"]]):
     C[b, m, n] += A[b, m, k] * B[b, k, n]
 
 
 @tensor
-def matmul_batched_strided(A: f32[b, m, 32*k], B: f32[b, k, n], C: out[f32[b, m, n]]):
+def matmul_batched_strided(A: f32["b", "m", "32*k"], B: f32["b", "k", "n"], C: out[f32["b", "m", "n"]]):
     C[b, m, n] += A[b, m, 32 * k] * B[b, k, n]
 
 
 @tensor
 def two_matmul(
-    alpha: f32, beta: f32, A: f32[m, k], B: f32[k, n], C: f32[n, p], D: f32[m, p],
-    AB: temp[f32[m, n]], E: out[f32[m, p]],
+    alpha: f32, beta: f32, A: f32["m", "k"], B: f32["k", "n"], C: f32["n", "p"], D: f32["m", "p"],
+    AB: temp[f32["m", "n"]], E: out[f32["m", "p"]],
 ):  # fmt: skip
     AB[m, n] = alpha * sum(A[m, k] * B[k, n], over=k)
     E[m, p] = sum(AB[m, n] * C[n, p], over=n) + beta * D[m, p]
 
 
 @tensor
-def atax(A: f32[m, n], x: f32[n], Ax: temp[f32[m]], y: out[f32[n]]):
+def atax(A: f32["m", "n"], x: f32["n"], Ax: temp[f32["m"]], y: out[f32["n"]]):
     Ax[m] += A[m, n] * x[n]
     y[n] += A[m, n] * Ax[m]
 
 
 @tensor
-def bicg(A: f32[m, n], p: f32[n], r: f32[m], s: out[f32[n]], q: out[f32[m]]):
+def bicg(A: f32["m", "n"], p: f32["n"], r: f32["m"], s: out[f32["n"]], q: out[f32["m"]]):
     s[n] += A[m, n] * r[m]
     q[m] += A[m, n] * p[n]
 
 
 @tensor
-def mvt(A: f32[n, n], x1: f32[n], x2: f32[n], y1: f32[n], y2: f32[n], z1: out[f32[n]], z2: out[f32[n]]):
+def mvt(A: f32["n", "n"], x1: f32["n"], x2: f32["n"], y1: f32["n"], y2: f32["n"], z1: out[f32["n"]], z2: out[f32["n"]]):
     z1[i] = x1[i] + sum(A[i, j] * y1[j], over=j)
     z2[i] = x2[i] + sum(A[j, i] * y2[j], over=j)
 
 
 @tensor
-def syrk(alpha: f32, beta: f32, A: f32[n, k], C: f32[n, n], D: out[f32[n, n]]):
+def syrk(alpha: f32, beta: f32, A: f32["n", "k"], C: f32["n", "n"], D: out[f32["n", "n"]]):
     D[i, j] = alpha * sum(A[i, k] * A[j, k], over=k) + beta * C[i, j]
 
 

@@ -1,6 +1,6 @@
 """Functions of the rows of a matrix: softmax and normalizations."""
 
-# ruff: noqa: N803  (indices and sizes are names of the language)
+# ruff: noqa: N803, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
@@ -14,7 +14,7 @@ from warploom.schedule.frontend import exp, out, sqrt, tensor
 
 
 @tensor
-def softmax(X: f32[rows, columns], Y: out[f32[rows, columns]]):
+def softmax(X: f32["rows", "columns"], Y: out[f32["rows", "columns"]]):
     top[r] = max(X[r, c], over=c)
     e[r, c] = exp(X[r, c] - top[r])
     total[r] = sum(e[r, c], over=c)
@@ -23,7 +23,7 @@ def softmax(X: f32[rows, columns], Y: out[f32[rows, columns]]):
 
 @tensor
 def layer_norm(
-    epsilon: f32, X: f32[rows, columns], gamma: f32[columns], beta: f32[columns], Y: out[f32[rows, columns]]
+    epsilon: f32, X: f32["rows", "columns"], gamma: f32["columns"], beta: f32["columns"], Y: out[f32["rows", "columns"]]
 ):
     mean[r] = sum(X[r, c], over=c) / columns
     d[r, c] = X[r, c] - mean[r]
@@ -33,7 +33,7 @@ def layer_norm(
 
 
 @tensor
-def rms_norm(epsilon: f32, X: f32[rows, columns], gamma: f32[columns], Y: out[f32[rows, columns]]):
+def rms_norm(epsilon: f32, X: f32["rows", "columns"], gamma: f32["columns"], Y: out[f32["rows", "columns"]]):
     x[r, c] = X[r, c]
     scale[r] = 1 / sqrt(sum(x[r, c] ** 2, over=c) / columns + epsilon)
     Y[r, c] = x[r, c] * scale[r] * gamma[c]

@@ -1,6 +1,6 @@
 """Stencils and convolutions."""
 
-# ruff: noqa: N803, N806  (indices and sizes are names of the language)
+# ruff: noqa: N803, N806, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
@@ -14,7 +14,7 @@ from warploom.schedule.frontend import TensorFunction, out, pad, tensor
 
 
 @tensor
-def conv2d(X: f32[c, h + r - 1, w + s - 1], W: f32[o, c, r, s], Y: out[f32[o, h, w]]):
+def conv2d(X: f32["c", "h + r - 1", "w + s - 1"], W: f32["o", "c", "r", "s"], Y: out[f32["o", "h", "w"]]):
     Y[o, h, w] += X[c, h + r, w + s] * W[o, c, r, s]
 
 
@@ -23,14 +23,14 @@ def conv2d_same(width: int) -> TensorFunction:
     CENTRE = width // 2
 
     @tensor
-    def conv2d_same(X: f32[c, h, w], W: f32[o, c, width, width], Y: out[f32[o, h, w]]):
+    def conv2d_same(X: f32["c", "h", "w"], W: f32["o", "c", width, width], Y: out[f32["o", "h", "w"]]):
         Y[o, h, w] += pad(X, 0)[c, h + r - CENTRE, w + s - CENTRE] * W[o, c, r, s]
 
     return conv2d_same
 
 
 @tensor
-def stencil3d(centre: f32, side: f32, X: f32[d + 2, h + 2, w + 2], Y: out[f32[d, h, w]]):
+def stencil3d(centre: f32, side: f32, X: f32["d + 2", "h + 2", "w + 2"], Y: out[f32["d", "h", "w"]]):
     across[d, h, w] = X[d + 1, h + 1, w] + X[d + 1, h + 1, w + 2]
     along[d, h, w] = X[d + 1, h, w + 1] + X[d + 1, h + 2, w + 1]
     through[d, h, w] = X[d, h + 1, w + 1] + X[d + 2, h + 1, w + 1]
@@ -38,7 +38,7 @@ def stencil3d(centre: f32, side: f32, X: f32[d + 2, h + 2, w + 2], Y: out[f32[d,
 
 
 @tensor
-def jacobi2d(X: f32[h + 2, w + 2], Y: out[f32[h, w]]):
+def jacobi2d(X: f32["h + 2", "w + 2"], Y: out[f32["h", "w"]]):
     Y[h, w] = 0.2 * (X[h + 1, w + 1] + X[h + 1, w] + X[h + 1, w + 2] + X[h, w + 1] + X[h + 2, w + 1])
 
 

@@ -28,6 +28,7 @@ from warploom.schedule.backbone.tilings import (
     Levels,
     TilePolicy,
     Tiles,
+    TileTable,
     cpu_tiles,
     cuda_tiles,
     no_tiles,
@@ -36,7 +37,8 @@ from warploom.schedule.backbone.tilings import (
 )
 
 __all__ = [
-    "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim", "Extent",
-    "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role", "Scope", "TilePolicy", "Tiles", "backbone", "count_compulsory_bytes", "count_flops", "cpu_tiles",
-    "cuda_tiles", "evaluate", "evaluate_program", "identity_of", "no_tiles", "paper_tiles", "tilings",
+    "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim",
+    "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role", "Scope",
+    "TilePolicy", "TileTable", "Tiles", "backbone", "count_compulsory_bytes", "count_flops", "cpu_tiles", "cuda_tiles",
+    "evaluate", "evaluate_program", "identity_of", "no_tiles", "paper_tiles", "tilings",
 ]  # fmt: skip

@@ -35,8 +35,9 @@ class AxisUse:
 
 
 TilePolicy: TypeAlias = Callable[[AxisUse], Levels]
-Tiles: TypeAlias = Mapping[str, Sequence[Sequence[int]]] | TilePolicy
-"""By the name of an axis (or `kernel.axis`, for one kernel of a program), or a function. Axes left out have no tiles."""
+TileTable: TypeAlias = Mapping[str, Sequence[Sequence[int]]]
+"""By the name of an axis, or `kernel.axis` for one kernel of a program. Axes left out have no tiles."""
+Tiles: TypeAlias = TileTable | TilePolicy
 
 
 def divisors(size: int, most: int = MOST_DIVISORS) -> tuple[int, ...]:

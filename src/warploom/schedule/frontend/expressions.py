@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Sequence
-from numbers import Real
 
 from warploom.core import DType
 from warploom.schedule.backbone import FLOAT_ONLY, Operator, Role
@@ -53,7 +52,7 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return _read_name(state, name, node)
         case ast.Attribute():
             value = state.resolve(node)
-            if isinstance(value, Real):
+            if isinstance(value, int | float):
                 return Number(float(value))
             message = f"expected a number, got {ast.unparse(node)}"
             raise state.problem("NOT_A_NUMBER", message, node, "Use numbers, parameters and values of this function.")
@@ -153,7 +152,7 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
         state.size_values.setdefault(name, node)
         return SizeValue(size_name(name))
     value = state.resolve(node)
-    if isinstance(value, Real) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool):
         return Number(float(value))
     if value is not MISSING and name not in FUNCTIONS:
         message = f"expected a number, got {name!r}, which is {type(value).__name__}"

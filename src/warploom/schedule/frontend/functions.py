@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn, cast
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Parameter, Program, Role, Tiles, no_tiles
+from warploom.schedule.backbone import Parameter, Program, Role, Tiles, TileTable, no_tiles
 from warploom.schedule.frontend.lowering import lower_stage, region_of
 from warploom.schedule.frontend.reader import read_tensor
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
@@ -55,7 +55,7 @@ class TensorFunction:
         tree = self.tree
         self._check_sizes(sizes)
         self._check_arrays(sizes)
-        if isinstance(tiles, Mapping):
+        if not callable(tiles):
             self._check_tiles(tiles)
         backbones = tuple(
             lower_stage(stage, name, tree.arrays, sizes, tiles, can_reorder=can_reorder, divisors_only=divisors_only)
@@ -86,7 +86,7 @@ class TensorFunction:
                     message = f"expected axes of 1 or more elements of {array.name!r}, got {size} = {size.at(sizes)}"
                     raise UserError(Diagnostic("SIZES", message, array.span, "Give larger sizes."))
 
-    def _check_tiles(self, tiles: Mapping[str, object]) -> None:
+    def _check_tiles(self, tiles: TileTable) -> None:
         known: dict[str, None] = {}
         for stage, name in zip(self.tree.stages, self.stage_names, strict=True):
             for index, _, _ in stage.ranges:

@@ -21,7 +21,6 @@ from warploom.schedule.backbone import (
     Carry,
     Constant,
     Instruction,
-    Levels,
     Operand,
     Operator,
     Parameter,
@@ -82,11 +81,11 @@ def lower_stage(
 
 
 def _tiled(axis: Axis, use: AxisUse, tiles: Tiles) -> Axis:
-    if isinstance(tiles, Mapping):
-        given = tiles.get(f"{use.kernel}.{use.name}", tiles.get(use.name, ()))
-        levels: Levels = tuple(tuple(level) for level in given)
-    else:
+    if callable(tiles):
         levels = tiles(use)
+    else:
+        given = tiles.get(f"{use.kernel}.{use.name}", tiles.get(use.name, ()))
+        levels = tuple(tuple(level) for level in given)
     return Axis(axis.name, axis.size, levels, axis.span)
 
 
@@ -163,11 +162,8 @@ class _Lowering:
                 return self.emit(hint or f"load_{array.name}", Operator.LOAD, (), axes, array.dtype, span, access)
             case Reduction():
                 return self.reduce(expression, hint)
-            case Apply(dtype=None):
-                return self.number(expression)
-            case Apply(operator=operator, operands=operands, dtype=DType() as own, span=span):
-                return self.apply(operator, operands, own, span, hint)
-        raise AssertionError(expression)
+            case Apply(operator=operator, operands=operands, dtype=own, span=span):
+                return self.apply(operator, operands, own, span, hint) if own else self.number(expression)
 
     def number(self, expression: Apply) -> Source:
         try:

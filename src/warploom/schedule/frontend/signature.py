@@ -87,18 +87,14 @@ def read_size(state: State, node: ast.expr, *, may_declare: bool = False, where:
                 raise state.problem("SIZE", message, node, "Use names, integers, + - * and parentheses.") from None
             return read_size(state, inner, may_declare=may_declare, where=node)
         case ast.Name(id=name):
-            value = state.resolve(node)
-            if where is None and isinstance(value, int) and not isinstance(value, bool) and name not in state.sizes:
+            value = state.resolve(node) if where is None else None
+            if isinstance(value, int) and not isinstance(value, bool) and name not in state.sizes:
                 return size_constant(value)
-            if where is not None or name in state.sizes:
-                if may_declare:
-                    state.sizes.setdefault(name, state.span(place))
-                elif name not in state.sizes:
-                    raise state.unknown(name, place, state.sizes, "size")
-                return size_name(name)
             if may_declare:
-                raise state.problem("SIZE", f"expected a size, got {name}", place, f'Write the name as a text: "{name}".')
-            raise state.unknown(name, place, state.sizes, "size")
+                state.sizes.setdefault(name, state.span(place))
+            elif name not in state.sizes:
+                raise state.unknown(name, place, state.sizes, "size")
+            return size_name(name)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
             a = read_size(state, left, may_declare=may_declare, where=where)
             b = read_size(state, right, may_declare=may_declare, where=where)

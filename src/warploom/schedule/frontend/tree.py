@@ -84,7 +84,8 @@ class Local:
 class Apply:
     operator: Operator
     operands: tuple[Expression, ...]
-    dtype: DType
+    dtype: DType | None
+    """None: a number once the sizes are known, of its neighbours' type."""
     span: Span = field(default=NOWHERE, compare=False)
 
 

@@ -1,6 +1,7 @@
 """Finite-domain search shared by every open decision; the SMT layer; executor, journal, event log, result cache. Knows no IR."""
 
 from warploom.solve.arithmetic import Arithmetic, Found, Handle
+from warploom.solve.best_first import BestFirst, best_first
 from warploom.solve.bitvectors import BitOperation, BitVector, BitVectors
 from warploom.solve.cache import ResultCache, default_cache_path
 from warploom.solve.cluster import OtherSourceError, cluster_executor
@@ -22,12 +23,15 @@ from warploom.solve.driver import (
 from warploom.solve.events import Event, EventLog, EventSink, emit, read_events
 from warploom.solve.executor import Counts, Failed, Finished, Result, Task, run_tasks
 from warploom.solve.finite import FiniteModel
+from warploom.solve.incumbent import Child, Hints, Incumbent, Leaf, Measure, Progress
 from warploom.solve.journal import Journal
 from warploom.solve.jsonlines import Json
 from warploom.solve.keys import problem_key, source_digest
+from warploom.solve.mcts import Mcts, mcts
 from warploom.solve.measure import Spent
 from warploom.solve.parts import Part, Split
 from warploom.solve.processes import WorkerDiedError, process_executor
+from warploom.solve.refine import Refine, refine
 from warploom.solve.smt import (
     FALSE,
     TRUE,
@@ -59,10 +63,12 @@ __all__ = [
     "Alternative",
     "Answer",
     "Arithmetic",
+    "BestFirst",
     "BitOperation",
     "BitVector",
     "BitVectors",
     "Budget",
+    "Child",
     "ClauseSession",
     "Constraint",
     "Cost",
@@ -77,14 +83,21 @@ __all__ = [
     "Found",
     "Goal",
     "Handle",
+    "Hints",
+    "Incumbent",
     "Journal",
     "Json",
+    "Leaf",
     "Linear",
+    "Mcts",
+    "Measure",
     "Model",
     "Not",
     "OtherSourceError",
     "Outcome",
     "Part",
+    "Progress",
+    "Refine",
     "Result",
     "ResultCache",
     "Sat",
@@ -103,6 +116,7 @@ __all__ = [
     "WordOp",
     "WordVar",
     "WorkerDiedError",
+    "best_first",
     "cluster_executor",
     "conjunction",
     "declared_order",
@@ -110,10 +124,12 @@ __all__ = [
     "differing_words",
     "disjunction",
     "emit",
+    "mcts",
     "negation",
     "problem_key",
     "process_executor",
     "read_events",
+    "refine",
     "run_tasks",
     "search",
     "smallest_domain",

@@ -8,7 +8,7 @@ decisions depth first, smallest domain first, lets the model propagate, and prun
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
@@ -28,6 +28,8 @@ class Alternative(Generic[S]):
     """Known before propagation: at most the cost of every answer behind it."""
     expand: Callable[[], S | None]
     """The propagated candidate; None when propagation refutes it."""
+    value: Hashable = None
+    """What is decided; the same wherever the same is decided for this choice. None: the model does not say."""
 
 
 class Model(Protocol[S, A_co]):
@@ -70,10 +72,13 @@ def declared_order(choices: Sequence[tuple[int, int]]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to give up; None = never. Nodes (`Statistics.tried`) are deterministic, CPU seconds are not."""
+    """When to give up; None = never. Nodes (`Statistics.tried`) and evaluations are deterministic, seconds are not."""
 
     nodes: int | None = None
     cpu_s: float | None = None
+    wall_s: float | None = None
+    evaluations: int | None = None
+    """Answers evaluated; only strategies that evaluate (`Incumbent`) count them."""
 
 
 UNLIMITED = Budget()
@@ -92,6 +97,12 @@ class Statistics:
     answers: int = 0
     rejected: int = 0
     """Fully decided candidates that were no answer."""
+    dead_ends: int = 0
+    """Candidates of which propagation refuted every alternative."""
+    evaluated: int = 0
+    """Different answers whose cost was asked for."""
+    duplicates: int = 0
+    """Answers that had been evaluated before."""
 
     @property
     def tried(self) -> int:
@@ -107,9 +118,11 @@ class Outcome(Generic[A]):
     """Goal best: the best only; all: every one, cheapest first."""
     complete: bool
     reason: str
-    """Why the search stopped early: `good enough`, `budget: nodes`, `budget: CPU seconds`, `interrupted`; empty when complete or,
-    with goal first, when there is an answer."""
+    """Why the search stopped early: `good enough`, `budget: nodes`, `budget: CPU seconds`, `budget: wall seconds`,
+    `budget: evaluations`, `interrupted`; empty when complete or, with goal first, when there is an answer."""
     statistics: Statistics = field(default_factory=Statistics)
+    bound: Cost | None = None
+    """At most the cost of every answer, as far as the search has proved it; None: it does not tell."""
 
 
 class StopSearchError(Exception):
@@ -161,6 +174,7 @@ class _Search(Generic[S, A]):
         self.progress = progress
         self.answers: list[tuple[Cost, A]] = []
         self.started = time.process_time()
+        self.started_wall = time.monotonic()
         self.improved_at = 0
 
     def reason(self) -> str | None:
@@ -227,5 +241,7 @@ class _Search(Generic[S, A]):
         if tried % 16 == 0:
             if self.budget.cpu_s is not None and time.process_time() - self.started > self.budget.cpu_s:
                 raise StopSearchError("budget: CPU seconds")
+            if self.budget.wall_s is not None and time.monotonic() - self.started_wall > self.budget.wall_s:
+                raise StopSearchError("budget: wall seconds")
             if self.progress is not None:
                 self.progress(self.statistics)

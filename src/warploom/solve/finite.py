@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
 from warploom.solve.driver import Alternative, Cost
 
-V = TypeVar("V")
+V = TypeVar("V", bound=Hashable)
 Domains = Mapping[str, tuple[V, ...]]
 Propagator = Callable[[Domains[V]], Domains[V] | None]
 """Returns the domains with impossible alternatives removed (the same object if nothing changed), or None for a conflict."""
@@ -34,7 +34,7 @@ class FiniteModel(Generic[V]):
         name = list(candidate)[choice]
         decided = [{**candidate, name: (value,)} for value in candidate[name]]
         for domains in sorted(decided, key=self.cost_bound):
-            yield Alternative(self.cost_bound(domains), partial(self._propagated, domains))
+            yield Alternative(self.cost_bound(domains), partial(self._propagated, domains), domains[name][0])
 
     def bound(self, candidate: Domains[V]) -> Cost:
         return self.cost_bound(candidate)

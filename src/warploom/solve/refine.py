@@ -1,0 +1,253 @@
+"""Dive and refine: for a good model and dear measurements.
+
+Each round makes many complete candidates with the model alone, by randomised greedy descents from the root and by deciding a few
+decisions of the best measured candidates anew; measures those that promise most; and learns from them, by how much the model
+errs (`residuals` for the ranking, averages per decision for the descents).
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.solve.driver import Cost, Outcome, StopSearchError
+from warploom.solve.incumbent import Child, Incumbent, Leaf, Path
+from warploom.solve.residuals import FeatureTable, predict
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refine:
+    seed: int = 0
+    first_dives: int = 64
+    """Descents from the root before anything is measured."""
+    dives: int = 8
+    """Of each further round."""
+    neighbours: int = 24
+    """Of the best measured candidates, each round."""
+    elites: int = 4
+    """How many of the best measured candidates have neighbours."""
+    reopened: float = 2.0
+    """Decisions of a neighbour that are taken anew, on average; at least one."""
+    temperatures: tuple[float, ...] = (0.0, 0.02, 0.1, 0.3)
+    """Of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
+    batch: int = 8
+    """Measured each round."""
+    pool: int = 512
+    """Candidates kept that are not measured yet."""
+    boldness: float = 0.5
+    """Standard deviations by which a candidate may be better than it is predicted."""
+    learn_from: int = 400
+    """Measured candidates that corrections are learned from: the best ones."""
+    patience: int | None = 40
+    """Rounds without a better answer after which it ends (`no improvement`); None: the budget ends it."""
+
+
+def refine(incumbent: Incumbent[S, A], options: Refine | None = None) -> Outcome[A]:
+    """Never complete; without a budget its patience or the lack of new answers ends it."""
+    return incumbent.outcome(_Refine(incumbent, options or Refine()).improve)
+
+
+@dataclass(slots=True, eq=False)
+class _Draft(Generic[S, A]):
+    """A complete candidate."""
+
+    leaf: Leaf[S, A]
+    path: Path
+    guess: float
+    row: npt.NDArray[np.int32]
+    cost: float = math.inf
+    """Once it is measured."""
+    trail: list[Child[S]] = field(default_factory=list[Child[S]])
+    """The candidates along its path, where it is an elite."""
+
+
+class _Refine(Generic[S, A]):
+    def __init__(self, incumbent: Incumbent[S, A], options: Refine) -> None:
+        self._incumbent = incumbent
+        self._options = options
+        self._random = random.Random(options.seed)
+        self._table = FeatureTable()
+        self._pool: list[_Draft[S, A]] = []
+        self._measured: list[_Draft[S, A]] = []
+        """Best first."""
+        self._bias: dict[tuple[int, Hashable], float] = {}
+        """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
+        self._dives = 0
+
+    def improve(self) -> Cost | None:
+        root = self._incumbent.root()
+        if root is None:
+            return self._incumbent.cut
+        idle = fruitless = 0
+        for _ in range(self._options.first_dives):
+            self._dive(root)
+        while True:
+            best = self._incumbent.best
+            if not self._measure():
+                fruitless += 1
+            else:
+                fruitless = 0
+                self._learn()
+            idle = idle + 1 if self._incumbent.best is best else 0
+            if self._options.patience is not None and idle >= self._options.patience:
+                raise StopSearchError("no improvement")
+            if fruitless >= _FRUITLESS:
+                raise StopSearchError("no new candidates")
+            for _ in range(self._options.dives):
+                self._dive(root)
+            elites = self._measured[: self._options.elites]
+            for n in range(self._options.neighbours if elites else 0):
+                # The best one has as many as all others together.
+                elite = elites[0] if n % 2 == 0 else elites[(n // 2) % len(elites)]
+                self._vary(root, elite)
+
+    def _dive(self, root: Child[S]) -> None:
+        temperatures = self._options.temperatures
+        temperature = temperatures[self._dives % len(temperatures)]
+        self._dives += 1
+        self._descend(root, temperature)
+
+    def _descend(self, child: Child[S], temperature: float) -> None:
+        while True:
+            children = self._incumbent.children(child)
+            if children is None:
+                self._keep(child)
+                return
+            if not children:
+                return
+            child = self._drawn(children, temperature)
+
+    def _drawn(self, children: Sequence[Child[S]], temperature: float) -> Child[S]:
+        if len(children) == 1:
+            return children[0]
+        guesses = [self._incumbent.guess(c) * math.exp(self._bias.get((c.choice, c.value), 0.0)) for c in children]
+        least = min(guesses)
+        unit = max(temperature * abs(least), 1e-9 * abs(least), 1e-12)
+        weights = [math.exp(-min((g - least) / unit, 700.0)) for g in guesses]
+        return self._random.choices(children, weights)[0]
+
+    def _vary(self, root: Child[S], elite: _Draft[S, A]) -> None:
+        """A neighbour: some decisions of the elite are taken anew, the others kept where they are still possible."""
+        if not elite.path:
+            return
+        chance = 1.0 / max(self._options.reopened, 1.0)
+        reopened = {self._random.randrange(len(elite.path))}
+        while self._random.random() > chance and len(reopened) < len(elite.path):
+            reopened.add(self._random.randrange(len(elite.path)))
+        first = min(reopened)
+        child = self._resumed(root, elite, first)
+        if child is None:
+            return
+        anew = {elite.path[n][0] for n in reopened}
+        wanted = dict(elite.path)
+        while (choice := self._incumbent.next_choice(child.candidate)) is not None:
+            value = wanted.get(choice, None if self._incumbent.hints.value is None else self._value(elite, choice))
+            following = None
+            if choice not in anew and value is not None:
+                following = self._incumbent.child(child, choice, value)
+            if following is None:
+                children = self._incumbent.children(child) or []
+                others = [c for c in children if c.value != value] if choice in anew else children
+                if not (others or children):
+                    return
+                following = self._drawn(others or children, self._random.choice(self._options.temperatures))
+                anew.discard(choice)
+            child = following
+        self._keep(child)
+
+    def _value(self, elite: _Draft[S, A], choice: int) -> Hashable:
+        value = self._incumbent.hints.value
+        return None if value is None else value(elite.leaf.candidate, choice)
+
+    def _resumed(self, root: Child[S], elite: _Draft[S, A], steps: int) -> Child[S] | None:
+        """The candidate after so many steps of the elite's path."""
+        if not elite.trail:
+            elite.trail.append(root)
+        while len(elite.trail) <= steps:
+            choice, value = elite.path[len(elite.trail) - 1]
+            child = self._incumbent.child(elite.trail[-1], choice, value)
+            if child is None:
+                return None
+            elite.trail.append(child)
+        return elite.trail[steps]
+
+    def _keep(self, child: Child[S]) -> None:
+        leaf = self._incumbent.leaf(child)
+        if leaf is None:
+            return
+        path = child.path
+        estimate = self._incumbent.hints.estimate
+        guess = float(leaf.cost[0]) if estimate is None else estimate(leaf.candidate)
+        features = self._incumbent.hints.features
+        row = self._table.row(path if features is None else features(leaf.answer))
+        self._pool.append(_Draft(leaf, path, max(guess, 1e-12), row))
+
+    def _measure(self) -> bool:
+        """False when there is nothing to measure."""
+        cut = self._incumbent.cut
+        self._pool = [d for d in self._pool if cut is None or d.leaf.cost < cut]
+        if not self._pool:
+            return False
+        batch = self._promising()
+        chosen = {id(d) for d in batch}
+        self._pool = [d for d in self._pool if id(d) not in chosen][: self._options.pool]
+        costs = self._incumbent.evaluate([d.leaf for d in batch])
+        for draft, cost in zip(batch, costs, strict=True):
+            if cost is not None:
+                draft.cost = max(float(cost[0]), 1e-12)
+                self._measured.append(draft)
+        self._measured.sort(key=lambda d: d.cost)
+        for draft in self._measured[self._options.elites :]:
+            draft.trail.clear()
+        del self._measured[self._options.learn_from :]
+        return True
+
+    def _promising(self) -> list[_Draft[S, A]]:
+        """Sorts the pool by predicted cost; most of a batch from its top, one by the model alone, one by chance."""
+        scores = np.log(np.array([d.guess for d in self._pool]))
+        if len(self._measured) >= _ENOUGH:
+            residuals = np.array([math.log(d.cost / d.guess) for d in self._measured])
+            # Rows first: they may name new features.
+            seen = self._table.matrix([d.row for d in self._measured])
+            predicted = predict(seen, residuals, self._table.matrix([d.row for d in self._pool]))
+            scores = scores + predicted.mean - self._options.boldness * predicted.deviation
+        order = np.argsort(scores, kind="stable")
+        self._pool = [self._pool[n] for n in order]
+        size = self._options.batch
+        batch = self._pool[: max(1, size - 2)]
+        rest = self._pool[len(batch) :]
+        if rest and len(batch) < size:
+            batch = [*batch, min(rest, key=lambda d: d.guess)]
+            rest = [d for d in rest if d is not batch[-1]]
+        if rest and len(batch) < size:
+            batch = [*batch, self._random.choice(rest)]
+        return batch
+
+    def _learn(self) -> None:
+        if not self._measured:
+            return
+        residuals = [math.log(d.cost / d.guess) for d in self._measured]
+        average = math.fsum(residuals) / len(residuals)
+        sums: dict[tuple[int, Hashable], tuple[float, int]] = {}
+        for draft, residual in zip(self._measured, residuals, strict=True):
+            for decision in draft.path:
+                total, count = sums.get(decision, (0.0, 0))
+                sums[decision] = total + residual - average, count + 1
+        self._bias = {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
+
+
+_ENOUGH = 4
+"""Measured candidates before anything is predicted."""
+_PRIOR = 4
+"""Candidates without error that each decision is credited with."""
+_FRUITLESS = 5
+"""Rounds without a new candidate that end the search."""

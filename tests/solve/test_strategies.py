@@ -1,0 +1,187 @@
+"""Best-first search, Monte-Carlo tree search, dive and refine: against trees that are known whole."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from tests.solve.trees import Path, RandomTree, Tiling
+from warploom.solve import (
+    BestFirst,
+    Budget,
+    Cost,
+    Hints,
+    Incumbent,
+    Mcts,
+    Outcome,
+    Progress,
+    Refine,
+    best_first,
+    mcts,
+    refine,
+    search,
+)
+
+COVERING: dict[str, Callable[[Incumbent[Path, Path]], Outcome[Path]]] = {
+    "best first": best_first,
+    "best first without dives": lambda i: best_first(i, BestFirst(dive_every=0)),
+    "best first in batches": lambda i: best_first(i, BestFirst(batch=5)),
+    "best first, little memory": lambda i: best_first(i, BestFirst(queue=4, dive_nodes=3)),
+    "tag": mcts,
+    "tag in batches": lambda i: mcts(i, Mcts(seed=1, batch=4)),
+    "tag, nothing stored": lambda i: mcts(i, Mcts(stored=0)),
+    "uct": lambda i: mcts(i, Mcts(policy="uct", sharpness=2.0)),
+    "tag, impatient": lambda i: mcts(i, Mcts(patience=0)),
+}
+
+
+@pytest.mark.parametrize("name", COVERING)
+@pytest.mark.parametrize("seed", range(6))
+def test_complete_search_finds_the_optimum(name: str, seed: int) -> None:
+    tree = RandomTree(seed)
+    outcome = COVERING[name](Incumbent(tree, hints=Hints(key=lambda path: path)))
+    assert outcome.complete and outcome.reason == ""
+    best = tree.costs[()]
+    assert [cost for cost, _ in outcome.answers] == ([] if best is None else [(best,)])
+    assert outcome.bound is None or outcome.bound == (best,)
+    assert outcome.statistics.evaluated <= len(tree.leaves)
+
+
+@pytest.mark.parametrize("name", COVERING)
+def test_no_answer_is_measured_twice(name: str) -> None:
+    tree = RandomTree(3, tightness=0.0)
+    measured: list[Path] = []
+
+    def measure(answers: Sequence[Path]) -> Iterator[tuple[int, Cost | None]]:
+        measured.extend(answers)
+        for n, answer in enumerate(answers):
+            cost = tree.costs[answer]
+            yield n, None if cost is None else (cost + 1,)
+
+    outcome = COVERING[name](Incumbent(tree, hints=Hints(key=lambda path: path, measure=measure)))
+    assert outcome.complete and outcome.answers[0][0] == ((tree.costs[()] or 0) + 1,)
+    assert sorted(measured) == sorted(p for p in tree.leaves if tree.costs[p] is not None)
+
+
+@pytest.mark.parametrize("name", COVERING)
+def test_same_seed_same_search(name: str) -> None:
+    first, second = (COVERING[name](Incumbent(RandomTree(2), hints=Hints(key=lambda p: p))) for _ in range(2))
+    assert (first.answers, first.statistics) == (second.answers, second.statistics)
+
+
+def test_best_first_expands_no_more_than_depth_first() -> None:
+    for seed in range(8):
+        ours = best_first(Incumbent(RandomTree(seed)), BestFirst(dive_every=0))
+        assert ours.statistics.nodes <= search(RandomTree(seed)).statistics.nodes + 3
+
+
+def test_bound_of_a_stopped_search_holds() -> None:
+    tree = RandomTree(5, depth=7)
+    best = tree.costs[()] or 0
+    last = 0
+    for nodes in (10, 30, 100, 300):
+        outcome = best_first(Incumbent(tree, budget=Budget(nodes=nodes)))
+        assert outcome.bound is not None
+        assert last <= outcome.bound[0] <= best
+        last = outcome.bound[0]
+
+
+@pytest.mark.parametrize("name", COVERING)
+def test_interruption_keeps_the_best(name: str) -> None:
+    tree = RandomTree(1, tightness=0.0, interrupt_at=12)
+    outcome = COVERING[name](Incumbent(tree))
+    assert (outcome.complete, outcome.reason) == (False, "interrupted")
+    assert outcome.answers
+
+
+@pytest.mark.parametrize(
+    ("budget", "reason"),
+    [
+        (Budget(nodes=40), "budget: nodes"),
+        (Budget(evaluations=3), "budget: evaluations"),
+        (Budget(wall_s=0.0), "budget: wall seconds"),
+        (Budget(cpu_s=0.0), "budget: CPU seconds"),
+    ],
+)
+@pytest.mark.parametrize("strategy", [best_first, mcts, refine])
+def test_budgets(strategy: Callable[[Incumbent[Path, Path]], Outcome[Path]], budget: Budget, reason: str) -> None:
+    outcome = strategy(Incumbent(RandomTree(4, depth=8, tightness=0.2), budget=budget))
+    assert (outcome.complete, outcome.reason) == (False, reason)
+    assert budget.evaluations is None or outcome.statistics.evaluated == 3
+
+
+def test_only_cheaper_answers_count() -> None:
+    tree = RandomTree(0)
+    best = tree.costs[()] or 0
+    for strategy in (best_first, mcts):
+        outcome = strategy(Incumbent(tree, below=(best,)))
+        assert outcome.complete and outcome.answers == () and outcome.bound == (best,)
+        assert strategy(Incumbent(tree, below=(best + 1,))).answers[0][0] == (best,)
+
+
+def test_margin_saves_candidates_and_keeps_its_promise() -> None:
+    tree = RandomTree(7, depth=7)
+    exact, near = best_first(Incumbent(tree)), best_first(Incumbent(tree, margin=0.2))
+    assert near.statistics.nodes <= exact.statistics.nodes
+    assert near.answers[0][0][0] * 0.8 <= exact.answers[0][0][0] + 1
+
+
+def test_progress_tells_of_every_better_answer() -> None:
+    told: list[Cost | None] = []
+    incumbent = Incumbent(RandomTree(2, tightness=0.1), progress=lambda p: told.append(p.best))
+    outcome = mcts(incumbent)
+    costs = [cost for cost in told if cost is not None]
+    assert costs == sorted(costs, reverse=True) and costs[-1] == outcome.answers[0][0]
+    assert Progress(outcome.statistics, None, 0.0).best is None
+
+
+def tiling_hints(tiling: Tiling, measured: list[tuple[object, ...]]) -> Hints[tuple[object, ...], tuple[object, ...]]:
+    def measure(answers: Sequence[tuple[object, ...]]) -> Iterator[tuple[int, Cost | None]]:
+        for n, answer in enumerate(answers):
+            measured.append(answer)
+            yield n, tiling.time(answer)
+
+    return Hints(
+        key=lambda answer: answer,
+        measure=measure,
+        value=tiling.value,
+        features=lambda answer: [(i, v) for i, v in enumerate(answer)],
+    )
+
+
+def test_refine_is_stable_across_seeds() -> None:
+    tiling = Tiling()
+    winners = []
+    for seed in range(3):
+        measured: list[tuple[object, ...]] = []
+        incumbent = Incumbent(tiling, hints=tiling_hints(tiling, measured), budget=Budget(evaluations=250))
+        outcome = refine(incumbent, Refine(seed=seed))
+        winners.append(outcome.answers[0][0][0])
+        assert len(measured) == len(set(measured)) == 250
+    assert statistics.median(winners) <= 1.05 * min(winners)
+    assert max(winners) <= 1.08 * min(winners)
+
+
+def test_refine_beats_mcts_where_measurements_are_dear() -> None:
+    tiling = Tiling()
+    times = {}
+    for name, strategy in (("refine", lambda i: refine(i, Refine(seed=5))), ("mcts", lambda i: mcts(i, Mcts(seed=5)))):
+        outcome = strategy(Incumbent(tiling, hints=tiling_hints(tiling, []), budget=Budget(evaluations=120)))
+        times[name] = outcome.answers[0][0][0]
+    assert times["refine"] < times["mcts"]
+
+
+def test_refine_ends_where_there_is_nothing_new() -> None:
+    tree = RandomTree(1, depth=3)
+    outcome = refine(Incumbent(tree, hints=Hints(key=lambda p: p)))
+    assert (outcome.complete, outcome.reason) == (False, "no new candidates")
+    assert outcome.answers[0][0] == (tree.costs[()],)
+
+
+def test_refine_without_hints_is_deterministic() -> None:
+    def run() -> Outcome[tuple[object, ...]]:
+        return refine(Incumbent(Tiling(), budget=Budget(evaluations=60)), Refine(seed=2))
+
+    assert (run().answers, run().statistics) == (run().answers, run().statistics)

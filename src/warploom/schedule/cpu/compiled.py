@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,13 +14,12 @@ from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.compiler import KERNEL_FLAGS, Compiler, build_library
 from warploom.schedule.cpu.printer import ENTRY, c_source, is_external
+from warploom.schedule.cpu.team import entry_of, run_entry
+from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, time_call
 from warploom.schedule.nest import Buffer, Nest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Array = "NDArray[Any]"
-_MOST_OPEN = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +40,18 @@ class CompiledNest:
         """Runs it once on arrays, flat or of any shape, and returns the elapsed seconds. Outputs are written in place."""
         return self.call(arrays, parameters).run(threads)
 
+    def time(
+        self,
+        arrays: Sequence[NDArray[Any]],
+        parameters: Mapping[str, float] | None = None,
+        *,
+        threads: int = 1,
+        effort: Effort = DEFAULT_EFFORT,
+        best_ms: float | None = None,
+    ) -> Timing:
+        """As `time_call`. Outputs are written many times over; a kernel that adds to an output adds each time."""
+        return time_call(self.call(arrays, parameters), threads, effort, best_ms)
+
     def call(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None) -> Call:
         """Checks the arrays once for many runs. UserError where they do not fit the kernel."""
         return Call(self, arrays, parameters or {})
@@ -58,33 +66,23 @@ class Call:
         self._arrays = tuple(arrays)
         self._pointers = (ctypes.c_void_p * max(1, len(arrays)))(*(a.ctypes.data for a in arrays))
         self._parameters = (ctypes.c_double * max(1, len(kernel.parameters)))(*(parameters[p] for p in kernel.parameters))
-        self._entry = _opened(kernel.library)
-        self._busy = ctypes.c_double()
+        self._entry = entry_of(kernel.library, ENTRY)
 
     def run(self, threads: int = 1, repeats: int = 1) -> float:
         """Elapsed seconds of all repeats."""
-        return self._run(threads, repeats, None)
+        return self.run_timed(threads, repeats)[0]
 
     def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]:
         """Elapsed seconds, and CPU seconds of the thread that worked longest."""
-        elapsed = self._run(threads, repeats, ctypes.byref(self._busy))
-        return elapsed, self._busy.value
-
-    def _run(self, threads: int, repeats: int, busy: object) -> float:
-        kernel = self.kernel
-        elapsed = float(
-            _team().warploom_run(
-                self._entry, self._pointers, self._parameters, kernel.units, kernel.scratch_bytes, threads, repeats, busy
-            )
+        return run_entry(
+            self._entry,
+            self._pointers,
+            self._parameters,
+            units=self.kernel.units,
+            scratch_bytes=self.kernel.scratch_bytes,
+            threads=threads,
+            repeats=repeats,
         )
-        if elapsed < 0:
-            lacking = "memory for scratch" if elapsed == -1 else "threads"
-            raise UserError(
-                Diagnostic(
-                    "CPU_RESOURCES", f"expected {threads} threads with {kernel.scratch_bytes} bytes, got too little {lacking}"
-                )
-            )
-        return elapsed
 
 
 def compile_nest(
@@ -116,26 +114,3 @@ def _check(kernel: CompiledNest, arrays: Sequence[NDArray[Any]], parameters: Map
     wrong += [f"expected a value of {name}" for name in kernel.parameters if name not in parameters]
     if wrong:
         raise UserError(*(Diagnostic("CPU_ARGUMENTS", text) for text in wrong))
-
-
-_open: OrderedDict[Path, tuple[ctypes.CDLL, ctypes.c_void_p]] = OrderedDict()
-
-
-def _opened(library: Path) -> ctypes.c_void_p:
-    """The kernel's address. Libraries stay open: a call may still hold an address of theirs."""
-    if library not in _open:
-        loaded = ctypes.CDLL(str(library))
-        _open[library] = loaded, ctypes.cast(getattr(loaded, ENTRY), ctypes.c_void_p)
-    return _open[library][1]
-
-
-@cache
-def _team() -> ctypes.CDLL:
-    source = files("warploom.schedule.cpu").joinpath("team.c").read_text(encoding="utf-8")
-    team = ctypes.CDLL(str(build_library(source, flags=("-O2",))))
-    team.warploom_run.restype = ctypes.c_double
-    pointer = ctypes.c_void_p
-    team.warploom_run.argtypes = [
-        pointer, pointer, pointer, ctypes.c_ssize_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, pointer,
-    ]  # fmt: skip
-    return team

@@ -78,7 +78,7 @@ def build_library(
     compiler = compiler or the_compiler()
     folder = folder or library_folder()
     command = (*compiler.command, *COMMON, *flags, *(("-Wno-psabi",) if compiler.is_gcc else ()))
-    digest = hashlib.sha256("\0".join((*command, compiler.version, _machine(), source)).encode()).hexdigest()[:32]
+    digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text(), source)).encode()).hexdigest()[:32]
     library = folder / f"{digest}.so"
     if library.exists():
         return library
@@ -101,7 +101,7 @@ def build_library(
 
 
 @cache
-def _machine() -> str:
+def machine_text() -> str:
     """What `-march=native` may depend on: a cache folder can be shared by machines."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():

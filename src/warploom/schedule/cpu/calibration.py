@@ -1,0 +1,204 @@
+"""What this machine does per second: the figures that a bound or an estimate of CPU nests is made of."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from warploom.schedule.cpu.compiler import build_library, machine_text, the_compiler
+from warploom.schedule.cpu.team import entry_of, packaged, run_entry
+from warploom.solve import Json, ResultCache, default_cache_path
+
+_SYSFS = Path("/sys/devices/system/cpu")
+_CACHES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}
+"""Bytes where the system does not tell."""
+_LARGEST = 192 << 20
+_FLAGS = ("-O2", "-ffp-contract=fast")
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Rates are those of one thread while all `threads` run the same; GB are 1e9 bytes."""
+
+    threads: int
+    cores: int
+    vector_bytes: int
+    has_fma: bool
+    clock_ghz: float
+    """Dependent integer additions per ns."""
+    fma_gflops: float
+    """f32, of vectors in registers."""
+    fma_latency_ns: float
+    loop_ns: float
+    """An iteration of an empty loop."""
+    inner_loop_ns: float
+    """A whole inner loop of 16 empty iterations, entry and mispredicted exit included."""
+    launch_us: float
+    """Handing a kernel to the team of threads and waiting for it."""
+    l1_bytes: int
+    """Data cache of one core; so L2."""
+    l2_bytes: int
+    l3_bytes: int
+    """Shared by the cores; 0 where there is none."""
+    line_bytes: int
+    l1_read_gbs: float
+    l2_read_gbs: float
+    l3_read_gbs: float
+    dram_read_gbs: float
+    l1_write_gbs: float
+    l2_write_gbs: float
+    l3_write_gbs: float
+    dram_write_gbs: float
+    """Bytes stored; the line is read before it is written."""
+    dram_copy_gbs: float
+    """Bytes read plus bytes written."""
+    l2_column_gbs: float
+    """As `l2_read_gbs`, one vector per row of 4160 bytes."""
+    l1_latency_ns: float
+    l2_latency_ns: float
+    l3_latency_ns: float
+    dram_latency_ns: float
+
+
+@dataclass(frozen=True, slots=True)
+class Caches:
+    l1_bytes: int
+    l2_bytes: int
+    l3_bytes: int
+    line_bytes: int
+
+
+def calibrate(threads: int = 1, *, use_cache: bool = True) -> Calibration:
+    """Measures for about two seconds; later calls on the same machine and with the same compiler read the stored figures."""
+    key = hashlib.sha256(f"{machine_text()}\0{packaged('calibration.c')}".encode()).hexdigest()
+    key = f"cpu calibration {key} {the_compiler().version} {os.cpu_count()} {threads}"
+    path = default_cache_path() if use_cache else None
+    if path is None:
+        return _measure(threads)
+    with ResultCache(path) as stored:
+        if (found := _read(stored.find(key))) is not None:
+            return found
+        calibration = _measure(threads)
+        stored.add(key, asdict(calibration))
+        return calibration
+
+
+def caches() -> Caches:
+    """Of core 0, as the system tells."""
+    sizes = dict(_CACHES)
+    line = 64
+    for index in sorted((_SYSFS / "cpu0" / "cache").glob("index*")):
+        try:
+            level, kind = int(_text(index / "level")), _text(index / "type")
+            size = _text(index / "size")
+            line = int(_text(index / "coherency_line_size"))
+        except (OSError, ValueError):
+            continue
+        if kind != "Instruction" and size[:-1].isdigit():
+            sizes[level] = int(size[:-1]) << {"K": 10, "M": 20, "G": 30}.get(size[-1], 0)
+    return Caches(sizes[1], sizes[2], sizes[3], line)
+
+
+def core_count() -> int:
+    """Those this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _text(path: Path) -> str:
+    return path.read_text(encoding="utf-8").strip()
+
+
+def _read(value: Json) -> Calibration | None:
+    if not isinstance(value, dict):
+        return None
+    try:
+        return Calibration(**value)  # pyright: ignore[reportArgumentType]
+    except TypeError:
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Probe:
+    library: Path
+    threads: int
+
+    def seconds(self, name: str, passes: float, size: int = 0, samples: int = 4) -> float:
+        """Least elapsed time."""
+        none = (ctypes.c_void_p * 1)()
+        parameters = (ctypes.c_double * 2)(passes, size)
+        entry = entry_of(self.library, name)
+        runs = (
+            run_entry(entry, none, parameters, units=self.threads, scratch_bytes=size, threads=self.threads, repeats=1)[0]
+            for _ in range(samples)
+        )
+        return min(runs)
+
+    def rate(self, name: str, size: int, aim_s: float = 4e-3) -> float:
+        """Bytes per ns."""
+        self.seconds("write_rate", 1, size, 1)
+        once = self.seconds(name, 1, size, 2)
+        passes = max(1, round(aim_s / max(once, 1e-7)))
+        return size * passes / self.seconds(name, passes, size) / 1e9
+
+    def latency(self, size: int, loads: int) -> float:
+        setup = self.seconds("chase", 0, size, 2)
+        return max(0.0, self.seconds("chase", loads, size, 3) - setup) * 1e9 / loads
+
+
+def _measure(threads: int) -> Calibration:
+    library = build_library(packaged("calibration.c"), flags=_FLAGS)
+    loaded = ctypes.CDLL(str(library))
+    vector_bytes = ctypes.c_int.in_dll(loaded, "vector_bytes").value
+    has_fma = bool(ctypes.c_int.in_dll(loaded, "has_fma").value)
+    probe = _Probe(library, threads)
+    sizes = caches()
+    passes = 1_000_000
+    l1, l2 = sizes.l1_bytes // 2, sizes.l2_bytes // 2
+    share = sizes.l3_bytes // max(1, threads)
+    l3 = max(2 * sizes.l2_bytes, share // 2)
+    dram = min(_LARGEST // threads, max(4 * share, 64 << 20))
+    probe.seconds("fma_rate", passes)
+    launch_s = min(_launch(probe) for _ in range(5))
+    return Calibration(
+        threads=threads,
+        cores=core_count(),
+        vector_bytes=vector_bytes,
+        has_fma=has_fma,
+        clock_ghz=8 * passes / probe.seconds("add_chain", passes) / 1e9,
+        fma_gflops=12 * 2 * (vector_bytes // 4) * passes / probe.seconds("fma_rate", passes) / 1e9,
+        fma_latency_ns=probe.seconds("fma_chain", passes // 4) * 1e9 / (8 * (passes // 4)),
+        loop_ns=probe.seconds("empty_loop", 4 * passes) * 1e9 / (4 * passes),
+        inner_loop_ns=probe.seconds("inner_loops", passes // 10) * 1e9 / (passes // 10),
+        launch_us=launch_s * 1e6,
+        l1_bytes=sizes.l1_bytes,
+        l2_bytes=sizes.l2_bytes,
+        l3_bytes=sizes.l3_bytes,
+        line_bytes=sizes.line_bytes,
+        l1_read_gbs=probe.rate("read_rate", l1),
+        l2_read_gbs=probe.rate("read_rate", l2),
+        l3_read_gbs=probe.rate("read_rate", l3),
+        dram_read_gbs=probe.rate("read_rate", dram),
+        l1_write_gbs=probe.rate("write_rate", l1),
+        l2_write_gbs=probe.rate("write_rate", l2),
+        l3_write_gbs=probe.rate("write_rate", l3),
+        dram_write_gbs=probe.rate("write_rate", dram),
+        dram_copy_gbs=probe.rate("copy_rate", dram),
+        l2_column_gbs=probe.rate("strided_rate", l2 // 4160 * 4160),
+        l1_latency_ns=probe.latency(l1, 100_000),
+        l2_latency_ns=probe.latency(l2, 100_000),
+        l3_latency_ns=probe.latency(l3, 100_000),
+        dram_latency_ns=probe.latency(dram, 20_000),
+    )
+
+
+def _launch(probe: _Probe) -> float:
+    """Seconds of a round of the team in which nobody works."""
+    none = (ctypes.c_void_p * 1)()
+    parameters = (ctypes.c_double * 2)()
+    entry = entry_of(probe.library, "nothing")
+    rounds = 200
+    elapsed, _ = run_entry(entry, none, parameters, units=probe.threads, scratch_bytes=0, threads=probe.threads, repeats=rounds)
+    return elapsed / rounds

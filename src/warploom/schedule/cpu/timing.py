@@ -1,0 +1,111 @@
+"""Times of compiled nests: as many runs as the noise asks for, fewer where the nest is surely slow.
+
+A run is taken as slow by the CPU time of its busiest thread too: other processes on the machine lengthen the wall time only.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+_MOST_SAMPLES = 1000
+_CALM = 0.01
+
+
+class Runnable(Protocol):
+    """A kernel with its arguments."""
+
+    def run(self, threads: int = 1, repeats: int = 1) -> float: ...
+
+    def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """How long to measure."""
+
+    min_s: float = 0.05
+    """Of all samples together, unless the nest is surely slow or the noise is already small."""
+    max_s: float = 2.0
+    least_samples: int = 5
+    sample_s: float = 1e-4
+    """Short kernels are run several times per sample to last this long."""
+    slow: float = 1.25
+    """A nest is surely slow when its best wall and its best CPU time both exceed this times the best time given."""
+
+
+DEFAULT_EFFORT = Effort()
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    median_ms: float
+    best_ms: float
+    busy_ms: float
+    """Least CPU time of the busiest thread: what other processes hardly disturb."""
+    samples: int
+    repeats: int
+    """Runs per sample."""
+    is_early: bool
+    """Stopped because it is surely slower than the best time given."""
+
+
+def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT, best_ms: float | None = None) -> Timing:
+    """One run to warm up (caches, pages, threads), then samples; with `best_ms`, no more than needed to see that it is slower.
+
+    Stops early after the warm-up run if that took four times the best, later by `Effort.slow`.
+    """
+    warm_s, warm_busy_s = call.run_timed(threads)
+    limit_ms = best_ms * effort.slow if best_ms else float("inf")
+    if min(warm_s, warm_busy_s) * 1e3 > 4 * limit_ms:
+        return Timing(warm_s * 1e3, warm_s * 1e3, warm_busy_s * 1e3, 1, 1, is_early=True)
+    repeats = _repeats(call, threads, warm_s, effort)
+    walls: list[float] = []
+    busies: list[float] = []
+    is_early = False
+    while not is_early and not _is_enough(walls, repeats, effort):
+        wall, busy = call.run_timed(threads, repeats)
+        walls.append(wall * 1e3 / repeats)
+        busies.append(busy * 1e3 / repeats)
+        is_early = len(walls) >= 3 and min(walls) > limit_ms and min(busies) > limit_ms
+    return Timing(statistics.median(walls), min(walls), min(busies), len(walls), repeats, is_early)
+
+
+def retime(
+    calls: Sequence[Runnable], threads: int = 1, *, rounds: int = 11, effort: Effort = DEFAULT_EFFORT
+) -> tuple[Timing, ...]:
+    """Several kernels in turns, each round in the reverse order of the one before, so that a change of the machine meets all alike."""
+    repeats = [_repeats(call, threads, call.run(threads), effort) for call in calls]
+    walls: list[list[float]] = [[] for _ in calls]
+    busies: list[list[float]] = [[] for _ in calls]
+    for n in range(rounds):
+        for k in range(len(calls))[:: 1 if n % 2 == 0 else -1]:
+            wall, busy = calls[k].run_timed(threads, repeats[k])
+            walls[k].append(wall * 1e3 / repeats[k])
+            busies[k].append(busy * 1e3 / repeats[k])
+    return tuple(
+        Timing(statistics.median(w), min(w), min(b), rounds, r, is_early=False)
+        for w, b, r in zip(walls, busies, repeats, strict=True)
+    )
+
+
+def _repeats(call: Runnable, threads: int, warm_s: float, effort: Effort) -> int:
+    """The first run of a kernel is no measure of a short one."""
+    once = warm_s
+    if once < 10 * effort.sample_s:
+        once = min(call.run(threads, 3) / 3, call.run(threads, 3) / 3)
+    return max(1, min(100_000, round(effort.sample_s / max(once, 1e-9))))
+
+
+def _is_enough(walls: Sequence[float], repeats: int, effort: Effort) -> bool:
+    """Enough samples, and either time is up or the better half of them lies within a hundredth."""
+    if len(walls) < effort.least_samples:
+        return sum(walls) * repeats * 1e-3 > effort.max_s
+    spent_s = sum(walls) * repeats * 1e-3
+    if spent_s >= effort.max_s or len(walls) >= _MOST_SAMPLES:
+        return True
+    ordered = sorted(walls)
+    is_calm = len(walls) >= 2 * effort.least_samples and ordered[len(walls) // 2] <= ordered[0] * (1 + _CALM)
+    return is_calm or spent_s >= effort.min_s

@@ -1,0 +1,223 @@
+"""A child process that runs generated kernels: one that crashes or hangs takes the child with it, not the search."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from multiprocessing.shared_memory import SharedMemory
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from warploom.core import WarploomError
+from warploom.schedule.backbone import Role
+from warploom.schedule.cpu.compiled import Call, CompiledNest
+from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, retime, time_call
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_START_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Crashed:
+    """What the kernel did to the child, for the journal."""
+
+    reason: str
+    """`signal 11`, `no answer within 5 s`, or an error's text."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Array:
+    """A NumPy array in shared memory."""
+
+    memory: str
+    shape: tuple[int, ...]
+    dtype: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Attach:
+    arrays: tuple[_Array, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Time:
+    kernels: tuple[CompiledNest, ...]
+    parameters: dict[str, float]
+    threads: int
+    effort: Effort
+    best_ms: float | None
+    rounds: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    kernel: CompiledNest
+    parameters: dict[str, float]
+    threads: int
+
+
+_Request: TypeAlias = _Attach | _Time | _Run
+
+
+@dataclass
+class MeasureWorker:
+    """Shares arrays with a child process and has it run and time kernels on them; a new child is started where one was lost.
+
+    Use as a context manager. `arrays` are copied once; read results of `run` from `shared`.
+    """
+
+    arrays: Sequence[NDArray[Any]]
+    timeout_s: float = 30.0
+    """For one request; the child is killed after that."""
+    shared: list[NDArray[Any]] = field(init=False, default_factory=list["NDArray[Any]"])
+    restarts: int = field(init=False, default=0)
+    _memories: list[SharedMemory] = field(init=False, default_factory=list[SharedMemory])
+    _handles: tuple[_Array, ...] = field(init=False, default=())
+    _process: BaseProcess | None = field(init=False, default=None)
+    _pipe: Connection | None = field(init=False, default=None)
+
+    def __enter__(self) -> MeasureWorker:
+        handles: list[_Array] = []
+        for array in self.arrays:
+            memory = SharedMemory(create=True, size=max(1, array.nbytes))
+            view: NDArray[Any] = np.ndarray(array.shape, array.dtype, buffer=memory.buf)
+            view[...] = array
+            self._memories.append(memory)
+            self.shared.append(view)
+            handles.append(_Array(memory.name, array.shape, array.dtype.str))
+        self._handles = tuple(handles)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._kill()
+        self.shared.clear()
+        for memory in self._memories:
+            memory.close()
+            memory.unlink()
+        self._memories.clear()
+
+    def run(self, kernel: CompiledNest, parameters: Mapping[str, float] | None = None, *, threads: int = 1) -> float | Crashed:
+        """Once; elapsed seconds. Outputs are then in `shared`."""
+        answer = self._ask(_Run(kernel, dict(parameters or {}), threads), self.timeout_s)
+        return answer if isinstance(answer, float | Crashed) else Crashed(f"expected seconds, got {answer!r}")
+
+    def time(
+        self,
+        kernel: CompiledNest,
+        parameters: Mapping[str, float] | None = None,
+        *,
+        threads: int = 1,
+        effort: Effort = DEFAULT_EFFORT,
+        best_ms: float | None = None,
+    ) -> Timing | Crashed:
+        """As `time_call`, in the child."""
+        answer = self._times((kernel,), parameters, threads, effort, best_ms, 0)
+        return answer if isinstance(answer, Crashed) else answer[0]
+
+    def retime(
+        self,
+        kernels: Sequence[CompiledNest],
+        parameters: Mapping[str, float] | None = None,
+        *,
+        threads: int = 1,
+        rounds: int = 11,
+    ) -> tuple[Timing, ...] | Crashed:
+        """As `retime`, in the child."""
+        return self._times(tuple(kernels), parameters, threads, DEFAULT_EFFORT, None, rounds)
+
+    def _times(
+        self,
+        kernels: tuple[CompiledNest, ...],
+        parameters: Mapping[str, float] | None,
+        threads: int,
+        effort: Effort,
+        best_ms: float | None,
+        rounds: int,
+    ) -> tuple[Timing, ...] | Crashed:
+        request = _Time(kernels, dict(parameters or {}), threads, effort, best_ms, rounds)
+        answer = self._ask(request, self.timeout_s)
+        return answer if isinstance(answer, tuple | Crashed) else Crashed(f"expected times, got {answer!r}")
+
+    def _ask(self, request: _Request, timeout_s: float) -> float | tuple[Timing, ...] | Crashed:
+        if self._process is None or not self._process.is_alive():
+            self._start()
+        assert self._pipe is not None and self._process is not None
+        try:
+            self._pipe.send(request)
+            if not self._pipe.poll(timeout_s):
+                self._kill()
+                return Crashed(f"no answer within {timeout_s:g} s")
+            return self._pipe.recv()
+        except (EOFError, OSError):
+            self._process.join(5)
+            code = self._process.exitcode
+            self._kill()
+            return Crashed(f"signal {-code}" if code is not None and code < 0 else f"exit status {code}")
+
+    def _start(self) -> None:
+        self._kill()
+        context = multiprocessing.get_context("spawn")
+        here, there = context.Pipe()
+        self._process = context.Process(target=_serve, args=(there,), daemon=True)
+        self._process.start()
+        there.close()
+        self._pipe = here
+        self.restarts += 1
+        answer = self._ask(_Attach(self._handles), _START_S)
+        if isinstance(answer, Crashed):
+            raise WarploomError(f"the measuring process did not start: {answer.reason}")
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+        if self._pipe is not None:
+            self._pipe.close()
+            self._pipe = None
+
+
+def _serve(pipe: Connection) -> None:
+    """The arrays of the kernels are the child's own: shared memory comes in small pages, which makes large strides slower."""
+    memories: list[SharedMemory] = []
+    views: list[NDArray[Any]] = []
+    arrays: list[NDArray[Any]] = []
+    while True:
+        try:
+            request: _Request = pipe.recv()
+        except (EOFError, OSError):
+            return
+        try:
+            match request:
+                case _Attach(arrays=handles):
+                    memories = [SharedMemory(name=h.memory) for h in handles]
+                    views = [np.ndarray(h.shape, h.dtype, buffer=m.buf) for h, m in zip(handles, memories, strict=True)]
+                    arrays = [np.array(view) for view in views]
+                    pipe.send(0.0)
+                case _Run():
+                    for array, view in zip(arrays, views, strict=True):
+                        array[...] = view
+                    elapsed = request.kernel.run(arrays, request.parameters, request.threads)
+                    for buffer, array, view in zip(request.kernel.buffers, arrays, views, strict=True):
+                        if buffer.role is Role.OUTPUT:
+                            view[...] = array
+                    pipe.send(elapsed)
+                case _Time():
+                    pipe.send(_times([k.call(arrays, request.parameters) for k in request.kernels], request))
+        except WarploomError as error:
+            pipe.send(Crashed(str(error)))
+        except OSError as error:
+            pipe.send(Crashed(f"{type(error).__name__}: {error}"))
+
+
+def _times(calls: Sequence[Call], request: _Time) -> tuple[Timing, ...]:
+    if request.rounds:
+        return retime(calls, request.threads, rounds=request.rounds, effort=request.effort)
+    return tuple(time_call(call, request.threads, request.effort, request.best_ms) for call in calls)

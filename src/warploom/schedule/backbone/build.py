@@ -26,6 +26,19 @@ def backbone(
     Raises UserError if an axis has no tiling or its outermost part more sizes than a choice may have.
     """
     extents = [e for number, axis in enumerate(axes) for e in extents_of(number, axis, divisors_only=divisors_only)]
+    return assemble(name, axes, extents, regions, instructions, can_reorder=can_reorder)
+
+
+def assemble(
+    name: str,
+    axes: Sequence[Axis],
+    extents: Sequence[Extent],
+    regions: Sequence[Region],
+    instructions: Sequence[Instruction],
+    *,
+    can_reorder: bool,
+) -> Backbone:
+    """The backbone with its dims."""
     dims: list[Dim] = []
     for number, instruction in enumerate(instructions):
         carry = instruction.carry

@@ -49,7 +49,9 @@ class Rates:
     latency_cycles: tuple[tuple[str, float], ...] = ()
     """By event: l2, dram, shared, barrier, loop, loop_end."""
     operations: tuple[tuple[str, float, float], ...] = ()
-    """(operator, latency in cycles, instructions issued)."""
+    """(operator, latency in cycles, instructions issued); `loop` and `loop_alu`: what one iteration of a loop issues."""
+    replays_issue: bool = False
+    """An access that moves several lines issues once per line (GPUs before Maxwell)."""
 
     def rate(self, resource: str) -> Rate:
         return dict(self.rates)[resource]
@@ -79,5 +81,9 @@ K4000_RATES = Rates(
     bandwidth_bytes_per_ns=134.784,
     caches=(CacheLevel("l1", 16 * 1024, 128, False), CacheLevel("l2", 384 * 1024, 32, True)),
     latency_cycles=(("l2", 167.0), ("dram", 275.0), ("shared", 24.0), ("barrier", 23.0), ("loop", 52.0), ("loop_end", 22.0)),
-    operations=(("add", 10.0, 1.0), ("sub", 10.0, 1.0), ("mul", 10.0, 1.0), ("fma", 10.0, 1.0), ("div", 544.0, 51.0)),
-)
+    operations=(
+        ("add", 10.0, 1.0), ("sub", 10.0, 1.0), ("mul", 10.0, 1.0), ("fma", 10.0, 1.0), ("max", 10.0, 1.0), ("min", 10.0, 1.0),
+        ("div", 544.0, 51.0), ("loop", 52.0, 3.0), ("loop_alu", 0.0, 2.0),
+    ),
+    replays_issue=True,
+)  # fmt: skip

@@ -8,6 +8,7 @@ from typing import Literal
 from warploom.core import Diagnostic, UserError
 from warploom.gpu import MACHINES
 from warploom.schedule.nest import Cache
+from warploom.schedule.targets.figures import cpu_rates, cuda_rates
 from warploom.schedule.targets.rates import K4000_RATES, NO_RATES, Rates
 
 _KIB = 1024
@@ -71,7 +72,7 @@ def cuda(arch: str) -> Target:
         name=arch, kind="cuda", max_threads=1024, max_thread_dims=3, max_outer_thread_size=64, max_block_dims=3,
         max_outer_block_size=65535, shared_bytes=machine.shared_bytes_per_block, registers=machine.max_registers_per_thread,
         max_unroll=512, vector_bytes=16, vector_lanes=(2, 4), has_vector_arithmetic=False, load_caches=_LOAD_CACHES,
-        store_caches=_STORE_CACHES, has_async_copy=arch not in ("sm_75",),
+        store_caches=_STORE_CACHES, has_async_copy=arch not in ("sm_75",), rates=cuda_rates(arch),
     )  # fmt: skip
 
 
@@ -81,7 +82,7 @@ def cpu(vector_bytes: int = 32, registers: int = 16, scratch_bytes: int = 256 * 
         name="cpu", kind="cpu", max_threads=1, max_thread_dims=0, max_outer_thread_size=1, max_block_dims=3,
         max_outer_block_size=1 << 30, shared_bytes=scratch_bytes, registers=registers, max_unroll=256,
         vector_bytes=vector_bytes, vector_lanes=(vector_bytes // 4,), has_vector_arithmetic=True, load_caches=(Cache.ALL,),
-        store_caches=(Cache.ALL, Cache.NONE),
+        store_caches=(Cache.ALL, Cache.NONE), rates=cpu_rates(vector_bytes),
     )  # fmt: skip
 
 

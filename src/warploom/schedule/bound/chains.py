@@ -1,0 +1,211 @@
+"""Time of one thread that no parallelism hides: loops that surely run one after another, and what is surely inside each.
+
+    time(loop)  = size * cycle(loop)
+    cycle(loop) >= loop control
+                >= time of a loop surely inside, after the results it waits for
+                >= latencies along results that stay inside one iteration      (GPU: instructions issue in order)
+                >= unrolled copies to issue
+                >= a sum carried by the loop: latency * copies that extend the same sum
+
+The whole kernel is a loop of one iteration. Block loops and lanes take no part, waves multiply the total.
+"""
+
+from __future__ import annotations
+
+from warploom.schedule.bound.compiled import compiled
+from warploom.schedule.bound.facts import LEAST_COPIES, MOST_LANES
+from warploom.schedule.bound.problem import (
+    BEFORE,
+    BY_THREAD,
+    CACHE_ALL,
+    CACHE_READ_ONLY,
+    CHAIN,
+    GLOBAL_LATENCY,
+    IN_GLOBAL,
+    IN_SHARED,
+    ISSUE,
+    LOAD,
+    LOOP,
+    LOOP_LATENCY,
+    MERGED,
+    NEAR_LATENCY,
+    OUTER,
+    SHARED_LATENCY,
+    STORE,
+    UNROLL,
+    Floats,
+    Ints,
+    Machine,
+    Problem,
+    View,
+)
+
+NO_LOOP = -1
+
+
+@compiled
+def least_latency(problem: Problem, machine: Machine, view: View, instruction: int) -> float:
+    """Nanoseconds from an instruction to its user."""
+    operation = problem.operation[instruction]
+    if operation == STORE:
+        return 0.0
+    region = problem.region[instruction]
+    if operation == LOAD:
+        space = view.space[region]
+        shared = machine.latencies[SHARED_LATENCY]
+        far = machine.latencies[GLOBAL_LATENCY]
+        if view.cache[instruction] & (CACHE_ALL | CACHE_READ_ONLY):
+            far = min(far, machine.latencies[NEAR_LATENCY])
+        if space == IN_GLOBAL:
+            return far
+        return shared if space == IN_SHARED else min(shared, far)
+    return problem.latency[instruction]
+
+
+@compiled
+def is_ahead(problem: Problem, view: View, instruction: int) -> bool:
+    """Its operands may be of an earlier iteration: it fills or reads a temporary that may be filled ahead."""
+    region = problem.region[instruction]
+    return region >= 0 and problem.is_temporary[region] != 0 and view.pipelined[region] != 0
+
+
+@compiled
+def find_loops(problem: Problem, view: View, found: Ints) -> int:
+    """Dims that are surely sequential loops, one of each group surely merged, innermost first; how many."""
+    count = 0
+    for dim in range(problem.dim_statement.shape[0]):
+        if view.kind[dim] != LOOP or not view.active[problem.dim_owner[dim]] or count >= found.shape[0]:
+            continue
+        is_first = True
+        for k in range(count):
+            if view.order[problem.dim_statement[found[k]], problem.dim_statement[dim]] == MERGED:
+                is_first = False
+                break
+        if is_first:
+            found[count] = dim
+            count += 1
+    inside = 0
+    for position in range(count):
+        best = position
+        fewest = count + 1
+        for k in range(position, count):
+            inside = 0
+            for other in range(count):
+                if view.order[problem.dim_statement[found[k]], problem.dim_statement[found[other]]] == OUTER:
+                    inside += 1
+            if inside < fewest:
+                fewest = inside
+                best = k
+        chosen = found[best]
+        for k in range(best, position, -1):
+            found[k] = found[k - 1]
+        found[position] = chosen
+    return count
+
+
+@compiled
+def is_inside(problem: Problem, view: View, loop: int, instruction: int) -> bool:
+    """`loop` -1: the whole kernel."""
+    if not view.active[instruction]:
+        return False
+    if loop == NO_LOOP:
+        return True
+    return view.order[problem.dim_statement[loop], problem.instruction_statement[instruction]] == OUTER
+
+
+@compiled
+def carried(problem: Problem, view: View, loop: int, instruction: int) -> float:
+    """Additions to one sum that follow each other in one iteration of the loop, 0 if the loop carries no sum."""
+    carries = loop == NO_LOOP
+    copies = 1.0
+    for n in range(problem.own_start[instruction], problem.own_start[instruction + 1]):
+        own = problem.own_dims[n]
+        if not problem.dim_reduces[own]:
+            continue
+        if view.kind[own] == UNROLL and view.partials[own] == CHAIN:
+            copies *= view.smallest[problem.dim_extent[own]]
+        if loop != NO_LOOP:
+            merged = view.order[problem.dim_statement[loop], problem.dim_statement[own]] == MERGED
+            if (own == loop or merged) and view.partials[own] == CHAIN:
+                carries = True
+    return copies if carries else 0.0
+
+
+@compiled
+def find_times(problem: Problem, machine: Machine, view: View, facts: Floats, found: Ints, times: Floats, starts: Floats) -> int:
+    """Fills `found` with loops and `times` with their nanoseconds, innermost first, the whole kernel last; how many loops."""
+    count = find_loops(problem, view, found)
+    pace = machine.rates[BY_THREAD, ISSUE]
+    for k in range(count + 1):
+        loop = found[k] if k < count else NO_LOOP
+        cycle = machine.latencies[LOOP_LATENCY] if k < count else 0.0
+        issued = 0.0
+        for i in range(problem.instruction_statement.shape[0]):
+            if is_inside(problem, view, loop, i):
+                issued += facts[i, LEAST_COPIES] / facts[i, MOST_LANES] * problem.issues[i]
+                if problem.reduces[i]:
+                    cycle = max(cycle, carried(problem, view, loop, i) * problem.latency[i])
+        cycle = max(cycle, issued / pace)
+        for inner in range(k):
+            if loop == NO_LOOP or view.order[problem.dim_statement[loop], problem.dim_statement[found[inner]]] == OUTER:
+                cycle = max(cycle, times[inner])
+        if machine.is_cuda:
+            cycle = max(cycle, longest_path(problem, machine, view, loop, k, found, times, starts))
+        times[k] = cycle * view.smallest[problem.dim_extent[loop]] if k < count else cycle
+    return count
+
+
+@compiled
+def longest_path(
+    problem: Problem, machine: Machine, view: View, loop: int, inner_count: int, found: Ints, times: Floats, starts: Floats
+) -> float:
+    """Latest time that an instruction of one iteration can start or an inner loop can end, by what each must wait for.
+
+    Results pass through an inner loop only if it surely starts after the producer and surely ends before the user.
+    """
+    longest = 0.0
+    for position in range(problem.rank.shape[0]):
+        i = problem.rank[position]
+        starts[i] = 0.0
+        if not is_inside(problem, view, loop, i):
+            continue
+        statement = problem.instruction_statement[i]
+        start = 0.0
+        for n in range(problem.source_start[i], problem.source_start[i + 1]):
+            producer = problem.sources[n]
+            if is_inside(problem, view, loop, producer) and not is_ahead(problem, view, i):
+                start = max(start, starts[producer] + least_latency(problem, machine, view, producer))
+        for k in range(inner_count):
+            inner = problem.dim_statement[found[k]]
+            if loop != NO_LOOP and view.order[problem.dim_statement[loop], inner] != OUTER:
+                continue
+            if view.order[inner, statement] == BEFORE:
+                end = times[k]
+                for member in range(problem.instruction_statement.shape[0]):
+                    if view.active[member] and view.order[inner, problem.instruction_statement[member]] == OUTER:
+                        for n in range(problem.source_start[member], problem.source_start[member + 1]):
+                            producer = problem.sources[n]
+                            if (
+                                view.active[producer]
+                                and view.order[problem.instruction_statement[producer], inner] == BEFORE
+                                and is_inside(problem, view, loop, producer)
+                                and is_ranked_before(problem, producer, i)
+                                and not is_ahead(problem, view, member)
+                            ):
+                                ready = starts[producer] + least_latency(problem, machine, view, producer)
+                                end = max(end, ready + times[k])
+                start = max(start, end)
+        starts[i] = start
+        longest = max(longest, start)
+    return longest
+
+
+@compiled
+def is_ranked_before(problem: Problem, first: int, second: int) -> bool:
+    """`first` is settled when `second` is: producers come first in `rank`."""
+    for position in range(problem.rank.shape[0]):
+        if problem.rank[position] == first:
+            return True
+        if problem.rank[position] == second:
+            return False
+    return False

@@ -1,0 +1,271 @@
+"""Lines, sectors and banks that an access touches, and what must be fetched again because it does not fit.
+
+`sharing` is the most elements of one vector or warp instruction that lie in one line. Over loops with strides s (bytes) it is at
+most the product of min(size, ceil(line / s)), and size where s is 0, as long as no two points meet in an element; a loop whose
+stride is a line or more does not help. Undecided loops count as the best they can become: their largest size, the smallest
+stride.
+"""
+
+from __future__ import annotations
+
+from warploom.schedule.bound.compiled import compiled
+from warploom.schedule.bound.facts import LEAST_THREADS, MOST_LANES, MOST_THREADS
+from warploom.schedule.bound.problem import (
+    BLOCK,
+    MAPPED_IN,
+    MAPPED_OUT,
+    MERGED,
+    OUTER,
+    THREAD,
+    VECTOR,
+    Floats,
+    Ints,
+    Machine,
+    Problem,
+    View,
+)
+
+
+@compiled
+def least_stride(problem: Problem, view: View, slot: int, level: int) -> float:
+    """Bytes between two iterations of the loop at that level, at least."""
+    axis = problem.slot_axis[slot]
+    stride = abs(float(problem.slot_coefficient[slot]))
+    for deeper in range(level + 1, problem.axis_extents.shape[1]):
+        extent = problem.axis_extents[axis, deeper]
+        if extent < 0:
+            break
+        stride *= view.smallest[extent]
+    return stride
+
+
+@compiled
+def most_in_line(problem: Problem, view: View, instruction: int, mask: int, line: float) -> float:
+    """Most points of loops that may be of a kind in `mask` in one line of that many bytes."""
+    product = 1.0
+    width = float(problem.element_bytes[instruction])
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        axis = problem.slot_axis[slot]
+        for level in range(problem.axis_extents.shape[1]):
+            extent = problem.axis_extents[axis, level]
+            if extent < 0:
+                break
+            dim = problem.slot_dims[slot, level]
+            if dim < 0 or not view.kind[dim] & mask:
+                continue
+            stride = least_stride(problem, view, slot, level) * width
+            size = float(view.largest[extent])
+            if stride == 0.0 or (stride < line and not problem.is_injective[instruction]):
+                product *= size
+            elif stride < line:
+                product *= min(size, -(-line // stride))
+    return product
+
+
+@compiled
+def vector_gain(problem: Problem, view: View, facts: Floats, instruction: int) -> float:
+    """Elements that one vector access moves at most: none where the vector loop surely skips elements."""
+    gain = 1.0
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        axis = problem.slot_axis[slot]
+        for level in range(problem.axis_extents.shape[1]):
+            extent = problem.axis_extents[axis, level]
+            if extent < 0:
+                break
+            dim = problem.slot_dims[slot, level]
+            if dim >= 0 and view.kind[dim] & VECTOR and least_stride(problem, view, slot, level) <= 1.0:
+                gain *= view.largest[extent]
+    return min(gain, facts[instruction, MOST_LANES])
+
+
+@compiled
+def order_threads(problem: Problem, view: View, instruction: int, lanes: Ints) -> int:
+    """Positions in `own_dims` of the vector loop and then the thread loops, innermost first; -1 unless all that matters to a
+    warp's addresses is decided: sizes, which loops are threads, their order."""
+    count = 0
+    threads = 0
+    for n in range(problem.own_start[instruction], problem.own_start[instruction + 1]):
+        dim = problem.own_dims[n]
+        extent = problem.dim_extent[dim]
+        kind = view.kind[dim]
+        if view.smallest[extent] != view.largest[extent]:
+            return -1
+        if kind & (THREAD | VECTOR) and kind != THREAD and kind != VECTOR:
+            return -1
+        if kind == VECTOR:
+            for k in range(count, 0, -1):
+                lanes[k] = lanes[k - 1]
+            lanes[0] = n
+            count += 1
+        elif kind == THREAD:
+            place = count
+            while place > count - threads:
+                other = problem.own_dims[lanes[place - 1]]
+                mapping = view.mapping[dim, other]
+                if mapping == MAPPED_OUT:
+                    break
+                if mapping != MAPPED_IN:
+                    return -1
+                lanes[place] = lanes[place - 1]
+                place -= 1
+            lanes[place] = n
+            count += 1
+            threads += 1
+        if count >= lanes.shape[0]:
+            return -1
+    return count
+
+
+@compiled
+def warp_lines(
+    problem: Problem, machine: Machine, view: View, instruction: int, line: int, lanes: Ints, seen: Ints
+) -> tuple[float, float]:
+    """(lines, elements) of the first warp instruction, both 0 where its addresses are not decided."""
+    count = order_threads(problem, view, instruction, lanes)
+    if count < 0:
+        return 0.0, 0.0
+    width = problem.element_bytes[instruction]
+    elements = 1
+    vector = 1
+    for k in range(count):
+        dim = problem.own_dims[lanes[k]]
+        elements *= view.smallest[problem.dim_extent[dim]]
+        if view.kind[dim] == VECTOR:
+            vector = view.smallest[problem.dim_extent[dim]]
+    elements = min(elements, machine.warp * vector)
+    found = 0
+    for element in range(elements):
+        rest = element
+        offset = 0
+        for k in range(count):
+            dim = problem.own_dims[lanes[k]]
+            size = view.smallest[problem.dim_extent[dim]]
+            offset += (rest % size) * own_stride(problem, view, instruction, dim)
+            rest //= size
+        key = offset * width // line
+        is_new = True
+        for k in range(found):
+            if seen[k] == key:
+                is_new = False
+                break
+        if is_new:
+            seen[found] = key
+            found += 1
+    return float(found), float(elements)
+
+
+@compiled
+def own_stride(problem: Problem, view: View, instruction: int, dim: int) -> int:
+    """Elements between two iterations of a loop of the instruction, sizes decided."""
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        axis = problem.slot_axis[slot]
+        for level in range(problem.axis_extents.shape[1]):
+            if problem.slot_dims[slot, level] == dim:
+                stride = problem.slot_coefficient[slot]
+                for deeper in range(level + 1, problem.axis_extents.shape[1]):
+                    extent = problem.axis_extents[axis, deeper]
+                    if extent < 0:
+                        break
+                    stride *= view.smallest[extent]
+                return stride
+    return 0
+
+
+@compiled
+def lines_per_point(
+    problem: Problem,
+    machine: Machine,
+    view: View,
+    facts: Floats,
+    instruction: int,
+    line: int,
+    lanes: Ints,
+    seen: Ints,
+) -> float:
+    """Lines that the warps (on a CPU the vectors) of an access touch, per point: at least."""
+    together = facts[instruction, MOST_LANES]
+    if machine.is_cuda:
+        together *= min(float(machine.warp), facts[instruction, MOST_THREADS])
+    sharing = most_in_line(problem, view, instruction, THREAD | VECTOR, float(line))
+    optimistic = 1.0 / min(sharing, together)
+    if not machine.is_cuda or facts[instruction, LEAST_THREADS] != facts[instruction, MOST_THREADS]:
+        return optimistic
+    found, elements = warp_lines(problem, machine, view, instruction, line, lanes, seen)
+    if elements == 0.0:
+        return optimistic
+    return max(optimistic, found / elements)
+
+
+@compiled
+def refetched(problem: Problem, view: View, instruction: int, line: float, capacity: float, is_private: bool) -> float:
+    """Bytes that an access must bring into a cache, by the pass argument: what one iteration of a loop touches and the cache
+    cannot have held is fetched in that iteration. Of one core, all cores together if the cache is private to a core.
+
+    Footprint of an iteration: own loops surely inside, in lines; passes: own loops surely around, with it. Parallel loops around
+    count only for private caches, where each core passes by itself.
+    """
+    best = 0.0
+    statement = problem.instruction_statement[instruction]
+    first, last = problem.own_start[instruction], problem.own_start[instruction + 1]
+    for loop in range(problem.dim_statement.shape[0]):
+        owner = problem.dim_owner[loop]
+        if not view.active[owner] or view.kind[loop] & (VECTOR | THREAD):
+            continue
+        if view.kind[loop] & BLOCK and not is_private:
+            continue
+        outer = problem.dim_statement[loop]
+        is_own = owner == instruction
+        if not is_own and view.order[outer, statement] != OUTER:
+            continue
+        passes = float(view.smallest[problem.dim_extent[loop]])
+        is_usable = True
+        for n in range(first, last):
+            own = problem.own_dims[n]
+            if own == loop:
+                continue
+            relation = view.order[outer, problem.dim_statement[own]]
+            if not is_own and relation & MERGED:
+                is_usable = False
+                break
+            apart = VECTOR | THREAD if is_private else VECTOR | THREAD | BLOCK
+            if view.order[problem.dim_statement[own], outer] == OUTER and not view.kind[own] & apart:
+                passes *= view.smallest[problem.dim_extent[own]]
+        if not is_usable:
+            continue
+        footprint = least_footprint(problem, view, instruction, outer, line)
+        if footprint > capacity:
+            best = max(best, passes * (footprint - capacity))
+    return best
+
+
+@compiled
+def least_footprint(problem: Problem, view: View, instruction: int, outer: int, line: float) -> float:
+    """Bytes of the lines that the own loops surely inside statement `outer` touch in one of its iterations."""
+    width = float(problem.element_bytes[instruction])
+    elements = 1.0
+    packed = 1.0
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        if problem.slot_coefficient[slot] == 0:
+            continue
+        axis = problem.slot_axis[slot]
+        for level in range(problem.axis_extents.shape[1]):
+            extent = problem.axis_extents[axis, level]
+            if extent < 0:
+                break
+            dim = problem.slot_dims[slot, level]
+            if dim < 0:
+                continue
+            statement = problem.dim_statement[dim]
+            stride = least_stride(problem, view, slot, level) * width
+            if statement != outer and view.order[outer, statement] == OUTER:
+                if problem.is_injective[instruction]:
+                    elements *= view.smallest[extent]
+                else:
+                    elements = max(elements, float(view.smallest[extent]))
+            may_be_inside = statement != outer and view.order[outer, statement] & OUTER
+            if may_be_inside and stride < line:
+                if problem.is_injective[instruction]:
+                    packed *= min(float(view.largest[extent]), -(-line // stride))
+                else:
+                    packed = line / width
+    return elements * width * max(1.0, line / width / min(packed, line / width)) if elements > 1.0 else width

@@ -1,0 +1,135 @@
+"""What the lower bound reads of a kernel: flat tables that no decision changes, and the view of one candidate.
+
+Units: sizes in iterations, offsets in elements, times in nanoseconds. Masks of a choice have one bit per value, in the order of
+the constants below; a bit is set where the value is still possible.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Masks = npt.NDArray[np.uint8]
+
+LOOP, UNROLL, VECTOR, BLOCK, THREAD = 1, 2, 4, 8, 16
+BEFORE, AFTER, INNER, OUTER, MERGED = 1, 2, 4, 8, 16
+NOT_THREADS, MAPPED, MAPPED_OUT, MAPPED_IN = 1, 2, 4, 8
+IN_GLOBAL, IN_SHARED = 1, 2
+CACHE_ALL, CACHE_L2, CACHE_READ_ONLY, CACHE_NONE = 1, 2, 4, 8
+CHAIN, TREE = 1, 2
+
+COMPUTE, LOAD, STORE = 0, 1, 2
+
+RESOURCES = ("issue", "alu", "sync", "memory", "stores", "l1_lines", "l2_lines_read", "l2_lines_stored")
+ISSUE, ALU, SYNC, MEMORY, STORES, L1_LINES, L2_READ, L2_STORED = range(8)
+
+BY_THREAD, BY_CORE, BY_MACHINE = range(3)
+LEVELS = ("thread", "core", "machine")
+
+NO_LIMIT = 1e30
+
+
+class Machine(NamedTuple):
+    """The figures of a target, for compiled code."""
+
+    rates: Floats
+    """[level, resource] per nanosecond; `NO_LIMIT` where a resource does not exist."""
+    bandwidth: float
+    """Bytes per nanosecond from and to memory."""
+    latencies: Floats
+    """Nanoseconds: global load, load that may hit the first-level cache, shared load, barrier, loop iteration, loop end."""
+    is_cuda: bool
+    replays_issue: bool
+    """An extra transaction takes an issue slot (before Maxwell)."""
+    has_l1: bool
+    """Global loads may be served by the first-level cache."""
+    cores: int
+    warp: int
+    core_threads: int
+    core_blocks: int
+    core_registers: int
+    core_shared: int
+    max_threads: int
+    registers: int
+    loop_issues: float
+    loop_alus: float
+    lines: Ints
+    """Bytes of a line (sector) of the first and of the second level."""
+    capacities: Ints
+    """Bytes that one core can keep near it (first level, on a GPU shared memory too), and of the second and last level."""
+    bank_bytes: int
+    banks: int
+
+
+GLOBAL_LATENCY, NEAR_LATENCY, SHARED_LATENCY, BARRIER_LATENCY, LOOP_LATENCY, LOOP_END = range(6)
+
+
+class Problem(NamedTuple):
+    """Instructions, dims and extents are numbered from 0; `-1` stands for none."""
+
+    instruction_statement: Ints
+    dim_statement: Ints
+    dim_extent: Ints
+    dim_owner: Ints
+    dim_reduces: Masks
+    own_start: Ints
+    """Instruction i owns own_dims[own_start[i]:own_start[i + 1]]."""
+    own_dims: Ints
+    slot_start: Ints
+    """Axes of instruction i: slots slot_start[i] to slot_start[i + 1]."""
+    slot_axis: Ints
+    slot_dims: Ints
+    """[slot, level]: the instruction's dim, or -1."""
+    slot_coefficient: Ints
+    """Elements by which the access moves per unit of the axis."""
+    axis_extents: Ints
+    """[axis, level], -1 beyond the last."""
+    axis_size: Ints
+    axis_divides: Masks
+    """Tiles divide the size, so the product of the levels is the size."""
+    operation: Masks
+    """COMPUTE, LOAD, STORE."""
+    latency: Floats
+    """Nanoseconds from a compute instruction to its user."""
+    issues: Floats
+    vectors: Ints
+    """Most elements of one vector instruction."""
+    element_bytes: Ints
+    region: Ints
+    is_injective: Masks
+    """No two points of the access meet in one element except along axes it does not depend on."""
+    source_start: Ints
+    sources: Ints
+    """Producers of instruction i, in order of the flow of data: a producer has a smaller `rank` position."""
+    rank: Ints
+    """All instructions, producers before users."""
+    reduces: Masks
+    compulsory_read: float
+    """Distinct bytes of inputs that every implementation reads."""
+    compulsory_written: float
+    is_temporary: Masks
+    """By region."""
+
+
+class View(NamedTuple):
+    """The domains of one candidate."""
+
+    active: Masks
+    kind: Masks
+    smallest: Ints
+    largest: Ints
+    """By extent."""
+    order: Masks
+    """[statement, statement]."""
+    mapping: Masks
+    """[dim, dim] of thread_mapping."""
+    space: Masks
+    cache: Masks
+    partials: Masks
+    """By dim."""
+    pipelined: Masks
+    """By region: 1 where the iterations of a loop may fill it ahead."""

@@ -1,0 +1,261 @@
+"""From a backbone, its possible temporaries and a target to the tables of the bound."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role
+from warploom.schedule.bound.problem import (
+    BY_CORE,
+    BY_MACHINE,
+    BY_THREAD,
+    COMPUTE,
+    LOAD,
+    NO_LIMIT,
+    RESOURCES,
+    STORE,
+    Ints,
+    Machine,
+    Problem,
+)
+from warploom.schedule.targets import Target
+
+_KINDS = {Operator.LOAD: LOAD, Operator.STORE: STORE}
+
+
+@dataclass(frozen=True, slots=True)
+class Staging:
+    """A temporary that the space may bring in: an array between two instructions, with a store and a load."""
+
+    region: int
+    producer: int
+    consumer: int
+    """Instructions of the backbone."""
+    store: int
+    load: int
+    """Statements."""
+    pairs: tuple[tuple[int, int, int], ...]
+    """(extent, dim statement of the store, dim statement of the load)."""
+    element_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Instruction:
+    statement: int
+    operation: int
+    operator: Operator
+    dims: tuple[tuple[int, int, bool], ...]
+    """(extent, statement, is_reduction)."""
+    coefficients: dict[int, int]
+    """By axis, elements."""
+    region: int
+    element_bytes: int
+    sources: tuple[int, ...]
+    reduces: bool
+
+
+def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ()) -> Problem:
+    """Instructions of the problem: those of the backbone, then store and load of each staging."""
+    every = _instructions(backbone, stagings)
+    levels = 1 + max((e.level for e in backbone.extents), default=0)
+    axis_extents = np.full((max(1, len(backbone.axes)), levels), -1, np.int64)
+    for number, extent in enumerate(backbone.extents):
+        axis_extents[extent.axis, extent.level] = number
+    dims = [(i, *d) for i, made in enumerate(every) for d in made.dims]
+    own_start = np.concatenate(([0], np.cumsum([len(made.dims) for made in every]))).astype(np.int64)
+    slot_start, slot_axis, slot_dims, slot_coefficient = [0], list[int](), list[list[int]](), list[int]()
+    for i, made in enumerate(every):
+        axes = list(dict.fromkeys(backbone.extents[extent].axis for extent, _, _ in made.dims))
+        for axis in axes:
+            row = [-1] * levels
+            for n, (extent, _, _) in enumerate(made.dims):
+                if backbone.extents[extent].axis == axis:
+                    row[backbone.extents[extent].level] = int(own_start[i]) + n
+            slot_axis.append(axis)
+            slot_dims.append(row)
+            slot_coefficient.append(made.coefficients.get(axis, 0))
+        slot_start.append(len(slot_axis))
+    source_start = np.concatenate(([0], np.cumsum([len(made.sources) for made in every]))).astype(np.int64)
+    costs = {name: (latency, issues) for name, latency, issues in target.rates.operations}
+    clock = target.rates.clock_ghz
+    read, written = _compulsory(backbone)
+    regions = len(backbone.regions) + len(stagings)
+    return Problem(
+        instruction_statement=_ints([made.statement for made in every]),
+        dim_statement=_ints([statement for _, _, statement, _ in dims]),
+        dim_extent=_ints([extent for _, extent, _, _ in dims]),
+        dim_owner=_ints([owner for owner, _, _, _ in dims]),
+        dim_reduces=np.array([reduces for _, _, _, reduces in dims], np.uint8),
+        own_start=own_start,
+        own_dims=np.arange(len(dims), dtype=np.int64),
+        slot_start=_ints(slot_start),
+        slot_axis=_ints(slot_axis),
+        slot_dims=np.array(slot_dims, np.int64).reshape(-1, levels),
+        slot_coefficient=_ints(slot_coefficient),
+        axis_extents=axis_extents,
+        axis_size=_ints([axis.size for axis in backbone.axes]),
+        axis_divides=np.array([_divides(backbone, n) for n in range(len(backbone.axes))], np.uint8),
+        operation=np.array([made.operation for made in every], np.uint8),
+        latency=np.array([costs.get(made.operator.value, (0.0, 1.0))[0] / clock for made in every]),
+        issues=np.array([_issues(made, costs) for made in every]),
+        vectors=_ints([_vectors(made, target) for made in every]),
+        element_bytes=_ints([made.element_bytes for made in every]),
+        region=_ints([made.region for made in every]),
+        is_injective=np.array([_is_injective(backbone, made.coefficients) for made in every], np.uint8),
+        source_start=source_start,
+        sources=_ints([source for made in every for source in made.sources]),
+        rank=_ints(_ranked(every)),
+        reduces=np.array([made.reduces for made in every], np.uint8),
+        compulsory_read=read,
+        compulsory_written=written,
+        is_temporary=np.array([n >= len(backbone.regions) for n in range(regions)], np.uint8),
+    )
+
+
+def machine_of(target: Target) -> Machine:
+    """The figures of the target, times in nanoseconds."""
+    rates = target.rates
+    table = np.full((3, len(RESOURCES)), NO_LIMIT)
+    for name, rate in rates.rates:
+        if name in RESOURCES:
+            table[BY_THREAD, RESOURCES.index(name)] = rate.thread
+            table[BY_CORE, RESOURCES.index(name)] = rate.core
+            table[BY_MACHINE, RESOURCES.index(name)] = rate.machine
+    cycles = dict(rates.latency_cycles)
+    far = min(cycles.get("l2", 0.0), cycles.get("dram", cycles.get("l2", 0.0)))
+    events = (far, cycles.get("l1", far), cycles.get("shared", 0.0), cycles.get("barrier", 0.0), cycles.get("loop", 0.0))
+    is_cuda = target.kind == "cuda"
+    near, last = rates.caches[0], rates.caches[-1]
+    second = rates.caches[min(1, len(rates.caches) - 1)]
+    held = near.size_bytes + (rates.shared_bytes_per_core if is_cuda else 0)
+    control = {name: issues for name, _, issues in rates.operations if name.startswith("loop")}
+    return Machine(
+        rates=table,
+        bandwidth=rates.bandwidth_bytes_per_ns,
+        latencies=np.array([*events, cycles.get("loop_end", 0.0)]) / rates.clock_ghz,
+        is_cuda=is_cuda,
+        replays_issue=rates.replays_issue,
+        has_l1="l1" in cycles,
+        cores=rates.cores,
+        warp=rates.warp_lanes,
+        core_threads=rates.threads_per_core,
+        core_blocks=rates.blocks_per_core,
+        core_registers=rates.registers_per_core,
+        core_shared=rates.shared_bytes_per_core,
+        max_threads=target.max_threads,
+        registers=target.registers,
+        loop_issues=control.get("loop", 0.0),
+        loop_alus=control.get("loop_alu", 0.0),
+        lines=_ints([near.line_bytes, second.line_bytes]),
+        capacities=_ints([held, second.size_bytes, last.size_bytes]),
+        bank_bytes=rates.bank_bytes,
+        banks=rates.banks,
+    )
+
+
+def _instructions(backbone: Backbone, stagings: Sequence[Staging]) -> list[_Instruction]:
+    made: list[_Instruction] = []
+    first_staged = len(backbone.instructions)
+    for number, instruction in enumerate(backbone.instructions):
+        carry = instruction.carry
+        sources = [o.instruction for o in instruction.operands if isinstance(o, Result)]
+        sources += [o.init for o in instruction.operands if isinstance(o, Carry)]
+        sources += [first_staged + 2 * n + 1 for n, s in enumerate(stagings) if s.consumer == number]
+        dims = tuple(
+            (backbone.dims[d].extent, backbone.statement_of(d), backbone.dims[d].is_reduction) for d in backbone.dims_of(number)
+        )
+        made.append(
+            _Instruction(
+                number, _KINDS.get(instruction.operator, COMPUTE), instruction.operator, dims,
+                _coefficients(backbone, instruction.access), instruction.access.region if instruction.access else -1,
+                instruction.dtype.size_bytes, tuple(sources), carry is not None,
+            )
+        )  # fmt: skip
+    for n, staging in enumerate(stagings):
+        for operation, statement, place in ((STORE, staging.store, 1), (LOAD, staging.load, 2)):
+            dims = tuple((pair[0], pair[place], False) for pair in staging.pairs)
+            source = staging.producer if operation == STORE else first_staged + 2 * n
+            operator = Operator.STORE if operation == STORE else Operator.LOAD
+            made.append(
+                _Instruction(statement, operation, operator, dims, {}, staging.region, staging.element_bytes, (source,), False)
+            )
+    return made
+
+
+def _coefficients(backbone: Backbone, access: Access | None) -> dict[int, int]:
+    found: dict[int, int] = {}
+    if access:
+        for index, stride in zip(access.indices, backbone.regions[access.region].strides, strict=True):
+            for axis, factor in index.terms:
+                found[axis] = found.get(axis, 0) + factor * stride
+    return found
+
+
+def _is_injective(backbone: Backbone, coefficients: dict[int, int]) -> bool:
+    reach = 0
+    for coefficient, size in sorted((abs(c), backbone.axes[a].size) for a, c in coefficients.items() if c):
+        if coefficient <= reach:
+            return False
+        reach += coefficient * (size - 1)
+    return True
+
+
+def _divides(backbone: Backbone, axis: int) -> bool:
+    """Whatever the tile sizes, the outermost part is exact."""
+    size = backbone.axes[axis].size
+    products = {1}
+    for tiles in backbone.axes[axis].tiles:
+        products = {p * t for p in products for t in tiles}
+    outer = next(e.sizes for e in backbone.extents if e.axis == axis and e.level == 0)
+    return all(size % p == 0 or -(-size // p) not in outer for p in products)
+
+
+def _compulsory(backbone: Backbone) -> tuple[float, float]:
+    read: dict[int, int] = {}
+    written: dict[int, int] = {}
+    for instruction in backbone.instructions:
+        access = instruction.access
+        if access is None or access.fill is not None or backbone.regions[access.region].role is Role.TEMPORARY:
+            continue
+        coefficients = {a: c for a, c in _coefficients(backbone, access).items() if c}
+        if not _is_injective(backbone, coefficients):
+            elements = 1 + max((backbone.axes[a].size - 1 for a in coefficients), default=0)
+        else:
+            elements = int(np.prod([backbone.axes[a].size for a in coefficients], dtype=np.int64))
+        touched = written if instruction.operator is Operator.STORE else read
+        size = elements * backbone.regions[access.region].dtype.size_bytes
+        touched[access.region] = max(touched.get(access.region, 0), size)
+    return float(sum(read.values())), float(sum(written.values()))
+
+
+def _issues(made: _Instruction, costs: dict[str, tuple[float, float]]) -> float:
+    if made.operator is Operator.MOVE:
+        return 0.0
+    return costs.get(made.operator.value, (0.0, 1.0))[1]
+
+
+def _vectors(made: _Instruction, target: Target) -> int:
+    if made.operation == COMPUTE and not target.has_vector_arithmetic:
+        return 1
+    return max((1, *target.lanes(made.element_bytes)))
+
+
+def _ranked(every: Sequence[_Instruction]) -> list[int]:
+    order: list[int] = []
+    placed: set[int] = set()
+    waiting = list(range(len(every)))
+    while waiting:
+        ready = [i for i in waiting if all(s in placed for s in every[i].sources)]
+        chosen = ready or waiting[:1]
+        order += chosen
+        placed |= set(chosen)
+        waiting = [i for i in waiting if i not in placed]
+    return order
+
+
+def _ints(values: Sequence[int] | npt.NDArray[np.int64]) -> Ints:
+    return np.array(values, np.int64)

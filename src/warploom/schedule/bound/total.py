@@ -1,0 +1,93 @@
+"""The bound of a view: the largest of what each resource needs on each level, the latencies, and the traffic to memory."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from warploom.schedule.bound.chains import find_times
+from warploom.schedule.bound.compiled import compiled
+from warploom.schedule.bound.facts import WAVES, find_facts
+from warploom.schedule.bound.lines import refetched
+from warploom.schedule.bound.pressure import find_usage, loop_rounds
+from warploom.schedule.bound.problem import (
+    BY_MACHINE,
+    L1_LINES,
+    L2_READ,
+    L2_STORED,
+    LOOP_LATENCY,
+    Floats,
+    Ints,
+    Machine,
+    Problem,
+    View,
+)
+
+DRAM, LATENCY, LOOPS = 0, 1, 2
+"""Nanoseconds of the parts that are not resources, in `Scratch.others`."""
+
+
+class Scratch(NamedTuple):
+    """Arrays that an evaluation fills; they also explain it."""
+
+    facts: Floats
+    grid: Floats
+    usage: Floats
+    """[instruction, level, resource]"""
+    loops: Floats
+    totals: Floats
+    """[level, resource] in nanoseconds."""
+    others: Floats
+    found: Ints
+    times: Floats
+    starts: Floats
+    lanes: Ints
+    seen: Ints
+
+
+@compiled
+def evaluate(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> float:
+    """Nanoseconds that every completion of the view takes, at least. A view with every choice decided: the leaf cost."""
+    find_facts(problem, machine, view, scratch.facts, scratch.grid)
+    find_usage(problem, machine, view, scratch.facts, scratch.grid, scratch.usage, scratch.loops, scratch.lanes, scratch.seen)
+    longest = 0.0
+    distinct = problem.compulsory_read + problem.compulsory_written
+    for level in range(3):
+        for resource in range(machine.rates.shape[1]):
+            amount = scratch.loops[level, resource]
+            for i in range(problem.instruction_statement.shape[0]):
+                amount += scratch.usage[i, level, resource]
+            if level == BY_MACHINE:
+                amount = max(amount, compulsory_lines(problem, machine, resource))
+            time = amount / machine.rates[level, resource]
+            scratch.totals[level, resource] = time
+            longest = max(longest, time)
+    moved = max(0.0, distinct - machine.capacities[2])
+    rounds = 0.0
+    again = 0.0
+    for i in range(problem.instruction_statement.shape[0]):
+        if view.active[i]:
+            rounds = max(rounds, loop_rounds(problem, machine, view, scratch.facts, scratch.grid, i))
+            if problem.region[i] >= 0 and not problem.is_temporary[problem.region[i]]:
+                line = float(machine.lines[1])
+                again = max(again, refetched(problem, view, i, line, float(machine.capacities[2]), False))
+    scratch.others[DRAM] = max(moved, again) / machine.bandwidth
+    scratch.others[LOOPS] = rounds * machine.latencies[LOOP_LATENCY]
+    count = find_times(problem, machine, view, scratch.facts, scratch.found, scratch.times, scratch.starts)
+    scratch.others[LATENCY] = scratch.times[count] * scratch.grid[WAVES]
+    for part in range(3):
+        longest = max(longest, scratch.others[part])
+    return longest
+
+
+@compiled
+def compulsory_lines(problem: Problem, machine: Machine, resource: int) -> float:
+    """Lines of distinct data that must pass between two levels, those that were there from the start apart."""
+    near = machine.cores * float(machine.capacities[0])
+    if resource == L1_LINES:
+        return max(0.0, problem.compulsory_read - near) / machine.lines[0]
+    if resource == L2_READ:
+        kept = near if machine.is_cuda else machine.cores * float(machine.capacities[1])
+        return max(0.0, problem.compulsory_read - kept) / machine.lines[1]
+    if resource == L2_STORED:
+        return problem.compulsory_written / machine.lines[1]
+    return 0.0

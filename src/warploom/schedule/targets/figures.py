@@ -1,0 +1,164 @@
+"""Rates of machines in use today. Every figure is at least what the machine does, so that bounds made of them hold.
+
+GPUs: data sheets (cores, boost clock, bandwidth, caches) and `gpu.MACHINES` (units per multiprocessor); traffic between the
+second level and the multiprocessors: 64 bytes per clock and multiprocessor. CPUs: the ports of a wide core of today at its
+highest clock, caches as the system says; `schedule.cpu` measures the machine at hand and replaces them.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from warploom.gpu import MACHINES
+from warploom.schedule.targets.rates import CacheLevel, Rate, Rates
+
+_KIB = 1024
+_MIB = 1024 * _KIB
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """The fastest product of an architecture."""
+
+    cores: int
+    clock_ghz: float
+    bandwidth: float
+    """Bytes per nanosecond."""
+    l1_kib: int
+    l2_mib: int
+    l2_bytes_per_clock: int
+    load_lanes: int
+    """Lanes of loads and stores per multiprocessor and clock."""
+
+
+_PRODUCTS: dict[str, _Product] = {
+    "sm_75": _Product(72, 1.77, 672.0, 64, 6, 4096, 16),
+    "sm_80": _Product(108, 1.41, 2039.0, 192, 40, 5120, 32),
+    "sm_86": _Product(84, 1.86, 1008.0, 128, 6, 4096, 32),
+    "sm_89": _Product(142, 2.52, 1008.0, 128, 96, 8192, 32),
+    "sm_90": _Product(132, 1.98, 4800.0, 256, 60, 8448, 32),
+    "sm_100": _Product(148, 1.97, 8000.0, 256, 126, 9472, 32),
+    "sm_120": _Product(170, 2.41, 1792.0, 128, 128, 10880, 32),
+}
+
+_CUDA_OPERATIONS = (
+    ("add", 4.0, 1.0), ("sub", 4.0, 1.0), ("mul", 4.0, 1.0), ("fma", 4.0, 1.0), ("max", 4.0, 1.0), ("min", 4.0, 1.0),
+    ("neg", 0.0, 0.0), ("abs", 0.0, 0.0), ("cast", 0.0, 0.0), ("exp", 18.0, 2.0), ("log", 18.0, 2.0), ("sqrt", 18.0, 2.0),
+    ("tanh", 18.0, 1.0), ("div", 30.0, 6.0), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0),
+)  # fmt: skip
+
+
+def cuda_rates(arch: str) -> Rates:
+    """Of an architecture of `gpu.MACHINES`."""
+    machine, product = MACHINES[arch], _PRODUCTS[arch]
+    clock, cores = product.clock_ghz, product.cores
+
+    def rate(per_clock: float, thread: float = 1.0) -> Rate:
+        return Rate(thread * clock, per_clock * clock, per_clock * clock * cores)
+
+    sectors = product.l2_bytes_per_clock / machine.sector_bytes * clock
+    far = Rate(2.0 * clock, 2.0 * clock, min(sectors, 2.0 * clock * cores))
+    return Rates(
+        clock_ghz=clock,
+        cores=cores,
+        threads_per_core=machine.max_warps * machine.warp_lanes,
+        blocks_per_core=machine.max_blocks,
+        registers_per_core=machine.registers,
+        shared_bytes_per_core=machine.shared_bytes,
+        warp_lanes=machine.warp_lanes,
+        bank_bytes=machine.bank_bytes,
+        banks=machine.banks,
+        rates=(
+            ("issue", rate(machine.issue_per_cycle * machine.warp_lanes)),
+            ("alu", rate(machine.float_lanes)),
+            ("memory", rate(product.load_lanes)),
+            ("l2_lines_read", far),
+            ("l2_lines_stored", far),
+        ),
+        bandwidth_bytes_per_ns=product.bandwidth,
+        caches=(
+            CacheLevel("l1", product.l1_kib * _KIB, 128, False),
+            CacheLevel("l2", product.l2_mib * _MIB, machine.sector_bytes, True),
+        ),
+        latency_cycles=(
+            ("l1", 28.0), ("l2", 190.0), ("dram", 400.0), ("shared", 20.0), ("barrier", 8.0), ("loop", 4.0), ("loop_end", 0.0),
+        ),
+        operations=_CUDA_OPERATIONS,
+    )  # fmt: skip
+
+
+_CPU_OPERATIONS = (
+    ("add", 2.0, 1.0), ("sub", 2.0, 1.0), ("mul", 3.0, 1.0), ("fma", 4.0, 1.0), ("max", 2.0, 1.0), ("min", 2.0, 1.0),
+    ("neg", 0.0, 0.0), ("abs", 0.0, 0.0), ("cast", 0.0, 0.0), ("sqrt", 10.0, 2.0), ("div", 8.0, 2.0), ("exp", 8.0, 4.0),
+    ("log", 8.0, 4.0), ("tanh", 8.0, 4.0), ("loop", 1.0, 1.0), ("loop_alu", 0.0, 0.0),
+)  # fmt: skip
+
+
+def cpu_rates(
+    vector_bytes: int = 32,
+    cores: int | None = None,
+    clock_ghz: float = 5.0,
+    bandwidth_bytes_per_ns: float = 100.0,
+    caches: tuple[CacheLevel, ...] | None = None,
+    fma_per_clock: float = 2.0,
+    loads_per_clock: float | None = None,
+    stores_per_clock: float | None = None,
+) -> Rates:
+    """Of a CPU: vector instructions per clock and core; what is not given is that of a wide core of today.
+
+    `cores` defaults to those that this process may use.
+    """
+    count = cores or usable_cores()
+    wide = vector_bytes >= 64
+
+    def rate(per_clock: float) -> Rate:
+        return Rate(per_clock * clock_ghz, per_clock * clock_ghz, per_clock * clock_ghz * count)
+
+    return Rates(
+        clock_ghz=clock_ghz,
+        cores=count,
+        rates=(
+            ("issue", rate(8.0)),
+            ("alu", rate(fma_per_clock if wide else 2 * fma_per_clock)),
+            ("memory", rate(loads_per_clock or (2.0 if wide else 4.0))),
+            ("stores", rate(stores_per_clock or (1.0 if wide else 2.0))),
+            ("l1_lines", rate(1.0)),
+            ("l2_lines_read", rate(0.5)),
+        ),
+        bandwidth_bytes_per_ns=bandwidth_bytes_per_ns,
+        caches=caches or system_caches(),
+        latency_cycles=(("l2", 0.0), ("shared", 0.0), ("loop", 1.0)),
+        operations=_CPU_OPERATIONS,
+    )
+
+
+def usable_cores() -> int:
+    """Processors that this process may run on."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+_CACHES = (
+    CacheLevel("l1", 48 * _KIB, 64, False),
+    CacheLevel("l2", 2 * _MIB, 64, False),
+    CacheLevel("l3", 64 * _MIB, 64, True),
+)
+
+
+def system_caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> tuple[CacheLevel, ...]:
+    """Data caches, innermost first, as Linux says; elsewhere those of a large core of today."""
+    found: dict[int, CacheLevel] = {}
+    for folder in sorted(root.glob("index*")):
+        try:
+            words = {name: (folder / name).read_text().strip() for name in ("level", "type", "size", "coherency_line_size")}
+            level, size = int(words["level"]), int(words["size"].removesuffix("K")) * _KIB
+            line = int(words["coherency_line_size"])
+        except (OSError, KeyError, ValueError):
+            continue
+        if words["type"] != "Instruction":
+            found[level] = CacheLevel(f"l{level}", size, line, level > 2)
+    kept = tuple(found.get(level + 1, usual) for level, usual in enumerate(_CACHES))
+    return kept if found else _CACHES

@@ -1,0 +1,9 @@
+"""CUDA C++ of loop nests: printed, compiled, run on the PTX interpreter or on a device."""
+
+from warploom.schedule.cuda.kernel import CudaKernel, cuda_kernel
+from warploom.schedule.cuda.options import Options
+from warploom.schedule.cuda.run import KernelFacts, Outcome, compile_kernel, facts_of, interpret, run, time
+
+__all__ = [
+    "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "facts_of", "interpret", "run", "time",
+]  # fmt: skip

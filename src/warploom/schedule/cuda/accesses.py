@@ -1,0 +1,236 @@
+"""Loads, stores and asynchronous copies as text: scalars, vectors where contiguous and aligned, guarded edges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from warploom.core import DType
+from warploom.schedule.backbone import Role
+from warploom.schedule.cuda.context import Context
+from warploom.schedule.cuda.facts import memory_of
+from warploom.schedule.cuda.indices import Atom, Form, Phase
+from warploom.schedule.cuda.lines import Braces, Item, Line
+from warploom.schedule.cuda.scalars import MOST_VECTOR_BYTES, c_type, literal, vector_type
+from warploom.schedule.nest import Affine, Cache, Guard, Load, Loop, Memory, Ref, Space, Store
+
+_LOADS = {Cache.READ_ONLY: "__ldg", Cache.L2: "__ldcg", Cache.NONE: "__ldcs"}
+_STORES = {Cache.L2: "__stcg", Cache.NONE: "__stcs"}
+
+
+class Accesses:
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def load(self, node: Load) -> list[Item]:
+        """Nothing where the value is copied asynchronously when it is stored."""
+        if node.target.value in self.context.copied:
+            return []
+        memory = node.memory
+        dtype = self._dtype(memory)
+        value = self._read(memory, self._place(memory), c_type(dtype))
+        tests = self.context.conditions(memory.guards)
+        if tests:
+            value = f"{' && '.join(tests)} ? {value} : {literal(dtype, memory.fill)}"
+        own = node.target.value
+        is_single = not self.context.facts.axes(own)
+        return [Line(f"{self.context.register(node.target)} = {value};", frozenset({own}), own if is_single else None)]
+
+    def store(self, node: Store) -> list[Item]:
+        tests = self._store_tests(node)
+        argument = node.argument
+        if isinstance(argument, Ref) and argument.value in self.context.copied:
+            return _under(tests, self._copy(node, self.context.copied[argument.value], argument, 1))
+        dtype = self._dtype(node.memory)
+        text = self._write(node.memory, self._place(node.memory), c_type(dtype), self.context.argument(argument, dtype))
+        return _under(tests, [Line(text, self.context.mentions([argument]))])
+
+    def vector(self, node: Load | Store, loop: Loop) -> list[Item] | None:
+        """The whole vector loop around one access; None if it must be done lane by lane."""
+        if isinstance(node, Load) and node.target.value in self.context.copied:
+            return []
+        lanes = self._lanes(node, loop)
+        if lanes == 1:
+            return None
+        items: list[Item] = []
+        for first in range(0, loop.size, lanes):
+            with self.context.index(loop.number, first):
+                items += self._vector_load(node, loop, lanes) if isinstance(node, Load) else self._vector_store(node, loop, lanes)
+        return items
+
+    def _vector_load(self, node: Load, loop: Loop, lanes: int) -> list[Item]:
+        context, memory = self.context, node.memory
+        dtype = self._dtype(memory)
+        vector = vector_type(dtype, lanes)
+        assert vector is not None
+        value = self._read(memory, self._place(memory), vector, is_vector=True)
+        tests = context.conditions(memory.guards)
+        if tests:
+            fill = ", ".join([literal(dtype, memory.fill)] * lanes)
+            value = f"{' && '.join(tests)} ? {value} : make_{vector}({fill})"
+        mentions = frozenset({node.target.value})
+        first = context.indices.values[loop.number]
+        parts: list[str] = []
+        for lane in range(lanes):
+            with context.index(loop.number, first + lane):
+                parts.append(f"{context.register(node.target)} = lanes.{'xyzw'[lane]};")
+        return [Braces(("",), [Line(f"const {vector} lanes = {value};"), *(Line(p, mentions) for p in parts)])]
+
+    def _vector_store(self, node: Store, loop: Loop, lanes: int) -> list[Item]:
+        context = self.context
+        tests = self._store_tests(node)
+        argument = node.argument
+        if isinstance(argument, Ref) and argument.value in context.copied:
+            return _under(tests, self._copy(node, context.copied[argument.value], argument, lanes))
+        dtype = self._dtype(node.memory)
+        vector = vector_type(dtype, lanes)
+        assert vector is not None
+        first = context.indices.values[loop.number]
+        parts: list[str] = []
+        for lane in range(lanes):
+            with context.index(loop.number, first + lane):
+                parts.append(context.argument(argument, dtype))
+        value = f"make_{vector}({', '.join(parts)})"
+        text = self._write(node.memory, self._place(node.memory), vector, value, is_vector=True)
+        return _under(tests, [Line(text, context.mentions([argument]))])
+
+    def _copy(self, node: Store, load: Load, argument: Ref, lanes: int) -> list[Item]:
+        """Global to shared memory without registers."""
+        context = self.context
+        source = _moved(load, argument)
+        dtype = self._dtype(source)
+        size = dtype.size_bytes * lanes
+        to, origin = self._address(*self._place(node.memory)), self._address(*self._place(source))
+        kind = "cg" if source.cache is Cache.L2 and size == 16 else "ca"
+        tests = context.conditions(source.guards)
+        if tests and source.fill == 0:
+            context.helpers.add(f"copy_or_zero_{kind}")
+            return [Line(f"copy_or_zero_{kind}<{size}>({to}, {origin}, {' && '.join(tests)});")]
+        context.helpers.add(f"copy_async_{kind}")
+        copy = Line(f"copy_async_{kind}<{size}>({to}, {origin});")
+        if not tests:
+            return [copy]
+        fill = literal(dtype, source.fill)
+        others: list[Item] = [Line(f"({to})[{lane}] = {fill};") for lane in range(lanes)]
+        return [Braces((f"if ({' && '.join(tests)})",), [copy]), Braces(("else",), others)]
+
+    def _lanes(self, node: Load | Store, loop: Loop) -> int:
+        """Elements of one vector access: the most that divides the loop and is contiguous, aligned and guarded alike."""
+        places = [node.memory]
+        argument = node.argument if isinstance(node, Store) else None
+        is_copy = isinstance(argument, Ref) and argument.value in self.context.copied
+        if isinstance(argument, Ref) and is_copy:
+            places.append(_moved(self.context.copied[argument.value], argument))
+        dtype = self._dtype(node.memory)
+        atom = self.context.indices.atom(loop)
+        for lanes in (4, 2):
+            if loop.size % lanes or dtype.size_bytes * lanes > MOST_VECTOR_BYTES or vector_type(dtype, lanes) is None:
+                continue
+            guards = node.guards if isinstance(node, Store) else ()
+            if all(self._is_aligned(m, atom, lanes) for m in places) and self._is_uniform(guards, atom, lanes):
+                return lanes
+        return 1
+
+    def _is_aligned(self, memory: Memory, atom: Atom, lanes: int) -> bool:
+        indices = self.context.indices
+        form = indices.form(memory.offset)
+        buffer = self.context.facts.nest.buffers[memory.buffer]
+        in_turn = buffer.copies > 1 or (buffer.role is Role.TEMPORARY and buffer.space is Space.GLOBAL)
+        return (
+            dict(form.terms).get(atom) == 1
+            and indices.divisor(form, but=atom) % lanes == 0
+            and not (in_turn and buffer.elements % lanes)
+            and (memory.xor is None or 1 << memory.xor[1] >= lanes)
+            and self._is_uniform(memory.guards, atom, lanes)
+        )
+
+    def _is_uniform(self, guards: Sequence[Guard], atom: Atom, lanes: int) -> bool:
+        """Whether all lanes of a vector pass or fail each guard together."""
+        indices = self.context.indices
+        for guard in guards:
+            form = indices.form(guard.index)
+            stride = dict(form.terms).get(atom, 0)
+            if stride and not (stride == 1 and indices.divisor(form, but=atom) % lanes == 0 and guard.bound % lanes == 0):
+                return False
+        return True
+
+    def _store_tests(self, node: Store) -> list[str]:
+        context, form = self.context, self.context.indices.form
+        guards = (*node.memory.guards, *node.guards)
+        forms = [form(node.memory.offset), *(form(g.index) for g in guards)]
+        return [*context.lone_thread(forms), *context.conditions(guards)]
+
+    def _dtype(self, memory: Memory) -> DType:
+        return self.context.facts.nest.buffers[memory.buffer].dtype
+
+    def _place(self, memory: Memory) -> tuple[str, str]:
+        """Pointer and index of an access."""
+        context = self.context
+        buffer = context.facts.nest.buffers[memory.buffer]
+        array, form = context.buffers[memory.buffer], context.indices.form(memory.offset)
+        is_constant = buffer.space is Space.GLOBAL and memory.buffer not in context.facts.written
+        pointee = f"const {c_type(buffer.dtype)}" if is_constant else c_type(buffer.dtype)
+        turn = (context.phases.get(memory.buffer, Phase(None, 0)), buffer.copies, buffer.elements) if buffer.copies > 1 else None
+        if memory.xor is None:
+            pointer, left = context.indices.pointer(array, array, pointee, form, turn)
+            return pointer, context.indices.text(left)
+        pointer, left = context.indices.pointer(array, array, pointee, Form(0, ()), turn)
+        bits, base, shift = memory.xor
+        context.helpers.add("swizzled")
+        index = f"swizzled<{bits}, {base}, {shift}>({context.indices.hoisted(form, f'{array}_index')})"
+        return pointer, f"{index} + {left.constant}" if left.constant else index
+
+    def _address(self, pointer: str, index: str) -> str:
+        return pointer if index == "0" else f"{pointer} + {index}"
+
+    def _read(self, memory: Memory, place: tuple[str, str], c_word: str, *, is_vector: bool = False) -> str:
+        facts = self.context.facts
+        buffer = facts.nest.buffers[memory.buffer]
+        is_constant = buffer.space is Space.GLOBAL and memory.buffer not in facts.written
+        function = _LOADS.get(memory.cache) if is_constant else None
+        if is_vector:
+            qualified = f"const {c_word}" if is_constant else c_word
+            address = f"reinterpret_cast<{qualified}*>({self._address(*place)})"
+            return f"{function}({address})" if function else f"*{address}"
+        return f"{function}({self._address(*place)})" if function else f"{place[0]}[{place[1]}]"
+
+    def _write(self, memory: Memory, place: tuple[str, str], c_word: str, value: str, *, is_vector: bool = False) -> str:
+        is_global = self.context.facts.nest.buffers[memory.buffer].space is Space.GLOBAL
+        function = _STORES.get(memory.cache) if is_global else None
+        address = f"reinterpret_cast<{c_word}*>({self._address(*place)})" if is_vector else self._address(*place)
+        if function:
+            return f"{function}({address}, {value});"
+        return f"*{address} = {value};" if is_vector else f"{place[0]}[{place[1]}] = {value};"
+
+
+def _under(tests: Sequence[str], items: list[Item]) -> list[Item]:
+    return [Braces((f"if ({' && '.join(tests)})",), items)] if tests else items
+
+
+def _moved(load: Load, argument: Ref) -> Memory:
+    """Where the register `argument` was loaded from, over the loops around its use."""
+    replaced: dict[int, Affine] = {}
+    for made, used in zip(load.target.at, argument.at, strict=True):
+        if made.terms:
+            replaced[made.terms[0][0]] = used
+
+    def moved(affine: Affine) -> Affine:
+        constant = affine.constant
+        terms: dict[int, int] = {}
+        for number, stride in affine.terms:
+            other = replaced.get(number, Affine(0, ((number, 1),)))
+            constant += stride * other.constant
+            for n, s in other.terms:
+                terms[n] = terms.get(n, 0) + stride * s
+        return Affine(constant, tuple((n, s) for n, s in terms.items() if s))
+
+    memory = load.memory
+    guards = tuple(replace(g, index=moved(g.index)) for g in memory.guards)
+    return replace(memory, offset=moved(memory.offset), guards=guards)
+
+
+def single_access(loop: Loop) -> Load | Store | None:
+    """The access that is the whole body of a vector loop."""
+    if len(loop.body) == 1 and isinstance(node := loop.body[0], Load | Store) and memory_of(node) is not None:
+        return node
+    return None

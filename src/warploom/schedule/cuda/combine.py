@@ -1,0 +1,191 @@
+"""Totals of partial results: a tree over registers, shuffles inside a warp, shared memory beyond.
+
+Over threads: along each thread loop the largest power of two that stays in aligned groups of a warp is summed by butterfly
+shuffles; what is left (several warps, sizes that are no powers of two, loops with fewer iterations than their hardware dimension
+has threads) goes through shared memory. Afterwards every thread of the block holds the total of its group.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from warploom.schedule.cuda.context import Context
+from warploom.schedule.cuda.facts import WARP
+from warploom.schedule.cuda.lines import Braces, Item, Line
+from warploom.schedule.cuda.scalars import c_type, reduction
+from warploom.schedule.nest import Affine, Combine
+
+_MOST_IN_TEXT = 32
+"""Registers added up in one expression."""
+_CHAINS = 8
+"""Sums kept apart where there are more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One hardware dimension summed over."""
+
+    axis: int
+    size: int
+    """Iterations of the loop."""
+    shuffled: int
+    """Power of two of neighbours summed by shuffles."""
+    step: int
+    """Lanes between neighbours."""
+
+    @property
+    def left(self) -> int:
+        """Partial totals after the shuffles."""
+        return self.size // self.shuffled
+
+
+def parts_of(context: Context, node: Combine) -> list[Part]:
+    block = context.facts.block
+    found: list[Part] = []
+    for number in node.threads:
+        loop = context.facts.loops[number]
+        axis = loop.hardware or 0
+        step = math.prod(block[:axis])
+        shuffled = 1
+        has_outer = math.prod(block[axis + 1 :]) > 1
+        while (
+            step & (step - 1) == 0
+            and step * shuffled * 2 <= WARP
+            and loop.size % (shuffled * 2) == 0
+            and not (has_outer and block[axis] % (shuffled * 2))
+        ):
+            shuffled *= 2
+        found.append(Part(axis, loop.size, shuffled, step))
+    return sorted(found, key=lambda p: p.axis)
+
+
+class Combinations:
+    def __init__(self, context: Context) -> None:
+        self.context = context
+
+    def combine(self, node: Combine) -> list[Item]:
+        """Statements that every thread of the block must reach together when there are thread loops."""
+        context = self.context
+        dtype = context.facts.nest.values[node.target.value].dtype
+        target, value = context.register(node.target), node.target.value
+        both = frozenset({value, node.source.value})
+        is_single = not context.facts.axes(value) and value != node.source.value
+        items: list[Item] = []
+        own = set(context.facts.axes(node.source.value))
+        axes = [a for a in node.registers if a in own]
+        sizes = [context.facts.nest.values[node.source.value].axes[a].size for a in axes]
+
+        def apply(first: str, second: str) -> str:
+            return reduction(node.operator, dtype, first, second)
+
+        if math.prod(sizes) <= _MOST_IN_TEXT:
+            texts = [self._element(node, axes, at) for at in itertools.product(*map(range, sizes))]
+            items.append(Line(f"{target} = {_tree(texts, apply)};", both, value if is_single else None))
+        else:
+            texts = [self._element(node, axes, at) for at in itertools.product(*map(range, sizes))]
+            chains = [texts[start::_CHAINS] for start in range(_CHAINS)]
+            names = [context.indices.names("part") for _ in chains]
+            word = c_type(dtype)
+            items += [Line(f"{word} {n} = {c[0]};", both) for n, c in zip(names, chains, strict=True)]
+            for place in range(1, max(map(len, chains))):
+                items += [
+                    Line(f"{n} = {apply(n, c[place])};", both) for n, c in zip(names, chains, strict=True) if place < len(c)
+                ]
+            items.append(Line(f"{target} = {_tree(names, apply)};", both, value if is_single else None))
+        return items + self._over_threads(node, target, value, apply)
+
+    def _element(self, node: Combine, axes: Sequence[int], at: Sequence[int]) -> str:
+        places = list(node.source.at)
+        for axis, index in zip(axes, at, strict=True):
+            places[axis] = Affine(index)
+        return self.context.register(replace(node.source, at=tuple(places)))
+
+    def _over_threads(self, node: Combine, target: str, value: int, apply: Callable[[str, str], str]) -> list[Item]:
+        parts = parts_of(self.context, node)
+        dtype = self.context.facts.nest.values[value].dtype
+        named = frozenset({value})
+        items: list[Item] = []
+        mask = self._mask()
+        for part in parts:
+            distances = [part.step * part.shuffled >> (n + 1) for n in range(part.shuffled.bit_length() - 1)]
+            for distance in distances:
+                other = f"__shfl_xor_sync({mask}, {target}, {distance})"
+                items.append(Line(f"{target} = {apply(target, other)};", named))
+        block = self.context.facts.block
+        if any(p.left > 1 or p.size < block[p.axis] for p in parts):
+            items += self._through_memory(node, parts, target, named, apply, c_type(dtype))
+        return items
+
+    def _mask(self) -> str:
+        threads = self.context.facts.threads
+        if threads % WARP == 0:
+            return "0xffffffffu"
+        if threads < WARP:
+            return f"0x{(1 << threads) - 1:08x}u"
+        return "__activemask()"
+
+    def _through_memory(
+        self,
+        node: Combine,
+        parts: Sequence[Part],
+        target: str,
+        named: frozenset[int],
+        apply: Callable[[str, str], str],
+        word: str,
+    ) -> list[Item]:
+        context, block = self.context, self.context.facts.block
+        texts = context.indices.texts
+        dtype = context.facts.nest.values[node.target.value].dtype
+        summed = {p.axis for p in parts}
+        left = math.prod(p.left for p in parts)
+        group = ""
+        for axis in reversed(range(3)):
+            if axis not in summed and block[axis] > 1:
+                name = texts["thread", axis]
+                group = (
+                    f"({group}) * {block[axis]} + {name}"
+                    if " " in group
+                    else f"{group} * {block[axis]} + {name}"
+                    if group
+                    else name
+                )
+        groups = math.prod(block[a] for a in range(3) if a not in summed)
+        name = context.indices.names("partials")
+        context.scratch.append((name, dtype, left * groups))
+        place, tests = "", list[str]()
+        for part in reversed(parts):
+            thread = texts["thread", part.axis]
+            index = thread if part.shuffled == 1 else f"{thread} / {part.shuffled}"
+            if part.left > 1:
+                place = f"({place}) * {part.left} + {index}" if place else index
+            if part.shuffled > 1:
+                tests.append(f"{thread} % {part.shuffled} == 0")
+            if part.size < block[part.axis]:
+                tests.append(f"{thread} < {part.size}")
+        start = f"({group}) * {left}" if " " in group else f"{group} * {left}" if group else ""
+        write = Line(f"{name}[{' + '.join(t for t in (start, place) if t) or '0'}] = {target};", named)
+        row = context.indices.names("totals")
+        head = Line(f"const {word}* {row} = {' + '.join(t for t in (name, start) if t)};")
+        items: list[Item] = [Line("__syncthreads();")]
+        items += [Braces((f"if ({' && '.join(tests)})",), [write])] if tests else [write]
+        items += [Line("__syncthreads();"), head]
+        if left <= _MOST_IN_TEXT:
+            items.append(Line(f"{target} = {_tree([f'{row}[{n}]' for n in range(left)], apply)};", named))
+        else:
+            loop = context.indices.names("i")
+            items.append(Line(f"{target} = {row}[0];", named))
+            body: list[Item] = [Line(f"{target} = {apply(target, f'{row}[{loop}]')};", named)]
+            items.append(Braces((f"for (int {loop} = 1; {loop} < {left}; ++{loop})",), body))
+        return items
+
+
+def _tree(texts: Sequence[str], apply: Callable[[str, str], str]) -> str:
+    """Neighbours first; the depth is the logarithm of the number."""
+    level = list(texts)
+    while len(level) > 1:
+        pairs = [apply(a, b) for a, b in zip(level[::2], level[1::2], strict=False)]
+        level = pairs + level[len(pairs) * 2 :]
+    return level[0]

@@ -1,0 +1,99 @@
+"""State of one printing: names, open loops, copies of buffers in use; registers and conditions as text."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import assert_never
+
+from warploom.core import DType
+from warploom.schedule.backbone import Constant, Parameter
+from warploom.schedule.cuda.facts import NestFacts
+from warploom.schedule.cuda.indices import Form, Indices, Phase
+from warploom.schedule.cuda.options import Options
+from warploom.schedule.cuda.scalars import c_type, literal
+from warploom.schedule.nest import Argument, Guard, Load, Ref
+
+AXES = "xyz"
+
+
+@dataclass(slots=True)
+class Context:
+    facts: NestFacts
+    options: Options
+    indices: Indices
+    copied: Mapping[int, Load]
+    """Values without registers: copied asynchronously from where this loads."""
+    buffers: list[str] = field(default_factory=list[str])
+    values: list[str] = field(default_factory=list[str])
+    parameters: dict[str, str] = field(default_factory=dict[str, str])
+    phases: dict[int, Phase] = field(default_factory=dict[int, Phase])
+    """Of buffers with several copies."""
+    bound: frozenset[int] = frozenset()
+    """Hardware dimensions of the thread loops around."""
+    helpers: set[str] = field(default_factory=set[str])
+    """Device functions that the text calls."""
+    scratch: list[tuple[str, DType, int]] = field(default_factory=list[tuple[str, DType, int]])
+    """Shared arrays of combinations: name, type, elements."""
+
+    def register(self, ref: Ref) -> str:
+        axes = self.facts.axes(ref.value)
+        return self.values[ref.value] + "".join(f"[{self.indices.text(self.indices.form(ref.at[a]))}]" for a in axes)
+
+    def declaration(self, value: int) -> str:
+        node = self.facts.nest.values[value]
+        sizes = "".join(f"[{node.axes[a].size}]" for a in self.facts.axes(value))
+        return f"{c_type(node.dtype)} {self.values[value]}{sizes};"
+
+    def word(self, value: int) -> str:
+        return c_type(self.facts.nest.values[value].dtype)
+
+    def argument(self, argument: Argument, dtype: DType) -> str:
+        match argument:
+            case Constant(value):
+                return literal(dtype, value)
+            case Parameter(name):
+                return self.parameters[name]
+            case Ref():
+                return self.register(argument)
+            case _:
+                assert_never(argument)
+
+    def mentions(self, arguments: Iterable[Argument]) -> frozenset[int]:
+        return frozenset(a.value for a in arguments if isinstance(a, Ref))
+
+    def conditions(self, guards: Iterable[Guard]) -> list[str]:
+        """Tests that are not always true."""
+        return [t for g in guards for t in self._tests(self.indices.form(g.index), g.bound)]
+
+    def _tests(self, form: Form, bound: int) -> list[str]:
+        low, high = self.indices.range(form)
+        if high < 0 or low >= bound:
+            return ["false"]
+        if low >= 0 and high < bound:
+            return []
+        if bound == 1 and not form.constant and len(form.terms) == 1:
+            return [f"{self.indices.text(form)} == 0"]
+        text = self.indices.hoisted(form, "index")
+        tests = [f"{text} >= 0"] if low < 0 else []
+        return [*tests, f"{text} < {bound}"] if high >= bound else tests
+
+    def lone_thread(self, forms: Iterable[Form]) -> list[str]:
+        """Tests that leave one thread along the hardware dimensions that no thread loop around runs over, nor `forms` mention."""
+        mentioned = {a[1] for f in forms for a, _ in f.terms if a[0] == "thread"}
+        alone = [d for d in range(3) if self.facts.block[d] > 1 and d not in self.bound and d not in mentioned]
+        return [f"{self.indices.texts['thread', d]} == 0" for d in alone]
+
+    @contextmanager
+    def index(self, number: int, value: int) -> Generator[None]:
+        """A loop's index is a constant inside."""
+        old = self.indices.values.get(number)
+        self.indices.values[number] = value
+        try:
+            yield
+        finally:
+            if old is None:
+                del self.indices.values[number]
+            else:
+                self.indices.values[number] = old

@@ -1,0 +1,176 @@
+"""What the printer must know of a whole nest: its loops, the shape of the launch, where registers are selected."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.schedule.backbone import Role
+from warploom.schedule.nest import (
+    Affine,
+    Barrier,
+    Buffer,
+    Combine,
+    Compute,
+    Kind,
+    Load,
+    Loop,
+    Memory,
+    Nest,
+    Node,
+    Ref,
+    Space,
+    Store,
+)
+
+STATIC_SHARED_BYTES = 48 * 1024
+"""More must be asked for at the launch. Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
+WARP = 32
+MOST_THREADS = 1024
+MOST_UNROLLED = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A statement and the loops around it, outer to inner."""
+
+    node: Load | Store | Compute | Combine | Barrier
+    path: tuple[Loop, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NestFacts:
+    nest: Nest
+    loops: Mapping[int, Loop]
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    unrolled: frozenset[int]
+    """Loops that must be unrolled: their index selects a register."""
+    own_axes: Mapping[int, frozenset[int]]
+    """Axes of a value that stand for threads or blocks: each has one register of them."""
+    written: frozenset[int]
+    """Buffers that the kernel stores to."""
+
+    @property
+    def threads(self) -> int:
+        return math.prod(self.block)
+
+    def axes(self, value: int) -> tuple[int, ...]:
+        """Axes of a value that are registers of one thread."""
+        hidden = self.own_axes.get(value, frozenset())
+        return tuple(a for a in range(len(self.nest.values[value].axes)) if a not in hidden)
+
+    def elements(self, value: int) -> int:
+        return math.prod(self.nest.values[value].axes[a].size for a in self.axes(value))
+
+    def block_arrays(self) -> tuple[int, ...]:
+        """Temporaries in global memory, private to each block: further arguments of the kernel."""
+        return tuple(n for n, b in enumerate(self.nest.buffers) if b.role is Role.TEMPORARY and b.space is Space.GLOBAL)
+
+    def shared_arrays(self) -> tuple[int, ...]:
+        return tuple(n for n, b in enumerate(self.nest.buffers) if b.space is Space.SHARED)
+
+
+def leaves(body: tuple[Node, ...], path: tuple[Loop, ...] = ()) -> Iterator[Leaf]:
+    """Statements in program order."""
+    for node in body:
+        if isinstance(node, Loop):
+            yield from leaves(node.body, (*path, node))
+        else:
+            yield Leaf(node, path)
+
+
+def loops_of(body: tuple[Node, ...]) -> Iterator[Loop]:
+    for node in body:
+        if isinstance(node, Loop):
+            yield node
+            yield from loops_of(node.body)
+
+
+def refs_of(node: Node) -> Iterator[Ref]:
+    match node:
+        case Load():
+            yield node.target
+        case Store():
+            if isinstance(node.argument, Ref):
+                yield node.argument
+        case Compute():
+            yield node.target
+            yield from (a for a in node.arguments if isinstance(a, Ref))
+        case Combine():
+            yield node.target
+            yield node.source
+        case _:
+            pass
+
+
+def memory_of(node: Node) -> Memory | None:
+    return node.memory if isinstance(node, Load | Store) else None
+
+
+def bytes_of(buffer: Buffer) -> int:
+    """Of all copies, in whole 16-byte words."""
+    return -(-buffer.elements * buffer.copies * buffer.dtype.size_bytes // 16) * 16
+
+
+def gather(nest: Nest) -> NestFacts:
+    """UserError (NEST_LOOPS) for loops that no launch can run, UnsupportedError for too many registers."""
+    loops: dict[int, Loop] = {}
+    sizes: dict[tuple[Kind, int], int] = {}
+    for loop in loops_of(nest.body):
+        if loop.number in loops:
+            raise _problem(f"expected every loop number once, got {loop.number} twice")
+        loops[loop.number] = loop
+        if loop.kind in (Kind.BLOCK, Kind.THREAD):
+            if loop.hardware not in (0, 1, 2):
+                raise _problem(f"expected hardware dimension 0, 1 or 2 of {loop.name}, got {loop.hardware}")
+            key = (loop.kind, loop.hardware)
+            sizes[key] = max(sizes.get(key, 1), loop.size)
+    grid, block = (tuple(sizes.get((kind, axis), 1) for axis in range(3)) for kind in (Kind.BLOCK, Kind.THREAD))
+    if math.prod(block) > MOST_THREADS:
+        raise _problem(f"expected at most {MOST_THREADS} threads in a block, got {' * '.join(map(str, block))}")
+    unrolled, own = _selections(nest, loops)
+    written = frozenset(leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store))
+    return NestFacts(nest, loops, (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), unrolled, own, written)
+
+
+def _selections(nest: Nest, loops: Mapping[int, Loop]) -> tuple[frozenset[int], dict[int, frozenset[int]]]:
+    unrolled: set[int] = set()
+    own: dict[int, frozenset[int]] = {}
+    for leaf in leaves(nest.body):
+        for ref in refs_of(leaf.node):
+            for axis, at in enumerate(ref.at):
+                for number, stride in at.terms:
+                    loop = loops.get(number)
+                    if loop is None:
+                        raise _problem(f"expected loops of the nest, got number {number} in {nest.values[ref.value].name}")
+                    match loop.kind:
+                        case Kind.BLOCK | Kind.THREAD:
+                            own[ref.value] = own.get(ref.value, frozenset()) | {axis}
+                        case Kind.LOOP if loop.size > MOST_UNROLLED:
+                            name = nest.values[ref.value].name
+                            message = f"expected an unrolled loop to select registers of {name}, got {loop.name} of {loop.size}"
+                            raise UnsupportedError(Diagnostic("CUDA_REGISTERS", message, fix="unroll a tile of that loop"))
+                        case Kind.LOOP | Kind.UNROLL | Kind.VECTOR:
+                            unrolled.add(number)
+                    if stride != 1:
+                        raise _problem(f"expected stride 1 in a register of {nest.values[ref.value].name}, got {stride}")
+    return frozenset(unrolled), own
+
+
+def _problem(message: str) -> UserError:
+    return UserError(Diagnostic("NEST_LOOPS", message))
+
+
+def shifted(affine: Affine, number: int, distance: int) -> Affine:
+    """With the index of loop `number` replaced by index + distance."""
+    stride = sum(s for n, s in affine.terms if n == number)
+    return Affine(affine.constant + stride * distance, affine.terms)
+
+
+def fixed(affine: Affine, number: int, index: int) -> Affine:
+    """With the index of loop `number` replaced by a constant."""
+    moved = shifted(affine, number, index)
+    return Affine(moved.constant, tuple(t for t in moved.terms if t[0] != number))

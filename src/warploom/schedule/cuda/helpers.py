@@ -1,0 +1,54 @@
+"""Device functions that printed kernels call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+_COPY = """template <int Bytes>
+__device__ __forceinline__ void copy_async_KIND(void* to, const void* from)
+{
+    const unsigned target = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    asm volatile("cp.async.KIND.shared.global [%0], [%1], %2;" ::"r"(target), "l"(from), "n"(Bytes) : "memory");
+}
+"""
+_COPY_OR_ZERO = """template <int Bytes>
+__device__ __forceinline__ void copy_or_zero_KIND(void* to, const void* from, bool is_inside)
+{
+    const unsigned target = static_cast<unsigned>(__cvta_generic_to_shared(to));
+    const int bytes = is_inside ? Bytes : 0;
+    asm volatile("cp.async.KIND.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(from), "n"(Bytes), "r"(bytes) : "memory");
+}
+"""
+_TEXTS = {
+    "copy_async_ca": _COPY.replace("KIND", "ca"),
+    "copy_async_cg": _COPY.replace("KIND", "cg"),
+    "copy_or_zero_ca": _COPY_OR_ZERO.replace("KIND", "ca"),
+    "copy_or_zero_cg": _COPY_OR_ZERO.replace("KIND", "cg"),
+    "close_copies": """__device__ __forceinline__ void close_copies()
+{
+    asm volatile("cp.async.commit_group;" ::: "memory");
+}
+""",
+    "await_copies": """template <int Open>
+__device__ __forceinline__ void await_copies()
+{
+    asm volatile("cp.async.wait_group %0;" ::"n"(Open) : "memory");
+}
+""",
+    "await_all_copies": """__device__ __forceinline__ void await_all_copies()
+{
+    asm volatile("cp.async.wait_all;" ::: "memory");
+}
+""",
+    "swizzled": """template <int Bits, int Base, int Shift>
+__device__ __forceinline__ int swizzled(int index)
+{
+    return index ^ (index >> (Base + Shift) & (1 << Bits) - 1) << Base;
+}
+""",
+}
+
+
+def helper_texts(names: Iterable[str]) -> list[str]:
+    wanted = set(names)
+    return [text for name, text in _TEXTS.items() if name in wanted]

@@ -1,0 +1,201 @@
+"""Indices: affine forms over hardware indices and loops, their ranges and their text; pointers and index parts hoisted to where
+they are constant.
+
+An offset is block and thread terms + terms of the loops around + terms of unrolled loops + constant. The first part becomes
+a pointer at the top of the kernel, each loop's part a pointer at the top of its body, the rest stays at the access.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from warploom.schedule.cuda.lines import Line
+from warploom.schedule.cuda.names import Names
+from warploom.schedule.nest import Affine, Kind, Loop
+
+Atom: TypeAlias = tuple[str, int]
+"""("block", hardware dimension), ("thread", hardware dimension) or ("loop", number)."""
+
+MOST_INT = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """constant + sum of stride * atom; each atom once, hardware first, then loops outer to inner."""
+
+    constant: int
+    terms: tuple[tuple[Atom, int], ...]
+
+    def only(self, kept: frozenset[Atom]) -> Form:
+        """The terms over `kept`, without the constant."""
+        return Form(0, tuple(t for t in self.terms if t[0] in kept))
+
+    def without(self, dropped: frozenset[Atom]) -> Form:
+        return Form(self.constant, tuple(t for t in self.terms if t[0] not in dropped))
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Which copy of a buffer: (loop index + shift) % copies, or a constant where `loop` is None."""
+
+    loop: int | None
+    shift: int
+
+
+@dataclass(slots=True)
+class Scope:
+    """The body of the kernel or of a sequential loop: holds what is hoisted to its top."""
+
+    parent: Scope | None
+    atoms: frozenset[Atom]
+    """Constant in the body, and not outside of it."""
+    name: str
+    lines: list[Line] = field(default_factory=list[Line])
+    known: dict[tuple[object, ...], str] = field(default_factory=dict[tuple[object, ...], str])
+
+
+class Indices:
+    """Forms and texts in the loops that are open just now."""
+
+    def __init__(self, loops: Mapping[int, Loop], unrolled: frozenset[int], grid: Sequence[int], block: Sequence[int]) -> None:
+        self.loops, self.unrolled = loops, unrolled
+        self.names = Names()
+        self.texts: dict[Atom, str] = {}
+        self.highs: dict[Atom, int] = {}
+        for axis, letter in enumerate("xyz"):
+            for word, sizes in (("block", grid), ("thread", block)):
+                self.texts[word, axis] = self.names(f"{word[0]}{letter}")
+                self.highs[word, axis] = sizes[axis] - 1
+        hardware = frozenset(a for a, high in self.highs.items() if high)
+        self.scope = Scope(None, hardware, "")
+        self.values: dict[int, int] = {}
+        """Indices of loops that are constants just now."""
+        self.shifts: dict[int, int] = {}
+        """What to add to the index of loops whose iterations run ahead."""
+
+    def form(self, affine: Affine) -> Form:
+        found: dict[Atom, int] = {}
+        constant = affine.constant
+        for number, stride in affine.terms:
+            loop = self.loops[number]
+            if number in self.values:
+                constant += stride * self.values[number]
+            elif loop.size > 1:
+                constant += stride * self.shifts.get(number, 0)
+                atom = self.atom(loop)
+                found[atom] = found.get(atom, 0) + stride
+        return Form(constant, tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s))
+
+    def atom(self, loop: Loop) -> Atom:
+        if loop.kind in (Kind.BLOCK, Kind.THREAD):
+            return (loop.kind.value, loop.hardware or 0)
+        return ("loop", loop.number)
+
+    def _place(self, item: tuple[Atom, int]) -> tuple[int, int, int]:
+        (word, number), stride = item
+        return (("block", "thread", "loop").index(word), -abs(stride), number)
+
+    def range(self, form: Form) -> tuple[int, int]:
+        low = form.constant + sum(min(0, s * self.highs[a]) for a, s in form.terms)
+        return low, form.constant + sum(max(0, s * self.highs[a]) for a, s in form.terms)
+
+    def text(self, form: Form, start: str = "") -> str:
+        """`start + (by * 64 + ty) * 1024 + k - 1`; 64-bit only where 32 bits could overflow."""
+        low, high = self.range(form)
+        wide = max(-low, high) > MOST_INT
+        parts = [start] if start else []
+        ordered = sorted(form.terms, key=lambda t: (t[0][0] == "loop", -abs(t[1])))
+        while ordered:
+            chain = [ordered.pop(0)]
+            while ordered and chain[-1][1] == ordered[0][1] * (self.highs[ordered[0][0]] + 1) and (ordered[0][0][0] != "loop"):
+                chain.append(ordered.pop(0))
+            parts.append(self._chain(chain, wide=wide))
+        text = " + ".join(parts).replace("+ -", "- ")
+        if form.constant or not text:
+            sign = "-" if form.constant < 0 else "+"
+            text = f"{text} {sign} {abs(form.constant)}" if text else str(form.constant)
+        return text
+
+    def _chain(self, chain: list[tuple[Atom, int]], *, wide: bool) -> str:
+        unit = chain[-1][1]
+        parts: list[str] = []
+        for position, (atom, stride) in enumerate(chain):
+            name = self.texts[atom]
+            if wide and position == 0:
+                name = f"static_cast<long long>({name})"
+            factor = stride // unit
+            parts.append(name if factor == 1 else f"{name} * {factor}")
+        inner = " + ".join(parts)
+        if unit == 1:
+            return inner
+        if unit == -1:
+            return f"-({inner})" if len(chain) > 1 else f"-{inner}"
+        return f"({inner}) * {unit}" if len(chain) > 1 or " " in inner else f"{inner} * {unit}"
+
+    def scoped(self) -> list[Scope]:
+        """Open scopes, outermost first."""
+        found: list[Scope] = []
+        scope: Scope | None = self.scope
+        while scope is not None:
+            found.append(scope)
+            scope = scope.parent
+        return found[::-1]
+
+    def pointer(
+        self, array: str, label: str, c_type: str, form: Form, phase: tuple[Phase, int, int] | None = None
+    ) -> tuple[str, Form]:
+        """A hoisted pointer into `array`, and what is left to add to it. phase: with the copies of the array
+        and the elements of one."""
+        current = array
+        left = form
+        for scope in self.scoped():
+            own = form.only(scope.atoms)
+            turn = phase if phase is not None and ("loop", phase[0].loop) in scope.atoms else None
+            if not own.terms and turn is None:
+                continue
+            left = left.without(scope.atoms)
+            key = ("pointer", current, c_type, own, turn)
+            if key not in scope.known:
+                text = self.text(own, current) if own.terms else current
+                if turn is not None:
+                    text = f"{text} + {self._turn(turn)}"
+                place = scope.name or ("thread" if any(a[0] == "thread" for a, _ in own.terms) else "block")
+                scope.known[key] = self.names(f"{label}_{place}")
+                scope.lines.append(Line(f"{c_type}* {scope.known[key]} = {text};"))
+            current = scope.known[key]
+        if phase is not None and phase[0].loop is None:
+            left = Form(left.constant + phase[0].shift % phase[1] * phase[2], left.terms)
+        return current, left
+
+    def _turn(self, turn: tuple[Phase, int, int]) -> str:
+        phase, copies, elements = turn
+        name = self.texts["loop", phase.loop or 0]
+        index = name if phase.shift == 0 else f"({name} + {phase.shift})"
+        return f"{index} % {copies} * {elements}"
+
+    def hoisted(self, form: Form, label: str) -> str:
+        """`form` as text, with its parts over hardware indices and loops named where they are constant."""
+        current = ""
+        left = form
+        for scope in self.scoped():
+            own = form.only(scope.atoms)
+            if not own.terms:
+                continue
+            left = left.without(scope.atoms)
+            key = ("index", current, own)
+            if key not in scope.known:
+                text = self.text(own, current)
+                scope.known[key] = text
+                if " " in text:
+                    scope.known[key] = self.names(f"{label}_{scope.name}" if scope.name else label)
+                    width = "long long" if max(map(abs, self.range(own))) > MOST_INT else "int"
+                    scope.lines.append(Line(f"const {width} {scope.known[key]} = {text};"))
+            current = scope.known[key]
+        return self.text(left, current) if left.terms or left.constant or not current else current
+
+    def divisor(self, form: Form, but: Atom | None = None) -> int:
+        """What always divides the form, terms over `but` left out; 0 if it is 0."""
+        return math.gcd(form.constant, *(s for a, s in form.terms if a != but))

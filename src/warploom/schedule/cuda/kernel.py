@@ -1,0 +1,185 @@
+"""A nest as a CUDA C++ kernel, with the facts of its launch.
+
+Block and thread loops become hardware indices; thread nests one after another share them, and those with fewer iterations are
+guarded. Registers are arrays whose indices are constants once the unrolled loops around are unrolled: none is in local memory.
+
+Source: Beaugnon et al., On the Representation of Partially Specified Implementations, section 4.5.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from warploom.core import Diagnostic, DType, UnsupportedError
+from warploom.schedule.backbone import Parameter, Role
+from warploom.schedule.cuda.accesses import Accesses
+from warploom.schedule.cuda.body import Body
+from warploom.schedule.cuda.combine import Combinations
+from warploom.schedule.cuda.context import AXES, Context
+from warploom.schedule.cuda.facts import STATIC_SHARED_BYTES, bytes_of, gather, loops_of
+from warploom.schedule.cuda.helpers import helper_texts
+from warploom.schedule.cuda.indices import Indices
+from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
+from warploom.schedule.cuda.options import Options
+from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
+from warploom.schedule.cuda.scalars import c_type
+from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Value
+
+_DEFAULTS = Options()
+_WORD_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class CudaKernel:
+    name: str
+    text: str
+    grid: tuple[int, int, int]
+    block: tuple[int, int, int]
+    arrays: tuple[Buffer, ...]
+    """Arguments: inputs and outputs, each aligned to 16 bytes."""
+    block_arrays: tuple[Buffer, ...]
+    """Further arguments: temporaries of the blocks, `elements * copies` for each block."""
+    parameters: tuple[Parameter, ...]
+    """Last arguments."""
+    static_shared_bytes: int
+    dynamic_shared_bytes: int
+    options: Options
+
+    @property
+    def threads(self) -> int:
+        return math.prod(self.block)
+
+    @property
+    def blocks(self) -> int:
+        return math.prod(self.grid)
+
+    @property
+    def shared_bytes(self) -> int:
+        return self.static_shared_bytes + self.dynamic_shared_bytes
+
+
+def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
+    """UserError (NEST_LOOPS) for a nest no launch can run, UnsupportedError for what CUDA C++ here cannot express."""
+    copied = direct_copies(nest) if options.has_async_copies else {}
+    pipelines: dict[int, Pipeline] = {}
+    values: list[Value] = list(nest.values)
+    for loop in loops_of(nest.body):
+        found = plan(loop, nest, frozenset(copied))
+        if found is not None:
+            pipelines[loop.number] = found[0]
+            for number, value in enumerate(found[1]):
+                if len(value.axes) > len(values[number].axes):
+                    values[number] = value
+    facts = gather(replace(nest, values=tuple(values)))
+    indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block)
+    context = Context(facts, options, indices, copied)
+    name = indices.names(nest.name)
+    context.buffers += [indices.names(b.name) for b in nest.buffers]
+    context.parameters |= {p.name: indices.names(p.name) for p in nest.parameters}
+    context.values += [indices.names(v.name) for v in nest.values]
+    body = Body(context, pipelines, Accesses(context), Combinations(context))
+    items = with_declarations(body.block(nest.body), context.declaration, context.word)
+    return _assembled(context, name, items)
+
+
+def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
+    facts, options = context.facts, context.options
+    nest = facts.nest
+    shared = [(context.buffers[n], nest.buffers[n]) for n in facts.shared_arrays()]
+    scratch_bytes = sum(-(-n * d.size_bytes // _WORD_BYTES) * _WORD_BYTES for _, d, n in context.scratch)
+    total = sum(bytes_of(b) for _, b in shared) + scratch_bytes
+    is_dynamic = total > STATIC_SHARED_BYTES
+    top: list[Item] = [*_hardware(context), *_block_pointers(context)]
+    offset = 0
+    places = [(n, b.dtype, b.elements * b.copies, bytes_of(b)) for n, b in shared]
+    places += [(n, d, e, -(-e * d.size_bytes // _WORD_BYTES) * _WORD_BYTES) for n, d, e in context.scratch]
+    if is_dynamic:
+        top.append(Line("extern __shared__ __align__(16) unsigned char shared_bytes[];"))
+    for label, dtype, elements, size in places:
+        word = c_type(dtype)
+        if is_dynamic:
+            top.append(Line(f"{word}* {label} = reinterpret_cast<{word}*>(shared_bytes + {offset});"))
+        else:
+            top.append(Line(f"__shared__ __align__(16) {word} {label}[{elements}];"))
+        offset += size
+    top += context.indices.scope.lines
+    body = "\n".join(text_of([*top, Line(""), *items] if top else items, 1))
+    text = "\n".join([*_includes(nest), *helper_texts(context.helpers), *_signature(context, name), "{", body, "}", ""])
+    return CudaKernel(
+        name=name,
+        text=text,
+        grid=facts.grid,
+        block=facts.block,
+        arrays=tuple(nest.buffers[n] for n in _arguments(nest)),
+        block_arrays=tuple(nest.buffers[n] for n in facts.block_arrays()),
+        parameters=nest.parameters,
+        static_shared_bytes=0 if is_dynamic else total,
+        dynamic_shared_bytes=total if is_dynamic else 0,
+        options=options,
+    )
+
+
+def _arguments(nest: Nest) -> list[int]:
+    numbers = [n for n, b in enumerate(nest.buffers) if b.role is not Role.TEMPORARY]
+    if any(nest.buffers[n].space is not Space.GLOBAL for n in numbers):
+        raise UnsupportedError(Diagnostic("CUDA_SPACE", "expected inputs and outputs in global memory, got one in shared memory"))
+    return numbers
+
+
+def _signature(context: Context, name: str) -> list[str]:
+    facts, options = context.facts, context.options
+    nest = facts.nest
+    words: list[str] = []
+    for number in (*_arguments(nest), *facts.block_arrays()):
+        buffer = nest.buffers[number]
+        const = "" if number in facts.written else "const "
+        label = context.buffers[number]
+        words.append(f"{const}{c_type(buffer.dtype)}* __restrict__ {f'{label}_all' if number in facts.block_arrays() else label}")
+    words += [f"{c_type(p.dtype)} {context.parameters[p.name]}" for p in nest.parameters]
+    limit = f"__launch_bounds__({facts.threads})"
+    if options.register_limit is not None:
+        limit = f"__maxnreg__({options.register_limit})"
+    start = f'extern "C" __global__ void {limit}'
+    if sum(len(w) + 2 for w in words) <= 120:
+        return [start, f"{name}({', '.join(words)})"]
+    return [start, f"{name}(", *(f"    {w}{',' if n + 1 < len(words) else ')'}" for n, w in enumerate(words))]
+
+
+def _hardware(context: Context) -> list[Item]:
+    facts = context.facts
+    lines: list[Item] = []
+    for kind, sizes in ((Kind.BLOCK, facts.grid), (Kind.THREAD, facts.block)):
+        for axis in range(3):
+            if sizes[axis] > 1:
+                named = [loop.name for loop in facts.loops.values() if _is_on(loop, kind, axis)]
+                comment = ", ".join(dict.fromkeys(named))
+                text = context.indices.texts[kind.value, axis]
+                lines.append(Line(f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {sizes[axis]}"))
+    return lines
+
+
+def _is_on(loop: Loop, kind: Kind, axis: int) -> bool:
+    return loop.kind is kind and loop.hardware == axis
+
+
+def _block_pointers(context: Context) -> list[Item]:
+    grid = context.facts.grid
+    block = " + ".join(
+        f"blockIdx.{AXES[a]}" + (f" * {math.prod(grid[:a])}" if math.prod(grid[:a]) > 1 else "") for a in range(3) if grid[a] > 1
+    )
+    lines: list[Item] = []
+    for number in context.facts.block_arrays():
+        buffer, label = context.facts.nest.buffers[number], context.buffers[number]
+        word = f"{'' if number in context.facts.written else 'const '}{c_type(buffer.dtype)}*"
+        size = buffer.elements * buffer.copies
+        own = f" + static_cast<long long>({block}) * {size}" if block else ""
+        lines.append(Line(f"{word} {label} = {label}_all{own};"))
+    return lines
+
+
+def _includes(nest: Nest) -> list[str]:
+    dtypes: set[DType] = {b.dtype for b in nest.buffers} | {v.dtype for v in nest.values}
+    names = {d.name for d in dtypes}
+    lines = [f"#include <cuda_{h}.h>" for h, d in (("fp16", "f16"), ("bf16", "bf16")) if d in names]
+    return [*lines, ""] if lines else []

@@ -1,0 +1,23 @@
+"""How a nest is printed and compiled, beyond what the nest decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    arch: str = "sm_80"
+    """Oldest machine the text must run on: below `sm_80` asynchronous copies go through registers."""
+    approximate: bool = False
+    """`exp` and `log` by ex2.approx and lg2.approx, f32 only."""
+    contract: bool = False
+    """The compiler may fuse a product and a sum that the nest keeps apart."""
+    keep_loops: bool = True
+    """Sequential loops stay loops; else the compiler may unroll them."""
+    register_limit: int | None = None
+    """Registers per thread; None: what the compiler likes, within the block's threads."""
+
+    @property
+    def has_async_copies(self) -> bool:
+        return int("".join(c for c in self.arch if c.isdigit())) >= 80

@@ -1,0 +1,162 @@
+"""Printed kernels compiled, interpreted as PTX without a GPU, run and timed on one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UnsupportedError, UserError, to_numpy
+from warploom.gpu import Compiled, Timing, compile_cuda, compile_to_ptx, time_kernel
+from warploom.gpu import launch as launch_on_device
+from warploom.ptx import Counts, Finding
+from warploom.ptx import launch as launch_ptx
+from warploom.schedule.cuda.kernel import CudaKernel
+from warploom.schedule.nest import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFacts:
+    """Of a compiled kernel and its launch."""
+
+    threads: int
+    """Of a block."""
+    blocks: int
+    registers: int
+    """Per thread."""
+    local_bytes: int
+    """Per thread, what is not in registers; 0 unless too many are asked for."""
+    spill_bytes: int
+    shared_bytes: int
+    """Per block, dynamic included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Of a run on the PTX interpreter."""
+
+    arrays: Mapping[str, NDArray[Any]]
+    """By name of the buffer: after the run, in the shape given."""
+    findings: tuple[Finding, ...]
+    """Races, accesses out of range and the like."""
+    counts: Counts | None
+
+
+def compile_kernel(kernel: CudaKernel, arch: str | None = None) -> Compiled:
+    """For the machine of its options, or a newer one."""
+    return compile_cuda(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
+
+
+def facts_of(kernel: CudaKernel, compiled: Compiled) -> KernelFacts:
+    return KernelFacts(
+        threads=kernel.threads,
+        blocks=kernel.blocks,
+        registers=compiled.registers,
+        local_bytes=compiled.local_bytes,
+        spill_bytes=compiled.spill_bytes,
+        shared_bytes=compiled.shared_bytes + kernel.dynamic_shared_bytes,
+    )
+
+
+def interpret(
+    kernel: CudaKernel,
+    arrays: Mapping[str, NDArray[Any]],
+    scalars: Mapping[str, float] | None = None,
+    *,
+    arch: str | None = None,
+    counts: bool = False,
+    limit: int | None = None,
+) -> Outcome:
+    """Compiles to PTX and runs it with all checks; arrays by name of the buffer, any shape with enough elements.
+
+    UserError: ARRAY_SHAPE, LAUNCH_FAILED (a fault, a deadlock or the limit reached).
+    """
+    ptx = compile_to_ptx(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
+    given = [_checked(buffer, arrays) for buffer in kernel.arrays]
+    private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
+    values = _scalars(kernel, scalars or {})
+    result = launch_ptx(
+        ptx, kernel.name, grid=kernel.grid, block=kernel.block, args=[*given, *private, *values],
+        dynamic_shared_bytes=kernel.dynamic_shared_bytes, counts=counts, limit=limit,
+    )  # fmt: skip
+    if result.status != "finished":
+        notes = "; ".join(str(f) for f in result.findings[:2])
+        raise UserError(Diagnostic("LAUNCH_FAILED", f"expected {kernel.name} to finish, got {result.status}: {notes}"))
+    outputs = {b.name: result.arrays[n].reshape(arrays[b.name].shape) for n, b in enumerate(kernel.arrays)}
+    return Outcome(outputs, result.findings, result.counts)
+
+
+def run(
+    kernel: CudaKernel,
+    compiled: Compiled,
+    arrays: Mapping[str, Any],
+    scalars: Mapping[str, float] | None = None,
+    *,
+    device: int = 0,
+) -> None:
+    """On a device, once; arrays are NumPy's or on the device, and are changed in place. UserError as `warploom.gpu.launch`."""
+    _refuse_dynamic(kernel)
+    launch_on_device(
+        compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
+        device=device,
+    )  # fmt: skip
+
+
+def time(
+    kernel: CudaKernel,
+    compiled: Compiled,
+    arrays: Mapping[str, Any],
+    scalars: Mapping[str, float] | None = None,
+    *,
+    repeats: int = 20,
+    warm_up: int = 3,
+    device: int = 0,
+) -> Timing:
+    """On a device, by events around each of `repeats` launches."""
+    _refuse_dynamic(kernel)
+    return time_kernel(
+        compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
+        repeats=repeats, warm_up=warm_up, device=device,
+    )  # fmt: skip
+
+
+def _flags(kernel: CudaKernel) -> tuple[str, ...]:
+    return () if kernel.options.contract else ("--fmad=false",)
+
+
+def _refuse_dynamic(kernel: CudaKernel) -> None:
+    if kernel.dynamic_shared_bytes:
+        message = f"expected at most 48 KiB of shared memory to launch on a device, got {kernel.dynamic_shared_bytes} bytes"
+        raise UnsupportedError(Diagnostic("CUDA_SHARED", message))
+
+
+def _private_elements(kernel: CudaKernel, buffer: Buffer) -> int:
+    return buffer.elements * buffer.copies * kernel.blocks
+
+
+def _checked(buffer: Buffer, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    array = arrays.get(buffer.name)
+    if array is None:
+        raise UserError(Diagnostic("ARRAY_SHAPE", f"expected an array {buffer.name}, got {', '.join(arrays) or 'none'}"))
+    if array.size < buffer.elements or array.dtype != to_numpy(buffer.dtype) or not array.flags.c_contiguous:
+        expected = f"{buffer.elements} contiguous elements of {buffer.dtype.name} in {buffer.name}"
+        raise UserError(Diagnostic("ARRAY_SHAPE", f"expected {expected}, got {array.size} of {array.dtype}"))
+    return array.reshape(-1)
+
+
+def _device_arrays(kernel: CudaKernel, arrays: Mapping[str, Any]) -> list[Any]:
+    missing = [b.name for b in kernel.arrays if b.name not in arrays]
+    if missing:
+        raise UserError(Diagnostic("ARRAY_SHAPE", f"expected arrays {', '.join(missing)}, got {', '.join(arrays) or 'none'}"))
+    private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
+    return [*(arrays[b.name] for b in kernel.arrays), *private]
+
+
+def _scalars(kernel: CudaKernel, scalars: Mapping[str, float]) -> list[np.generic]:
+    missing = [p.name for p in kernel.parameters if p.name not in scalars]
+    if missing:
+        raise UserError(Diagnostic("ARRAY_SHAPE", f"expected scalars {', '.join(missing)}, got {', '.join(scalars) or 'none'}"))
+    return [to_numpy(p.dtype).type(scalars[p.name]) for p in kernel.parameters]

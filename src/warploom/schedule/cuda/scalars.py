@@ -1,0 +1,144 @@
+"""CUDA C++ of scalar types, constants and operations."""
+
+from __future__ import annotations
+
+import math
+from typing import assert_never
+
+import numpy as np
+
+from warploom.core import Diagnostic, DType, UnsupportedError
+from warploom.schedule.backbone import Operator
+
+_TYPES = {
+    "i8": "signed char", "i16": "short", "i32": "int", "i64": "long long",
+    "u8": "unsigned char", "u16": "unsigned short", "u32": "unsigned", "u64": "unsigned long long",
+    "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double",
+}  # fmt: skip
+
+_VECTORS = {
+    "i32": "int", "u32": "uint", "i64": "longlong", "u64": "ulonglong", "f32": "float", "f64": "double",
+    "i16": "short", "u16": "ushort", "i8": "char", "u8": "uchar",
+}  # fmt: skip
+
+MOST_VECTOR_BYTES = 16
+
+_FUNCTIONS = {
+    Operator.EXP: "exp",
+    Operator.LOG: "log",
+    Operator.SQRT: "sqrt",
+    Operator.TANH: "tanh",
+    Operator.FMA: "fma",
+    Operator.MAX: "fmax",
+    Operator.MIN: "fmin",
+    Operator.ABS: "fabs",
+}
+_SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
+_APPROXIMATE = {Operator.EXP: "__expf", Operator.LOG: "__logf"}
+_REDUCING = (Operator.ADD, Operator.MUL, Operator.MAX, Operator.MIN)
+
+
+def c_type(dtype: DType) -> str:
+    return _TYPES[dtype.name]
+
+
+def vector_type(dtype: DType, lanes: int) -> str | None:
+    """`float4` and the like; None where CUDA moves no such vector at once."""
+    if dtype.size_bytes * lanes > MOST_VECTOR_BYTES or lanes not in (2, 4):
+        return None
+    base = _VECTORS.get(dtype.name)
+    return None if base is None else f"{base}{lanes}"
+
+
+def literal(dtype: DType, value: float) -> str:
+    """`value` as a constant; floats exactly, integers as they are."""
+    match dtype.name:
+        case "f32":
+            if not math.isfinite(value):
+                return f"__int_as_float(0x{np.float32(value).view(np.uint32):08x})"
+            text = np.format_float_positional(np.float32(value), trim="0") if _is_plain(value) else str(np.float32(value))
+            return f"{text}f"
+        case "f64":
+            if not math.isfinite(value):
+                return f"__longlong_as_double(0x{np.float64(value).view(np.uint64):016x}LL)"
+            return repr(float(value))
+        case "f16":
+            return f"__float2half({literal_f32(value)})"
+        case "bf16":
+            return f"__float2bfloat16({literal_f32(value)})"
+        case _:
+            suffix = {("int", 64): "LL", ("uint", 64): "ULL", ("uint", 32): "u"}.get((dtype.kind, dtype.bits), "")
+            return f"{int(value)}{suffix}"
+
+
+def literal_f32(value: float) -> str:
+    return literal(DType("f32", "float", 32), value)
+
+
+def _is_plain(value: float) -> bool:
+    return value == 0 or 1e-4 <= abs(value) < 1e7
+
+
+def operation(operator: Operator, dtype: DType, arguments: list[str], *, approximate: bool = False) -> str:
+    """`operator` on texts of operands, each an atom or in parentheses where it must be."""
+    if dtype.name in ("f16", "bf16") and operator not in (Operator.MOVE, Operator.CAST):
+        raise UnsupportedError(
+            Diagnostic(
+                "CUDA_TYPE", f"expected f32, f64 or an integer type of {operator.value}, got {dtype.name}", fix="cast to f32"
+            )
+        )
+    match operator:
+        case Operator.MOVE:
+            return arguments[0]
+        case Operator.CAST:
+            return f"static_cast<{c_type(dtype)}>({arguments[0]})"
+        case Operator.NEG:
+            return f"-{_atom(arguments[0])}"
+        case Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV:
+            return f" {_SIGNS[operator]} ".join(_atom(a) for a in arguments)
+        case Operator.LOAD | Operator.STORE:
+            raise AssertionError(f"{operator.value} is no arithmetic")
+        case (
+            Operator.EXP
+            | Operator.LOG
+            | Operator.SQRT
+            | Operator.TANH
+            | Operator.FMA
+            | Operator.MAX
+            | Operator.MIN
+            | Operator.ABS
+        ):
+            return _function(operator, dtype, arguments, approximate=approximate)
+        case _:
+            assert_never(operator)
+
+
+def _function(operator: Operator, dtype: DType, arguments: list[str], *, approximate: bool) -> str:
+    texts = ", ".join(arguments)
+    if dtype.is_float:
+        if approximate and dtype.bits == 32 and operator in _APPROXIMATE:
+            return f"{_APPROXIMATE[operator]}({texts})"
+        return f"{_FUNCTIONS[operator]}{'f' if dtype.bits == 32 else ''}({texts})"
+    match operator:
+        case Operator.MAX | Operator.MIN | Operator.ABS:
+            return f"{operator.value}({texts})"
+        case Operator.FMA:
+            return f"{_atom(arguments[0])} * {_atom(arguments[1])} + {_atom(arguments[2])}"
+        case _:
+            raise UnsupportedError(Diagnostic("CUDA_TYPE", f"expected a float type of {operator.value}, got {dtype.name}"))
+
+
+def reduction(operator: Operator, dtype: DType, first: str, second: str) -> str:
+    if operator not in _REDUCING:
+        raise UnsupportedError(Diagnostic("CUDA_COMBINE", f"expected add, mul, max or min to combine, got {operator.value}"))
+    return operation(operator, dtype, [first, second])
+
+
+def _atom(text: str) -> str:
+    """`text` in parentheses if it is more than a name, a call or an element."""
+    depth = 0
+    for position, letter in enumerate(text):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
+        if depth == 0 and (letter == " " or (letter == "-" and position == 0)):
+            return f"({text})"
+    return text

@@ -1,5 +1,7 @@
 """Loop nests of fully specified implementations: nodes, text form, verifier, interpreter."""
 
+from warploom.schedule.nest.interpret import NestError, interpret
+from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.nodes import (
     Affine,
     Argument,
@@ -21,8 +23,21 @@ from warploom.schedule.nest.nodes import (
     Store,
     Value,
 )
+from warploom.schedule.nest.text import text
+from warploom.schedule.nest.walk import (
+    Statement,
+    guarded_interval,
+    guards_of,
+    hardware_sizes,
+    interval,
+    loops,
+    references,
+    staged_fills,
+    statements,
+)
 
 __all__ = [
     "Affine", "Argument", "Barrier", "Buffer", "Cache", "Combine", "Compute", "Guard", "Kind", "Load", "Loop", "Memory", "Nest",
-    "Node", "Ref", "Register", "Space", "Store", "Value",
+    "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Value", "guarded_interval", "guards_of",
+    "hardware_sizes", "identity", "interpret", "interval", "loops", "references", "staged_fills", "statements", "text",
 ]  # fmt: skip

@@ -134,7 +134,8 @@ class Store:
     memory: Memory
     argument: Argument
     guards: tuple[Guard, ...] = ()
-    """On threads that do not run this nest's thread loops (index 0 only)."""
+    """On threads that do not run this nest's thread loops (index 0 only). They may name a thread loop that does not enclose the
+    store: its index is the thread's in that hardware dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,6 +145,8 @@ class Compute:
     target: Ref
     operator: Operator
     arguments: tuple[Argument, ...]
+    guards: tuple[Guard, ...] = ()
+    """All hold, or the target keeps its value: reductions over an axis that the tiles do not divide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +160,8 @@ class Combine:
     registers: tuple[int, ...]
     """Axes of the source value that are summed over, a vector axis included."""
     threads: tuple[int, ...]
-    """Thread loops summed over: by shuffles inside a warp, through shared memory beyond."""
+    """Thread loops summed over: by shuffles inside a warp, through shared memory beyond. Where there are some, the statement
+    is in no thread loop and every thread gets the total of its row; threads beyond a loop's size hold the neutral element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +181,8 @@ class Loop:
     """Block and thread loops: the hardware dimension (0 = x, varies fastest); thread loops mapped alike share it, and its size
     is the largest of theirs."""
     stages: int = 1
-    """Above 1: the nests that fill temporaries run `stages - 1` iterations ahead."""
+    """Above 1: the children that fill buffers of as many copies (iteration i uses copy i modulo stages) run `stages - 1`
+    iterations ahead. They come first in the body; the barrier behind them goes to the top of the body when they run ahead."""
 
 
 Node: TypeAlias = Loop | Load | Store | Compute | Combine | Barrier

@@ -1,0 +1,175 @@
+"""What lowering needs to know of a fully decided candidate, as a protocol, and a table that satisfies it by hand.
+
+Statement numbers are those of the backbone (instructions, then dims); temporaries bring further ones for their store, their load
+and the copies of the mapped dims on both sides.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from warploom.schedule.backbone import Backbone
+
+
+class LoweringError(RuntimeError):
+    """The decisions contradict each other: a constraint of the space is missing. Says which statements and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class DimPair:
+    """A dimension of a temporary: one extent, with its loop around the store and its loop around the load (statement numbers)."""
+
+    extent: int
+    store: int
+    load: int
+
+
+@dataclass(frozen=True, slots=True)
+class Temporary:
+    """An array through which a value travels from its producer to one operand of a consumer."""
+
+    region: int
+    """Numbers from `len(backbone.regions)` on."""
+    name: str
+    producer: int
+    """Instruction."""
+    consumer: int
+    """Instruction."""
+    operand: int
+    """Position among the consumer's operands."""
+    store: int
+    """Statement."""
+    load: int
+    """Statement."""
+    pairs: tuple[DimPair, ...]
+    """One per level of each mapped axis."""
+
+
+class Decided(Protocol):
+    """One value for every choice. Names of values are those of the space, in capitals."""
+
+    @property
+    def backbone(self) -> Backbone: ...
+
+    @property
+    def has_threads(self) -> bool:
+        """CUDA: thread dims, alignment of vector accesses, cp.async."""
+        ...
+
+    def temporaries(self) -> Sequence[Temporary]:
+        """The active ones only."""
+        ...
+
+    def order(self, first: int, second: int) -> str:
+        """BEFORE, AFTER, INNER (first is nested inside second), OUTER, MERGED; ANY where both BEFORE and AFTER remain."""
+        ...
+
+    def dim_kind(self, statement: int) -> str:
+        """LOOP, UNROLL, VECTOR, BLOCK, THREAD."""
+        ...
+
+    def size(self, extent: int) -> int: ...
+
+    def thread_mapping(self, first: int, second: int) -> str:
+        """NOT_THREADS, MAPPED, MAPPED_OUT (first is on an outer hardware level), MAPPED_IN. Of two dims (statements)."""
+        ...
+
+    def mem_space(self, region: int) -> str:
+        """GLOBAL, SHARED."""
+        ...
+
+    def cache(self, statement: int) -> str:
+        """Of a global access: ALL, L2, READ_ONLY, NONE."""
+        ...
+
+    def layout(self, first: DimPair, second: DimPair) -> str:
+        """Of two pairs of one temporary: INNER (first varies faster), OUTER."""
+        ...
+
+    def partials(self, statement: int) -> str:
+        """Of a reduction's dim: CHAIN, TREE."""
+        ...
+
+    def stages(self, region: int) -> int:
+        """Copies of a temporary that are filled ahead, 1: none ahead."""
+        ...
+
+    def swizzle(self, region: int) -> tuple[int, int, int] | None:
+        """(bits, base, shift) of `nest.Memory.xor`."""
+        ...
+
+
+_MIRRORED = {
+    "BEFORE": "AFTER", "AFTER": "BEFORE", "INNER": "OUTER", "OUTER": "INNER", "MAPPED_OUT": "MAPPED_IN", "MAPPED_IN": "MAPPED_OUT",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Decisions as plain tables, with the commonest value where a key is missing."""
+
+    backbone: Backbone
+    orders: Mapping[tuple[int, int], str]
+    """In either direction."""
+    sizes: Mapping[int, int]
+    """By extent."""
+    kinds: Mapping[int, str] = field(default_factory=dict[int, str])
+    """By statement; LOOP where missing."""
+    mappings: Mapping[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
+    """In either direction; NOT_THREADS where missing."""
+    arrays: tuple[Temporary, ...] = ()
+    spaces: Mapping[int, str] = field(default_factory=dict[int, str])
+    """By region; temporaries are SHARED, others GLOBAL where missing."""
+    caches: Mapping[int, str] = field(default_factory=dict[int, str])
+    layouts: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    """By region: extents from the slowest to the fastest; the order of `pairs` where missing."""
+    trees: frozenset[int] = frozenset()
+    """Dims (statements) that keep partial results."""
+    copies: Mapping[int, int] = field(default_factory=dict[int, int])
+    swizzles: Mapping[int, tuple[int, int, int]] = field(default_factory=dict[int, tuple[int, int, int]])
+    has_threads: bool = True
+
+    def temporaries(self) -> Sequence[Temporary]:
+        return self.arrays
+
+    def order(self, first: int, second: int) -> str:
+        found = self.orders.get((first, second))
+        if found is None:
+            other = self.orders.get((second, first), "ANY")
+            found = _MIRRORED.get(other, other)
+        return found
+
+    def dim_kind(self, statement: int) -> str:
+        return self.kinds.get(statement, "LOOP")
+
+    def size(self, extent: int) -> int:
+        return self.sizes[extent]
+
+    def thread_mapping(self, first: int, second: int) -> str:
+        found = self.mappings.get((first, second))
+        if found is None:
+            other = self.mappings.get((second, first), "NOT_THREADS")
+            found = _MIRRORED.get(other, other)
+        return found
+
+    def mem_space(self, region: int) -> str:
+        return self.spaces.get(region, "GLOBAL" if region < len(self.backbone.regions) else "SHARED")
+
+    def cache(self, statement: int) -> str:
+        return self.caches.get(statement, "ALL")
+
+    def layout(self, first: DimPair, second: DimPair) -> str:
+        array = next(t for t in self.arrays if first in t.pairs)
+        order = self.layouts.get(array.region, tuple(p.extent for p in array.pairs))
+        return "OUTER" if order.index(first.extent) < order.index(second.extent) else "INNER"
+
+    def partials(self, statement: int) -> str:
+        return "TREE" if statement in self.trees else "CHAIN"
+
+    def stages(self, region: int) -> int:
+        return self.copies.get(region, 1)
+
+    def swizzle(self, region: int) -> tuple[int, int, int] | None:
+        return self.swizzles.get(region)

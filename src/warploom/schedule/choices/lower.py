@@ -1,0 +1,253 @@
+"""From a fully decided candidate to its loop nest.
+
+    merged dims -> loops, siblings in order (`lower_tree`) -> hardware dimensions (`lower_hardware`) -> registers and reductions
+    (`lower_values`) -> statements with places in memory (`lower_memory`) -> loops that fill temporaries ahead, barriers
+    (`lower_barriers`)
+
+Goal: every decided candidate becomes a nest that computes what the backbone says; contradictions raise `LoweringError`. Non-goal:
+judging the candidate.
+
+Source: Beaugnon et al., On the Representation of Partially Specified Implementations, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result
+from warploom.schedule.choices.decided import Decided
+from warploom.schedule.choices.lower_barriers import with_barriers
+from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads, thread_sizes
+from warploom.schedule.choices.lower_memory import Places
+from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
+from warploom.schedule.choices.lower_pipeline import pipelined
+from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
+from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
+from warploom.schedule.nest import (
+    Affine,
+    Argument,
+    Buffer,
+    Combine,
+    Compute,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Store,
+)
+
+
+def lower(decided: Decided) -> Nest:
+    """The loop nest of a candidate in which every choice has one value."""
+    operations = operations_of(decided)
+    tree = build_tree(decided, operations)
+    assign_hardware(decided, tree)
+    registers = assign_registers(decided, operations, tree)
+    first = len(decided.backbone.regions)
+    places = Places(decided, operations, tree, {t.region: first + n for n, t in enumerate(decided.temporaries())})
+    writer = _Writer(decided, operations, tree, registers, places, len(tree.branches) + _gap(tree))
+    writer.place_reductions()
+    backbone = decided.backbone
+    buffers = [Buffer(r.name, r.dtype, r.elements, r.role) for r in backbone.regions]
+    buffers += [places.buffer(t) for t in decided.temporaries()]
+    parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
+    nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children))
+    for temporary in decided.temporaries():
+        stages = decided.stages(temporary.region)
+        if stages > 1:
+            nest = pipelined(nest, places.temporaries[temporary.region], stages, is_cuda=decided.has_threads)
+    return with_barriers(nest, thread_sizes(tree))
+
+
+def _gap(tree: Tree) -> int:
+    """Above every loop number in use."""
+    return max((b.number for b in tree.branches), default=0) + 1
+
+
+@dataclass(slots=True)
+class _Writer:
+    decided: Decided
+    operations: Operations
+    tree: Tree
+    registers: Registers
+    places: Places
+    next_loop: int
+
+    def nodes(self, items: list[Item]) -> tuple[Node, ...]:
+        """The finished nodes of a list of siblings; loops that hold nothing vanish."""
+        found: list[Node] = []
+        for item in items:
+            match item:
+                case int():
+                    if not any(r.drops_init and r.init.statement == item for r in self.registers.reductions.values()):
+                        found.append(self.statement(self.operations.by_statement[item]))
+                case Branch():
+                    body = self.nodes(item.children)
+                    if body:
+                        found.extend(self._loop(item, body))
+                case _:
+                    found.append(item)
+        return tuple(found)
+
+    def _loop(self, branch: Branch, body: tuple[Node, ...]) -> tuple[Node, ...]:
+        kind = branch.kind
+        if kind is Kind.VECTOR and not (len(body) == 1 and self._is_vector(branch, body[0])):
+            kind = Kind.UNROLL
+        return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware),)
+
+    def _is_vector(self, branch: Branch, node: Node) -> bool:
+        """The access is one of consecutive elements; on CUDA it is aligned and its guards hold for all lanes or none."""
+        if not isinstance(node, Load | Store):
+            return isinstance(node, Compute)
+        memory = node.memory
+        stride = dict(memory.offset.terms).get(branch.number, 0)
+        if stride != 1:
+            return stride == 0 and isinstance(node, Load)
+        if memory.xor is not None and branch.size > 1 << memory.xor[1]:
+            return False
+        if not self.decided.has_threads:
+            return True
+        lanes = branch.size
+        others = [memory.offset.constant, *(s for n, s in memory.offset.terms if n != branch.number)]
+        return all(s % lanes == 0 for s in others) and all(_is_uniform(g, branch) for g in memory.guards)
+
+    def statement(self, operation: Operation) -> Node:
+        statement = operation.statement
+        if operation.operator is Operator.STORE:
+            path = self.tree.paths[statement]
+            own = {b.number for d in operation.dims.values() if (b := self.tree.loop_of[d]) is not None}
+            if operation.temporary is not None:
+                own |= {b.number for b in self.places.private_threads(operation.temporary)}
+            guards = only_first_threads(self.tree, path, frozenset(own))
+            return Store(self.places.memory(operation), self.argument(operation, 0), guards)
+        cell = self.registers.written[statement]
+        target = self.registers.ref(cell, self.registers.loops_of(operation, cell.axes))
+        if operation.operator is Operator.LOAD:
+            return Load(target, self.places.memory(operation))
+        arguments = tuple(self.argument(operation, n) for n in range(len(operation.operands)))
+        return Compute(target, operation.operator, arguments, self._reduction_guards(operation))
+
+    def _reduction_guards(self, operation: Operation) -> tuple[Guard, ...]:
+        carry = operation.carry
+        if carry is None:
+            return ()
+        padded = [a for a in carry.reduced if self.operations.is_padded(a)]
+        return tuple(self.places.edge(operation, a) for a in padded if not self.places.has_neutral_edge(operation, a))
+
+    def argument(self, operation: Operation, position: int) -> Argument:
+        match operation.operands[position]:
+            case Constant() | Parameter() as same:
+                return same
+            case Carry():
+                cell = self.registers.written[operation.statement]
+                return self.registers.ref(cell, self.registers.loops_of(operation, cell.axes))
+            case Result(instruction=producer, mapped=mapped):
+                cell = self.registers.read[producer]
+                extents = set(self.operations.extents_of(mapped))
+                return self.registers.ref(cell, self.registers.loops_of(operation, (e for e in cell.axes if e in extents)))
+
+    def place_reductions(self) -> None:
+        """Puts copies, neutral values and joins before and after the reductions' loops."""
+        for reduction in self.registers.reductions.values():
+            match reduction.start:
+                case Start.SHARED:
+                    continue
+                case Start.COPIED:
+                    self._insert(reduction, 0, self._copied(reduction))
+                case Start.PARTIAL:
+                    self._insert(reduction, 0, self._neutral(reduction))
+                    self._insert(reduction, 1, self._joined(reduction))
+
+    def _insert(self, reduction: Reduction, shift: int, nodes: tuple[Node, ...]) -> None:
+        place: Branch | int = reduction.outermost or reduction.operation.statement
+        path = self.tree.paths[reduction.operation.statement]
+        if isinstance(place, Branch):
+            position = path.index(place)
+            items = path[position - 1].children if position else self.tree.children
+        else:
+            items = path[-1].children if path else self.tree.children
+        where = next(n for n, item in enumerate(items) if item is place or item == place) + shift
+        items[where:where] = list(nodes)
+
+    def _copied(self, reduction: Reduction) -> tuple[Node, ...]:
+        cell, source = self.registers.written[reduction.operation.statement], self.registers.read[reduction.init.statement]
+
+        def body(loops: dict[int, int]) -> tuple[Node, ...]:
+            return (Compute(self.registers.ref(cell, loops), Operator.MOVE, (self.registers.ref(source, loops),)),)
+
+        return self._over(reduction, (cell, source), body, can_be_vector=False)
+
+    def _neutral(self, reduction: Reduction) -> tuple[Node, ...]:
+        cell = self.registers.written[reduction.operation.statement]
+        neutral = self.operations.neutral(reduction.operation)
+        assert neutral is not None
+
+        def body(loops: dict[int, int]) -> tuple[Node, ...]:
+            return (Compute(self.registers.ref(cell, loops), Operator.MOVE, (Constant(neutral),)),)
+
+        return self._over(reduction, (cell,), body, can_be_vector=True)
+
+    def _joined(self, reduction: Reduction) -> tuple[Node, ...]:
+        operation, registers = reduction.operation, self.registers
+        partial, total = registers.written[operation.statement], registers.read[operation.statement]
+        source = registers.read[reduction.init.statement]
+        joining = joining_of(operation)
+        summed = tuple(n for n, e in enumerate(partial.axes) if e in partial.partial)
+        has_start = not reduction.drops_init and source.number >= 0 and not self._is_neutral(reduction)
+
+        def body(loops: dict[int, int]) -> tuple[Node, ...]:
+            at = registers.ref(partial, loops).at
+            at = tuple(Affine() if n in summed else a for n, a in enumerate(at))
+            target = registers.ref(total, loops)
+            threads = tuple(b.number for b in reduction.threads)
+            combine = Combine(target, joining, Ref(partial.number, at), summed, threads)
+            if not has_start:
+                return (combine,)
+            return combine, Compute(target, joining, (registers.ref(source, loops), target))
+
+        cells = (total, partial, source) if has_start else (total, partial)
+        return self._over(reduction, cells, body, can_be_vector=False)
+
+    def _is_neutral(self, reduction: Reduction) -> bool:
+        neutral = self.operations.neutral(reduction.operation)
+        return reduction.init.operator is Operator.MOVE and reduction.init.operands == (Constant(neutral or 0.0),)
+
+    def _over(
+        self,
+        reduction: Reduction,
+        cells: tuple[Cell, ...],
+        body: Callable[[dict[int, int]], tuple[Node, ...]],
+        *,
+        can_be_vector: bool,
+    ) -> tuple[Node, ...]:
+        """The body at every register of the cells: the loops around the reduction select where they can, new ones elsewhere.
+        With one cell, loops over partial results are made too."""
+        around: dict[int, int] = {}
+        for extent, dim in reduction.operation.dims.items():
+            loop = self.tree.loop_of[dim]
+            if loop is not None and reduction.encloses(self.tree, loop):
+                around[extent] = loop.number
+        partial = cells[0].partial if len(cells) == 1 else {}
+        wanted = dict.fromkeys(e for c in cells for e in c.axes if e not in around and (e not in c.partial or e in partial))
+        loops: list[tuple[int, Kind, int]] = []
+        for extent in wanted:
+            kind = Kind.VECTOR if can_be_vector and extent == cells[0].vector else Kind.UNROLL
+            loops.append((extent, kind, self.next_loop))
+            self.next_loop += 1
+        nodes = body(around | {extent: number for extent, _, number in loops})
+        for extent, kind, number in reversed(loops):
+            axis = self.operations.axis(self.operations.extent(extent).axis)
+            name = f"{axis.name}{self.operations.extent(extent).level}"
+            nodes = (Loop(number, name, kind, self.operations.sizes[extent], nodes),)
+        return nodes
+
+
+def _is_uniform(guard: Guard, branch: Branch) -> bool:
+    """The guard holds for all lanes of the vector loop or for none."""
+    stride = dict(guard.index.terms).get(branch.number, 0)
+    others = [guard.index.constant, *(s for n, s in guard.index.terms if n != branch.number)]
+    return stride == 0 or (stride == 1 and guard.bound % branch.size == 0 and all(s % branch.size == 0 for s in others))

@@ -1,0 +1,179 @@
+"""Places in memory: offsets of accesses, their guards, arrays of temporaries."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cmp_to_key
+
+from warploom.schedule.backbone import Access, AxisSum, Operator, Result, Role
+from warploom.schedule.choices.decided import Decided, DimPair, Temporary
+from warploom.schedule.choices.lower_operations import Operation, Operations
+from warploom.schedule.choices.lower_tree import Branch, Tree
+from warploom.schedule.nest import Affine, Buffer, Cache, Guard, Kind, Memory, Space
+
+
+def add(first: Affine, second: Affine, factor: int = 1) -> Affine:
+    """first + factor * second."""
+    terms = dict(first.terms)
+    for loop, stride in second.terms:
+        terms[loop] = terms.get(loop, 0) + factor * stride
+    return Affine(first.constant + factor * second.constant, tuple((n, s) for n, s in terms.items() if s))
+
+
+@dataclass(slots=True)
+class Places:
+    """Accesses of one candidate."""
+
+    decided: Decided
+    operations: Operations
+    tree: Tree
+    temporaries: dict[int, int]
+    """Region of an active temporary -> buffer."""
+
+    def loop(self, operation: Operation, extent: int) -> Branch | None:
+        return self.tree.loop_of[operation.dims[extent]]
+
+    def axis_index(self, operation: Operation, axis: int) -> Affine:
+        """The index of an axis from the loops of its levels."""
+        index = Affine()
+        for extent in self.operations.levels[axis]:
+            size = self.operations.sizes[extent]
+            branch = self.loop(operation, extent)
+            scaled = Affine(index.constant * size, tuple((n, s * size) for n, s in index.terms))
+            index = add(scaled, Affine(0, ((branch.number, 1),))) if branch is not None else scaled
+        return index
+
+    def index(self, operation: Operation, expression: AxisSum) -> Affine:
+        index = Affine(expression.constant)
+        for axis, coefficient in expression.terms:
+            index = add(index, self.axis_index(operation, axis), coefficient)
+        return index
+
+    def edge(self, operation: Operation, axis: int) -> Guard:
+        return Guard(self.axis_index(operation, axis), self.operations.axis(axis).size)
+
+    def memory(self, operation: Operation) -> Memory:
+        if operation.temporary is not None:
+            return self._temporary_memory(operation, operation.temporary)
+        access = operation.access
+        assert access is not None
+        region = self.decided.backbone.regions[access.region]
+        offset = Affine()
+        for expression, stride in zip(access.indices, region.strides, strict=True):
+            offset = add(offset, self.index(operation, expression), stride)
+        cache = Cache(self.decided.cache(operation.statement).lower())
+        guards = self._guards(operation, access)
+        fill = self._fill(operation, access) if guards else 0.0
+        return Memory(access.region, offset, guards, fill, cache)
+
+    def _guards(self, operation: Operation, access: Access) -> tuple[Guard, ...]:
+        region = self.decided.backbone.regions[access.region]
+        guards: dict[Guard, None] = {}
+        used = {axis for expression in access.indices for axis, _ in expression.terms}
+        if operation.operator is Operator.STORE:
+            used |= set(self.operations.axes_of(operation))
+        for axis in sorted(used):
+            if self.operations.is_padded(axis):
+                guards[self.edge(operation, axis)] = None
+        if access.fill is not None:
+            for expression, size in zip(access.indices, region.shape, strict=True):
+                low, high = self._range(expression)
+                if low < 0 or high >= size:
+                    guards[Guard(self.index(operation, expression), size)] = None
+        return tuple(guards)
+
+    def _range(self, expression: AxisSum) -> tuple[int, int]:
+        """Over the unpadded axes."""
+        low = high = expression.constant
+        for axis, coefficient in expression.terms:
+            reach = coefficient * (self.operations.axis(axis).size - 1)
+            low, high = low + min(reach, 0), high + max(reach, 0)
+        return low, high
+
+    def _fill(self, operation: Operation, access: Access) -> float:
+        if access.fill is not None:
+            return access.fill
+        users = [self.operations.by_statement[u] for u in self.operations.users.get(operation.statement, ())]
+        if len(users) == 1 and users[0].carry is not None and users[0].operator in (Operator.MAX, Operator.MIN, Operator.MUL):
+            return self.operations.neutral(users[0]) or 0.0
+        return 0.0
+
+    def has_neutral_edge(self, operation: Operation, axis: int) -> bool:
+        """Beyond the axis' end the operands of a reduction leave its total unchanged, because loads there give a fill."""
+        others = [o for o in operation.operands if o != operation.carry]
+        neutral = self.operations.neutral(operation)
+        if operation.operator in (Operator.ADD, Operator.SUB, Operator.FMA):
+            return neutral is not None and all(isinstance(o, Result) and self._is_filled(o, axis, 0.0) for o in others)
+        return neutral is not None and all(isinstance(o, Result) and self._is_filled(o, axis, neutral) for o in others)
+
+    def _is_filled(self, operand: Result, axis: int, fill: float) -> bool:
+        if axis not in operand.mapped:
+            return False
+        source = self.operations.by_statement[operand.instruction]
+        if source.temporary is not None:
+            stored = self.operations.by_statement[source.temporary.store].results[0]
+            return self._is_filled(stored, axis, fill)
+        if source.operator is Operator.LOAD and source.access is not None:
+            used = {a for expression in source.access.indices for a, _ in expression.terms}
+            return axis in used and self._fill(source, source.access) == fill
+        keeps_zero = (Operator.MUL, Operator.MOVE, Operator.NEG, Operator.ABS, Operator.CAST, Operator.SQRT, Operator.TANH)
+        if fill == 0.0 and source.operator in keeps_zero and source.carry is None:
+            return all(isinstance(o, Result) and self._is_filled(o, axis, fill) for o in source.operands)
+        return False
+
+    def _temporary_memory(self, operation: Operation, temporary: Temporary) -> Memory:
+        is_store = operation.statement == temporary.store
+        offset = Affine()
+        for pair, stride in self.layout(temporary):
+            branch = self.tree.loop_of[pair.store if is_store else pair.load]
+            assert branch is not None
+            offset = add(offset, Affine(0, ((branch.number, stride),)))
+        stride = self._paired_elements(temporary)
+        for branch in self.private_threads(temporary):
+            offset = add(offset, Affine(0, ((branch.number, stride),)))
+            stride *= branch.size
+        swizzle = self.decided.swizzle(temporary.region)
+        cache = Cache(self.decided.cache(operation.statement).lower())
+        return Memory(self.temporaries[temporary.region], offset, cache=cache, xor=swizzle)
+
+    def layout(self, temporary: Temporary) -> tuple[tuple[DimPair, int], ...]:
+        """Dimensions of the array with their strides in elements, slowest first; not merged ones nor those of one iteration."""
+        loop_of = self.tree.loop_of
+        pairs = [p for p in temporary.pairs if loop_of[p.store] is not None and loop_of[p.store] is not loop_of[p.load]]
+
+        def compare(first: DimPair, second: DimPair) -> int:
+            return -1 if self.decided.layout(first, second) == "OUTER" else 1
+
+        ordered = sorted(pairs, key=cmp_to_key(compare))
+        strides: list[int] = []
+        stride = 1
+        for pair in reversed(ordered):
+            strides.append(stride)
+            stride *= self.operations.sizes[pair.extent]
+        return tuple(zip(ordered, reversed(strides), strict=True))
+
+    def _paired_elements(self, temporary: Temporary) -> int:
+        elements = 1
+        for pair, _ in self.layout(temporary):
+            elements *= self.operations.sizes[pair.extent]
+        return elements
+
+    def private_threads(self, temporary: Temporary) -> tuple[Branch, ...]:
+        """Thread loops around both sides: each thread has its own part of the array."""
+        store, load = self.tree.paths[temporary.store], self.tree.paths[temporary.load]
+        return tuple(b for b in store if b.kind is Kind.THREAD and b in load)
+
+    def elements(self, temporary: Temporary) -> int:
+        """Of one copy, rounded up to what the swizzle permutes."""
+        elements = self._paired_elements(temporary)
+        for branch in self.private_threads(temporary):
+            elements *= branch.size
+        swizzle = self.decided.swizzle(temporary.region)
+        unit = 1 << (swizzle[0] + swizzle[1]) if swizzle is not None else 1
+        return -(-elements // unit) * unit
+
+    def buffer(self, temporary: Temporary) -> Buffer:
+        producer = self.operations.by_statement[temporary.producer]
+        dtype = self.decided.backbone.instructions[producer.dtype_of].dtype
+        space = Space(self.decided.mem_space(temporary.region).lower())
+        return Buffer(temporary.name, dtype, self.elements(temporary), Role.TEMPORARY, space)

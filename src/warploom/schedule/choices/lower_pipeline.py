@@ -1,0 +1,104 @@
+"""Loops that fill temporaries ahead: software pipelining with several copies of a temporary."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from warploom.schedule.nest import Buffer, Kind, Load, Loop, Nest, Node, Ref, Space, Store, references, statements
+
+
+def pipelined(nest: Nest, buffer: int, stages: int, *, is_cuda: bool) -> Nest:
+    """The nest with `stages` copies of the buffer, filled ahead by the loop around its accesses; the nest itself where that loop
+    is not sequential or where the fills depend on the rest of the body."""
+    loop = _loop_around(nest, buffer)
+    if loop is None:
+        return nest
+    copies = max(stages, loop.stages)
+    filled = frozenset(n for n, b in enumerate(nest.buffers) if b.copies > 1 and _is_used_in(loop, n)) | {buffer}
+    fills = _fills(loop.body, filled)
+    if fills is None:
+        return nest
+    rest = tuple(node for node in loop.body if node not in fills)
+    changed = replace(loop, body=(*(_asynchronous(nest, f, buffer) if is_cuda else f for f in fills), *rest), stages=copies)
+    buffers = tuple(replace(b, copies=copies) if n in filled else b for n, b in enumerate(nest.buffers))
+    return replace(nest, buffers=buffers, body=_replaced(nest.body, changed))
+
+
+def _loop_around(nest: Nest, buffer: int) -> Loop | None:
+    paths = [around for s, around in statements(nest.body) if isinstance(s, Load | Store) and s.memory.buffer == buffer]
+    if not paths:
+        return None
+    common = [loop for loop in paths[0] if all(any(o.number == loop.number for o in path) for path in paths)]
+    return common[-1] if common and common[-1].kind is Kind.LOOP else None
+
+
+def _is_used_in(loop: Loop, buffer: int) -> bool:
+    return any(isinstance(s, Load | Store) and s.memory.buffer == buffer for s, _ in statements(loop.body))
+
+
+def _fills(body: tuple[Node, ...], filled: frozenset[int]) -> tuple[Node, ...] | None:
+    """Children that fill the buffers, with those that make what they need; None where they depend on the others or serve them."""
+    chosen = {n for n, node in enumerate(body) if _stores(node) & filled}
+    while True:
+        needed = set[int]().union(*(_read(body[n]) for n in chosen))
+        more = {n for n, node in enumerate(body) if n not in chosen and _written(node) & needed}
+        if not more:
+            break
+        chosen |= more
+    rest = [n for n in range(len(body)) if n not in chosen]
+    made = set[int]().union(*(_written(body[n]) for n in chosen))
+    stored = set[int]().union(*(_stores(body[n]) for n in chosen))
+    if any(_loads(body[n]) & filled for n in chosen) or stored - filled or not rest:
+        return None
+    if any(_read(body[n]) & made or _written(body[n]) & made for n in rest):
+        return None
+    loaded = set[int]().union(*(_loads(body[n]) for n in chosen))
+    if any(_stores(body[n]) & loaded for n in rest):
+        return None
+    return tuple(body[n] for n in sorted(chosen))
+
+
+def _read(node: Node) -> set[int]:
+    return {ref.value for s, _ in statements((node,)) for ref in references(s)[0]}
+
+
+def _written(node: Node) -> set[int]:
+    return {ref.value for s, _ in statements((node,)) for ref in references(s)[1]}
+
+
+def _stores(node: Node) -> set[int]:
+    return {s.memory.buffer for s, _ in statements((node,)) if isinstance(s, Store)}
+
+
+def _loads(node: Node) -> set[int]:
+    return {s.memory.buffer for s, _ in statements((node,)) if isinstance(s, Load)}
+
+
+def _asynchronous(nest: Nest, node: Node, buffer: int) -> Node:
+    """Marks loads from global memory that only feed the store beside them into the shared buffer."""
+    if not isinstance(node, Loop) or nest.buffers[buffer].space is not Space.SHARED:
+        return node
+    body = [_asynchronous(nest, child, buffer) for child in node.body]
+    for n in range(len(body) - 1):
+        load, store = body[n], body[n + 1]
+        if isinstance(load, Load) and isinstance(store, Store) and store.memory.buffer == buffer and _feeds(nest, load, store):
+            body[n] = replace(load, is_async=True)
+    return replace(node, body=tuple(body))
+
+
+def _feeds(nest: Nest, load: Load, store: Store) -> bool:
+    source: Buffer = nest.buffers[load.memory.buffer]
+    readers = sum(r.value == load.target.value for s, _ in statements(nest.body) for r in references(s)[0])
+    is_whole = isinstance(store.argument, Ref) and store.argument == load.target
+    return is_whole and readers == 1 and source.space is Space.GLOBAL and load.memory.fill == 0.0
+
+
+def _replaced(nodes: tuple[Node, ...], changed: Loop) -> tuple[Node, ...]:
+    return tuple(
+        changed
+        if isinstance(n, Loop) and n.number == changed.number
+        else replace(n, body=_replaced(n.body, changed))
+        if isinstance(n, Loop)
+        else n
+        for n in nodes
+    )

@@ -1,0 +1,117 @@
+"""Walks over a nest: statements with the loops around them, places in memory, intervals of affine expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from warploom.schedule.nest.nodes import Affine, Barrier, Combine, Compute, Guard, Kind, Load, Loop, Nest, Node, Ref, Store
+
+Statement = Load | Store | Compute | Combine | Barrier
+
+
+def statements(nodes: tuple[Node, ...], around: tuple[Loop, ...] = ()) -> Iterator[tuple[Statement, tuple[Loop, ...]]]:
+    """Every statement in program order, with its loops from outside to inside."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield from statements(node.body, (*around, node))
+        else:
+            yield node, around
+
+
+def loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
+    """Every loop, outer before inner, in program order."""
+    for node in nodes:
+        if isinstance(node, Loop):
+            yield node
+            yield from loops(node.body)
+
+
+def hardware_sizes(nest: Nest, kind: Kind) -> tuple[int, ...]:
+    """Of the hardware dimensions of block or thread loops, x first; the largest loop of each. Grids have one entry per loop."""
+    sizes: dict[int, int] = {}
+    for loop in loops(nest.body):
+        if loop.kind is kind and loop.hardware is not None:
+            sizes[loop.hardware] = max(sizes.get(loop.hardware, 1), loop.size)
+    return tuple(sizes.get(n, 1) for n in range(max(sizes, default=-1) + 1))
+
+
+def references(statement: Statement) -> tuple[tuple[Ref, ...], tuple[Ref, ...]]:
+    """(registers read, registers written)."""
+    match statement:
+        case Load(target=target):
+            return (), (target,)
+        case Store(argument=argument):
+            return ((argument,) if isinstance(argument, Ref) else ()), ()
+        case Compute(target=target, arguments=arguments, guards=guards):
+            read = tuple(a for a in arguments if isinstance(a, Ref))
+            return (*read, target) if guards and target not in read else read, (target,)
+        case Combine(target=target, source=source):
+            return (source,), (target,)
+        case Barrier():
+            return (), ()
+
+
+def guards_of(statement: Statement) -> tuple[Guard, ...]:
+    match statement:
+        case Load(memory=memory):
+            return memory.guards
+        case Store(memory=memory, guards=guards):
+            return (*memory.guards, *guards)
+        case Compute(guards=guards):
+            return guards
+        case Combine() | Barrier():
+            return ()
+
+
+def interval(affine: Affine, sizes: Mapping[int, int]) -> tuple[int, int]:
+    """Smallest and largest value over all indices of its loops."""
+    low = high = affine.constant
+    for loop, stride in affine.terms:
+        reach = stride * (sizes[loop] - 1)
+        low, high = low + min(reach, 0), high + max(reach, 0)
+    return low, high
+
+
+def guarded_interval(affine: Affine, guards: tuple[Guard, ...], sizes: Mapping[int, int]) -> tuple[int, int]:
+    """Like `interval`, where the guards hold. A guard counts where its index, times a factor, is a part of the expression."""
+    rest = dict(affine.terms)
+    low = high = affine.constant
+    for guard in sorted(guards, key=lambda g: -len(g.index.terms)):
+        factor = _factor(rest, guard.index)
+        if factor is None:
+            continue
+        first, last = interval(guard.index, sizes)
+        first, last = max(first, 0), min(last, guard.bound - 1)
+        if first > last:
+            return 0, -1
+        base = low - factor * guard.index.constant, high - factor * guard.index.constant
+        low, high = base[0] + min(factor * first, factor * last), base[1] + max(factor * first, factor * last)
+        for loop, _ in guard.index.terms:
+            del rest[loop]
+    more = interval(Affine(0, tuple(rest.items())), sizes)
+    return low + more[0], high + more[1]
+
+
+def _factor(terms: dict[int, int], part: Affine) -> int | None:
+    """c with part = c * (terms, restricted to the loops of part), where it is an integer for all of them."""
+    factors = {(terms[loop], stride) for loop, stride in part.terms if loop in terms}
+    if not part.terms or any(loop not in terms for loop, _ in part.terms):
+        return None
+    if any(have % stride for have, stride in factors):
+        return None
+    quotients = {have // stride for have, stride in factors}
+    return quotients.pop() if len(quotients) == 1 else None
+
+
+def staged_fills(nest: Nest, loop: Loop) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    """Of a loop with stages: (the children that run ahead, the others, the first of which is a barrier where threads share)."""
+    last = max(
+        (
+            n
+            for n, node in enumerate(loop.body)
+            for s, _ in statements((node,))
+            if isinstance(s, Store) and nest.buffers[s.memory.buffer].copies > 1
+        ),
+        default=-1,
+    )
+    return loop.body[: last + 1], loop.body[last + 1 :]

@@ -1,0 +1,54 @@
+"""Which decisions are open, beyond the tilings that the backbone lists."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    outer_is_static: bool = True
+    """The outermost part of an axis may be a thread, unrolled or vector loop and may lie in a temporary. The paper's has a size
+    known at run time only: a loop or a block, merged wherever values travel along it."""
+    exact: bool = False
+    """Tiles divide their axis; else edges are predicated."""
+    merges_axes: bool = False
+    """Loops over different axes, or different levels, may be merged when their sizes agree."""
+    shares_unrolled: bool = False
+    """An unrolled loop may hold several instructions. The code is the same as that of several unrolled loops, one each."""
+    orders_equal_loops: bool = False
+    """Loops of one kind over levels of one axis may be nested in any order."""
+    orders_siblings: bool = False
+    """Which of two loops that do not depend on each other comes first is a decision."""
+    stages_results: bool = True
+    """Results of arithmetic may travel through a temporary, not only what was loaded."""
+    partials: bool = True
+    """Reductions may keep several partial results: unrolled, vector and thread loops."""
+    pipelines: bool = True
+    """Temporaries may be filled ahead of their use."""
+    swizzles: bool = True
+    """Temporaries may be stored permuted against bank conflicts."""
+    budgets_registers: bool = True
+    """The values that one thread holds must fit its registers."""
+
+    @classmethod
+    def paper(cls) -> Features:
+        """The space of Beaugnon et al., section 4, as far as their published constraints go."""
+        return cls(
+            outer_is_static=False,
+            exact=True,
+            merges_axes=True,
+            shares_unrolled=True,
+            orders_equal_loops=True,
+            orders_siblings=True,
+            stages_results=False,
+            partials=False,
+            pipelines=False,
+            swizzles=False,
+            budgets_registers=False,
+        )
+
+    @classmethod
+    def full(cls) -> Features:
+        """Everything, less what makes no difference to the code."""
+        return cls()

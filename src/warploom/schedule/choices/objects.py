@@ -1,0 +1,204 @@
+"""The objects of a kernel's space: statements, extents, pairs of loops that values travel between, temporaries.
+
+Statements are numbered as in the backbone (instructions, then dims), then the reserved ones of each possible temporary: its
+store, its load, the dims of the store, the dims of the load.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.schedule.backbone import Backbone, Carry, Operator, Result, Scope
+from warploom.schedule.choices.decided import DimPair, Temporary
+from warploom.schedule.choices.features import Features
+
+
+@dataclass(frozen=True, slots=True)
+class Loop:
+    """A dim of the backbone or of a temporary's store or load."""
+
+    statement: int
+    owner: int
+    """Statement of the instruction."""
+    extent: int
+    axis: int
+    level: int
+    is_innermost: bool
+    """The last level of its axis."""
+    is_parallel: bool
+    is_reduction: bool
+    is_consumed_whole: bool = False
+    """Some user takes the last value, or the total, over it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """An instruction, or the store or load of a temporary."""
+
+    statement: int
+    name: str
+    operator: Operator
+    instruction: int
+    """Of the backbone; for temporaries the one whose value is stored."""
+    loops: tuple[int, ...]
+    """Statements."""
+    temporary: int | None = None
+    """Number of the temporary of whose store or load this is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two dims of one extent between which a value travels index by index, source to target."""
+
+    source: int
+    target: int
+    scope: Scope
+    temporary: int | None = None
+    """The temporary that the value may go through."""
+    is_reserved: bool = False
+    """Belongs to that temporary's store or load."""
+
+
+@dataclass(frozen=True, slots=True)
+class Objects:
+    backbone: Backbone
+    operations: tuple[Operation, ...]
+    """Instructions, then store and load of each temporary."""
+    loops: tuple[Loop, ...]
+    """Dims, then those of temporaries."""
+    pairs: tuple[Pair, ...]
+    temporaries: tuple[Temporary, ...]
+    precedes: frozenset[tuple[int, int]]
+    """Statements of which the first ends before the second starts."""
+
+    @property
+    def statements(self) -> int:
+        return len(self.operations) + len(self.loops)
+
+    def operation(self, statement: int) -> Operation:
+        return next(o for o in self.operations if o.statement == statement)
+
+    def pairs_of(self, temporary: int) -> tuple[int, ...]:
+        """The direct pairs of a temporary's value, by their positions; in the order of `Temporary.pairs`."""
+        return tuple(n for n, p in enumerate(self.pairs) if p.temporary == temporary and not p.is_reserved)
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    producer: int
+    consumer: int
+    operand: int
+    mapped: tuple[int, ...]
+    scope: Scope
+
+
+def objects_of(backbone: Backbone, features: Features) -> Objects:
+    builder = _Builder(backbone)
+    for use in _uses(backbone, features):
+        builder.add(use)
+    return builder.build()
+
+
+def _uses(backbone: Backbone, features: Features) -> list[_Use]:
+    uses: list[_Use] = []
+    for number, instruction in enumerate(backbone.instructions):
+        for position, operand in enumerate(instruction.operands):
+            match operand:
+                case Result(producer, mapped, scope):
+                    is_loaded = backbone.instructions[producer].operator is Operator.LOAD
+                    if scope is Scope.BLOCK and not (features.stages_results or is_loaded):
+                        scope = Scope.THREAD
+                    uses.append(_Use(producer, number, position, mapped, scope))
+                case Carry(init, reduced):
+                    mapped = tuple(a for a in instruction.axes if a not in reduced)
+                    uses.append(_Use(init, number, position, mapped, Scope.THREAD))
+                case _:
+                    pass
+    return uses
+
+
+class _Builder:
+    def __init__(self, backbone: Backbone) -> None:
+        self.backbone = backbone
+        self.next = len(backbone.instructions) + len(backbone.dims)
+        self.loops: dict[int, Loop] = {}
+        self.of: dict[int, dict[int, int]] = {}
+        """Owner -> extent -> loop."""
+        self.operations: list[Operation] = []
+        self.pairs: list[Pair] = []
+        self.temporaries: list[Temporary] = []
+        self.precedes: set[tuple[int, int]] = set()
+        self.whole: set[int] = set()
+        deepest = {e.axis: e.level for e in sorted(backbone.extents, key=lambda e: e.level)}
+        self.is_innermost = [e.level == deepest[e.axis] for e in backbone.extents]
+        for number, dim in enumerate(backbone.dims):
+            self.add_loop(backbone.statement_of(number), dim.instruction, dim.extent, dim.is_parallel, dim.is_reduction)
+        for number, instruction in enumerate(backbone.instructions):
+            loops = tuple(self.of.get(number, {}).values())
+            self.operations.append(Operation(number, instruction.name, instruction.operator, number, loops))
+
+    def add_loop(self, statement: int, owner: int, extent: int, is_parallel: bool, is_reduction: bool) -> None:
+        level = self.backbone.extents[extent]
+        self.loops[statement] = Loop(
+            statement, owner, extent, level.axis, level.level, self.is_innermost[extent], is_parallel, is_reduction
+        )
+        self.of.setdefault(owner, {})[extent] = statement
+
+    def reserve(self) -> int:
+        self.next += 1
+        return self.next - 1
+
+    def add(self, use: _Use) -> None:
+        mapped = [e for e, x in enumerate(self.backbone.extents) if x.axis in use.mapped and e in self.of.get(use.producer, {})]
+        sources, targets = self.of.get(use.producer, {}), self.of.get(use.consumer, {})
+        self.precedes.add((use.producer, use.consumer))
+        carry = self.backbone.instructions[use.consumer].carry
+        if carry is not None and carry.init == use.producer:
+            self.precedes |= {(use.producer, s) for e, s in targets.items() if self.loops[s].is_reduction}
+        rest = {s for e, s in sources.items() if e not in mapped}
+        self.precedes |= {(s, use.consumer) for s in rest}
+        self.whole |= rest
+        number = len(self.temporaries) if use.scope is Scope.BLOCK and mapped else None
+        self.pairs += [Pair(sources[e], targets[e], use.scope, number) for e in mapped]
+        if number is not None:
+            self._add_temporary(use, number, mapped)
+
+    def _add_temporary(self, use: _Use, number: int, mapped: list[int]) -> None:
+        sources, targets = self.of[use.producer], self.of[use.consumer]
+        store, load = self.reserve(), self.reserve()
+        for owner in (store, load):
+            for extent in mapped:
+                self.add_loop(self.reserve(), owner, extent, True, False)
+        stores, loads = self.of[store], self.of[load]
+        self.pairs += [Pair(sources[e], stores[e], Scope.THREAD, number, True) for e in mapped]
+        self.pairs += [Pair(loads[e], targets[e], Scope.THREAD, number, True) for e in mapped]
+        name = self._name(use)
+        self.operations.append(Operation(store, f"put_{name}", Operator.STORE, use.producer, tuple(stores.values()), number))
+        self.operations.append(Operation(load, f"get_{name}", Operator.LOAD, use.producer, tuple(loads.values()), number))
+        self.precedes |= {(use.producer, store), (store, load), (load, use.consumer)}
+        self.precedes |= {(s, store) for e, s in sources.items() if e not in mapped}
+        pairs = tuple(DimPair(e, stores[e], loads[e]) for e in mapped)
+        self.temporaries.append(
+            Temporary(len(self.backbone.regions) + number, name, use.producer, use.consumer, use.operand, store, load, pairs)
+        )
+
+    def _name(self, use: _Use) -> str:
+        producer = self.backbone.instructions[use.producer].name
+        consumer = self.backbone.instructions[use.consumer].name
+        taken = [t.name for t in self.temporaries]
+        for name in (producer, f"{producer}_{consumer}", f"{producer}_{consumer}_{use.operand}"):
+            if name not in taken:
+                return name
+        raise AssertionError(name)
+
+    def build(self) -> Objects:
+        loops = tuple(
+            Loop(
+                x.statement, x.owner, x.extent, x.axis, x.level, x.is_innermost, x.is_parallel, x.is_reduction,
+                x.statement in self.whole,
+            )
+            for x in sorted(self.loops.values(), key=lambda x: x.statement)
+        )  # fmt: skip
+        return Objects(
+            self.backbone, tuple(self.operations), loops, tuple(self.pairs), tuple(self.temporaries), frozenset(self.precedes)
+        )

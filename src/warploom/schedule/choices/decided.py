@@ -102,7 +102,8 @@ class Decided(Protocol):
 
 
 _MIRRORED = {
-    "BEFORE": "AFTER", "AFTER": "BEFORE", "INNER": "OUTER", "OUTER": "INNER", "MAPPED_OUT": "MAPPED_IN", "MAPPED_IN": "MAPPED_OUT",
+    "BEFORE": "AFTER", "AFTER": "BEFORE", "INNER": "OUTER", "OUTER": "INNER",
+    "MAPPED_OUT": "MAPPED_IN", "MAPPED_IN": "MAPPED_OUT",
 }  # fmt: skip
 
 

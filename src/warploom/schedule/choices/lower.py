@@ -197,7 +197,6 @@ class _Writer:
         source = registers.read[reduction.init.statement]
         joining = joining_of(operation)
         summed = tuple(n for n, e in enumerate(partial.axes) if e in partial.partial)
-        has_start = not reduction.drops_init and source.number >= 0 and not self._is_neutral(reduction)
 
         def body(loops: dict[int, int]) -> tuple[Node, ...]:
             at = registers.ref(partial, loops).at
@@ -205,16 +204,12 @@ class _Writer:
             target = registers.ref(total, loops)
             threads = tuple(b.number for b in reduction.threads)
             combine = Combine(target, joining, Ref(partial.number, at), summed, threads)
-            if not has_start:
+            if not reduction.reads_init:
                 return (combine,)
             return combine, Compute(target, joining, (registers.ref(source, loops), target))
 
-        cells = (total, partial, source) if has_start else (total, partial)
+        cells = (total, partial, source) if reduction.reads_init else (total, partial)
         return self._over(reduction, cells, body, can_be_vector=False)
-
-    def _is_neutral(self, reduction: Reduction) -> bool:
-        neutral = self.operations.neutral(reduction.operation)
-        return reduction.init.operator is Operator.MOVE and reduction.init.operands == (Constant(neutral or 0.0),)
 
     def _over(
         self,

@@ -108,8 +108,8 @@ class _Walker:
         """Equal for two accesses where each thread touches the same elements in both; None where that is not known."""
         threads = {loop.number: loop.hardware for loop in around if loop.kind is Kind.THREAD and loop.hardware is not None}
         sizes = {loop.number: loop.size for loop in around}
-        strides = {threads[n]: s for n, s in offset.terms if n in threads}
-        if set(strides) != self.hardware or (isinstance(statement, Store) and statement.guards):
+        hardware = {threads[n] for n, _ in offset.terms if n in threads}
+        if hardware != self.hardware or (isinstance(statement, Store) and statement.guards):
             return None
         # The loops outside this unit are the same for both accesses, those inside must cover the same elements.
         inside = frozenset((s, sizes.get(n, n), threads.get(n)) for n, s in offset.terms)

@@ -60,8 +60,12 @@ class Reduction:
     start: Start
     outermost: Branch | None
     """Of the loops over reduced extents; with thread loops among them, the outermost of the thread nest."""
+    registers: dict[int, Branch]
+    """By extent: unrolled and vector loops that keep partial results."""
     threads: tuple[Branch, ...]
     """Loops whose threads keep partial results."""
+    reads_init: bool
+    """Nodes made by lowering read the value of `init`."""
     drops_init: bool
     """`init` only gives the neutral element, and nothing else reads it."""
 
@@ -141,18 +145,18 @@ def _reduction(decided: Decided, operations: Operations, tree: Tree, operation: 
     loops = {e: loop for e in reduced if (loop := tree.loop_of[operation.dims[e]]) is not None}
     path = tree.paths[operation.statement]
     outermost = next((b for b in path if b in loops.values()), None)
-    trees = [
-        loop
+    trees = {
+        e: loop
         for e, loop in loops.items()
         if loop.kind in (Kind.VECTOR, Kind.THREAD) or (decided.partials(operation.dims[e]) == "TREE" and loop.kind is Kind.UNROLL)
-    ]
+    }
     own = {loop for d in operation.dims.values() if (loop := tree.loop_of[d]) is not None}
     for loop in path:
         if loop not in own and loop not in tree.paths[init.statement] and loop.kind is not Kind.THREAD:
             raise LoweringError(
                 f"{operation.name} accumulates in loop {loop.name}, which is not its own and not around {init.name}"
             )
-    threads = tuple(b for b in trees if b.kind is Kind.THREAD)
+    threads = tuple(b for b in trees.values() if b.kind is Kind.THREAD)
     if trees:
         neutral = operations.neutral(operation)
         if neutral is None:
@@ -161,10 +165,11 @@ def _reduction(decided: Decided, operations: Operations, tree: Tree, operation: 
         drops = is_neutral and operations.users.get(init.statement, ()) == (operation.statement,)
         if threads:
             outermost = _around_threads(operation, path, outermost)
-        return Reduction(operation, init, Start.PARTIAL, outermost, threads, drops)
+        registers = {e: b for e, b in trees.items() if b.kind is not Kind.THREAD}
+        return Reduction(operation, init, Start.PARTIAL, outermost, registers, threads, not is_neutral, drops)
     only_user = operations.users.get(init.statement, ()) == (operation.statement,)
     start = Start.SHARED if only_user and init.carry is None else Start.COPIED
-    return Reduction(operation, init, start, outermost, (), False)
+    return Reduction(operation, init, start, outermost, {}, (), start is Start.COPIED, False)
 
 
 def _around_threads(operation: Operation, path: tuple[Branch, ...], outermost: Branch | None) -> Branch:
@@ -197,16 +202,12 @@ def _reduction_cells(registers: Registers, reduction: Reduction) -> None:
     if reduction.start is Start.PARTIAL:
         partial = _cell(registers, operation, f"{operation.name}_partial", axes)
         registers.written[statement] = partial
-        for extent in registers.operations.extents_of(carry.reduced):
-            loop = tree.loop_of[operation.dims[extent]]
-            if loop is not None and loop.kind in (Kind.UNROLL, Kind.VECTOR):
-                partial.partial[extent] = loop
+        partial.partial = dict(reduction.registers)
         for extent in partial.extents:
             partial.see(extent, between[extent])
-    reads_init = not reduction.drops_init and not (reduction.start is Start.PARTIAL and is_constant(init(operation) or 0.0))
     for extent in total.extents:
         total.see(extent, between[extent])
-        if reads_init and extent in init.dims:
+        if reduction.reads_init and extent in init.dims:
             registers.read[init.statement].see(extent, between[extent])
 
 

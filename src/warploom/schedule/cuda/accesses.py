@@ -52,6 +52,7 @@ class Accesses:
         lanes = self._lanes(node, loop)
         if lanes == 1:
             return None
+        self.context.vectors.add(node.memory.buffer)
         items: list[Item] = []
         for first in range(0, loop.size, lanes):
             with self.context.index(loop.number, first):

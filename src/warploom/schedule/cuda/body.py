@@ -136,7 +136,8 @@ class Body:
             return self.block(loop.body)
         name = self._open(loop)
         head = ("#pragma unroll", f"for (int {name} = 0; {name} < {loop.size}; ++{name})")
-        items = self.block(loop.body)
+        with self._inside(name):
+            items = self.block(loop.body)
         return [Braces(head, items)] if items else []
 
     def _sequential(self, loop: Loop) -> list[Item]:
@@ -144,7 +145,7 @@ class Body:
         name, phases = self._open(loop), context.phases
         if loop.stages > 1:
             context.phases = phases | {b: Phase(loop.number, 0) for b in self._in_turn(loop)}
-        with self._scope(loop) as scope:
+        with self._inside(name), self._scope(loop) as scope:
             items = self.block(loop.body)
         context.phases = phases
         return [self._for(loop, name, [*scope.lines, *items])] if items else []
@@ -163,9 +164,20 @@ class Body:
         indices = self.context.indices
         atom = indices.atom(loop)
         indices.highs[atom] = loop.size - 1
-        if atom not in indices.texts:
-            indices.texts[atom] = indices.names(loop.name)
-        return indices.texts[atom]
+        name = indices.texts[atom] = indices.loop_names(loop.name)
+        return name
+
+    @contextmanager
+    def _inside(self, name: str) -> Generator[None]:
+        """The body of the loop whose index has this name."""
+        indices = self.context.indices
+        indices.open_names.append(name)
+        self.context.depth += 1
+        try:
+            yield
+        finally:
+            indices.open_names.remove(name)
+            self.context.depth -= 1
 
     @contextmanager
     def _scope(self, loop: Loop) -> Generator[Scope]:
@@ -192,7 +204,7 @@ class Body:
                 with context.index(loop.number, index):
                     items += self.block(pipeline.fill)
             items += close
-        with self._scope(loop) as scope:
+        with self._inside(name), self._scope(loop) as scope:
             inner: list[Item] = [Line(f"await_copies<{ahead - 1}>();")] if has_copies else []
             inner.append(BARRIER)
             left = loop.size - ahead

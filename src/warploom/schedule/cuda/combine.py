@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import WARP
 from warploom.schedule.cuda.lines import Braces, Item, Line
@@ -113,7 +114,7 @@ class Combinations:
             distances = [part.step * part.shuffled >> (n + 1) for n in range(part.shuffled.bit_length() - 1)]
             for distance in distances:
                 other = f"__shfl_xor_sync({mask}, {target}, {distance})"
-                items.append(Line(f"{target} = {apply(target, other)};", named))
+                items.append(Line(_updated(node, target, other, apply), named))
         block = self.context.facts.block
         if any(p.left > 1 or p.size < block[p.axis] for p in parts):
             items += self._through_memory(node, parts, target, named, apply, c_type(dtype))
@@ -125,7 +126,10 @@ class Combinations:
             return "0xffffffffu"
         if threads < WARP:
             return f"0x{(1 << threads) - 1:08x}u"
-        return "__activemask()"
+        context = self.context
+        if context.warp_mask is None:
+            context.warp_mask = context.indices.names("warp_mask")
+        return context.warp_mask
 
     def _through_memory(
         self,
@@ -154,7 +158,8 @@ class Combinations:
                 )
         groups = math.prod(block[a] for a in range(3) if a not in summed)
         name = context.indices.names("partials")
-        context.scratch.append((name, dtype, left * groups))
+        row_bytes = left * dtype.size_bytes
+        context.scratch.append((name, dtype, left * groups, 16 if row_bytes % 16 == 0 else dtype.size_bytes))
         place, tests = "", list[str]()
         for part in reversed(parts):
             thread = texts["thread", part.axis]
@@ -169,7 +174,7 @@ class Combinations:
         write = Line(f"{name}[{' + '.join(t for t in (start, place) if t) or '0'}] = {target};", named)
         row = context.indices.names("totals")
         head = Line(f"const {word}* {row} = {' + '.join(t for t in (name, start) if t)};")
-        items: list[Item] = [Line("__syncthreads();")]
+        items: list[Item] = [Line("__syncthreads();")] if context.depth else []
         items += [Braces((f"if ({' && '.join(tests)})",), [write])] if tests else [write]
         items += [Line("__syncthreads();"), head]
         if left <= _MOST_IN_TEXT:
@@ -177,9 +182,13 @@ class Combinations:
         else:
             loop = context.indices.names("i")
             items.append(Line(f"{target} = {row}[0];", named))
-            body: list[Item] = [Line(f"{target} = {apply(target, f'{row}[{loop}]')};", named)]
+            body: list[Item] = [Line(_updated(node, target, f"{row}[{loop}]", apply), named)]
             items.append(Braces((f"for (int {loop} = 1; {loop} < {left}; ++{loop})",), body))
         return items
+
+
+def _updated(node: Combine, target: str, other: str, apply: Callable[[str, str], str]) -> str:
+    return f"{target} += {other};" if node.operator is Operator.ADD else f"{target} = {apply(target, other)};"
 
 
 def _tree(texts: Sequence[str], apply: Callable[[str, str], str]) -> str:

@@ -34,8 +34,14 @@ class Context:
     """Hardware dimensions of the thread loops around."""
     helpers: set[str] = field(default_factory=set[str])
     """Device functions that the text calls."""
-    scratch: list[tuple[str, DType, int]] = field(default_factory=list[tuple[str, DType, int]])
-    """Shared arrays of combinations: name, type, elements."""
+    scratch: list[tuple[str, DType, int, int]] = field(default_factory=list[tuple[str, DType, int, int]])
+    """Shared arrays of combinations: name, type, elements, alignment in bytes."""
+    vectors: set[int] = field(default_factory=set[int])
+    """Buffers accessed by vectors."""
+    depth: int = 0
+    """Loops around that one thread runs."""
+    warp_mask: str | None = None
+    """Name of the mask of a warp's threads, where the last warp is not full and shuffles need it."""
 
     def register(self, ref: Ref) -> str:
         axes = self.facts.axes(ref.value)
@@ -76,8 +82,9 @@ class Context:
         if bound == 1 and not form.constant and len(form.terms) == 1:
             return [f"{self.indices.text(form)} == 0"]
         text = self.indices.hoisted(form, "index")
-        tests = [f"{text} >= 0"] if low < 0 else []
-        return [*tests, f"{text} < {bound}"] if high >= bound else tests
+        if low < 0:
+            return [f"unsigned({text}) < {bound}u" if high >= bound else f"{text} >= 0"]
+        return [f"{text} < {bound}"]
 
     def lone_thread(self, forms: Iterable[Form]) -> list[str]:
         """Tests that leave one thread along the hardware dimensions that no thread loop around runs over, nor `forms` mention."""

@@ -11,7 +11,6 @@ from warploom.schedule.backbone import Role
 from warploom.schedule.nest import (
     Affine,
     Barrier,
-    Buffer,
     Combine,
     Compute,
     Kind,
@@ -108,11 +107,6 @@ def refs_of(node: Node) -> Iterator[Ref]:
 
 def memory_of(node: Node) -> Memory | None:
     return node.memory if isinstance(node, Load | Store) else None
-
-
-def bytes_of(buffer: Buffer) -> int:
-    """Of all copies, in whole 16-byte words."""
-    return -(-buffer.elements * buffer.copies * buffer.dtype.size_bytes // 16) * 16
 
 
 def gather(nest: Nest) -> NestFacts:

@@ -73,8 +73,20 @@ class Indices:
         self.scope = Scope(None, hardware, "")
         self.values: dict[int, int] = {}
         """Indices of loops that are constants just now."""
+        self.pools: dict[str, list[str]] = {}
+        """By name of loops: the names of their indices."""
+        self.open_names: list[str] = []
         self.shifts: dict[int, int] = {}
         """What to add to the index of loops whose iterations run ahead."""
+
+    def loop_names(self, wish: str) -> str:
+        """A name for a loop's index: one that loops of that name have used before, if none of them is open."""
+        pool = self.pools.setdefault(wish, [])
+        free = next((name for name in pool if name not in self.open_names), None)
+        if free is None:
+            free = self.names(wish)
+            pool.append(free)
+        return free
 
     def form(self, affine: Affine) -> Form:
         found: dict[Atom, int] = {}

@@ -17,7 +17,7 @@ from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
 from warploom.schedule.cuda.context import AXES, Context
-from warploom.schedule.cuda.facts import STATIC_SHARED_BYTES, bytes_of, gather, loops_of
+from warploom.schedule.cuda.facts import STATIC_SHARED_BYTES, WARP, gather, loops_of
 from warploom.schedule.cuda.helpers import helper_texts
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
@@ -86,23 +86,21 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
 def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
     facts, options = context.facts, context.options
     nest = facts.nest
-    shared = [(context.buffers[n], nest.buffers[n]) for n in facts.shared_arrays()]
-    scratch_bytes = sum(-(-n * d.size_bytes // _WORD_BYTES) * _WORD_BYTES for _, d, n in context.scratch)
-    total = sum(bytes_of(b) for _, b in shared) + scratch_bytes
+    arrays = _shared_arrays(context)
+    total = sum(a.size_bytes for a in arrays)
     is_dynamic = total > STATIC_SHARED_BYTES
     top: list[Item] = [*_hardware(context), *_block_pointers(context)]
-    offset = 0
-    places = [(n, b.dtype, b.elements * b.copies, bytes_of(b)) for n, b in shared]
-    places += [(n, d, e, -(-e * d.size_bytes // _WORD_BYTES) * _WORD_BYTES) for n, d, e in context.scratch]
     if is_dynamic:
         top.append(Line("extern __shared__ __align__(16) unsigned char shared_bytes[];"))
-    for label, dtype, elements, size in places:
-        word = c_type(dtype)
+    offset = 0
+    for array in arrays:
+        word = c_type(array.dtype)
         if is_dynamic:
-            top.append(Line(f"{word}* {label} = reinterpret_cast<{word}*>(shared_bytes + {offset});"))
+            top.append(Line(f"{word}* {array.name} = reinterpret_cast<{word}*>(shared_bytes + {offset});"))
         else:
-            top.append(Line(f"__shared__ __align__(16) {word} {label}[{elements}];"))
-        offset += size
+            aligned = f"__align__({array.alignment}) " if array.alignment > array.dtype.size_bytes else ""
+            top.append(Line(f"__shared__ {aligned}{word} {array.name}[{array.elements}];"))
+        offset += array.size_bytes
     top += context.indices.scope.lines
     body = "\n".join(text_of([*top, Line(""), *items] if top else items, 1))
     text = "\n".join([*_includes(nest), *helper_texts(context.helpers), *_signature(context, name), "{", body, "}", ""])
@@ -118,6 +116,33 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         dynamic_shared_bytes=total if is_dynamic else 0,
         options=options,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    name: str
+    dtype: DType
+    elements: int
+    alignment: int
+    """Bytes; no more than the accesses need, or compilers read beyond the end."""
+
+    @property
+    def size_bytes(self) -> int:
+        return -(-self.elements * self.dtype.size_bytes // _WORD_BYTES) * _WORD_BYTES
+
+
+def _shared_arrays(context: Context) -> list[_Shared]:
+    nest = context.facts.nest
+    found: list[_Shared] = []
+    for number in context.facts.shared_arrays():
+        buffer = nest.buffers[number]
+        elements, alignment = buffer.elements * buffer.copies, math.gcd(_WORD_BYTES, buffer.elements * buffer.dtype.size_bytes)
+        if number in context.vectors:
+            alignment = _WORD_BYTES
+            each = _WORD_BYTES // buffer.dtype.size_bytes
+            elements = -(-elements // each) * each
+        found.append(_Shared(context.buffers[number], buffer.dtype, elements, alignment))
+    return [*found, *(_Shared(*entry) for entry in context.scratch)]
 
 
 def _arguments(nest: Nest) -> list[int]:
@@ -156,6 +181,12 @@ def _hardware(context: Context) -> list[Item]:
                 comment = ", ".join(dict.fromkeys(named))
                 text = context.indices.texts[kind.value, axis]
                 lines.append(Line(f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {sizes[axis]}"))
+    if context.warp_mask is not None:
+        full, rest = divmod(facts.threads, WARP)
+        strides = [(context.indices.texts["thread", a], math.prod(facts.block[:a])) for a in range(3) if facts.block[a] > 1]
+        thread = " + ".join(name if stride == 1 else f"{name} * {stride}" for name, stride in strides)
+        mask = f"{thread} < {full * WARP} ? 0xffffffffu : 0x{(1 << rest) - 1:08x}u"
+        lines.append(Line(f"const unsigned {context.warp_mask} = {mask};"))
     return lines
 
 

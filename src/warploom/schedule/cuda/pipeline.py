@@ -226,7 +226,9 @@ class _Split:
             if isinstance(leaf.node, Load):
                 target = leaf.node.target
                 selected = {number for at in target.at for number, _ in at.terms}
-                missing = [p for p in leaf.path if p.kind in (Kind.UNROLL, Kind.VECTOR) and p.number not in selected]
+                missing = [
+                    p for p in leaf.path if p.kind in (Kind.UNROLL, Kind.VECTOR) and p.size > 1 and p.number not in selected
+                ]
                 if missing and target.value not in added:
                     added[target.value] = tuple(p.number for p in missing)
                     axes = tuple(Register(p.size, is_vector=False) for p in missing)

@@ -99,10 +99,6 @@ def at(*loops: int) -> tuple[Affine, ...]:
     return tuple(Affine(0, ((n, 1),)) for n in loops)
 
 
-def affine(constant: int = 0, /, **_: int) -> Affine:
-    return Affine(constant)
-
-
 def index(*terms: tuple[int, int], constant: int = 0) -> Affine:
     return Affine(constant, terms)
 
@@ -440,3 +436,112 @@ def softmax(rows: int = 3, columns: int = 96, threads: int = 48) -> Case:
     powers_ = np.exp(data - data.max(axis=1, keepdims=True))
     expected = powers_ / powers_.sum(axis=1, keepdims=True)
     return Case(nest, {"x": data, "y": np.zeros((rows, columns), np.float32)}, {}, {"y": expected})
+
+
+def dot(n: int = 500, shape: tuple[int, ...] = (12, 5), first: int | None = None) -> Case:
+    """One block; threads of any shape keep parts. first: iterations of the innermost thread loop, where it has fewer than its
+    hardware dimension has threads."""
+    b = Builder("dot")
+    x, y, out = b.array("x", n), b.array("y", n), b.array("total", 1, Role.OUTPUT)
+    part, total = b.value("part"), b.value("sum")
+    left, right, whole = b.value("x_v"), b.value("y_v"), b.value("result")
+    wide = b.value("wide")
+    sizes = (first or shape[0], *shape[1:])
+    count = int(np.prod(sizes))
+    numbers: list[int] = []
+
+    def nested(body: Callable[[tuple[int, ...]], list[Node]], loops: tuple[int, ...] = ()) -> list[Node]:
+        axis = len(sizes) - 1 - len(loops)
+        if axis < 0:
+            return body(loops[::-1])
+        return [b.threads(sizes[axis], lambda t: nested(body, (*loops, t)), axis, f"t{axis}")]
+
+    def add(threads: tuple[int, ...]) -> list[Node]:
+        numbers.extend(threads)
+
+        def step(s: int) -> list[Node]:
+            strides = [int(np.prod(sizes[:a])) for a in range(len(sizes))]
+            place = index((s, count), *zip(threads, strides, strict=True))
+            guard = (Guard(place, n),)
+            return [
+                Load(Ref(left, ()), Memory(x, place, guard)),
+                Load(Ref(right, ()), Memory(y, place, guard, cache=Cache.READ_ONLY)),
+                Compute(Ref(part, ()), Operator.FMA, (Ref(left, ()), Ref(right, ()), Ref(part, ())), guard),
+            ]
+
+        return [b.loop(Kind.LOOP, -(-n // count), step, "step")]
+
+    body: list[Node] = []
+    if first:
+        body.append(b.threads(shape[0], lambda _: [Compute(Ref(wide, ()), Operator.MOVE, (Constant(1.0),))]))
+    body.append(Compute(Ref(part, ()), Operator.MOVE, (Constant(0.0),)))
+    body += nested(add)
+    body.append(Combine(Ref(total, ()), Operator.ADD, Ref(part, ()), (), tuple(numbers)))
+    body.append(Compute(Ref(whole, ()), Operator.MUL, (Ref(total, ()), Constant(2.0))))
+    body.append(Store(Memory(out, Affine()), Ref(whole, ()), tuple(Guard(index((t, 1)), 1) for t in numbers)))
+    nest = b.nest(*body)
+    arrays = {"x": random(n), "y": random(n, seed=1), "total": np.zeros(1, np.float32)}
+    return Case(nest, arrays, {}, {"total": np.array([2 * arrays["x"] @ arrays["y"]])}, 1e-4)
+
+
+def reverse(blocks: int = 3, threads: int = 16, space: Space = Space.GLOBAL, each: int = 2) -> Case:
+    """Each block's part reversed through a temporary of the block."""
+    b = Builder("reverse")
+    size = threads * each
+    x, y = b.array("x", blocks * size), b.array("y", blocks * size, Role.OUTPUT)
+    b.buffers.append(Buffer("line", F32, size, Role.TEMPORARY, space))
+    line, first, second = 2, b.value("a"), b.value("b")
+
+    def block(n: int) -> list[Node]:
+        def write(t: int) -> list[Node]:
+            def part(u: int) -> list[Node]:
+                place = ((u, threads), (t, 1))
+                return [
+                    Load(Ref(first, ()), Memory(x, index((n, size), *place))),
+                    Store(Memory(line, index(*place)), Ref(first, ())),
+                ]
+
+            return [b.unroll(each, part)]
+
+        def read(t: int) -> list[Node]:
+            def part(u: int) -> list[Node]:
+                place = ((u, threads), (t, 1))
+                mirrored = Affine(size - 1, tuple((loop, -stride) for loop, stride in place))
+                return [
+                    Load(Ref(second, ()), Memory(line, mirrored)),
+                    Store(Memory(y, index((n, size), *place)), Ref(second, ())),
+                ]
+
+            return [b.unroll(each, part)]
+
+        return [b.threads(threads, write), Barrier(), b.threads(threads, read)]
+
+    nest = b.nest(b.block(blocks, block))
+    data = random(blocks, size)
+    return Case(nest, {"x": data, "y": np.zeros_like(data)}, {}, {"y": data[:, ::-1]}, 0.0)
+
+
+def functions(n: int = 64, dtype: DType = F32) -> Case:
+    """y = tanh(log(sqrt(abs(x))) - min(x, 0.5)), one element per thread."""
+    b = Builder("functions")
+    x, y = b.array("x", n, dtype=dtype), b.array("y", n, Role.OUTPUT, dtype)
+    value, other = b.value("v", dtype=dtype), b.value("w", dtype=dtype)
+
+    def thread(t: int) -> list[Node]:
+        v, w = Ref(value, ()), Ref(other, ())
+        return [
+            Load(v, Memory(x, index((t, 1)), cache=Cache.L2)),
+            Compute(w, Operator.MIN, (v, Constant(0.5))),
+            Compute(v, Operator.ABS, (v,)),
+            Compute(v, Operator.SQRT, (v,)),
+            Compute(v, Operator.LOG, (v,)),
+            Compute(w, Operator.NEG, (w,)),
+            Compute(v, Operator.ADD, (v, w)),
+            Compute(v, Operator.TANH, (v,)),
+            Store(Memory(y, index((t, 1)), cache=Cache.L2), v),
+        ]
+
+    nest = b.nest(b.threads(n, thread))
+    data = random(n).astype({"f32": np.float32, "f64": np.float64}[dtype.name])
+    expected = np.tanh(np.log(np.sqrt(np.abs(data))) - np.minimum(data, 0.5))
+    return Case(nest, {"x": data, "y": np.zeros_like(data)}, {}, {"y": expected})

@@ -51,12 +51,11 @@ def parts_of(context: Context, node: Combine) -> list[Part]:
         axis = loop.hardware or 0
         step = math.prod(block[:axis])
         shuffled = 1
-        has_outer = math.prod(block[axis + 1 :]) > 1
         while (
             step & (step - 1) == 0
             and step * shuffled * 2 <= WARP
             and loop.size % (shuffled * 2) == 0
-            and not (has_outer and block[axis] % (shuffled * 2))
+            and block[axis] % (shuffled * 2) == 0
         ):
             shuffled *= 2
         found.append(Part(axis, loop.size, shuffled, step))

@@ -30,6 +30,8 @@ class Target:
     """Of temporaries, per block."""
     registers: int
     """Vector or scalar registers of one thread that values may use."""
+    reserved_registers: int
+    """Of those, for addresses, loop indices and operands of reductions; totals get the others."""
     max_unroll: int
     """Product of the unrolled loops around one instruction."""
     vector_bytes: int
@@ -59,7 +61,8 @@ _STORE_CACHES = (Cache.ALL, Cache.L2, Cache.NONE)
 
 K4000 = Target(
     name="k4000", kind="cuda", max_threads=1024, max_thread_dims=3, max_outer_thread_size=64, max_block_dims=3,
-    max_outer_block_size=65535, shared_bytes=48 * _KIB, registers=255, max_unroll=512, vector_bytes=16, vector_lanes=(2, 4),
+    max_outer_block_size=65535, shared_bytes=48 * _KIB, registers=255, reserved_registers=32, max_unroll=512, vector_bytes=16,
+    vector_lanes=(2, 4),
     has_vector_arithmetic=False, load_caches=(Cache.L2, Cache.NONE), store_caches=(Cache.L2, Cache.NONE), rates=K4000_RATES,
 )  # fmt: skip
 """Quadro K4000 (compute capability 3.0): no read-only loads, no first-level cache for global memory."""
@@ -71,7 +74,8 @@ def cuda(arch: str) -> Target:
     return Target(
         name=arch, kind="cuda", max_threads=1024, max_thread_dims=3, max_outer_thread_size=64, max_block_dims=3,
         max_outer_block_size=65535, shared_bytes=machine.shared_bytes_per_block, registers=machine.max_registers_per_thread,
-        max_unroll=512, vector_bytes=16, vector_lanes=(2, 4), has_vector_arithmetic=False, load_caches=_LOAD_CACHES,
+        reserved_registers=32, max_unroll=512, vector_bytes=16, vector_lanes=(2, 4), has_vector_arithmetic=False,
+        load_caches=_LOAD_CACHES,
         store_caches=_STORE_CACHES, has_async_copy=arch not in ("sm_75",), rates=cuda_rates(arch),
     )  # fmt: skip
 
@@ -80,7 +84,7 @@ def cpu(vector_bytes: int = 32, registers: int = 16, scratch_bytes: int = 256 * 
     """The limits of a CPU: `registers` vector registers, temporaries of one thread in its second-level cache."""
     return Target(
         name="cpu", kind="cpu", max_threads=1, max_thread_dims=0, max_outer_thread_size=1, max_block_dims=3,
-        max_outer_block_size=1 << 30, shared_bytes=scratch_bytes, registers=registers, max_unroll=256,
+        max_outer_block_size=1 << 30, shared_bytes=scratch_bytes, registers=registers, reserved_registers=3, max_unroll=256,
         vector_bytes=vector_bytes, vector_lanes=(vector_bytes // 4,), has_vector_arithmetic=True, load_caches=(Cache.ALL,),
         store_caches=(Cache.ALL, Cache.NONE), rates=cpu_rates(vector_bytes),
     )  # fmt: skip

@@ -1,0 +1,74 @@
+"""What `warploom explore` is asked to explore: a kernel of the library, a sketch, or a function of a file."""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import TypeAlias
+
+from warploom.core import Diagnostic, Span, UserError
+from warploom.kernels import NAMES, find, is_example
+from warploom.kernels.tensors import TENSOR_KERNELS, TensorKernel
+from warploom.kernels.tunables import is_tunable, tunable_sketch
+from warploom.schedule.frontend import TensorFunction, load_tensors
+from warploom.schedule.sketches import TunableSketch
+from warploom.sketch import Sketch, load_variables
+
+Explored: TypeAlias = TensorKernel | TensorFunction | TunableSketch
+
+
+def explored(text: str) -> Explored:
+    """The kernel called `text`, or the only one or the named one of `FILE.py[:FUNC]`; UserError says what was expected."""
+    if text in TENSOR_KERNELS:
+        return TENSOR_KERNELS[text]
+    if is_tunable(text):
+        return tunable_sketch(text)
+    if is_example(text):
+        return TunableSketch.of(find(text).sketch)
+    file, colon, name = text.rpartition(":")
+    if text.endswith(".py") or not colon:
+        file, name = text, ""
+    if file.endswith(".py"):
+        return _of_file(file, name or None)
+    close = difflib.get_close_matches(text, [*TENSOR_KERNELS, *NAMES], 3)
+    fix = f"Did you mean {' or '.join(close)}?" if close else f"Use one of {', '.join(TENSOR_KERNELS)}, or FILE.py:FUNC."
+    raise UserError(Diagnostic("UNKNOWN_KERNEL", f"expected a kernel, a sketch or FILE.py:FUNC, got {text!r}", fix=fix))
+
+
+def _of_file(path: str, name: str | None) -> Explored:
+    """Sketches and families are looked for first; a file without any is one of tensor functions."""
+    if not Path(path).is_file():
+        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    families = _families(path)
+    if name is not None and name in families:
+        return families[name]
+    if name is None and len(families) == 1 and not _has_tensors(path):
+        return next(iter(families.values()))
+    tensors = load_tensors(path, name)
+    if name is None and len(tensors) + len(families) > 1:
+        known = ", ".join([*families, *(t.name for t in tensors)])
+        message = f"expected one function of {path} to explore, got {known}"
+        raise UserError(Diagnostic("SEVERAL_KERNELS", message, Span(path, 1, 1, 1, 1), f"Name one: {path}:{tensors[0].name}"))
+    return tensors[0]
+
+
+def _families(path: str) -> dict[str, TunableSketch]:
+    try:
+        variables = load_variables(path)
+    except UserError:
+        return {}  # a file of tensor functions reports its own errors
+    found: dict[str, TunableSketch] = {}
+    for variable, value in variables.items():
+        match value:
+            case TunableSketch():
+                found[variable] = value
+            case Sketch():
+                found[value.name] = TunableSketch.of(value)
+                found[variable] = found[value.name]
+            case _:
+                pass
+    return found
+
+
+def _has_tensors(path: str) -> bool:
+    return any(isinstance(value, TensorFunction) for value in load_variables(path).values())

@@ -1,6 +1,22 @@
-"""Tensor functions: mathematics written as Python, read into the backbones of kernels."""
+"""Tensor functions: mathematics written as Python, read into the backbones of kernels.
+
+    function   := "@tensor" def name(parameter, ...): statement*
+    parameter  := name: dtype [size, ...] | name: "out" [dtype [size, ...]] | name: "temp" [...] | name: dtype      (a scalar)
+    size       := integer | "n + 2" (names of sizes, integers, + - *)
+    statement  := target = value                    (an output or a temp array: ends a stage, which is one kernel)
+                | target += value                   (sum over the indices that are on the right only)
+                | target, ... = value, ...          (several results of one stage, from shared loads)
+                | index: range(size)                (for an index that stands alone nowhere)
+    target     := name[index, ...]                  (a name that is not declared is a value inside the stage)
+    value      := number | size | scalar | array[affine, ...] | pad(array, number)[affine, ...] | + - * / ** | dtype(value)
+                | abs max min exp log sqrt tanh (value, ...) | sum prod max min (value, over=index)
+    affine     := integers, indices, + -, integer * index; names of integers in capitals are integers
+
+An index runs over the axis on which it stands alone. A statement loads each element that it names once.
+"""
 
 from warploom.schedule.frontend.functions import TensorFunction, tensor
+from warploom.schedule.frontend.loader import load_tensors
 from warploom.schedule.frontend.words import exp, log, out, pad, prod, sqrt, tanh, temp
 
-__all__ = ["TensorFunction", "exp", "log", "out", "pad", "prod", "sqrt", "tanh", "temp", "tensor"]
+__all__ = ["TensorFunction", "exp", "load_tensors", "log", "out", "pad", "prod", "sqrt", "tanh", "temp", "tensor"]

@@ -1,0 +1,46 @@
+"""Tensor functions of a Python file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from warploom.core import Diagnostic, Span, UserError
+from warploom.schedule.frontend.functions import BrokenTensor, TensorFunction, collecting_broken
+from warploom.sketch import load_variables
+
+
+def load_tensors(path: str | Path, name: str | None = None) -> list[TensorFunction]:
+    """Run the file `path` and return its tensor functions in source order, or only the one called `name` (its own or its
+    variable's).
+
+    Raises UserError if the file cannot be run, holds no tensor function, or none called `name`, and the errors of the functions
+    asked for: a wrong function does not stand in the way of the others.
+    """
+    with collecting_broken() as broken:
+        try:
+            variables = load_variables(path)
+        except UserError as error:
+            raise _together(broken, *error.diagnostics) from error
+    found = [(v, f) for v, f in variables.items() if isinstance(f, TensorFunction | BrokenTensor)]
+    where = Span(str(path), 1, 1, 1, 1)
+    if not found and not broken:
+        message = f"{path} defines no tensor function"
+        raise UserError(Diagnostic("NO_TENSOR", message, where, "Decorate a function with @tensor."))
+    if name is None:
+        if broken:
+            raise _together(broken)
+        return list(dict.fromkeys(f for _, f in found if isinstance(f, TensorFunction)))
+    named = [f for v, f in found if name in (f.name, v)] or [b for b in broken if b.name == name]
+    if not named:
+        known = ", ".join(dict.fromkeys(f.name for f in (*(f for _, f in found), *broken)))
+        message = f"{path} has no tensor function {name!r}; it has: {known}"
+        raise UserError(Diagnostic("UNKNOWN_TENSOR", message, where, "Use one of them."))
+    match named[0]:
+        case BrokenTensor(error=error):
+            raise error
+        case TensorFunction() as asked:
+            return [asked]
+
+
+def _together(broken: list[BrokenTensor], *more: Diagnostic) -> UserError:
+    return UserError(*dict.fromkeys((*(d for b in broken for d in b.error.diagnostics), *more)))

@@ -22,7 +22,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.choices.decided import DimPair, Table, Temporary
 from warploom.schedule.choices.lower import lower
-from warploom.schedule.nest import Nest, identity, interpret, loops, text
+from warploom.schedule.nest import Kind, Nest, identity, interpret, loops, statements, text, verify
 
 Tree = list  # of statement numbers and (dims, subtree)
 
@@ -87,6 +87,7 @@ def matmul(m: int, n: int, k: int, tiles: dict[str, tuple[tuple[int, ...], ...]]
 
 
 def check(b: Backbone, nest: Nest, **parameters: float) -> None:
+    assert verify(nest) == ()
     source = np.random.default_rng(1)
     arrays = {r.name: source.integers(-4, 5, r.shape).astype(np.float32) for r in b.regions if r.role is Role.INPUT}
     expected = evaluate(b, arrays, parameters)

@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from warploom.schedule.choices.features import Features
-from warploom.schedule.space import CompiledSpace, Space
+from warploom.schedule.space import CompiledSpace, Counter, Space
 
 ORDERS = ("BEFORE", "AFTER", "INNER", "OUTER", "MERGED")
 KINDS = ("LOOP", "UNROLL", "VECTOR", "BLOCK", "THREAD")
@@ -68,6 +68,7 @@ class _Description:
         self.accesses = space.set("Accesses", within=self.instructions)
         self.confined = space.set("Confined", within=self.instructions)
         """Stores and reductions: not every loop may repeat them."""
+        self.reductions = space.set("Reductions", within=self.confined)
         self.dims = space.set("Dims", within=self.statements, disjoint_from=self.instructions)
         self.static_dims = space.set("StaticDims", within=self.dims)
         self.reduced_dims = space.set("ReducedDims", within=self.dims)
@@ -82,6 +83,8 @@ class _Description:
         """Between instructions whose value may go through a temporary."""
         self.staged_pairs = space.set("StagedPairs", within=self.block_pairs)
         self.dimensions = space.set("Dimensions", within=self.pairs, of=self.temporaries)
+        self.layers = space.set("Layers")
+        """Copies that a temporary may have."""
 
         self.order = space.enum(
             "order", (self.statements, self.statements), ORDERS, antisymmetric={"BEFORE": "AFTER", "INNER": "OUTER"}
@@ -105,12 +108,12 @@ class _Description:
         self._kinds()
         if flavour.has_threads:
             self._threads()
+        if self.features.partials:
+            self._partials()
         self._values()
         self._memory()
         self._limits()
         self._ties()
-        if self.features.partials:
-            self._partials()
 
     def _order(self) -> None:
         space, order = self.space, self.order
@@ -371,7 +374,7 @@ class _Description:
             [transfer(p).is_("NOT_MAPPED")],
             activates=(
                 self.statements, self.instructions, self.accesses, self.confined, self.dims, self.static_dims, self.own,
-                self.regions, self.temporaries, self.pairs, self.staged_pairs, self.dimensions,
+                self.regions, self.temporaries, self.pairs, self.staged_pairs, self.dimensions, self.layers,
             ),
         )  # fmt: skip
         put, get = self.put, self.get
@@ -434,6 +437,9 @@ class _Description:
         temporary = space.fact("is_temporary")
         space.require("arrays of the kernel are global", {r: self.regions}, [temporary(r), self.mem_space(r).is_("GLOBAL")])
         space.require("temporaries are shared", {r: self.regions}, [~temporary(r), self.mem_space(r).is_("SHARED")])
+        if self.features.swizzles:
+            swizzle, can = space.enum("swizzle", (self.temporaries,), ("NONE", "XOR")), space.fact("can_swizzle")
+            space.require("arrays that may be permuted", {r: self.temporaries}, [can(r), swizzle(r).is_("NONE")])
         for value in CACHES:
             can = space.fact(f"can_cache_{value.lower()}")
             space.require(f"accesses that may be {value}", {i: self.accesses}, [can(i), self.cache(i).is_not(value)])
@@ -495,8 +501,80 @@ class _Description:
             when=[order(self.source(p), self.target(p)).is_("BEFORE")],
             start=space.constant("element_bytes", 1)(r),
         )
-        shared = space.counter("shared_bytes", sum=held(r), over={r: self.temporaries})
+        if self.features.pipelines:
+            shared = self._copies(held)
+        else:
+            shared = space.counter("shared_bytes", sum=held(r), over={r: self.temporaries})
         space.require("shared memory", {}, [shared() <= space.constant("max_shared_bytes")])
+        if self.features.budgets_registers:
+            self._registers()
+
+    def _copies(self, held: Counter) -> Counter:
+        """A temporary that is filled ahead has several copies: layers, each present from some number of stages on."""
+        space, order, kind = self.space, self.order, self.kind
+        r, c = space.objects("r c")
+        layers = self.layers
+        stages = space.enum("stages", (self.temporaries,), ("1", "2", "3"))
+        layer = space.enum("layer", (layers,), ("ABSENT", "PRESENT"))
+        of = space.function("array_of")
+        for first, values in ((1, ("1", "2", "3")), (2, ("2", "3")), (3, ("3",))):
+            is_from = space.fact(f"is_layer_{first}")
+            space.require(
+                f"layer {first} is there", {c: layers}, [~is_from(c), layer(c).is_("PRESENT"), stages(of(c)).is_not(*values)]
+            )
+            space.require(
+                f"layer {first} is needed", {c: layers}, [~is_from(c), layer(c).is_("ABSENT"), stages(of(c)).is_(*values)]
+            )
+        can = space.fact("can_pipeline")
+        space.require("arrays that may be filled ahead", {r: self.temporaries}, [can(r), stages(r).is_("1")])
+        around = space.enum("pipelined", (self.temporaries,), (*(f"LOOP_{n}" for n in range(MOST_LOOPS)), "NONE"))
+        """A sequential loop around both ends, by the position of its pair."""
+        space.require("a loop to run ahead in", {r: self.temporaries}, [stages(r).is_("1"), around(r).is_not("NONE")])
+        for n in range(MOST_LOOPS):
+            has = space.fact(f"has_pair_{n}")
+            first, second = space.function(f"source_{n}")(r), space.function(f"target_{n}")(r)
+            name = f"LOOP_{n}"
+            space.require(f"pair {n} exists", {r: self.temporaries}, [has(r), around(r).is_not(name)])
+            space.require(
+                f"pair {n} is merged",
+                {r: self.temporaries},
+                [~has(r), around(r).is_not(name), order(first, second).is_("MERGED")],
+            )
+            space.require(
+                f"pair {n} is sequential", {r: self.temporaries}, [~has(r), around(r).is_not(name), kind(first).is_("LOOP")]
+            )
+        return space.counter("shared_bytes", sum=held(of(c)), over={c: layers}, when=[layer(c).is_("PRESENT")])
+
+    def _registers(self) -> None:
+        """A value has one register per iteration of the unrolled (in scalar machines also vector) loops around it; sums that are
+        chained need one only. Those that live across loops, the totals of reductions, must fit together."""
+        space, kind, size = self.space, self.kind, self.size
+        d, i = space.objects("d i")
+        each = space.enum("registers", (self.dims,), ("ONE", "EACH"))
+        kinds = ("UNROLL",) if self.flavour.has_vector_arithmetic else ("UNROLL", "VECTOR")
+        reduced = space.fact("is_reduced")
+        space.require("a register each", {d: self.dims}, [reduced(d), kind(d).is_not(*kinds), each(d).is_("EACH")])
+        space.require("one register", {d: self.dims}, [kind(d).is_(*kinds), each(d).is_("ONE")])
+        if self.features.partials:
+            partials = self.partials
+            space.require("one total", {d: self.reduced_dims}, [partials(d).is_("TREE"), each(d).is_("ONE")])
+            space.require(
+                "a total each",
+                {d: self.reduced_dims},
+                [partials(d).is_not("TREE"), kind(d).is_not(*kinds), each(d).is_("EACH")],
+            )
+        else:
+            space.require("one total", {d: self.reduced_dims}, [each(d).is_("ONE")])
+        held = space.counter(
+            "registers_of",
+            of={i: self.instructions},
+            product=size(self.extent(d)),
+            over={d: self.own(i)},
+            when=[each(d).is_("EACH")],
+        )
+        space.require("registers of a value", {i: self.instructions}, [held(i) <= space.constant("max_registers")])
+        totals = space.counter("registers_of_totals", sum=held(i), over={i: self.reductions})
+        space.require("registers of totals", {}, [totals() <= space.constant("max_total_registers")])
 
     def _ties(self) -> None:
         space, order, kind, size = self.space, self.order, self.kind, self.size
@@ -541,7 +619,7 @@ class _Description:
     def _partials(self) -> None:
         space, kind = self.space, self.kind
         (d,) = space.objects("d")
-        partials = space.enum("partials", (self.reduced_dims,), ("CHAIN", "TREE"))
+        self.partials = partials = space.enum("partials", (self.reduced_dims,), ("CHAIN", "TREE"))
         can = space.fact("can_tree")
         space.require("reductions that may be reordered", {d: self.reduced_dims}, [can(d), partials(d).is_("CHAIN")])
         space.require("loops add up", {d: self.reduced_dims}, [kind(d).is_not("LOOP", "BLOCK"), partials(d).is_("CHAIN")])

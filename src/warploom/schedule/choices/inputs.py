@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Literal
 
 from warploom.schedule.backbone import Access, Operator, Role, Scope
+from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import MOST_LOOPS, VECTOR_SIZES, Flavour, description
 from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.objects import Loop, Objects, Operation
@@ -44,6 +46,7 @@ class _Inputs:
             "Instructions": list(of),
             "Accesses": accesses,
             "Confined": confined,
+            "Reductions": [s for s in confined if self._start_of(of[s]) is not None],
             "Dims": list(loops),
             "StaticDims": static,
             "ReducedDims": reduced,
@@ -56,6 +59,7 @@ class _Inputs:
             "Pairs": list(range(len(objects.pairs))),
             "BlockPairs": staged,
             "StagedPairs": staged,
+            "Layers": [(t, n) for t in temporaries for n in ((1, 2, 3) if self.features.pipelines else ())],
             "Dimensions": [(t.region, n) for k, t in enumerate(objects.temporaries) for n in objects.pairs_of(k)],
         }
         vectors = {s: self._lanes(x, of[x.owner]) for s, x in loops.items()}
@@ -70,6 +74,21 @@ class _Inputs:
 
         def has_nth(n: int) -> Callable[[int, int], bool]:
             return lambda i, d: loops[d].owner != i and n < len(of[i].loops) and merge(of[i].loops[n], d)
+
+        def is_layer(n: int) -> Callable[[tuple[int, int]], bool]:
+            return lambda layer: layer[1] == n
+
+        pairs_of = {t.region: objects.pairs_of(k) for k, t in enumerate(objects.temporaries)}
+
+        def has_pair(n: int) -> Callable[[int], bool]:
+            return lambda r: n < len(pairs_of[r])
+
+        def end_of(n: int, end: Literal["source", "target"]) -> Callable[[int], int]:
+            def get_end(r: int) -> int:
+                found = objects.pairs[pairs_of[r][n if n < len(pairs_of[r]) else 0]]
+                return found.source if end == "source" else found.target
+
+            return get_end
 
         facts = {
             "owns": lambda i, d: loops[d].owner == i,
@@ -101,6 +120,11 @@ class _Inputs:
             "is_temporary": lambda r: r >= regions,
             **{f"can_cache_{c.lower()}": self._can_cache(of, c) for c in Cache},
             "is_exact": self.features.exact,
+            **{f"is_layer_{n}": is_layer(n) for n in (1, 2, 3)},
+            **{f"has_pair_{n}": has_pair(n) for n in range(MOST_LOOPS)},
+            "can_pipeline": lambda r: self._can_pipeline(objects.temporaries[r - regions]),
+            "can_swizzle": lambda r: self.target.has_threads and len(objects.temporaries[r - regions].pairs) > 1,
+            "is_reduced": frozenset(reduced),
             "can_tree": lambda d: loops[d].is_parallel,
         }
         functions = {
@@ -111,6 +135,9 @@ class _Inputs:
             "put": put,
             "get": get,
             **{f"loop_{n}": nth(n) for n in range(MOST_LOOPS)},
+            "array_of": lambda c: c[0],
+            **{f"source_{n}": end_of(n, "source") for n in range(MOST_LOOPS)},
+            **{f"target_{n}": end_of(n, "target") for n in range(MOST_LOOPS)},
             "outermost": {e.axis: n for n, e in enumerate(backbone.extents) if e.level == 0},
         }
         constants = {
@@ -123,6 +150,8 @@ class _Inputs:
             "max_block_dims": self.target.max_block_dims,
             "max_outer_block_size": self.target.max_outer_block_size,
             "max_unroll": self.target.max_unroll,
+            "max_registers": self.target.registers,
+            "max_total_registers": self.target.registers - self.target.reserved_registers,
             "max_shared_bytes": self.target.shared_bytes,
         }
         compiled = description(flavour)
@@ -146,11 +175,22 @@ class _Inputs:
             members: list[tuple[str, int | tuple[int, int]]] = []
             for name, listed in sets.items():
                 for thing in listed:
-                    if isinstance(thing, tuple):
+                    if name == "Layers":
+                        is_new = isinstance(thing, tuple) and thing[0] == temporary.region
+                    elif isinstance(thing, tuple):
                         is_new = (name == "Own" and thing[0] in statements) or (
                             name == "Dimensions" and thing[0] == temporary.region
                         )
-                    elif name in ("Statements", "Instructions", "Accesses", "Confined", "Dims", "StaticDims", "ReducedDims"):
+                    elif name in (
+                        "Statements",
+                        "Instructions",
+                        "Accesses",
+                        "Confined",
+                        "Reductions",
+                        "Dims",
+                        "StaticDims",
+                        "ReducedDims",
+                    ):
                         is_new = thing in statements
                     elif name in ("Regions", "Temporaries"):
                         is_new = thing == temporary.region
@@ -240,6 +280,9 @@ class _Inputs:
         return self.target.has_vector_arithmetic or all(
             v % lanes == 0 for v in (constant, *(total[t] for t in total if t != axis))
         )
+
+    def _can_pipeline(self, temporary: Temporary) -> bool:
+        return self.target.has_threads and self.objects.backbone.instructions[temporary.producer].operator is Operator.LOAD
 
     def _can_cache(self, of: dict[int, Operation], cache: Cache) -> Callable[[int], bool]:
         backbone = self.objects.backbone

@@ -1,8 +1,8 @@
 """From a fully decided candidate to its loop nest.
 
     merged dims -> loops, siblings in order (`lower_tree`) -> hardware dimensions (`lower_hardware`) -> registers and reductions
-    (`lower_values`) -> statements with places in memory (`lower_memory`) -> loops that fill temporaries ahead, barriers
-    (`lower_barriers`)
+    (`lower_values`) -> statements with places in memory (`lower_memory`) -> loops that fill temporaries ahead (`lower_pipeline`)
+    -> barriers
 
 Goal: every decided candidate becomes a nest that computes what the backbone says; contradictions raise `LoweringError`. Non-goal:
 judging the candidate.
@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result
 from warploom.schedule.choices.decided import Decided
-from warploom.schedule.choices.lower_barriers import with_barriers
-from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads, thread_sizes
+from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
 from warploom.schedule.choices.lower_pipeline import pipelined
@@ -38,6 +37,7 @@ from warploom.schedule.nest import (
     Node,
     Ref,
     Store,
+    with_barriers,
 )
 
 
@@ -58,9 +58,9 @@ def lower(decided: Decided) -> Nest:
     nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children))
     for temporary in decided.temporaries():
         stages = decided.stages(temporary.region)
-        if stages > 1:
-            nest = pipelined(nest, places.temporaries[temporary.region], stages, is_cuda=decided.has_threads)
-    return with_barriers(nest, thread_sizes(tree))
+        if stages > 1 and decided.has_threads:
+            nest = pipelined(nest, places.temporaries[temporary.region], stages)
+    return with_barriers(nest)
 
 
 def _gap(tree: Tree) -> int:
@@ -100,17 +100,15 @@ class _Writer:
         return (Loop(branch.number, branch.name, kind, branch.size, body, branch.hardware),)
 
     def _is_vector(self, branch: Branch, node: Node) -> bool:
-        """The access is one of consecutive elements; on CUDA it is aligned and its guards hold for all lanes or none."""
-        if not isinstance(node, Load | Store):
-            return isinstance(node, Compute)
+        """On CUDA an access is of consecutive elements, aligned, and its guards hold for all lanes or none."""
+        if not self.decided.has_threads or not isinstance(node, Load | Store):
+            return not isinstance(node, Loop)
         memory = node.memory
         stride = dict(memory.offset.terms).get(branch.number, 0)
         if stride != 1:
             return stride == 0 and isinstance(node, Load)
         if memory.xor is not None and branch.size > 1 << memory.xor[1]:
             return False
-        if not self.decided.has_threads:
-            return True
         lanes = branch.size
         others = [memory.offset.constant, *(s for n, s in memory.offset.terms if n != branch.number)]
         return all(s % lanes == 0 for s in others) and all(_is_uniform(g, branch) for g in memory.guards)

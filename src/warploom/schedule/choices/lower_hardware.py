@@ -55,15 +55,6 @@ def _assign_blocks(tree: Tree) -> None:
         branch.hardware = number
 
 
-def thread_sizes(tree: Tree) -> dict[int, int]:
-    """Hardware dimension -> threads."""
-    sizes: dict[int, int] = {}
-    for branch in tree.branches:
-        if branch.kind is Kind.THREAD and branch.hardware is not None:
-            sizes[branch.hardware] = max(sizes.get(branch.hardware, 1), branch.size)
-    return sizes
-
-
 def only_first_threads(tree: Tree, path: tuple[Branch, ...], own: frozenset[int]) -> tuple[Guard, ...]:
     """Guards that leave one thread of those that would run a store with the same result.
 

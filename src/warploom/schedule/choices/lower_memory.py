@@ -133,7 +133,8 @@ class Places:
             offset = add(offset, Affine(0, ((branch.number, stride),)))
             stride *= branch.size
         swizzle = self.decided.swizzle(temporary.region)
-        cache = Cache(self.decided.cache(operation.statement).lower())
+        is_shared = self.decided.mem_space(temporary.region) == "SHARED"
+        cache = Cache.ALL if is_shared else Cache(self.decided.cache(operation.statement).lower())
         return Memory(self.temporaries[temporary.region], offset, cache=cache, xor=swizzle)
 
     def layout(self, temporary: Temporary) -> tuple[tuple[DimPair, int], ...]:

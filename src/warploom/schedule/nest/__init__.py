@@ -1,5 +1,7 @@
 """Loop nests of fully specified implementations: nodes, text form, verifier, interpreter."""
 
+from warploom.schedule.nest.exchange import with_barriers
+from warploom.schedule.nest.facts import Count, code_size, counts
 from warploom.schedule.nest.interpret import NestError, interpret
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.nodes import (
@@ -24,6 +26,7 @@ from warploom.schedule.nest.nodes import (
     Value,
 )
 from warploom.schedule.nest.text import text
+from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
     Statement,
     guarded_interval,
@@ -37,7 +40,8 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "Affine", "Argument", "Barrier", "Buffer", "Cache", "Combine", "Compute", "Guard", "Kind", "Load", "Loop", "Memory", "Nest",
-    "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Value", "guarded_interval", "guards_of",
-    "hardware_sizes", "identity", "interpret", "interval", "loops", "references", "staged_fills", "statements", "text",
+    "Affine", "Argument", "Barrier", "Buffer", "Cache", "Combine", "Compute", "Count", "Guard", "Kind", "Load", "Loop", "Memory",
+    "Nest", "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Value", "code_size", "counts",
+    "guarded_interval", "guards_of", "hardware_sizes", "identity", "interpret", "interval", "loops", "references",
+    "staged_fills", "statements", "text", "verify", "with_barriers",
 ]  # fmt: skip

@@ -9,11 +9,11 @@ Source: paper, section 4.5.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest import Affine, Barrier, Kind, Load, Loop, Nest, Node, Store, statements
+from warploom.schedule.nest.nodes import Affine, Barrier, Kind, Load, Loop, Nest, Node, Store
+from warploom.schedule.nest.walk import hardware_sizes, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +41,12 @@ def _conflict(first: frozenset[tuple[int, object]], second: frozenset[tuple[int,
     return any(a[0] == b[0] and (a[1] is None or a[1] != b[1]) for a in first for b in second)
 
 
-def with_barriers(nest: Nest, threads: Mapping[int, int]) -> Nest:
-    """The nest with barriers where its threads need them; threads: hardware dimension -> size."""
+def with_barriers(nest: Nest) -> Nest:
+    """The nest with barriers added where its threads need them; the same where it has them."""
+    threads = frozenset(n for n, size in enumerate(hardware_sizes(nest, Kind.THREAD)) if size > 1)
     if not threads:
         return nest
-    walker = _Walker(nest, frozenset(threads))
-    body, _ = walker.sequence(nest.body, _Pending())
+    body, _ = _Walker(nest, threads).sequence(nest.body, _Pending())
     return replace(nest, body=body)
 
 
@@ -59,6 +59,9 @@ class _Walker:
         done: list[Node] = []
         for node in nodes:
             if isinstance(node, Loop) and node.kind is not Kind.THREAD:
+                if node.kind is not Kind.BLOCK and self._loop(node, pending)[0] != self._loop(node, _Pending())[0]:
+                    done.append(Barrier())
+                    pending = _Pending()
                 body, pending = self._loop(node, pending)
                 done.append(replace(node, body=body))
                 continue
@@ -79,8 +82,7 @@ class _Walker:
         if loop.kind is Kind.BLOCK:
             return body, after
         carried = after.without(self._staged(loop)) if any(isinstance(node, Barrier) for node in body) else after
-        again, _ = self.sequence(loop.body, carried)
-        if again != body and not self._is_same_from(body, carried):
+        if not self._is_same_from(body, carried):
             body = (*body, Barrier())
             after = _Pending()
         return body, after
@@ -109,7 +111,7 @@ class _Walker:
         threads = {loop.number: loop.hardware for loop in around if loop.kind is Kind.THREAD and loop.hardware is not None}
         sizes = {loop.number: loop.size for loop in around}
         hardware = {threads[n] for n, _ in offset.terms if n in threads}
-        if hardware != self.hardware or (isinstance(statement, Store) and statement.guards):
+        if frozenset(hardware) != self.hardware or (isinstance(statement, Store) and statement.guards):
             return None
         # The loops outside this unit are the same for both accesses, those inside must cover the same elements.
         inside = frozenset((s, sizes.get(n, n), threads.get(n)) for n, s in offset.terms)

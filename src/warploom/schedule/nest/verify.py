@@ -1,0 +1,258 @@
+"""The rules that a nest keeps and that printers rely on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from warploom.schedule.backbone import Role
+from warploom.schedule.nest.exchange import with_barriers
+from warploom.schedule.nest.nodes import (
+    Affine,
+    Barrier,
+    Cache,
+    Combine,
+    Compute,
+    Kind,
+    Load,
+    Loop,
+    Memory,
+    Nest,
+    Ref,
+    Space,
+    Store,
+)
+from warploom.schedule.nest.walk import (
+    Statement,
+    guarded_interval,
+    guards_of,
+    hardware_sizes,
+    loops,
+    references,
+    staged_fills,
+    statements,
+)
+
+_MOST_POINTS = 1 << 20
+
+
+def verify(nest: Nest) -> tuple[str, ...]:
+    """What is wrong with the nest, in words; empty: every rule holds.
+
+    Loops: numbers are unique, blocks are outermost and each on its own hardware dimension, thread loops of one hardware dimension
+    are not nested, a vector loop holds one statement whose lanes have registers of their own. Expressions use loops around
+    them. Registers exist and are written, in program order, before they are read. Places are inside their buffers where the
+    guards hold. No two threads store to one place; barriers and totals over threads are outside of thread loops, and barriers
+    stand wherever threads exchange data. Copies of a buffer belong to one loop with as many stages, filled first in its body.
+    """
+    checker = _Checker(nest)
+    return tuple(dict.fromkeys(checker.problems()))
+
+
+class _Checker:
+    def __init__(self, nest: Nest) -> None:
+        self.nest = nest
+        self.loops = {loop.number: loop for loop in loops(nest.body)}
+        self.sizes = {n: loop.size for n, loop in self.loops.items()}
+        self.threads = hardware_sizes(nest, Kind.THREAD)
+
+    def problems(self) -> Iterator[str]:
+        yield from self._loops()
+        written: set[int] = set()
+        stored: set[int] = set()
+        for statement, around in statements(self.nest.body):
+            yield from self._statement(statement, around)
+            read, made = references(statement)
+            for ref in read:
+                if ref.value not in written:
+                    yield f"{self._value(ref)} is read before it is written"
+            written.update(ref.value for ref in made)
+            if isinstance(statement, Load | Store):
+                number = statement.memory.buffer
+                if isinstance(statement, Store):
+                    stored.add(number)
+                elif number not in stored and self._is_temporary(number):
+                    yield f"{self.nest.buffers[number].name} is loaded before it is stored"
+        yield from self._buffers()
+        if with_barriers(self.nest) != self.nest:
+            yield "threads exchange data without a barrier between"
+
+    # Loops
+
+    def _loops(self) -> Iterator[str]:
+        everything = list(loops(self.nest.body))
+        for number in {n.number for n in everything if sum(o.number == n.number for o in everything) > 1}:
+            yield f"loop number {number} is used twice"
+        chain = self.nest.body
+        blocks: list[Loop] = []
+        while len(chain) == 1 and isinstance(chain[0], Loop) and chain[0].kind is Kind.BLOCK:
+            blocks.append(chain[0])
+            chain = chain[0].body
+        if sum(loop.kind is Kind.BLOCK for loop in everything) != len(blocks):
+            yield "block loops are not outermost around everything"
+        if len({b.hardware for b in blocks}) != len(blocks):
+            yield "two block loops share a hardware dimension"
+        for loop in everything:
+            yield from self._loop(loop)
+
+    def _loop(self, loop: Loop) -> Iterator[str]:
+        if loop.size < 1 or not loop.body:
+            yield f"loop {loop.name} is empty"
+        if (loop.hardware is not None) != (loop.kind in (Kind.BLOCK, Kind.THREAD)):
+            yield f"{loop.kind} loop {loop.name} has hardware dimension {loop.hardware}"
+        if loop.kind is Kind.VECTOR:
+            if len(loop.body) != 1 or not isinstance(loop.body[0], Load | Store | Compute):
+                yield f"vector loop {loop.name} holds more than one statement"
+            elif not isinstance(loop.body[0], Store) and not _selects(loop.body[0].target, loop.number):
+                yield f"the lanes of {loop.name} write one register"
+        if loop.kind is Kind.THREAD:
+            if any(o.kind is Kind.THREAD and o.hardware == loop.hardware for o in loops(loop.body)):
+                yield f"thread loop {loop.name} holds another on its hardware dimension"
+            if any(isinstance(s, Barrier) or (isinstance(s, Combine) and s.threads) for s, _ in statements(loop.body)):
+                yield f"threads meet inside thread loop {loop.name}"
+        if loop.stages > 1:
+            yield from self._stages(loop)
+
+    def _stages(self, loop: Loop) -> Iterator[str]:
+        if loop.kind is not Kind.LOOP:
+            yield f"{loop.kind} loop {loop.name} has stages"
+        fills, rest = staged_fills(self.nest, loop)
+        if not fills:
+            yield f"loop {loop.name} has stages but fills nothing ahead"
+        made = {ref.value for s, _ in statements(fills) for ref in references(s)[1]}
+        for statement, _ in statements(rest):
+            read, written = references(statement)
+            if any(ref.value in made for ref in (*read, *written)):
+                yield f"what runs ahead in {loop.name} shares registers with what does not"
+        if any(isinstance(node, Barrier) for node in fills):
+            yield f"threads meet among the fills of {loop.name}"
+
+    # Statements
+
+    def _statement(self, statement: Statement, around: tuple[Loop, ...]) -> Iterator[str]:
+        inside = {loop.number for loop in around}
+        for refs in references(statement):
+            for ref in refs:
+                yield from self._ref(ref, inside)
+        threads = (
+            {n for n, loop in self.loops.items() if loop.kind is Kind.THREAD} if isinstance(statement, Store) else set[int]()
+        )
+        for guard in guards_of(statement):
+            yield from self._affine(guard.index, inside | threads)
+        match statement:
+            case Load(memory=memory) | Store(memory=memory):
+                yield from self._affine(memory.offset, inside)
+                yield from self._memory(memory)
+                if isinstance(statement, Store):
+                    yield from self._one_thread(statement, around)
+            case Combine(source=source, registers=registers, threads=summed):
+                axes = self.nest.values[source.value].axes if 0 <= source.value < len(self.nest.values) else ()
+                if any(not 0 <= n < len(axes) or source.at[n] != Affine() for n in registers):
+                    yield f"{self._value(source)} is summed over axes that it does not have"
+                if any(n not in self.loops or self.loops[n].kind is not Kind.THREAD for n in summed):
+                    yield f"{self._value(source)} is summed over loops that are no threads"
+            case Compute() | Barrier():
+                pass
+
+    def _affine(self, affine: Affine, inside: set[int]) -> Iterator[str]:
+        numbers = [n for n, _ in affine.terms]
+        if len(set(numbers)) != len(numbers) or any(stride == 0 for _, stride in affine.terms):
+            yield f"expression {affine} names a loop twice or not at all"
+        for number in numbers:
+            if number not in inside:
+                yield f"loop {self._name(number)} is used outside of it"
+
+    def _ref(self, ref: Ref, inside: set[int]) -> Iterator[str]:
+        if not 0 <= ref.value < len(self.nest.values):
+            yield f"there is no value {ref.value}"
+            return
+        value = self.nest.values[ref.value]
+        if any(axis.is_vector for axis in value.axes[:-1]):
+            yield f"value {value.name} has a vector axis that is not its last"
+        if len(ref.at) != len(value.axes):
+            yield f"value {value.name} has {len(value.axes)} axes, got {len(ref.at)}"
+            return
+        for at, axis in zip(ref.at, value.axes, strict=True):
+            yield from self._affine(at, inside)
+            match at:
+                case Affine(constant=constant, terms=()) if 0 <= constant < axis.size:
+                    pass
+                case Affine(constant=0, terms=((number, 1),)) if self.sizes.get(number, axis.size + 1) <= axis.size:
+                    if self.loops[number].kind not in (Kind.UNROLL, Kind.VECTOR):
+                        yield f"a register of {value.name} is selected by {self.loops[number].kind} loop {self._name(number)}"
+                case _:
+                    yield f"{at} selects no register of {value.name}"
+
+    # Memory
+
+    def _memory(self, memory: Memory) -> Iterator[str]:
+        if not 0 <= memory.buffer < len(self.nest.buffers):
+            yield f"there is no buffer {memory.buffer}"
+            return
+        buffer = self.nest.buffers[memory.buffer]
+        low, high = guarded_interval(memory.offset, memory.guards, self.sizes)
+        if low <= high and not (low >= 0 and high < buffer.elements) and not self._is_inside(memory, buffer.elements):
+            yield f"offsets of {buffer.name} run from {low} to {high}, it has {buffer.elements} elements"
+        if memory.xor is not None:
+            bits, base, shift = memory.xor
+            if buffer.space is not Space.SHARED or shift < bits or buffer.elements % (1 << (bits + base)):
+                yield f"{buffer.name} of {buffer.elements} elements cannot be swizzled by {memory.xor}"
+        if memory.cache is not Cache.ALL and buffer.space is Space.SHARED:
+            yield f"shared {buffer.name} has a cache"
+
+    def _is_inside(self, memory: Memory, elements: int) -> bool:
+        """By all points, where they are few."""
+        numbers = sorted({n for a in (memory.offset, *(g.index for g in memory.guards)) for n, _ in a.terms})
+        if any(n not in self.sizes for n in numbers) or np.prod([float(self.sizes[n]) for n in numbers]) > _MOST_POINTS:
+            return False
+        shape = tuple(self.sizes[n] for n in numbers)
+        grids = dict(zip(numbers, np.indices(shape), strict=True))
+
+        def at(affine: Affine) -> np.ndarray:
+            return sum((stride * grids[n] for n, stride in affine.terms), np.full(shape, affine.constant))
+
+        holds = np.ones(shape, bool)
+        for guard in memory.guards:
+            index = at(guard.index)
+            holds &= (index >= 0) & (index < guard.bound)
+        offsets = at(memory.offset)[holds]
+        return bool(((offsets >= 0) & (offsets < elements)).all())
+
+    def _one_thread(self, store: Store, around: tuple[Loop, ...]) -> Iterator[str]:
+        own = {n for n, _ in store.memory.offset.terms}
+        pinned = {self.loops[n].hardware for g in store.guards if g.bound == 1 for n, _ in g.index.terms if n in self.loops}
+        for hardware, size in enumerate(self.threads):
+            loop = next((x for x in around if x.kind is Kind.THREAD and x.hardware == hardware), None)
+            if size > 1 and hardware not in pinned and (loop is None or loop.number not in own):
+                yield f"several threads store to one place of {self.nest.buffers[store.memory.buffer].name}"
+
+    def _buffers(self) -> Iterator[str]:
+        for number, buffer in enumerate(self.nest.buffers):
+            accesses = [
+                (s, a) for s, a in statements(self.nest.body) if isinstance(s, Load | Store) and s.memory.buffer == number
+            ]
+            stores = [s for s, _ in accesses if isinstance(s, Store)]
+            if stores and buffer.role is Role.INPUT:
+                yield f"input {buffer.name} is stored to"
+            if stores and any(s.memory.cache is Cache.READ_ONLY for s, _ in accesses):
+                yield f"{buffer.name} is read through the read-only cache and stored to"
+            if buffer.space is Space.SHARED and buffer.role is not Role.TEMPORARY:
+                yield f"{buffer.role} {buffer.name} is in shared memory"
+            if buffer.copies > 1:
+                staged = {tuple(x.number for x in a if x.stages == buffer.copies) for _, a in accesses}
+                if len(staged) != 1 or len(next(iter(staged))) != 1:
+                    yield f"the {buffer.copies} copies of {buffer.name} belong to no loop of as many stages"
+
+    def _is_temporary(self, number: int) -> bool:
+        return 0 <= number < len(self.nest.buffers) and self.nest.buffers[number].role is Role.TEMPORARY
+
+    def _name(self, number: int) -> str:
+        return self.loops[number].name if number in self.loops else str(number)
+
+    def _value(self, ref: Ref) -> str:
+        return self.nest.values[ref.value].name if 0 <= ref.value < len(self.nest.values) else f"value {ref.value}"
+
+
+def _selects(ref: Ref, loop: int) -> bool:
+    return any(n == loop for at in ref.at for n, _ in at.terms)

@@ -186,7 +186,7 @@ def tiled_gpu(m: int, n: int, k: int, *, stages: int = 1, swizzle: bool = False)
     mappings |= {(x, y): "MAPPED_OUT" for x in rows for y in columns}
     table = Table(
         b, orders_of(tree), sizes(b, m0=-(-m // 4), m1=2, m2=2, n0=-(-n // 8), n1=4, n2=2, k0=-(-k // 4), k1=4), kinds, mappings,
-        (sa, sb), copies={sa.region: stages, sb.region: stages}, swizzles={sb.region: (1, 1, 2)} if swizzle else {},
+        (sa, sb), copies={sa.region: stages, sb.region: stages}, swizzles=frozenset({sa.region, sb.region} if swizzle else ()),
     )  # fmt: skip
     return b, table
 

@@ -55,7 +55,12 @@ class Decided(Protocol):
 
     @property
     def has_threads(self) -> bool:
-        """CUDA: thread dims, alignment of vector accesses, cp.async."""
+        """CUDA: thread dims, aligned vector accesses, temporaries that are filled ahead."""
+        ...
+
+    @property
+    def has_async_copy(self) -> bool:
+        """cp.async."""
         ...
 
     def temporaries(self) -> Sequence[Temporary]:
@@ -96,8 +101,8 @@ class Decided(Protocol):
         """Copies of a temporary that are filled ahead, 1: none ahead."""
         ...
 
-    def swizzle(self, region: int) -> tuple[int, int, int] | None:
-        """(bits, base, shift) of `nest.Memory.xor`."""
+    def swizzle(self, region: int) -> str:
+        """NONE, XOR: places of a temporary permuted against bank conflicts, where some permutation helps."""
         ...
 
 
@@ -129,8 +134,9 @@ class Table:
     trees: frozenset[int] = frozenset()
     """Dims (statements) that keep partial results."""
     copies: Mapping[int, int] = field(default_factory=dict[int, int])
-    swizzles: Mapping[int, tuple[int, int, int]] = field(default_factory=dict[int, tuple[int, int, int]])
+    swizzles: frozenset[int] = frozenset()
     has_threads: bool = True
+    has_async_copy: bool = True
 
     def temporaries(self) -> Sequence[Temporary]:
         return self.arrays
@@ -172,5 +178,5 @@ class Table:
     def stages(self, region: int) -> int:
         return self.copies.get(region, 1)
 
-    def swizzle(self, region: int) -> tuple[int, int, int] | None:
-        return self.swizzles.get(region)
+    def swizzle(self, region: int) -> str:
+        return "XOR" if region in self.swizzles else "NONE"

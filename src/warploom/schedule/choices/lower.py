@@ -21,6 +21,7 @@ from warploom.schedule.choices.lower_hardware import assign_hardware, only_first
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
 from warploom.schedule.choices.lower_pipeline import pipelined
+from warploom.schedule.choices.lower_swizzle import swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
 from warploom.schedule.nest import (
@@ -57,9 +58,11 @@ def lower(decided: Decided) -> Nest:
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
     nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children))
     for temporary in decided.temporaries():
+        if decided.swizzle(temporary.region) == "XOR":
+            nest = swizzled(nest, places.temporaries[temporary.region])
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
-            nest = pipelined(nest, places.temporaries[temporary.region], stages)
+            nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
     return with_barriers(nest)
 
 
@@ -107,8 +110,6 @@ class _Writer:
         stride = dict(memory.offset.terms).get(branch.number, 0)
         if stride != 1:
             return stride == 0 and isinstance(node, Load)
-        if memory.xor is not None and branch.size > 1 << memory.xor[1]:
-            return False
         lanes = branch.size
         others = [memory.offset.constant, *(s for n, s in memory.offset.terms if n != branch.number)]
         return all(s % lanes == 0 for s in others) and all(_is_uniform(g, branch) for g in memory.guards)

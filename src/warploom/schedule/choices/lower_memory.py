@@ -132,10 +132,9 @@ class Places:
         for branch in self.private_threads(temporary):
             offset = add(offset, Affine(0, ((branch.number, stride),)))
             stride *= branch.size
-        swizzle = self.decided.swizzle(temporary.region)
         is_shared = self.decided.mem_space(temporary.region) == "SHARED"
         cache = Cache.ALL if is_shared else Cache(self.decided.cache(operation.statement).lower())
-        return Memory(self.temporaries[temporary.region], offset, cache=cache, xor=swizzle)
+        return Memory(self.temporaries[temporary.region], offset, cache=cache)
 
     def layout(self, temporary: Temporary) -> tuple[tuple[DimPair, int], ...]:
         """Dimensions of the array with their strides in elements, slowest first; not merged ones nor those of one iteration."""
@@ -165,13 +164,11 @@ class Places:
         return tuple(b for b in store if b.kind is Kind.THREAD and b in load)
 
     def elements(self, temporary: Temporary) -> int:
-        """Of one copy, rounded up to what the swizzle permutes."""
+        """Of one copy."""
         elements = self._paired_elements(temporary)
         for branch in self.private_threads(temporary):
             elements *= branch.size
-        swizzle = self.decided.swizzle(temporary.region)
-        unit = 1 << (swizzle[0] + swizzle[1]) if swizzle is not None else 1
-        return -(-elements // unit) * unit
+        return elements
 
     def buffer(self, temporary: Temporary) -> Buffer:
         producer = self.operations.by_statement[temporary.producer]

@@ -7,7 +7,7 @@ from dataclasses import replace
 from warploom.schedule.nest import Buffer, Kind, Load, Loop, Nest, Node, Ref, Space, Store, references, statements
 
 
-def pipelined(nest: Nest, buffer: int, stages: int) -> Nest:
+def pipelined(nest: Nest, buffer: int, stages: int, *, has_async_copy: bool) -> Nest:
     """The nest with `stages` copies of the buffer, filled ahead by the loop around its accesses; the nest itself where that loop
     is not sequential or where the fills depend on the rest of the body."""
     loop = _loop_around(nest, buffer)
@@ -19,7 +19,9 @@ def pipelined(nest: Nest, buffer: int, stages: int) -> Nest:
     if fills is None:
         return nest
     rest = tuple(node for node in loop.body if node not in fills)
-    changed = replace(loop, body=(*(_asynchronous(nest, f, buffer) for f in fills), *rest), stages=copies)
+    changed = replace(
+        loop, body=(*(_asynchronous(nest, f, buffer) if has_async_copy else f for f in fills), *rest), stages=copies
+    )
     buffers = tuple(replace(b, copies=copies) if n in filled else b for n, b in enumerate(nest.buffers))
     return replace(nest, buffers=buffers, body=_replaced(nest.body, changed))
 

@@ -80,9 +80,11 @@ def build_tree(decided: Decided, operations: Operations) -> Tree:
     for node, parent in parents.items():
         inside.setdefault(parent, []).append(node)
 
+    contents = {n: (n, *(o for o in nodes if n in around[o])) for n in nodes}
+
     def items(parent: int | None) -> list[Item]:
         listed: list[Item] = []
-        for node in _sorted(decided, inside.get(parent, [])):
+        for node in _sorted(decided, inside.get(parent, []), contents):
             if node not in branches:
                 listed.append(node)
             elif branches[node].size > 1:
@@ -119,13 +121,18 @@ def _parent(node: int, around: dict[int, frozenset[int]]) -> int | None:
     return parent
 
 
-def _sorted(decided: Decided, nodes: list[int]) -> list[int]:
-    """Siblings in execution order; where the order is open, by number."""
+def _sorted(decided: Decided, nodes: list[int], contents: dict[int, tuple[int, ...]]) -> list[int]:
+    """Siblings in execution order; where the order is open, by number. contents: each with what is inside."""
+
+    def is_before(first: int, second: int) -> bool:
+        return any(decided.order(a, b) == "BEFORE" for a in contents[first] for b in contents[second])
+
+    before = {(a, b) for a in nodes for b in nodes if a != b and is_before(a, b)}
     waiting = sorted(nodes)
     done: list[int] = []
     while waiting:
         for node in waiting:
-            if not any(other != node and decided.order(other, node) == "BEFORE" for other in waiting):
+            if not any((other, node) in before for other in waiting):
                 break
         else:
             raise LoweringError(f"the order of statements {waiting} is circular")

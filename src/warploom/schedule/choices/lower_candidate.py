@@ -1,0 +1,104 @@
+"""A candidate of the kernel space as decisions to lower, and its loop nest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from warploom.schedule.backbone import Backbone
+from warploom.schedule.choices.decided import DimPair, LoweringError, Temporary
+from warploom.schedule.choices.lower import lower
+from warploom.schedule.choices.objects import Objects
+from warploom.schedule.nest import Nest
+from warploom.schedule.space import Candidate
+from warploom.schedule.targets import Target
+
+
+def lower_candidate(objects: Objects, target: Target, candidate: Candidate) -> Nest:
+    """The loop nest of a candidate in which every choice that changes the code has one value.
+
+    Raises LoweringError where one has several left, or where the decisions contradict each other.
+    """
+    return lower(CandidateDecisions(objects, target, candidate))
+
+
+@dataclass(slots=True)
+class CandidateDecisions:
+    """`Decided` of a candidate. What the space has no choice for takes its plain value."""
+
+    objects: Objects
+    target: Target
+    candidate: Candidate
+    active: tuple[Temporary, ...] = field(init=False)
+    has_choice: frozenset[str] = field(init=False)
+    pair_numbers: dict[DimPair, int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.active = tuple(t for t in self.objects.temporaries if self.candidate.is_member("Statements", t.store))
+        self.has_choice = frozenset(self.candidate.instance.space.choices)
+        self.pair_numbers = {
+            pair: number
+            for n, temporary in enumerate(self.objects.temporaries)
+            for pair, number in zip(temporary.pairs, self.objects.pairs_of(n), strict=True)
+        }
+
+    @property
+    def backbone(self) -> Backbone:
+        return self.objects.backbone
+
+    @property
+    def has_threads(self) -> bool:
+        return self.target.has_threads
+
+    @property
+    def has_async_copy(self) -> bool:
+        return self.target.has_async_copy
+
+    def temporaries(self) -> Sequence[Temporary]:
+        return self.active
+
+    def order(self, first: int, second: int) -> str:
+        values = self.candidate.values("order", first, second)
+        if len(values) == 1:
+            return str(values[0])
+        if set(values) == {"BEFORE", "AFTER"}:
+            return "ANY"
+        raise self._open("order", values, first, second)
+
+    def dim_kind(self, statement: int) -> str:
+        return self._single("dim_kind", statement)
+
+    def size(self, extent: int) -> int:
+        return int(self._single("size", extent))
+
+    def thread_mapping(self, first: int, second: int) -> str:
+        return self._single("thread_mapping", first, second, plain="NOT_THREADS")
+
+    def mem_space(self, region: int) -> str:
+        return self._single("mem_space", region)
+
+    def cache(self, statement: int) -> str:
+        return self._single("cache", statement)
+
+    def layout(self, first: DimPair, second: DimPair) -> str:
+        return self._single("layout", self.pair_numbers[first], self.pair_numbers[second])
+
+    def partials(self, statement: int) -> str:
+        return self._single("partials", statement, plain="CHAIN")
+
+    def stages(self, region: int) -> int:
+        return int(self._single("stages", region, plain="1"))
+
+    def swizzle(self, region: int) -> str:
+        return self._single("swizzle", region, plain="NONE")
+
+    def _single(self, choice: str, *things: int, plain: str = "") -> str:
+        if plain and choice not in self.has_choice:
+            return plain
+        values = self.candidate.values(choice, *things)
+        if len(values) != 1:
+            raise self._open(choice, values, *things)
+        return str(values[0])
+
+    def _open(self, choice: str, values: Sequence[object], *things: int) -> LoweringError:
+        return LoweringError(f"{choice}{things} is not decided: {', '.join(map(str, values))}")

@@ -6,7 +6,7 @@ import math
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from itertools import product
 
 from warploom.solve import Alternative, Cost
@@ -89,6 +89,11 @@ SIZES = (1, 2, 4, 8, 16, 32)
 KINDS = ("loop", "unroll", "vector")
 
 
+@cache
+def _surprise(name: str) -> float:
+    return random.Random(name).random() ** 3
+
+
 @dataclass(frozen=True)
 class Tiling:
     """Candidates are tuples of decided values: six tile sizes, then three kinds. The model knows traffic and idle lanes; the true
@@ -137,5 +142,5 @@ class Tiling:
         factor = 1.0
         for i, j in product(range(9), repeat=2):
             if i < j:
-                factor *= 1 + self.roughness * random.Random(f"{i}{j}{answer[i]}{answer[j]}").random() ** 3
+                factor *= 1 + self.roughness * _surprise(f"{i}{j}{answer[i]}{answer[j]}")
         return (int(1e6 * self.model(answer) * factor),)

@@ -27,6 +27,7 @@ from warploom.solve.incumbent import Child, Hints, Incumbent, Leaf, Measure, Pro
 from warploom.solve.journal import Journal
 from warploom.solve.jsonlines import Json
 from warploom.solve.keys import problem_key, source_digest
+from warploom.solve.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from warploom.solve.mcts import Mcts, mcts
 from warploom.solve.measure import Spent
 from warploom.solve.parts import Part, Split
@@ -53,6 +54,7 @@ from warploom.solve.smt import (
     substitute,
     variable,
 )
+from warploom.solve.tree_size import Cut, Interval, Probe, TreeSize, chen, interval, knuth, sample, tree_size
 from warploom.solve.words import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "Constraint",
     "Cost",
     "Counts",
+    "Cut",
     "Event",
     "EventLog",
     "EventSink",
@@ -81,13 +84,16 @@ __all__ = [
     "FiniteModel",
     "Formula",
     "Found",
+    "Frontier",
     "Goal",
     "Handle",
     "Hints",
     "Incumbent",
+    "Interval",
     "Journal",
     "Json",
     "Leaf",
+    "Levels",
     "Linear",
     "Mcts",
     "Measure",
@@ -96,6 +102,7 @@ __all__ = [
     "OtherSourceError",
     "Outcome",
     "Part",
+    "Probe",
     "Progress",
     "Refine",
     "Result",
@@ -109,6 +116,7 @@ __all__ = [
     "StopSearchError",
     "Strategy",
     "Task",
+    "TreeSize",
     "Unknown",
     "Unsat",
     "Word",
@@ -117,13 +125,19 @@ __all__ = [
     "WordVar",
     "WorkerDiedError",
     "best_first",
+    "chen",
     "cluster_executor",
     "conjunction",
+    "count_levels",
     "declared_order",
     "default_cache_path",
     "differing_words",
     "disjunction",
     "emit",
+    "enumerate_levels",
+    "interval",
+    "knuth",
+    "leaves_behind",
     "mcts",
     "negation",
     "problem_key",
@@ -131,9 +145,11 @@ __all__ = [
     "read_events",
     "refine",
     "run_tasks",
+    "sample",
     "search",
     "smallest_domain",
     "source_digest",
     "substitute",
+    "tree_size",
     "variable",
 ]

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from warploom.solve.driver import Cost, Outcome, StopSearchError
 from warploom.solve.incumbent import Child, Incumbent, Leaf, Path
-from warploom.solve.residuals import FeatureTable, predict
+from warploom.solve.residuals import FeatureTable, likeliest_length, predict
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -31,13 +31,17 @@ class Refine:
     """Descents from the root before anything is measured."""
     dives: int = 8
     """Of each further round."""
-    neighbours: int = 24
+    neighbours: int = 48
     """Of the best measured candidates, each round."""
-    elites: int = 4
+    elites: int = 8
     """How many of the best measured candidates have neighbours."""
     reopened: float = 2.0
     """Decisions of a neighbour that are taken anew, on average; at least one."""
-    temperatures: tuple[float, ...] = (0.0, 0.02, 0.1, 0.3)
+    leaps: float = 0.2
+    """Share of neighbours in which up to half of the decisions are."""
+    apart: float = 0.15
+    """Share of features in which two of the elites differ at least."""
+    temperatures: tuple[float, ...] = (0.0, 0.05, 0.3, 1.0)
     """Of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
     batch: int = 8
     """Measured each round."""
@@ -45,7 +49,7 @@ class Refine:
     """Candidates kept that are not measured yet."""
     boldness: float = 0.5
     """Standard deviations by which a candidate may be better than it is predicted."""
-    learn_from: int = 400
+    learn_from: int = 200
     """Measured candidates that corrections are learned from: the best ones."""
     patience: int | None = 40
     """Rounds without a better answer after which it ends (`no improvement`); None: the budget ends it."""
@@ -82,6 +86,7 @@ class _Refine(Generic[S, A]):
         self._bias: dict[tuple[int, Hashable], float] = {}
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
         self._dives = 0
+        self._length, self._length_due = 0.0, 0
 
     def improve(self) -> Cost | None:
         root = self._incumbent.root()
@@ -104,11 +109,12 @@ class _Refine(Generic[S, A]):
                 raise StopSearchError("no new candidates")
             for _ in range(self._options.dives):
                 self._dive(root)
-            elites = self._measured[: self._options.elites]
+            elites = self._elites()
             for n in range(self._options.neighbours if elites else 0):
                 # The best one has as many as all others together.
                 elite = elites[0] if n % 2 == 0 else elites[(n // 2) % len(elites)]
-                self._vary(root, elite)
+                other = self._random.choice(elites) if n % 4 == 3 else None
+                self._vary(root, elite, None if other is elite else other)
 
     def _dive(self, root: Child[S]) -> None:
         temperatures = self._options.temperatures
@@ -135,14 +141,12 @@ class _Refine(Generic[S, A]):
         weights = [math.exp(-min((g - least) / unit, 700.0)) for g in guesses]
         return self._random.choices(children, weights)[0]
 
-    def _vary(self, root: Child[S], elite: _Draft[S, A]) -> None:
-        """A neighbour: some decisions of the elite are taken anew, the others kept where they are still possible."""
+    def _vary(self, root: Child[S], elite: _Draft[S, A], other: _Draft[S, A] | None) -> None:
+        """A neighbour: some decisions of the elite are taken anew, the others kept where they are still possible. With a second
+        elite, its decisions are taken there instead."""
         if not elite.path:
             return
-        chance = 1.0 / max(self._options.reopened, 1.0)
-        reopened = {self._random.randrange(len(elite.path))}
-        while self._random.random() > chance and len(reopened) < len(elite.path):
-            reopened.add(self._random.randrange(len(elite.path)))
+        reopened = self._reopened(len(elite.path))
         first = min(reopened)
         child = self._resumed(root, elite, first)
         if child is None:
@@ -150,10 +154,13 @@ class _Refine(Generic[S, A]):
         anew = {elite.path[n][0] for n in reopened}
         wanted = dict(elite.path)
         while (choice := self._incumbent.next_choice(child.candidate)) is not None:
-            value = wanted.get(choice, None if self._incumbent.hints.value is None else self._value(elite, choice))
+            value = wanted.get(choice, self._value(elite, choice))
             following = None
             if choice not in anew and value is not None:
                 following = self._incumbent.child(child, choice, value)
+            elif choice in anew and other is not None:
+                given = dict(other.path).get(choice, self._value(other, choice))
+                following = None if given is None else self._incumbent.child(child, choice, given)
             if following is None:
                 children = self._incumbent.children(child) or []
                 others = [c for c in children if c.value != value] if choice in anew else children
@@ -163,6 +170,26 @@ class _Refine(Generic[S, A]):
                 anew.discard(choice)
             child = following
         self._keep(child)
+
+    def _reopened(self, decisions: int) -> set[int]:
+        """Positions in a path: mostly few, now and then up to half of it."""
+        chance = 1.0 / max(self._options.reopened, 1.0)
+        count = 1
+        while self._random.random() > chance and count < decisions:
+            count += 1
+        if self._random.random() < self._options.leaps:
+            count = self._random.randint(count, max(count, decisions // 2))
+        return set(self._random.sample(range(decisions), count))
+
+    def _elites(self) -> list[_Draft[S, A]]:
+        """The best measured ones of which no two are alike."""
+        elites: list[_Draft[S, A]] = []
+        for draft in self._measured:
+            if len(elites) == self._options.elites:
+                break
+            if all(_difference(draft, e) >= self._options.apart for e in elites):
+                elites.append(draft)
+        return elites
 
     def _value(self, elite: _Draft[S, A], choice: int) -> Hashable:
         value = self._incumbent.hints.value
@@ -206,8 +233,10 @@ class _Refine(Generic[S, A]):
                 draft.cost = max(float(cost[0]), 1e-12)
                 self._measured.append(draft)
         self._measured.sort(key=lambda d: d.cost)
-        for draft in self._measured[self._options.elites :]:
-            draft.trail.clear()
+        elites = self._elites()
+        for draft in self._measured:
+            if draft not in elites:
+                draft.trail.clear()
         del self._measured[self._options.learn_from :]
         return True
 
@@ -216,9 +245,10 @@ class _Refine(Generic[S, A]):
         scores = np.log(np.array([d.guess for d in self._pool]))
         if len(self._measured) >= _ENOUGH:
             residuals = np.array([math.log(d.cost / d.guess) for d in self._measured])
-            # Rows first: they may name new features.
-            seen = self._table.matrix([d.row for d in self._measured])
-            predicted = predict(seen, residuals, self._table.matrix([d.row for d in self._pool]))
+            seen, asked = (self._table.bits([d.row for d in drafts]) for drafts in (self._measured, self._pool))
+            if len(residuals) >= self._length_due:
+                self._length, self._length_due = likeliest_length(seen, residuals), 2 * len(residuals)
+            predicted = predict(seen, residuals, asked, self._length)
             scores = scores + predicted.mean - self._options.boldness * predicted.deviation
         order = np.argsort(scores, kind="stable")
         self._pool = [self._pool[n] for n in order]
@@ -243,6 +273,11 @@ class _Refine(Generic[S, A]):
                 total, count = sums.get(decision, (0.0, 0))
                 sums[decision] = total + residual - average, count + 1
         self._bias = {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
+
+
+def _difference(a: _Draft[S, A], b: _Draft[S, A]) -> float:
+    common = len(np.intersect1d(a.row, b.row, assume_unique=True))
+    return 1.0 - 2 * common / max(1, len(a.row) + len(b.row))
 
 
 _ENOUGH = 4

@@ -139,6 +139,7 @@ def axpy(n: int = 1000, threads: int = 32, lanes: int = 4, cache: Cache = Cache.
 def matmul(
     m: int = 64, n: int = 64, k: int = 32, tile: tuple[int, int, int] = (32, 32, 8), registers: tuple[int, int] = (4, 4),
     *, stages: int = 1, is_async: bool = False, swizzle: tuple[int, int, int] | None = None, has_vectors: bool = True,
+    has_arrays: bool = True,
 ) -> Case:  # fmt: skip
     """C = A @ B: both operands staged in shared memory, register tiles; A is stored transposed in shared memory."""
     tm, tn, tk = tile
@@ -258,6 +259,8 @@ def matmul(
         return [b.block(n // tn, column, 0, "n")]
 
     nest = b.nest(b.block(m // tm, block, 1, "m"))
+    if not has_arrays:
+        return Case(nest, {}, {}, {})
     arrays = {"A": random(m, k), "B": random(k, n, seed=1), "C": np.zeros((m, n), np.float32)}
     return Case(nest, arrays, {}, {"C": arrays["A"] @ arrays["B"]}, 1e-4)
 

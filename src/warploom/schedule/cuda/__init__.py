@@ -2,8 +2,19 @@
 
 from warploom.schedule.cuda.kernel import CudaKernel, cuda_kernel
 from warploom.schedule.cuda.options import Options
-from warploom.schedule.cuda.run import KernelFacts, Outcome, compile_kernel, facts_of, interpret, run, time
+from warploom.schedule.cuda.run import (
+    KernelFacts,
+    Outcome,
+    compile_kernel,
+    facts_of,
+    interpret,
+    interpret_all,
+    run,
+    time,
+    with_outputs,
+)
 
 __all__ = [
-    "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "facts_of", "interpret", "run", "time",
+    "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "facts_of", "interpret",
+    "interpret_all", "run", "time", "with_outputs",
 ]  # fmt: skip

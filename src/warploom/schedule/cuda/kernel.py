@@ -162,7 +162,7 @@ def _signature(context: Context, name: str) -> list[str]:
         label = context.buffers[number]
         words.append(f"{const}{c_type(buffer.dtype)}* __restrict__ {f'{label}_all' if number in facts.block_arrays() else label}")
     words += [f"{c_type(p.dtype)} {context.parameters[p.name]}" for p in nest.parameters]
-    limit = f"__launch_bounds__({facts.threads})"
+    limit = f"__launch_bounds__({facts.threads}{f', {options.blocks_together}' if options.blocks_together > 1 else ''})"
     if options.register_limit is not None:
         limit = f"__maxnreg__({options.register_limit})"
     start = f'extern "C" __global__ void {limit}'

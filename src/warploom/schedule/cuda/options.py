@@ -16,7 +16,9 @@ class Options:
     keep_loops: bool = True
     """Sequential loops stay loops; else the compiler may unroll them."""
     register_limit: int | None = None
-    """Registers per thread; None: what the compiler likes, within the block's threads."""
+    """Registers per thread; None: what the compiler likes, within what `blocks_together` leaves."""
+    blocks_together: int = 1
+    """Blocks that one multiprocessor must have room for, as far as registers go; not with `register_limit`."""
 
     @property
     def has_async_copies(self) -> bool:

@@ -56,13 +56,15 @@ class Pipeline:
 
 def direct_copies(nest: Nest) -> dict[int, Load]:
     """Values that need no registers: loaded by one asynchronous load, and only stored, as they are, to shared memory."""
+    stored = {leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store)}
     loads: dict[int, Load] = {}
     refused: set[int] = set()
     for leaf in leaves(nest.body):
         match leaf.node:
             case Load(target, _, is_async=True) if target.value not in loads:
                 buffer = nest.buffers[leaf.node.memory.buffer]
-                if buffer.space is Space.GLOBAL and buffer.dtype.size_bytes in (4, 8):
+                is_constant = buffer.space is Space.GLOBAL and leaf.node.memory.buffer not in stored
+                if is_constant and buffer.dtype.size_bytes in (4, 8):
                     loads[target.value] = leaf.node
             case Store(memory, Ref()) if nest.buffers[memory.buffer].space is Space.SHARED:
                 pass

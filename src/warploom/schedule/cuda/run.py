@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from warploom.gpu import Compiled, Timing, compile_cuda, compile_to_ptx, time_ke
 from warploom.gpu import launch as launch_on_device
 from warploom.ptx import Counts, Finding
 from warploom.ptx import launch as launch_ptx
+from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.kernel import CudaKernel
 from warploom.schedule.nest import Buffer
 
@@ -87,6 +88,33 @@ def interpret(
         raise UserError(Diagnostic("LAUNCH_FAILED", f"expected {kernel.name} to finish, got {result.status}: {notes}"))
     outputs = {b.name: result.arrays[n].reshape(arrays[b.name].shape) for n, b in enumerate(kernel.arrays)}
     return Outcome(outputs, result.findings, result.counts)
+
+
+def interpret_all(
+    kernels: Sequence[CudaKernel],
+    arrays: Mapping[str, NDArray[Any]],
+    scalars: Mapping[str, float] | None = None,
+    *,
+    arch: str | None = None,
+    limit: int | None = None,
+) -> Outcome:
+    """The kernels of a program one after the other; arrays that only kernels write may be left out, and are flat then."""
+    current = with_outputs(kernels, arrays)
+    findings: list[Finding] = []
+    for kernel in kernels:
+        outcome = interpret(kernel, current, scalars, arch=arch, limit=limit)
+        current |= outcome.arrays
+        findings += outcome.findings
+    return Outcome(current, tuple(findings), None)
+
+
+def with_outputs(kernels: Sequence[CudaKernel], arrays: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+    """The arrays, and flat ones of zeros for the outputs that are missing."""
+    found = dict(arrays)
+    for buffer in (b for k in kernels for b in k.arrays):
+        if buffer.name not in found and buffer.role is Role.OUTPUT:
+            found[buffer.name] = np.zeros(buffer.elements, to_numpy(buffer.dtype))
+    return found
 
 
 def run(

@@ -1,0 +1,115 @@
+"""What cannot be printed, compiled or run says so."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.schedule.cuda import nests
+
+from warploom.core import BY_NAME, UnsupportedError, UserError
+from warploom.gpu import toolchain_available
+from warploom.schedule.backbone import Operator, Role
+from warploom.schedule.cuda import compile_kernel, cuda_kernel, interpret, run
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Memory, Nest, Ref, Space, Store
+
+needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+
+
+def one_value(operator: Operator = Operator.NEG, dtype: str = "f32", kind: Kind = Kind.THREAD, size: int = 8) -> Nest:
+    """y = operator(x), one element per iteration; registers are selected by the loop unless it is of threads."""
+    b = nests.Builder("one")
+    kept = BY_NAME[dtype]
+    x, y = b.array("x", size, dtype=kept), b.array("y", size, Role.OUTPUT, kept)
+    value = b.value("v", *(() if kind is Kind.THREAD else (size,)), dtype=kept)
+
+    def body(i: int) -> list[nests.Node]:
+        at = () if kind is Kind.THREAD else nests.at(i)
+        place = nests.index((i, 1))
+        arguments = (Ref(value, at),) * (2 if operator is Operator.ADD else 1)
+        return [
+            Load(Ref(value, at), Memory(x, place)),
+            Compute(Ref(value, at), operator, arguments),
+            Store(Memory(y, place), Ref(value, at)),
+        ]
+
+    return b.nest(b.loop(kind, size, body, "i", 0 if kind is Kind.THREAD else None))
+
+
+def test_blocks_have_at_most_1024_threads() -> None:
+    with pytest.raises(UserError, match=r"^.*NEST_LOOPS.*at most 1024 threads in a block, got 1025"):
+        cuda_kernel(one_value(size=1025))
+
+
+def test_hardware_has_three_dimensions() -> None:
+    nest = one_value()
+    loop = nest.body[0]
+    with pytest.raises(UserError, match="hardware dimension 0, 1 or 2 of i, got 3"):
+        cuda_kernel(replace(nest, body=(replace(loop, hardware=3),)))
+
+
+def test_loops_are_numbered_once() -> None:
+    nest = one_value()
+    with pytest.raises(UserError, match="every loop number once, got 0 twice"):
+        cuda_kernel(replace(nest, body=nest.body * 2))
+
+
+def test_registers_are_not_selected_by_long_loops() -> None:
+    with pytest.raises(UnsupportedError, match="unrolled loop to select registers of v, got i of 600"):
+        cuda_kernel(one_value(kind=Kind.LOOP, size=600))
+    assert "#pragma unroll\n" in cuda_kernel(one_value(kind=Kind.LOOP, size=60)).text
+
+
+def test_half_precision_is_only_moved_and_cast() -> None:
+    with pytest.raises(UnsupportedError, match="f32, f64 or an integer type of add, got f16"):
+        cuda_kernel(one_value(Operator.ADD, "f16"))
+
+
+def test_integers_have_no_exponential() -> None:
+    with pytest.raises(UnsupportedError, match="float type of exp, got i32"):
+        cuda_kernel(one_value(Operator.EXP, "i32"))
+
+
+def test_differences_are_not_combined() -> None:
+    case = nests.dot()
+    body = tuple(replace(n, operator=Operator.SUB) if isinstance(n, Combine) else n for n in case.nest.body)
+    with pytest.raises(UnsupportedError, match="add, mul, max or min to combine, got sub"):
+        cuda_kernel(replace(case.nest, body=body))
+
+
+def test_arguments_are_in_global_memory() -> None:
+    nest = one_value()
+    with pytest.raises(UnsupportedError, match="inputs and outputs in global memory"):
+        cuda_kernel(replace(nest, buffers=(replace(nest.buffers[0], space=Space.SHARED), nest.buffers[1])))
+
+
+@needs_compiler
+def test_arrays_must_fit() -> None:
+    kernel = cuda_kernel(one_value())
+    x = np.zeros(8, np.float32)
+    with pytest.raises(UserError, match="expected an array y, got x"):
+        interpret(kernel, {"x": x})
+    with pytest.raises(UserError, match="8 contiguous elements of f32 in y, got 7 of float32"):
+        interpret(kernel, {"x": x, "y": x[:7]})
+    with pytest.raises(UserError, match="8 contiguous elements of f32 in y, got 8 of float64"):
+        interpret(kernel, {"x": x, "y": np.zeros(8)})
+    with pytest.raises(UserError, match="expected scalars alpha, got none"):
+        case = nests.axpy()
+        interpret(cuda_kernel(case.nest), case.arrays)
+
+
+@needs_compiler
+def test_runs_that_stop_say_why() -> None:
+    kernel = cuda_kernel(one_value())
+    x = np.zeros(8, np.float32)
+    with pytest.raises(UserError, match="expected one to finish, got limit"):
+        interpret(kernel, {"x": x, "y": x.copy()}, limit=10)
+
+
+@needs_compiler
+def test_devices_are_not_given_large_tiles_yet() -> None:
+    case = nests.reverse(blocks=1, threads=1024, each=16, space=Space.SHARED)
+    kernel = cuda_kernel(case.nest)
+    with pytest.raises(UnsupportedError, match="at most 48 KiB of shared memory"):
+        run(kernel, compile_kernel(kernel), case.arrays)

@@ -1,0 +1,133 @@
+"""What the printed text looks like."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.schedule.cuda import nests
+
+from warploom.core import BY_NAME
+from warploom.gpu import toolchain_available
+from warploom.schedule.backbone import Operator, Role
+from warploom.schedule.cuda import compile_kernel, cuda_kernel, facts_of, interpret, interpret_all
+from warploom.schedule.nest import Compute, Kind, Load, Memory, Ref, Store
+
+AXPY = """extern "C" __global__ void __launch_bounds__(32)
+axpy(const float* __restrict__ x, float* __restrict__ y, float alpha)
+{
+    const int bx = blockIdx.x;  // block: 8
+    const int tx = threadIdx.x;  // thread: 32
+    const float* x_thread = x + (bx * 32 + tx) * 4;
+    const int index = (bx * 32 + tx) * 4;
+    float* y_thread = y + (bx * 32 + tx) * 4;
+
+    float x_v[4];
+    {
+        const float4 lanes = index < 1000 ? *reinterpret_cast<const float4*>(x_thread) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        x_v[0] = lanes.x;
+        x_v[1] = lanes.y;
+        x_v[2] = lanes.z;
+        x_v[3] = lanes.w;
+    }
+    float y_v[4];
+    {
+        const float4 lanes = index < 1000 ? *reinterpret_cast<float4*>(y_thread) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        y_v[0] = lanes.x;
+        y_v[1] = lanes.y;
+        y_v[2] = lanes.z;
+        y_v[3] = lanes.w;
+    }
+    float r[4];
+    #pragma unroll
+    for (int v = 0; v < 4; ++v) {
+        r[v] = fmaf(alpha, x_v[v], y_v[v]);
+    }
+    if (index < 1000) {
+        *reinterpret_cast<float4*>(y_thread) = make_float4(r[0], r[1], r[2], r[3]);
+    }
+}
+"""
+
+
+def test_the_text_of_axpy() -> None:
+    assert cuda_kernel(nests.axpy().nest).text == AXPY
+
+
+def test_edges_test_both_ends_at_once() -> None:
+    assert "unsigned(index + u * 32 + w - 1) < 100u" in cuda_kernel(nests.stencil().nest).text
+
+
+def test_large_arrays_have_64_bit_indices() -> None:
+    text = cuda_kernel(nests.matmul(m=1 << 17, n=1 << 15, k=32, has_arrays=False).nest).text
+    assert "C + (static_cast<long long>(by) * 8 + ty)" in text
+    assert "static_cast" not in cuda_kernel(nests.matmul(m=1 << 10, n=1 << 10, k=32, has_arrays=False).nest).text
+
+
+def test_names_of_loops_that_are_not_identifiers() -> None:
+    b = nests.Builder("int")
+    x, y = b.array("x.y", 4), b.array("float", 4, Role.OUTPUT)
+    value = b.value("3 v")
+
+    def body(i: int) -> list[nests.Node]:
+        return [Load(Ref(value, ()), Memory(x, nests.index((i, 1)))), Store(Memory(y, nests.index((i, 1))), Ref(value, ()))]
+
+    text = cuda_kernel(b.nest(b.loop(Kind.LOOP, 4, body, "mad.m1"))).text
+    assert "int_2(const float* __restrict__ x_y, float* __restrict__ float_2)" in text
+    assert "for (int mad_m1 = 0; mad_m1 < 4; ++mad_m1)" in text
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+class TestCompiled:
+    def test_half_precision_inputs(self) -> None:
+        b = nests.Builder("widen")
+        half, single = BY_NAME["f16"], BY_NAME["f32"]
+        x, y = b.array("x", 16, dtype=half), b.array("y", 16, Role.OUTPUT)
+        read, wide = b.value("h", dtype=half), b.value("w", dtype=single)
+
+        def body(t: int) -> list[nests.Node]:
+            return [
+                Load(Ref(read, ()), Memory(x, nests.index((t, 1)))),
+                Compute(Ref(wide, ()), Operator.CAST, (Ref(read, ()),)),
+                Store(Memory(y, nests.index((t, 1))), Ref(wide, ())),
+            ]
+
+        data = nests.random(16).astype(np.float16)
+        kernel = cuda_kernel(b.nest(b.threads(16, body)))
+        outcome = interpret(kernel, {"x": data, "y": np.zeros(16, np.float32)})
+        assert np.array_equal(outcome.arrays["y"], data.astype(np.float32))
+
+    def test_integers(self) -> None:
+        b = nests.Builder("integers")
+        whole = BY_NAME["i32"]
+        x, y = b.array("x", 16, dtype=whole), b.array("y", 16, Role.OUTPUT, whole)
+        value, other = b.value("v", dtype=whole), b.value("w", dtype=whole)
+
+        def body(t: int) -> list[nests.Node]:
+            v, w = Ref(value, ()), Ref(other, ())
+            return [
+                Load(v, Memory(x, nests.index((t, 1)))),
+                Compute(w, Operator.FMA, (v, v, nests.Constant(-7.0))),
+                Compute(w, Operator.MAX, (w, v)),
+                Compute(w, Operator.ABS, (w,)),
+                Store(Memory(y, nests.index((t, 1))), w),
+            ]
+
+        data = np.arange(-8, 8, dtype=np.int32)
+        kernel = cuda_kernel(b.nest(b.threads(16, body)))
+        outcome = interpret(kernel, {"x": data, "y": np.zeros(16, np.int32)})
+        assert np.array_equal(outcome.arrays["y"], np.abs(np.maximum(data * data - 7, data)))
+
+    def test_programs_pass_arrays_on(self) -> None:
+        case = nests.transpose(32)
+        kernel = cuda_kernel(case.nest)
+        back = cuda_kernel(case.nest)
+        outcome = interpret_all([kernel, back], {"A": case.arrays["A"]})
+        assert np.array_equal(outcome.arrays["B"].reshape(32, 32), case.arrays["A"].T)
+
+    def test_a_large_matmul_keeps_its_tile_in_registers(self) -> None:
+        case = nests.matmul(128, 128, 32, (128, 128, 16), (8, 8), stages=2, is_async=True)
+        kernel = cuda_kernel(case.nest)
+        facts = facts_of(kernel, compile_kernel(kernel))
+        assert (facts.local_bytes, facts.spill_bytes) == (0, 0)
+        assert 64 < facts.registers <= 128
+        assert facts.shared_bytes == 32 * 1024

@@ -1,0 +1,13 @@
+"""A language for choices over the objects of a problem and constraints between them, and its propagation. Knows no kernels."""
+
+from warploom.schedule.space.compiled import CompiledSpace
+from warploom.schedule.space.description import Space
+from warploom.schedule.space.engine import MEMBER, NEVER, POSSIBLE
+from warploom.schedule.space.inputs import Inputs, Lowering, Thing, Things
+from warploom.schedule.space.instance import Candidate, Instance
+from warploom.schedule.space.nodes import Argument, Counter, EnumChoice, Fact, Function, IntegerChoice, ObjectSet
+
+__all__ = [
+    "MEMBER", "NEVER", "POSSIBLE", "Argument", "Candidate", "CompiledSpace", "Counter", "EnumChoice", "Fact", "Function",
+    "Inputs", "Instance", "IntegerChoice", "Lowering", "ObjectSet", "Space", "Thing", "Things",
+]  # fmt: skip

@@ -1,0 +1,452 @@
+"""The description of a space of choices: what a user writes, checked on the way in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, overload
+
+from warploom.schedule.space.nodes import (
+    MAX_VALUES,
+    Applied,
+    Argument,
+    Choice,
+    Comparator,
+    Compared,
+    ConstantFunction,
+    Counter,
+    Cover,
+    EnumChoice,
+    Fact,
+    FactLiteral,
+    Function,
+    IntegerChoice,
+    IntegerTerm,
+    InValues,
+    Literal,
+    Number,
+    ObjectSet,
+    Property,
+    Quantified,
+    Quantifiers,
+    Quantity,
+    Quotient,
+    Requirement,
+    SetOf,
+    Trigger,
+    quantity_of,
+    wrong,
+)
+
+if TYPE_CHECKING:
+    from warploom.schedule.space.compiled import CompiledSpace
+
+Condition = Literal | Property | Sequence[Literal]
+MAX_QUANTIFIED = 4
+MAX_INSTANCES = 3
+TRUE = 0b10
+"""The value TRUE of a flag (FALSE, TRUE)."""
+
+
+class Space:
+    """Sets, choices and constraints over them, for any number of instances. Every wrong declaration raises UserError."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.sets: dict[str, ObjectSet] = {}
+        self.choices: dict[str, Choice] = {}
+        self.functions: dict[str, Function] = {}
+        self.facts: dict[str, Fact] = {}
+        self.constants: dict[str, int] = {}
+        """Number of objects by name."""
+        self.counters: dict[str, Counter] = {}
+        self.requirements: list[Requirement] = []
+        self.covers: list[Cover] = []
+        self.quotients: dict[str, Quotient] = {}
+        self.triggers: dict[str, Trigger] = {}
+
+    def objects(self, names: str) -> tuple[Argument, ...]:
+        """Names for quantified objects, separated by blanks."""
+        return tuple(Argument(name) for name in names.split())
+
+    def set(
+        self,
+        name: str,
+        *,
+        within: ObjectSet | None = None,
+        of: ObjectSet | None = None,
+        disjoint_from: Iterable[ObjectSet] | ObjectSet = (),
+    ) -> ObjectSet:
+        """A set of objects; with `of`, one set for each object of another: its members are pairs (owner, object)."""
+        self._is_new(name)
+        for other in (within, of):
+            self._is_plain(other)
+        disjoint = (disjoint_from,) if isinstance(disjoint_from, ObjectSet) else tuple(disjoint_from)
+        self.sets[name] = ObjectSet(name, within, of, disjoint)
+        return self.sets[name]
+
+    def enum(
+        self,
+        name: str,
+        sets: Sequence[ObjectSet],
+        values: Sequence[str],
+        *,
+        antisymmetric: Mapping[str, str] | None = None,
+        symmetric: bool = False,
+    ) -> EnumChoice:
+        """One of `values` for each tuple of distinct objects of `sets`.
+
+        `antisymmetric`: the value for (b, a) by the value for (a, b), for those that change; read both ways.
+        """
+        self._is_new(name)
+        arguments = self._choice_sets(name, sets)
+        names = tuple(values)
+        if not names or len(set(names)) != len(names) or len(names) > MAX_VALUES:
+            raise wrong(f"expected 1 to {MAX_VALUES} different values for choice {name}, got {len(names)}: {', '.join(names)}")
+        mirror: tuple[int, ...] = ()
+        if antisymmetric is not None or symmetric:
+            if len(arguments) != 2 or arguments[0] != arguments[1]:
+                raise wrong(f"expected twice the same set for choice {name}, which is the same read both ways, got others")
+            flipped = dict(antisymmetric or {})
+            for value in (*flipped, *flipped.values()):
+                if value not in names:
+                    raise wrong(f"expected a value of choice {name} ({', '.join(names)}), got {value!r}")
+            flipped |= {b: a for a, b in flipped.items()}
+            if any(flipped[flipped[v]] != v for v in flipped):
+                raise wrong(f"expected each value of choice {name} to have one opposite, got {antisymmetric}")
+            mirror = tuple(names.index(flipped.get(v, v)) for v in names)
+        choice = EnumChoice(name, arguments, names, mirror)
+        self.choices[name] = choice
+        return choice
+
+    def integer(self, name: str, sets: Sequence[ObjectSet]) -> IntegerChoice:
+        """An integer for each tuple of distinct objects of `sets`, out of a universe given with the instance."""
+        self._is_new(name)
+        choice = IntegerChoice(name, self._choice_sets(name, sets))
+        self.choices[name] = choice
+        return choice
+
+    def function(self, name: str) -> Function:
+        """A host map from objects to objects."""
+        self._is_new(name)
+        self.functions[name] = Function(name)
+        return self.functions[name]
+
+    def fact(self, name: str, arity: int = 1) -> Fact:
+        """A host relation between `arity` objects."""
+        self._is_new(name)
+        self.facts[name] = Fact(name, arity)
+        return self.facts[name]
+
+    @overload
+    def constant(self, name: str) -> IntegerTerm: ...
+    @overload
+    def constant(self, name: str, arity: int) -> ConstantFunction: ...
+    def constant(self, name: str, arity: int | None = None) -> IntegerTerm | ConstantFunction:
+        """A host number; with `arity`, one for each tuple of that many objects."""
+        if self.constants.get(name) != (arity or 0):
+            self._is_new(name)
+        self.constants[name] = arity or 0
+        return IntegerTerm(Applied(name, ())) if arity is None else ConstantFunction(name, arity)
+
+    def require(self, name: str, over: Quantifiers, literals: Sequence[Literal]) -> None:
+        """For all distinct objects of `over`, at least one of `literals` holds."""
+        quantified, flags = self._quantified(name, over)
+        scope = {q.argument.name: q.set for q in quantified}
+        listed = tuple(self._checked(name, literals, scope))
+        used = {literal.choice for literal in listed if isinstance(literal, InValues)}
+        if len(used) > MAX_INSTANCES:
+            raise wrong(
+                f"expected at most {MAX_INSTANCES} enum choices in constraint {name!r}, got {len(used)}: "
+                + ", ".join(sorted(map(str, used))),
+                "split it with an additional choice",
+            )
+        excluded = tuple(InValues(flag.choice, 0b01) for flag in flags)
+        self.requirements.append(Requirement(name, quantified, (*listed, *excluded)))
+
+    def counter(
+        self,
+        name: str,
+        *,
+        sum: IntegerTerm | int | None = None,
+        product: IntegerTerm | int | None = None,
+        over: Quantifiers,
+        of: Quantifiers | None = None,
+        when: Condition = (),
+        start: IntegerTerm | int | None = None,
+    ) -> Counter:
+        """The sum or product of a value over the tuples of `over` for which all of `when` hold; with `of`, one for each object.
+
+        Values are at least 0 in a sum, at least 1 in a product.
+        """
+        self._is_new(name)
+        value = product if sum is None else sum
+        if value is None or (sum is not None and product is not None):
+            raise wrong(f"expected either sum= or product= for counter {name}, got {'none' if value is None else 'both'}")
+        parameters, parameter_flags = self._quantified(name, of or {})
+        if parameter_flags:
+            raise wrong(f"expected plain sets in `of` of counter {name}, got a quotient set")
+        quantified, flags = self._quantified(name, over, {q.argument.name: q.set for q in parameters})
+        self._count(name, (*parameters, *quantified))
+        owners = {q.argument.name: q.set for q in parameters}
+        scope = owners | {q.argument.name: q.set for q in quantified}
+        listed = (*flags, *self._checked(name, self._literals(name, when, ()), scope))
+        quantity = self._checked_quantity(name, quantity_of(value), scope)
+        begin = self._checked_quantity(name, quantity_of(start if start is not None else int(sum is None)), owners)
+        if isinstance(begin, Applied) and begin.name not in self.constants:
+            raise wrong(f"expected a constant as start of counter {name}, got {begin}")
+        self.counters[name] = Counter(name, parameters, quantified, sum is None, quantity, listed, begin)
+        return self.counters[name]
+
+    def cover(
+        self,
+        name: str,
+        of: Quantifiers,
+        *,
+        total: IntegerTerm | int,
+        outer: IntegerTerm,
+        tiles: IntegerTerm,
+        over: Quantifiers,
+        exact: FactLiteral | bool = True,
+    ) -> None:
+        """outer == ceil(total / product of `tiles` over the objects of `over`); where `exact`, outer * product == total."""
+        parameters, parameter_flags = self._quantified(name, of)
+        owners = {q.argument.name: q.set for q in parameters}
+        quantified, flags = self._quantified(name, over, owners)
+        self._count(name, (*parameters, *quantified))
+        if flags or parameter_flags:
+            raise wrong(f"expected plain sets in cover {name!r}, got a quotient set")
+        scope = owners | {q.argument.name: q.set for q in quantified}
+        number = self._checked_quantity(name, quantity_of(total), owners)
+        if isinstance(number, Applied) and number.name not in self.constants:
+            raise wrong(f"expected a constant as total of cover {name!r}, got {number}")
+        terms: list[Applied] = []
+        for term, known in ((outer, owners), (tiles, scope)):
+            quantity = self._checked_quantity(name, term.quantity, known)
+            if not isinstance(quantity, Applied) or not isinstance(self.choices.get(quantity.name), IntegerChoice):
+                raise wrong(f"expected integer choices in cover {name!r}, got {quantity}")
+            terms.append(quantity)
+        if isinstance(exact, FactLiteral):
+            self._checked(name, [exact], owners)
+        self.covers.append(Cover(name, parameters, quantified, number, terms[0], terms[1], exact))
+
+    def quotient(
+        self,
+        name: str,
+        *,
+        of: ObjectSet,
+        when: Condition,
+        by: Condition,
+        flag: str,
+        per: Quantifiers | None = None,
+        objects: tuple[Argument, Argument] | None = None,
+    ) -> ObjectSet:
+        """One representative, the lowest object, of each class of the objects of `of` for which `when` holds, related by `by`.
+
+        Also declares the enum choice `flag` (FALSE, TRUE) over (`per`, `of`). `when` is about the first of `objects`, `by` about
+        both; as properties of a choice they need no objects. A reserved object counts as long as it may still become active.
+        """
+        self._is_new(name)
+        self._is_plain(of)
+        parameters, parameter_flags = self._quantified(name, per or {})
+        if parameter_flags or len(parameters) > 1:
+            raise wrong(f"expected at most one plain set in `per` of quotient set {name}")
+        member, other = objects or (Argument("$member"), Argument("$other"))
+        owners = {q.argument.name: q.set for q in parameters}
+        choice = self.enum(flag, (*owners.values(), of), ("FALSE", "TRUE"))
+        scope = owners | {member.name: of}
+        mine = self._checked(name, self._literals(name, when, (member,)), scope)
+        both = self._checked(name, self._literals(name, by, (member, other)), scope | {other.name: of})
+        applied = Applied(choice.name, (*(q.argument for q in parameters), member))
+        self.quotients[name] = Quotient(
+            name,
+            parameters,
+            Quantified(member, of),
+            Quantified(other, of),
+            tuple(mine),
+            tuple(_renamed(literal, member.name, other) for literal in mine),
+            tuple(both),
+            applied,
+        )
+        owner = parameters[0].set if parameters else None
+        self.sets[name] = ObjectSet(name, within=of, of=owner, flag=flag)
+        return self.sets[name]
+
+    def trigger(self, name: str, over: Quantifiers, when: Condition, *, activates: Sequence[ObjectSet]) -> None:
+        """For distinct objects of `over`, once all of `when` are certain: the instance's lowering of these objects, which adds
+        reserved members to the sets `activates` and may restrict choices."""
+        self._is_new(name)
+        quantified, flags = self._quantified(name, over)
+        scope = {q.argument.name: q.set for q in quantified}
+        listed = (*flags, *self._checked(name, self._literals(name, when, ()), scope))
+        for grown in activates:
+            if grown.flag or self.sets.get(grown.name) != grown:
+                raise wrong(f"expected declared sets in `activates` of trigger {name}, got {grown.name}")
+        self.triggers[name] = Trigger(name, quantified, listed, tuple(activates))
+
+    def compile(self) -> CompiledSpace:
+        from warploom.schedule.space.compiled import CompiledSpace
+
+        return CompiledSpace(self)
+
+    def _is_new(self, name: str) -> None:
+        known = (self.sets, self.choices, self.functions, self.facts, self.constants, self.counters, self.triggers)
+        if any(name in names for names in known):
+            raise wrong(f"expected a new name in space {self.name}, got {name}, which is declared already")
+
+    def _is_plain(self, other: ObjectSet | None) -> None:
+        if other is None:
+            return
+        if self.sets.get(other.name) != other:
+            raise wrong(f"expected a set of space {self.name}, got unknown set {other.name}")
+        if other.of is not None or other.flag:
+            raise wrong(f"expected a plain set, got {other.name}, which is {'a quotient' if other.flag else 'parametric'}")
+
+    def _choice_sets(self, name: str, sets: Sequence[ObjectSet]) -> tuple[ObjectSet, ...]:
+        if len(sets) > 2:
+            raise wrong(f"expected at most 2 objects for choice {name}, got {len(sets)}")
+        for one in sets:
+            self._is_plain(one)
+        return tuple(sets)
+
+    def _count(self, name: str, quantified: Sequence[Quantified]) -> None:
+        if len(quantified) > MAX_QUANTIFIED:
+            raise wrong(f"expected at most {MAX_QUANTIFIED} quantified objects in {name!r}, got {len(quantified)}")
+
+    def _quantified(
+        self, name: str, over: Quantifiers, outside: Mapping[str, ObjectSet] | None = None
+    ) -> tuple[tuple[Quantified, ...], list[InValues]]:
+        """Quotient sets become what they are quotients of, with their flag among the conditions."""
+        quantified: list[Quantified] = []
+        flags: list[InValues] = []
+        scope = dict(outside or {})
+        for argument, given in over.items():
+            one, owner = (given.set, given.owner) if isinstance(given, SetOf) else (given, None)
+            if self.sets.get(one.name) != one:
+                raise wrong(f"expected a set of space {self.name} for {argument} in {name!r}, got unknown set {one.name}")
+            if (one.of is None) != (owner is None):
+                raise wrong(f"expected {one.name}{'(owner)' if one.of else ''} for {argument} in {name!r}")
+            if argument.functions or argument.name in scope:
+                raise wrong(f"expected a new object in {name!r}, got {argument} again")
+            if owner is not None:
+                if owner.functions or owner.name not in scope:
+                    raise wrong(f"expected {owner} to be quantified before {argument} in {name!r}")
+                if one.of is not None and not scope[owner.name].is_within(one.of):
+                    raise wrong(f"expected an object of {one.of.name} as owner of {one.name} in {name!r}, got {owner}")
+            scope[argument.name] = one
+            if one.flag:
+                assert one.within is not None
+                flags.append(InValues(Applied(one.flag, (*((owner,) if owner else ()), argument)), TRUE))
+                quantified.append(Quantified(argument, one.within))
+            else:
+                quantified.append(Quantified(argument, one, owner))
+        self._count(name, quantified)
+        return tuple(quantified), flags
+
+    def _literals(self, name: str, condition: Condition, objects: tuple[Argument, ...]) -> list[Literal]:
+        if isinstance(condition, Property):
+            if not objects:
+                raise wrong(f"expected literals about named objects in {name!r}, got a property of {condition.choice}")
+            return [InValues(Applied(condition.choice, objects), condition.mask)]
+        if isinstance(condition, (InValues, Compared, FactLiteral)):
+            return [condition]
+        return list(condition)
+
+    def _checked(self, name: str, literals: Iterable[Literal], scope: Mapping[str, ObjectSet]) -> list[Literal]:
+        checked: list[Literal] = []
+        for literal in literals:
+            match literal:
+                case InValues(choice, _):
+                    if not isinstance(self.choices.get(choice.name), EnumChoice):
+                        raise wrong(f"expected an enum choice in {name!r}, got {choice}")
+                    self._checked_quantity(name, choice, scope, is_enum=True)
+                    checked.append(literal)
+                case FactLiteral(fact, arguments, _):
+                    if fact not in self.facts:
+                        raise wrong(f"expected a declared fact in {name!r}, got {fact}")
+                    self._in_scope(name, arguments, scope)
+                    if any(a.functions for a in arguments):
+                        raise wrong(f"expected quantified objects for fact {fact} in {name!r}, got a function of one")
+                    checked.append(literal)
+                case Compared():
+                    checked.append(self._checked_comparison(name, literal, scope))
+                case _:  # pyright: ignore[reportUnnecessaryComparison]
+                    raise wrong(
+                        f"expected literals in {name!r}, got {literal!r}", "write choice(a).is_(...), a comparison, or fact(a)"
+                    )
+        return checked
+
+    def _checked_comparison(self, name: str, literal: Compared, scope: Mapping[str, ObjectSet]) -> Compared:
+        left = self._checked_quantity(name, literal.left, scope)
+        right = self._checked_quantity(name, literal.right, scope)
+        comparator = literal.comparator
+        if self.is_constant(left) or (not self.is_constant(right) and isinstance(right, Applied) and right.name in self.counters):
+            left, right, comparator = right, left, comparator.swapped
+        if self.is_constant(left):
+            raise wrong(f"expected a choice or counter in a comparison of {name!r}, got constants on both sides")
+        assert isinstance(left, Applied)
+        if left.name in self.counters:
+            if not self.is_constant(right):
+                raise wrong(f"expected a constant beside counter {left} in {name!r}, got {right}")
+            if comparator is Comparator.NE:
+                raise wrong(f"expected <=, <, ==, >= or > beside counter {left} in {name!r}, got !=")
+        elif not self.is_constant(right) and comparator in (Comparator.GE, Comparator.GT):
+            left, right, comparator = right, left, comparator.swapped
+        return Compared(left, comparator, right)
+
+    def is_constant(self, quantity: Quantity) -> bool:
+        return isinstance(quantity, Number) or quantity.name in self.constants
+
+    def _checked_quantity(
+        self, name: str, quantity: Quantity, scope: Mapping[str, ObjectSet], *, is_enum: bool = False
+    ) -> Quantity:
+        if isinstance(quantity, Number):
+            return quantity
+        self._in_scope(name, quantity.arguments, scope)
+        sets: Sequence[ObjectSet]
+        if quantity.name in self.constants:
+            if any(a.functions for a in quantity.arguments):
+                raise wrong(f"expected quantified objects for constant {quantity.name} in {name!r}, got a function of one")
+            return quantity
+        if (choice := self.choices.get(quantity.name)) is not None:
+            if isinstance(choice, EnumChoice) != is_enum:
+                raise wrong(f"expected an integer choice, counter or constant in a comparison of {name!r}, got {quantity}")
+            sets = choice.sets
+        elif (counter := self.counters.get(quantity.name)) is not None:
+            sets = [q.set for q in counter.of]
+        else:
+            raise wrong(f"expected a declared choice, counter or constant in {name!r}, got {quantity}")
+        if len(sets) != len(quantity.arguments):
+            raise wrong(f"expected {len(sets)} object(s) for {quantity.name} in {name!r}, got {len(quantity.arguments)}")
+        for argument, wanted in zip(quantity.arguments, sets, strict=True):
+            if not argument.functions and not scope[argument.name].is_within(wanted):
+                raise wrong(
+                    f"expected an object of {wanted.name} in {quantity} of {name!r}, "
+                    f"got {argument}, an object of {scope[argument.name].name}"
+                )
+        return quantity
+
+    def _in_scope(self, name: str, arguments: Sequence[Argument], scope: Mapping[str, ObjectSet]) -> None:
+        for argument in arguments:
+            if argument.name not in scope:
+                raise wrong(f"expected a quantified object in {name!r}, got {argument.name}", "quantify it")
+            for function in argument.functions:
+                if function not in self.functions:
+                    raise wrong(f"expected a declared function in {name!r}, got {function}")
+
+
+def _renamed(literal: Literal, name: str, other: Argument) -> Literal:
+    """The literal about another object."""
+
+    def argument(old: Argument) -> Argument:
+        return Argument(other.name, old.functions) if old.name == name else old
+
+    def quantity(old: Quantity) -> Quantity:
+        return Applied(old.name, tuple(map(argument, old.arguments))) if isinstance(old, Applied) else old
+
+    match literal:
+        case InValues(choice, mask):
+            return InValues(Applied(choice.name, tuple(map(argument, choice.arguments))), mask)
+        case Compared(left, comparator, right):
+            return Compared(quantity(left), comparator, quantity(right))
+        case FactLiteral(fact, arguments, expected):
+            return FactLiteral(fact, tuple(map(argument, arguments)), expected)

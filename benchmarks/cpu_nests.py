@@ -1,7 +1,8 @@
 """Hand-built nests of the CPU target against NumPy: `python benchmarks/cpu_nests.py [--case GLOB] [--threads T]`.
 
-Prints one JSON line per nest: milliseconds (median), GFLOP/s or GB/s, and the ratio of NumPy's time to the nest's, both
-measured in turns in one run. NumPy's threads follow `--threads` (the program starts itself again for that).
+Prints one JSON line per nest: medians in ms of elapsed time and of the CPU time of the busiest thread (of the calling thread for
+NumPy), which other processes disturb less; GFLOP/s and compulsory GB/s by CPU time; ratios of NumPy's times to the nest's, measured
+in turns in one run. NumPy's threads follow `--threads` (the program starts itself again for that).
 """
 
 from __future__ import annotations
@@ -99,9 +100,9 @@ class Builder:
         self.values.append(Value(name, dtype, axes))
         return len(self.values) - 1
 
-    def loop(self, name: str, kind: Kind, size: int) -> _Scope:
+    def loop(self, name: str, kind: Kind, size: int, stages: int = 1) -> _Scope:
         self.loops += 1
-        return _Scope(self, name, kind, size, self.loops - 1)
+        return _Scope(self, name, kind, size, self.loops - 1, stages)
 
     def add(self, node: Node) -> None:
         self.open[-1].append(node)
@@ -141,6 +142,7 @@ class _Scope:
     kind: Kind
     size: int
     number: int
+    stages: int
 
     def __enter__(self) -> Index:
         self.builder.open.append([])
@@ -148,7 +150,7 @@ class _Scope:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         body = tuple(self.builder.open.pop())
-        self.builder.add(Loop(self.number, self.name, self.kind, self.size, body))
+        self.builder.add(Loop(self.number, self.name, self.kind, self.size, body, stages=self.stages))
 
 
 def matmul(
@@ -238,7 +240,7 @@ def matmul(
     return b.nest()
 
 
-def matvec(m: int, n: int, rows: int = 4, vectors: int = 2, lanes: int = 16, *, matrices: int = 1) -> Nest:
+def matvec(m: int, n: int, rows: int = 4, vectors: int = 2, lanes: int = 16, *, matrices: int = 1, stages: int = 1) -> Nest:
     """y = sum of scale * A x over 1 or 2 matrices (2: gesummv); partial sums per lane, combined at the end of a row."""
     b = Builder("matvec" if matrices == 1 else "gesummv")
     names = "AB"[:matrices]
@@ -259,7 +261,7 @@ def matvec(m: int, n: int, rows: int = 4, vectors: int = 2, lanes: int = 16, *, 
                 b.loop("v", Kind.VECTOR, lanes) as v,
             ):
                 b.compute(b.ref(value, i, j, v), Operator.MOVE, Constant(0.0))
-        with b.loop("n0", Kind.LOOP, -(-n // width)) as n0:
+        with b.loop("n0", Kind.LOOP, -(-n // width), stages) as n0:
             with b.loop("j", Kind.UNROLL, vectors) as j, b.loop("v", Kind.VECTOR, lanes) as v:
                 column = n0 * width + j * lanes + v
                 b.load(b.ref(x, j, v), x_buffer, column, (column, n))
@@ -281,7 +283,7 @@ def matvec(m: int, n: int, rows: int = 4, vectors: int = 2, lanes: int = 16, *, 
     return b.nest()
 
 
-def transposed_matvec(m: int, n: int, vectors: int = 8, lanes: int = 16, unroll: int = 4) -> Nest:
+def transposed_matvec(m: int, n: int, vectors: int = 8, lanes: int = 16, unroll: int = 4, stages: int = 1) -> Nest:
     """y[n] = sum over m of A[m, n] x[m]: a strip of columns in registers."""
     b = Builder("transposed_matvec")
     a_buffer, x_buffer, y_buffer = b.buffer("A", m * n), b.buffer("x", m), b.buffer("y", n, Role.OUTPUT)
@@ -291,7 +293,7 @@ def transposed_matvec(m: int, n: int, vectors: int = 8, lanes: int = 16, unroll:
     with b.loop("n0", Kind.BLOCK, -(-n // width)) as n0:
         with b.loop("j", Kind.UNROLL, vectors) as j, b.loop("v", Kind.VECTOR, lanes) as v:
             b.compute(b.ref(total, j, v), Operator.MOVE, Constant(0.0))
-        with b.loop("m0", Kind.LOOP, -(-m // unroll)) as m0, b.loop("i", Kind.UNROLL, unroll) as i:
+        with b.loop("m0", Kind.LOOP, -(-m // unroll), stages) as m0, b.loop("i", Kind.UNROLL, unroll) as i:
             line = m0 * unroll + i
             b.load(b.ref(x, i), x_buffer, line, (line, m))
             with b.loop("j", Kind.UNROLL, vectors) as j, b.loop("v", Kind.VECTOR, lanes) as v:
@@ -487,11 +489,11 @@ def cases(lanes: int) -> dict[str, Callable[[], Case]]:
             f"{r}x{v}": matvec(1024, 1024, r, v, lanes) for r, v in ((1, 4), (1, 8), (2, 4), (4, 2), (4, 4), (8, 1), (8, 2))
         }, 2 * 1024**2),
         "gesummv_4096": lambda: Case(((4096, 4096), (4096, 4096), (4096,)), ((4096,),), _numpy_gesummv, {
-            f"{r}x{v}": matvec(4096, 4096, r, v, lanes, matrices=2) for r, v in ((1, 4), (2, 2), (2, 4), (4, 1), (4, 2))
+            f"{r}x{v}, {s} stages": matvec(4096, 4096, r, v, lanes, matrices=2, stages=s) for r, v,s in ((1, 4,1), (2, 2,1), (2, 4,1), (2,4,3),(2,4,9), (4, 2,1),(4,2,3),(4,2,9),(4,2,17),(8,2,1),(8,2,9))
         }, 4 * 4096**2, {"alpha": 0.75, "beta": 0.5}),
         "transposed_8192": lambda: Case(((8192, 8192), (8192,)), ((8192,),), lambda a, x, y: np.dot(x, a, out=y), {
-            f"{v} vectors, rows by {u}": transposed_matvec(8192, 8192, v, lanes, u)
-            for v, u in ((4, 4), (8, 2), (8, 4), (16, 1), (16, 2), (24, 1), (64, 1), (128, 1))
+            f"{v} vectors, rows by {u}, {s} stages": transposed_matvec(8192, 8192, v, lanes, u, s)
+            for v, u, s in ((8, 2, 1), (8, 2, 3), (8, 2, 9), (16, 1, 1), (16, 1, 3), (16, 1, 9), (24, 1, 1), (24, 1, 3), (24, 1, 5), (24, 1, 9), (64, 1, 1), (64, 1, 2), (64, 1, 3), (64, 1, 5))
         }, 2 * 8192**2),
         "stencil_256": lambda: Case(((256, 256, 256),), ((256, 256, 256),), _numpy_stencil, {
             "1 row": stencil(256, lanes), "2 rows": stencil(256, lanes, 2), "4 rows": stencil(256, lanes, 4),
@@ -527,32 +529,42 @@ def measure(name: str, case: Case, threads: int, rounds: int) -> list[dict[str, 
             if not name.startswith("triad"):
                 np.testing.assert_allclose(output, wanted, rtol=1e-3, atol=1e-3 * float(np.abs(wanted).max()), err_msg=label)
     times: dict[str, list[float]] = {label: [] for label in calls}
+    busies: dict[str, list[float]] = {label: [] for label in calls}
     peer: list[float] = []
+    peer_busy: list[float] = []
+    case.reference(*inputs, *expected)
     for _ in range(rounds):
-        case.reference(*inputs, *expected)
-        start = time.perf_counter()
+        start, start_busy = time.perf_counter(), time.thread_time()
         case.reference(*inputs, *expected)
         peer.append(time.perf_counter() - start)
+        peer_busy.append(time.thread_time() - start_busy)
         time.sleep(_SPIN_S)
         for label, call in calls.items():
-            repeats = max(1, round(1e-3 / max(call.run(threads), 1e-6)))
-            times[label].append(call.run(threads, repeats) / repeats)
-    numpy_s = statistics.median(peer)
+            taken, busy = call.run_timed(threads)
+            times[label].append(taken)
+            busies[label].append(busy)
     moved = sum(math.prod(shape) * 4 for shape in (*case.inputs, *case.outputs))
     return [
         {
             "case": name,
             "nest": label,
             "threads": threads,
-            "ms": round(1e3 * statistics.median(taken), 4),
-            "best_ms": round(1e3 * min(taken), 4),
-            "gflops": round(case.flops / statistics.median(taken) / 1e9, 1),
-            "gbs": round(moved / statistics.median(taken) / 1e9, 1),
-            "numpy_ms": round(1e3 * numpy_s, 4),
-            "speedup": round(numpy_s / statistics.median(taken), 3),
+            "ms": _ms(times[label]),
+            "best_ms": round(1e3 * min(times[label]), 4),
+            "cpu_ms": _ms(busies[label]),
+            "gflops": round(case.flops / statistics.median(busies[label]) / 1e9, 1),
+            "gbs": round(moved / statistics.median(busies[label]) / 1e9, 1),
+            "numpy_ms": _ms(peer),
+            "numpy_cpu_ms": _ms(peer_busy),
+            "speedup": round(statistics.median(peer) / statistics.median(times[label]), 3),
+            "cpu_speedup": round(statistics.median(peer_busy) / statistics.median(busies[label]), 3),
         }
-        for label, taken in times.items()
+        for label in calls
     ]
+
+
+def _ms(seconds: list[float]) -> float:
+    return round(1e3 * statistics.median(seconds), 4)
 
 
 def main() -> None:

@@ -3,13 +3,14 @@
 Unrolled loops are written out. A loop whose guards hold for a range of its index is split there: the range runs without tests.
 Loads of arrays that nothing writes are put before their first use, which keeps registers free.
 
-Goals: the innermost loops of the interior are as the nest says. Non-goals: reordering statements, prefetching, pipelining
-(`stages` and barriers have no meaning on one thread).
+A loop with `stages` prefetches for its iteration `stages - 1` further on; barriers mean nothing on one thread.
+
+Goals: the innermost loops of the interior are as the nest says. Non-goals: reordering statements, pipelining.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -40,6 +41,7 @@ from warploom.schedule.nest import (
 )
 
 _ALIGNMENT = 64
+_LINE_BYTES = 64
 ENTRY = "warploom_kernel"
 _INFIX = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
 
@@ -255,9 +257,41 @@ class _Printer:
         self.flush()
         self.line(f"for (Index {variable} = {start}; {variable} < {stop}; ++{variable}) {{")
         self.indices.at[loop.number] = variable
+        if loop.stages > 1:
+            self.prefetch(loop)
         self.nested(lambda: self.body(loop.body))
         del self.indices.at[loop.number]
         self.line("}")
+
+    def prefetch(self, loop: Loop) -> None:
+        """Hints for the arguments read `stages - 1` iterations later, where each iteration reads other lines of them."""
+        seen: set[tuple[int, int]] = set()
+        for memory, indices in self.reads(loop.body, self.indices):
+            buffer = self.nest.buffers[memory.buffer]
+            stride = next((s for n, s in memory.offset.terms if n == loop.number), 0)
+            line = max(1, _LINE_BYTES // buffer.dtype.size_bytes)
+            if not is_external(buffer) or abs(stride) < line:
+                continue
+            place = indices.place(memory.offset)
+            constant = place.constant + stride * (loop.stages - 1)
+            if (memory.buffer, constant // line) not in seen:
+                seen.add((memory.buffer, constant // line))
+                pointer = _pointer(self.buffers[memory.buffer], affine_text(constant, place.terms))
+                self.lines.append("    " * (self.depth + 1) + f"__builtin_prefetch({pointer});")
+
+    def reads(self, nodes: Sequence[Node], indices: Indices) -> Iterator[tuple[Memory, Indices]]:
+        """Loads of straight code, one per iteration of unrolled loops and per vector."""
+        for node in nodes:
+            match node:
+                case Load(memory=memory):
+                    yield memory, indices
+                case Loop(kind=Kind.UNROLL, number=number, size=size, body=body):
+                    for n in range(size):
+                        yield from self.reads(body, Indices(indices.sizes, indices.at | {number: n}))
+                case Loop(kind=Kind.VECTOR, number=number, body=body):
+                    yield from self.reads(body, Indices(indices.sizes, indices.at | {number: 0}))
+                case _:
+                    pass
 
     def open_guards(self, nodes: Sequence[Node]) -> list[Guard]:
         """Neither certain nor settled nor given up, each once."""

@@ -2,8 +2,8 @@
 
 `python benchmarks/gpu/schedule.py [--json] [--check] [CASE | FILE.jsonl ...]`. A CASE is one of the nests below, written by hand.
 A FILE has one line per program: {"kernel": NAME, "sizes": {...}, "stages": [{decision: value, ...}, ...]} with the decisions
-that `explore` reports for each kernel of the program. --check compares results with NumPy first. Times are medians of repeated launches
-by device events; a program's time is the sum over its kernels.
+that `explore` reports for each kernel of the program. --check compares results with NumPy first. Times are medians of repeated
+launches by device events; the time of a program is the sum over its kernels.
 """
 
 from __future__ import annotations

@@ -1,0 +1,214 @@
+"""The kernel as plain loops, left to the C compiler: what a generated nest is compared with.
+
+One loop nest per group of stores over the same axes, in their order; what a store needs is computed inside it, a reduction at the
+outermost place where its other axes run, reductions over the same axes in one loop. Nothing is tiled, staged or unrolled; the
+outermost loop is shared among threads. An expression that both a reduction and its user read is computed for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from warploom.core import Diagnostic, UnsupportedError
+from warploom.schedule.backbone import Access, Backbone, Carry, Constant, Instruction, Operand, Operator, Parameter, Result
+from warploom.schedule.cpu.compiled import CompiledNest, compile_nest
+from warploom.schedule.cpu.compiler import Compiler
+from warploom.schedule.nest import (
+    Affine,
+    Argument,
+    Buffer,
+    Compute,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Memory,
+    Nest,
+    Node,
+    Ref,
+    Store,
+    Value,
+)
+
+PLAIN_FLAGS = (
+    "-O3",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+    "-fno-trapping-math",
+    "-fno-signed-zeros",
+    "-fassociative-math",
+    "-freciprocal-math",
+    "-ffinite-math-only",
+    "-funroll-loops",
+)
+"""As `-ffast-math`, whose start-up code would flush subnormal numbers in the whole process."""
+
+
+def plain_loop(backbone: Backbone, *, folder: Path | None = None, compiler: Compiler | None = None) -> CompiledNest:
+    """`plain_nest`, compiled with reassociation allowed."""
+    return compile_nest(plain_nest(backbone), folder=folder, flags=PLAIN_FLAGS, compiler=compiler)
+
+
+def plain_nest(backbone: Backbone) -> Nest:
+    """UnsupportedError where a value is used after the loop that makes it without being a total."""
+    return _Plain(backbone).nest()
+
+
+class _Plain:
+    def __init__(self, backbone: Backbone) -> None:
+        self.backbone = backbone
+        self.loops = 0
+        self.running: dict[int, int] = {}
+        """Axis -> its loop here."""
+        self.parameters: dict[str, Parameter] = {}
+
+    def nest(self) -> Nest:
+        backbone = self.backbone
+        groups: list[list[int]] = []
+        for n, instruction in enumerate(backbone.instructions):
+            if instruction.operator is not Operator.STORE:
+                continue
+            if groups and backbone.instructions[groups[-1][0]].axes == instruction.axes:
+                groups[-1].append(n)
+            else:
+                groups.append([n])
+        body: list[Node] = []
+        for stores in groups:
+            body += self.over(backbone.instructions[stores[0]].axes, frozenset(), stores, Kind.BLOCK)
+        values = tuple(Value(i.name, i.dtype, ()) for i in backbone.instructions)
+        buffers = tuple(Buffer(r.name, r.dtype, r.elements, r.role) for r in backbone.regions)
+        return Nest(f"{backbone.name} plain", buffers, tuple(self.parameters.values()), values, tuple(body))
+
+    def over(self, axes: Sequence[int], done: frozenset[int], leaves: Sequence[int], kind: Kind = Kind.LOOP) -> tuple[Node, ...]:
+        """Loops over the axes with the leaves inside, reductions as far out as they can be."""
+        nodes: list[Node] = []
+        here: list[int] = []
+        for n in self.needed(leaves, done):
+            if self.free_axes(n) <= self.running.keys():
+                here.append(n)
+        while here:
+            first = here[0]
+            together = [n for n in here if self.reduced(n) == self.reduced(first) and not set(self.needed([n], done)) & set(here)]
+            if not together:
+                together = [first]
+            nodes += self.reductions(together, done)
+            done |= frozenset(together)
+            here = [n for n in here if n not in done]
+        if not axes:
+            made: set[int] = set()
+            for leaf in leaves:
+                nodes += self.inline(leaf, done, made)
+            return tuple(nodes)
+        axis, number = axes[0], self.loops
+        self.loops += 1
+        self.running[axis] = number
+        body = self.over(axes[1:], done, leaves)
+        del self.running[axis]
+        size = self.backbone.axes[axis].size
+        return (*nodes, Loop(number, self.backbone.axes[axis].name, kind, size, body))
+
+    def reductions(self, instructions: Sequence[int], done: frozenset[int]) -> list[Node]:
+        nodes: list[Node] = []
+        made: set[int] = set()
+        for n in instructions:
+            carry = self.carry(n)
+            nodes += self.inline(carry.init, done, made)
+            nodes.append(Compute(Ref(n, ()), Operator.MOVE, (Ref(carry.init, ()),)))
+        nodes += self.over(self.reduced(instructions[0]), done, instructions)
+        return nodes
+
+    def inline(self, number: int, done: frozenset[int], made: set[int]) -> list[Node]:
+        """The instruction where all its axes run, after what it needs."""
+        if number in made:
+            return []
+        made.add(number)
+        instruction = self.backbone.instructions[number]
+        nodes: list[Node] = []
+        for operand in instruction.operands:
+            if isinstance(operand, Result) and operand.instruction not in done:
+                producer = self.backbone.instructions[operand.instruction]
+                if producer.carry is not None or not set(producer.axes) <= self.running.keys():
+                    text = f"expected {instruction.name} to use {producer.name} point by point or as a total"
+                    raise UnsupportedError(Diagnostic("PLAIN_LOOP", text, producer.span))
+                nodes += self.inline(operand.instruction, done, made)
+        arguments = tuple(self.argument(number, o) for o in instruction.operands)
+        match instruction.operator:
+            case Operator.LOAD:
+                assert instruction.access is not None
+                nodes.append(Load(Ref(number, ()), self.memory(instruction.access)))
+            case Operator.STORE:
+                assert instruction.access is not None
+                nodes.append(Store(self.memory(instruction.access), arguments[0]))
+            case _:
+                nodes.append(Compute(Ref(number, ()), instruction.operator, arguments))
+        return nodes
+
+    def argument(self, number: int, operand: Operand) -> Argument:
+        match operand:
+            case Constant():
+                return operand
+            case Parameter(name=name):
+                self.parameters[name] = operand
+                return operand
+            case Result(instruction=instruction):
+                return Ref(instruction, ())
+            case Carry():
+                return Ref(number, ())
+
+    def memory(self, access: Access) -> Memory:
+        region = self.backbone.regions[access.region]
+        constant = 0
+        terms: dict[int, int] = {}
+        guards: list[Guard] = []
+        for index, size, stride in zip(access.indices, region.shape, region.strides, strict=True):
+            by_loop = [(self.running[axis], coefficient) for axis, coefficient in index.terms]
+            constant += index.constant * stride
+            for loop, coefficient in by_loop:
+                terms[loop] = terms.get(loop, 0) + coefficient * stride
+            if access.fill is not None:
+                guards.append(Guard(_affine(index.constant, by_loop), size))
+        return Memory(access.region, _affine(constant, terms.items()), tuple(guards), access.fill or 0.0)
+
+    def needed(self, leaves: Sequence[int], done: frozenset[int]) -> list[int]:
+        """Reductions that the leaves read, directly or not, producers first."""
+        found: dict[int, None] = {}
+
+        def visit(number: int, is_leaf: bool) -> None:
+            if number in done or number in found:
+                return
+            instruction = self.backbone.instructions[number]
+            for operand in instruction.operands:
+                if isinstance(operand, Result):
+                    visit(operand.instruction, False)
+                elif isinstance(operand, Carry) and not is_leaf:
+                    visit(operand.init, False)
+            if instruction.carry is not None and not is_leaf:
+                found[number] = None
+
+        for leaf in leaves:
+            visit(leaf, True)
+        return list(found)
+
+    def carry(self, number: int) -> Carry:
+        carry = self.backbone.instructions[number].carry
+        assert carry is not None
+        return carry
+
+    def reduced(self, number: int) -> tuple[int, ...]:
+        carry, instruction = self.carry(number), self.backbone.instructions[number]
+        return tuple(a for a in instruction.axes if a in carry.reduced)
+
+    def free_axes(self, number: int) -> set[int]:
+        return set(_without(self.backbone.instructions[number], self.carry(number)))
+
+
+def _without(instruction: Instruction, carry: Carry) -> Iterable[int]:
+    return (a for a in instruction.axes if a not in carry.reduced)
+
+
+def _affine(constant: int, terms: Iterable[tuple[int, int]]) -> Affine:
+    sums: dict[int, int] = {}
+    for loop, stride in terms:
+        sums[loop] = sums.get(loop, 0) + stride
+    return Affine(constant, tuple((n, s) for n, s in sums.items() if s))

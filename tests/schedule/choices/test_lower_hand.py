@@ -22,7 +22,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.choices.decided import DimPair, Table, Temporary
 from warploom.schedule.choices.lower import lower
-from warploom.schedule.nest import Kind, Nest, identity, interpret, loops, statements, text, verify
+from warploom.schedule.nest import Nest, identity, interpret, loops, text, verify
 
 Tree = list  # of statement numbers and (dims, subtree)
 

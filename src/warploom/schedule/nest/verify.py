@@ -191,6 +191,8 @@ class _Checker:
             yield f"there is no buffer {memory.buffer}"
             return
         buffer = self.nest.buffers[memory.buffer]
+        if any(n not in self.sizes for a in (memory.offset, *(g.index for g in memory.guards)) for n, _ in a.terms):
+            return
         low, high = guarded_interval(memory.offset, memory.guards, self.sizes)
         if low <= high and not (low >= 0 and high < buffer.elements) and not self._is_inside(memory, buffer.elements):
             yield f"offsets of {buffer.name} run from {low} to {high}, it has {buffer.elements} elements"
@@ -204,7 +206,7 @@ class _Checker:
     def _is_inside(self, memory: Memory, elements: int) -> bool:
         """By all points, where they are few."""
         numbers = sorted({n for a in (memory.offset, *(g.index for g in memory.guards)) for n, _ in a.terms})
-        if any(n not in self.sizes for n in numbers) or np.prod([float(self.sizes[n]) for n in numbers]) > _MOST_POINTS:
+        if np.prod([float(self.sizes[n]) for n in numbers]) > _MOST_POINTS:
             return False
         shape = tuple(self.sizes[n] for n in numbers)
         grids = dict(zip(numbers, np.indices(shape), strict=True))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pytest
 
 from warploom.core import f32
 from warploom.schedule.backbone import (
@@ -14,15 +17,16 @@ from warploom.schedule.backbone import (
     Constant,
     Instruction,
     Operator,
+    Parameter,
     Region,
     Result,
     Role,
     backbone,
     evaluate,
 )
-from warploom.schedule.choices.decided import DimPair, Table, Temporary
+from warploom.schedule.choices.decided import DimPair, LoweringError, Table, Temporary
 from warploom.schedule.choices.lower import lower
-from warploom.schedule.nest import Nest, identity, interpret, loops, text, verify
+from warploom.schedule.nest import Combine, Compute, Kind, Nest, identity, interpret, loops, statements, text, verify
 
 Tree = list  # of statement numbers and (dims, subtree)
 
@@ -207,3 +211,168 @@ def test_pipelined_matmul() -> None:
 def test_edges_of_matmul() -> None:
     b, table = tiled_gpu(7, 13, 10)
     check(b, lower(table))
+
+
+def row_sums(m: int, n: int, operator: Operator = Operator.ADD, start: float = 0.0, tiles: tuple[int, ...] = (4,)) -> Backbone:
+    """y[m] = start + sum of x[m, n]."""
+    axes = [Axis("m", m), Axis("n", n, tuple((t,) for t in tiles))]
+    regions = [Region("x", f32, (m, n), (n, 1), Role.INPUT), Region("y", f32, (m,), (1,), Role.OUTPUT)]
+    at = AxisSum(((0, 1),)), AxisSum(((1, 1),))
+    instructions = [
+        Instruction("start", Operator.MOVE, (Constant(start),), (0,), f32),
+        Instruction("x", Operator.LOAD, (), (0, 1), f32, Access(0, at)),
+        Instruction("sum", operator, (Result(1, (0, 1)), Carry(0, (1,))), (0, 1), f32),
+        Instruction("y", Operator.STORE, (Result(2, (0,)),), (0,), f32, Access(1, at[:1])),
+    ]
+    return backbone("row_sums", axes, regions, instructions)
+
+
+def reduced(b: Backbone, m: int, n: int, tile: int, kind: str, mapped: bool = False) -> Table:
+    """Rows by blocks; the tile's iterations keep partial results."""
+    start, x, total, y = (dims(b, name) for name in ("start", "x", "sum", "y"))
+    inner = (
+        [((x["n1"], total["n1"]), [1, 2])]
+        if kind == "THREAD"
+        else [((x["n1"],), [1]), ((total["n1"],), [2])]
+    )  # fmt: skip
+    outer = (x["n0"], total["n0"])
+    body = [((x["n1"], total["n1"]), [(outer, [1, 2])])] if kind == "THREAD" else [(outer, inner)]
+    tree = [((start["m0"], x["m0"], total["m0"], y["m0"]), [0, *body, 3])]
+    kinds = {d["m0"]: "BLOCK" for d in (start, x, total, y)} | {x["n1"]: kind, total["n1"]: kind}
+    mappings = {(x["n1"], total["n1"]): "MAPPED"} if kind == "THREAD" else {}
+    return Table(
+        b, orders_of(tree), sizes(b, m0=m, n0=-(-n // tile), n1=tile), kinds, mappings, trees=frozenset({total["n1"]}),
+        has_threads=kind == "THREAD",
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ["UNROLL", "VECTOR", "THREAD"])
+@pytest.mark.parametrize("start", [0.0, 3.0])
+@pytest.mark.parametrize("n", [16, 14])
+@pytest.mark.parametrize("operator", [Operator.ADD, Operator.MAX])
+def test_partial_results(kind: str, start: float, n: int, operator: Operator) -> None:
+    b = row_sums(3, n, operator, start)
+    nest = lower(reduced(b, 3, n, 4, kind))
+    found = [s for s, _ in statements(nest.body) if isinstance(s, Combine)]
+    assert len(found) == 1
+    assert bool(found[0].threads) == (kind == "THREAD")
+    check(b, nest)
+
+
+def test_partial_results_start_neutral() -> None:
+    nest = lower(reduced(row_sums(3, 16), 3, 16, 4, "VECTOR"))
+    assert text(nest) == (
+        "kernel row_sums(x: f32[48], y: f32[3])\n"
+        "  value x: f32[<4>]\n"
+        "  value sum: f32\n"
+        "  value sum_partial: f32[<4>]\n"
+        "  block m0 in 3 on x:\n"
+        "    vector n1_4 in 4:\n"
+        "      sum_partial[n1_4] = move(0.0)\n"
+        "    loop n0 in 4:\n"
+        "      vector n1_2 in 4:\n"
+        "        x[n1_2] = load x[16*m0 + 4*n0 + n1_2]\n"
+        "      vector n1_3 in 4:\n"
+        "        sum_partial[n1_3] = add(x[n1_3], sum_partial[n1_3])\n"
+        "    sum = combine add sum_partial[0] over registers 0\n"
+        "    y[m0] = sum\n"
+    )
+
+
+def test_edges_of_a_product_of_sums() -> None:
+    """What lies beyond the edge would change the total, so the reduction itself is guarded."""
+    axes = [Axis("n", 10, ((4,),))]
+    regions = [Region("x", f32, (10,), (1,), Role.INPUT), Region("y", f32, (1,), (1,), Role.OUTPUT)]
+    instructions = [
+        Instruction("start", Operator.MOVE, (Constant(0.0),), (), f32),
+        Instruction("x", Operator.LOAD, (), (0,), f32, Access(0, (AxisSum(((0, 1),)),))),
+        Instruction("exp", Operator.EXP, (Result(1, (0,)),), (0,), f32),
+        Instruction("sum", Operator.ADD, (Carry(0, (0,)), Result(2, (0,))), (0,), f32),
+        Instruction("y", Operator.STORE, (Result(3, ()),), (), f32, Access(1, (AxisSum(),))),
+    ]
+    b = backbone("total", axes, regions, instructions)
+    x, exp, total = (dims(b, name) for name in ("x", "exp", "sum"))
+    tree = [0, ((x["n0"], exp["n0"], total["n0"]), [((x["n1"], exp["n1"], total["n1"]), [1, 2, 3])]), 4]
+    nest = lower(Table(b, orders_of(tree), sizes(b, n0=3, n1=4), has_threads=False))
+    guards = [s.guards for s, _ in statements(nest.body) if isinstance(s, Compute) and s.operator is Operator.ADD]
+    assert [len(g) for g in guards] == [1]
+    check(b, nest)
+
+
+@pytest.mark.parametrize("n", [32, 30])
+def test_axpy_in_vectors(n: int) -> None:
+    regions = [Region(name, f32, (n,), (1,), role) for name, role in (("x", Role.INPUT), ("y", Role.INPUT), ("z", Role.OUTPUT))]
+    at = (AxisSum(((0, 1),)),)
+    instructions = [
+        Instruction("x", Operator.LOAD, (), (0,), f32, Access(0, at)),
+        Instruction("y", Operator.LOAD, (), (0,), f32, Access(1, at)),
+        Instruction("fma", Operator.FMA, (Parameter("alpha", f32), Result(0, (0,)), Result(1, (0,))), (0,), f32),
+        Instruction("z", Operator.STORE, (Result(2, (0,)),), (0,), f32, Access(2, at)),
+    ]
+    b = backbone("axpy", [Axis("n", n, ((4,), (4,)))], regions, instructions)
+    each = [dims(b, name) for name in ("x", "y", "fma", "z")]
+    lanes = [((d["n2"],), [s]) for s, d in enumerate(each)]
+    tree = [(tuple(d["n0"] for d in each), [(tuple(d["n1"] for d in each), lanes)])]
+    kinds = {d["n0"]: "BLOCK" for d in each} | {d["n2"]: "VECTOR" for d in each} | {d["n1"]: "THREAD" for d in each}
+    nest = lower(Table(b, orders_of(tree), sizes(b, n0=2, n1=4, n2=4), kinds))
+    kept = [loop for loop in loops(nest.body) if loop.kind is Kind.VECTOR]
+    assert len(kept) == (4 if n == 32 else 1)
+    check(b, nest, alpha=2.0)
+    nest = lower(
+        Table(b, orders_of(tree), sizes(b, n0=2, n1=4, n2=4), kinds | {d["n1"]: "LOOP" for d in each}, has_threads=False)
+    )
+    assert len([loop for loop in loops(nest.body) if loop.kind is Kind.VECTOR]) == 4
+    check(b, nest, alpha=2.0)
+
+
+def test_packed_matmul() -> None:
+    """CPU: B packed into columns of one vector, read again for every row block."""
+    b = matmul(8, 16, 8, {"m": ((4,),), "n": ((8,),)})
+    zero, a, bb, mad, c = (dims(b, name) for name in ("zero", "a", "b", "mad", "c"))
+    _, sb = temporaries(b)
+    put, get = pair_names(b, sb)
+    tree = [
+        (tuple(d["n0"] for d in (zero, bb, mad, c, put, get)), [
+            ((bb["k0"], put["k0"]), [((bb["n1"],), [2]), ((put["n1"],), [sb.store])]),
+            (tuple(d["m0"] for d in (zero, a, mad, c)), [
+                ((zero["m1"],), [((zero["n1"],), [0])]),
+                (tuple(d["k0"] for d in (a, mad, get)), [
+                    ((get["n1"],), [sb.load]), ((a["m1"],), [1]), ((mad["m1"],), [((mad["n1"],), [3])]),
+                ]),
+                ((c["m1"],), [((c["n1"],), [4])]),
+            ]),
+        ]),
+    ]  # fmt: skip
+    kinds = {d["n0"]: "BLOCK" for d in (zero, bb, mad, c, put, get)}
+    kinds |= {d["n1"]: "VECTOR" for d in (zero, bb, mad, c, put, get)} | {d["m1"]: "UNROLL" for d in (zero, a, mad, c)}
+    table = Table(b, orders_of(tree), sizes(b, m0=2, m1=4, n0=2, n1=8, k0=8), kinds, arrays=(sb,), has_threads=False)
+    nest = lower(table)
+    assert "buffer sb: f32[64] in shared" in text(nest)
+    assert "mad[m1_10, n1_11] = fma(a[m1_10], sb_load[n1_11], mad[m1_10, n1_11])" in _numbered(text(nest))
+    check(b, nest)
+
+
+def _numbered(shown: str) -> str:
+    """The text with the numbers of the multiplication's loops as in a fixed example."""
+    line = next(x for x in shown.splitlines() if "= fma(" in x)
+    first, second = line.split("[", 1)[1].split("]", 1)[0].split(", ")
+    return shown.replace(first, "m1_10").replace(second, "n1_11")
+
+
+def test_contradictions_are_reported() -> None:
+    b = row_sums(2, 4, tiles=(2,))
+    table = reduced(b, 2, 4, 2, "UNROLL")
+    total, x = dims(b, "sum"), dims(b, "x")
+    with pytest.raises(LoweringError, match="neither merged nor unrolled"):
+        lower(replace(table, kinds=dict(table.kinds) | {x["n1"]: "LOOP"}))
+    with pytest.raises(LoweringError, match="cannot keep partial results"):
+        lower(reduced(_scaled(), 2, 4, 2, "VECTOR"))
+    assert total
+
+
+def _scaled() -> Backbone:
+    """A recurrence, no sum: y = x * y + x."""
+    b = row_sums(2, 4, tiles=(2,))
+    old = b.instructions[2]
+    new = replace(old, operator=Operator.FMA, operands=(old.operands[0], old.operands[1], old.operands[0]))
+    return replace(b, instructions=(*b.instructions[:2], new, b.instructions[3]))

@@ -50,7 +50,7 @@ def lower(decided: Decided) -> Nest:
     registers = assign_registers(decided, operations, tree)
     first = len(decided.backbone.regions)
     places = Places(decided, operations, tree, {t.region: first + n for n, t in enumerate(decided.temporaries())})
-    writer = _Writer(decided, operations, tree, registers, places, len(tree.branches) + _gap(tree))
+    writer = _Writer(decided, operations, tree, registers, places, _gap(tree))
     writer.place_reductions()
     backbone = decided.backbone
     buffers = [Buffer(r.name, r.dtype, r.elements, r.role) for r in backbone.regions]

@@ -10,6 +10,8 @@ def test_paper_divisors_cut_per_level():
     assert tilings(1 << 26, 2, (1024, 4)) == ((2, 4, 8, 16, 32, 64, 128, 256, 512, 1024), (2, 4))
     assert tilings(60, 1, (60,)) == ((2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60),)
     assert len(divisors(5040)) == 16
+    for size in range(1, 200):
+        assert divisors(size, 99) == tuple(d for d in range(2, size + 1) if size % d == 0)
     assert tilings(7, 2, (4, 4)) == ()
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from warploom.core import f16, f32, f64, i32
-from warploom.schedule.backbone import backbone_text, evaluate_program, verify
+from warploom.schedule.backbone import Result, Scope, backbone_text, evaluate_program, verify
 from warploom.schedule.frontend import exp, log, out, pad, prod, sqrt, tanh, temp, tensor
 
 STEP = 2
@@ -53,7 +53,7 @@ load_A[m, k] = load f32 A[m, k]
 load_B[n, k] = load f32 B[k, n]
 init[m, n] = move f32 0.0
 mad[m, n, k] = fma f32 load_A[m, k], load_B[n, k], carry(init; k)
-store_C[m, n] = store f32 mad[m, n] to C[m, n]
+store_C[m, n] = store f32 mad[m, n]@thread to C[m, n]
 """
     )
     assert [(d.is_parallel, d.is_reduction) for d in stage.dims if d.instruction == 3] == [(True, False)] * 3 + [(True, True)] * 2
@@ -269,11 +269,44 @@ def test_policies_are_told_what_an_axis_is_for():
 
     seen = {}
     f.program({"m": 8, "n": 8, "k": 8}, lambda use: seen.update({use.name: use}) or ())
-    assert [(n, u.is_reduced, u.is_stored, u.is_contiguous) for n, u in seen.items()] == [
-        ("m", False, True, False),
-        ("n", False, True, True),
-        ("k", True, False, True),
+    assert [(n, u.is_reduced, u.is_stored, u.is_contiguous, u.is_streamed) for n, u in seen.items()] == [
+        ("m", False, True, False, False),
+        ("n", False, True, True, False),
+        ("k", True, False, True, True),
     ]
+
+
+def test_values_that_may_be_staged():
+    @tensor
+    def softmax(X: f32["rows", "columns"], Y: out[f32["rows", "columns"]]):
+        x[r, c] = X[r, c]
+        top[r] = max(x[r, c], over=c)
+        d[r, c] = x[r, c] - top[r]
+        e[r, c] = exp(d[r, c])
+        total[r] = sum(e[r, c], over=c)
+        Y[r, c] = e[r, c] / total[r]
+
+    def scopes(**options):
+        (stage,) = softmax.program({"rows": 4, "columns": 8}, **options).stages
+        return {
+            (stage.instructions[o.instruction].name, i.name): str(o.scope)
+            for i in stage.instructions
+            for o in i.operands
+            if isinstance(o, Result)
+        }
+
+    assert scopes() == {
+        ("x", "top"): "block",  # loaded
+        ("x", "d"): "block",
+        ("top", "d"): "block",  # over more axes
+        ("d", "e"): "thread",
+        ("e", "total"): "thread",
+        ("e", "div"): "block",  # waits for the total over c
+        ("total", "div"): "block",
+        ("div", "store_Y"): "thread",
+    }
+    assert scopes(pointwise=Scope.LOCAL)["div", "store_Y"] == "local"
+    assert set(scopes(pointwise=Scope.BLOCK).values()) == {"block"}
 
 
 @pytest.mark.parametrize("is_exact", [True, False])

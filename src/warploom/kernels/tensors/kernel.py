@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import to_numpy
-from warploom.schedule.backbone import Program, Role, Tiles, count_compulsory_bytes, count_flops, no_tiles
+from warploom.schedule.backbone import Program, Role, Scope, Tiles, count_compulsory_bytes, count_flops, no_tiles
 from warploom.schedule.frontend import TensorFunction
 
 Array: TypeAlias = NDArray[Any]
@@ -33,11 +33,14 @@ class TensorKernel:
         sizes: Mapping[str, int] | None = None,
         tiles: Tiles = no_tiles,
         *,
-        divisors_only: bool = False,
         can_reorder: bool = True,
+        divisors_only: bool = False,
+        pointwise: Scope = Scope.THREAD,
     ) -> Program:
-        """The kernels at these sizes, or the default ones for those left out."""
-        return self.function.program(self.sizes_with(sizes), tiles, divisors_only=divisors_only, can_reorder=can_reorder)
+        """The kernels at these sizes, or the default ones for those left out; options as of `TensorFunction.program`."""
+        return self.function.program(
+            self.sizes_with(sizes), tiles, can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise
+        )
 
     def sizes_with(self, sizes: Mapping[str, int] | None) -> dict[str, int]:
         return {**self.sizes, **(sizes or {})}

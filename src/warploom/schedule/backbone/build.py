@@ -54,12 +54,13 @@ def assemble(
 
 def extents_of(number: int, axis: Axis, *, divisors_only: bool = False) -> tuple[Extent, ...]:
     """Outer to inner: what is left, rounded up, then the tiles."""
+    for level in axis.tiles:
+        _check_sizes(axis, level)
     products = {_product(sizes) for sizes in itertools.product(*axis.tiles)}
     if divisors_only:
         products = {p for p in products if axis.size % p == 0}
     outer = tuple(sorted({-(-axis.size // p) for p in products}))
-    for level in (outer, *axis.tiles):
-        _check_sizes(axis, level)
+    _check_sizes(axis, outer)
     return (Extent(number, 0, outer), *(Extent(number, 1 + n, sizes) for n, sizes in enumerate(axis.tiles)))
 
 

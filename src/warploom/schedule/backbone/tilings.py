@@ -5,6 +5,7 @@ Source: Beaugnon et al., section 5.2 (factors that divide, cut by a maximum per 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -17,6 +18,9 @@ MOST_DIVISORS = 16
 
 MOST_SIZES = 64
 """Values that one choice of a size may have."""
+
+SHORT = 8
+"""Axes up to this size get no tiles from the default policies: the whole of one can be unrolled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class AxisUse:
     """A store runs over it."""
     is_contiguous: bool
     """Neighbours along it are neighbours in memory, in some load or store."""
+    is_streamed: bool = False
+    """And in all loads and stores that move along it: vectors along it need no gathers."""
 
 
 TilePolicy: TypeAlias = Callable[[AxisUse], Levels]
@@ -42,7 +48,9 @@ Tiles: TypeAlias = TileTable | TilePolicy
 
 def divisors(size: int, most: int = MOST_DIVISORS) -> tuple[int, ...]:
     """The `most` smallest divisors of `size` above 1, ascending."""
-    return tuple(d for d in range(2, size + 1) if size % d == 0)[:most]
+    lower = [d for d in range(1, math.isqrt(size) + 1) if size % d == 0]
+    upper = [size // d for d in reversed(lower) if d * d != size]
+    return tuple(d for d in lower + upper if d > 1)[:most]
 
 
 def tilings(size: int, levels: int, maxima: Sequence[int], *, divisors_only: bool = True, least: int = 2) -> Levels:
@@ -87,20 +95,24 @@ def no_tiles(use: AxisUse) -> Levels:
 
 def cuda_tiles(use: AxisUse) -> Levels:
     """Stored axes: threads of a block, then registers of a thread. Reduced ones: a slice to stage, then an unrolled part."""
-    if use.is_stored and not use.is_reduced:
-        return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16))
-    if use.is_stored:
+    if use.size <= SHORT:
+        return ()
+    if use.is_stored and use.is_reduced:
         return _fitting(use.size, (32, 64, 128, 256, 512, 1024), (1, 2, 4))
+    if use.is_stored:
+        return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4, 8, 16))
     return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256), (1, 2, 4))
 
 
 def cpu_tiles(use: AxisUse) -> Levels:
-    """A tile for the caches, one of registers, and along memory the lanes of a vector; none has to divide."""
-    if use.is_contiguous:
+    """A tile for the caches, one of registers, and the lanes of a vector where vectors need no gathers; none has to divide."""
+    if use.size <= SHORT:
+        return ()
+    if use.is_streamed:
         return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4, 6, 8), (4, 8, 16))
     if use.is_reduced:
         return _fitting(use.size, (8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8))
-    return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 6, 8, 12, 14))
+    return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 6, 8, 12, 14, 16))
 
 
 def _fitting(size: int, *levels: tuple[int, ...]) -> Levels:

@@ -157,6 +157,9 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
     if value is not MISSING and name not in FUNCTIONS:
         message = f"expected a number, got {name!r}, which is {type(value).__name__}"
         raise state.problem("NOT_A_NUMBER", message, node, "Use numbers, parameters and values of this function.")
+    if name in state.indices:
+        message = f"expected a value, got the index {name!r}"
+        raise state.problem("INDEX_AS_VALUE", message, node, "Pass an array that holds these numbers.")
     raise state.unknown(name, node, (*state.arrays, *state.scalars, *state.definitions, *state.sizes))
 
 
@@ -231,7 +234,9 @@ def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
             return {}, value
         case ast.Name(id=name):
-            if name in state.arrays or name in state.scalars or name in state.definitions or name in state.poisoned:
+            if name in state.poisoned:
+                raise Silent
+            if name in state.arrays or name in state.scalars or name in state.definitions:
                 message = f"expected an index, got {name!r}, which is data"
                 raise state.problem("INDEX_NOT_AFFINE", message, node, "Indices are names of their own, such as i.")
             value = _factor(state, node) if name.isupper() else None
@@ -294,15 +299,16 @@ def _read_call(state: State, node: ast.Call) -> Expression:
         return _read_cast(state, dtype, node)
     name = _function_name(state, node.func)
     if name is None:
-        called = ast.unparse(node.func)
+        called, known = ast.unparse(node.func), ", ".join(FUNCTIONS)
         if state.resolve(node.func) is MISSING:
-            raise state.unknown(called, node.func, FUNCTIONS, "function")
-        known = ", ".join(FUNCTIONS)
+            raise state.unknown(called, node.func, FUNCTIONS, "function", f"Use one of {known}.")
         raise state.problem("CALL", f"expected one of {known}, got {called}", node.func, "Write the arithmetic out.")
     for argument in node.args:
         if isinstance(argument, ast.GeneratorExp | ast.ListComp):
             message = f"expected the reduced index as over=, got {ast.unparse(argument)}"
-            raise state.problem("CALL", message, argument, f"Write {name}({ast.unparse(argument.elt)}, over=k).")
+            loops = [ast.unparse(g.target) for g in argument.generators]
+            over = loops[0] if len(loops) == 1 else f"({', '.join(loops)})"
+            raise state.problem("CALL", message, argument, f"Write {name}({ast.unparse(argument.elt)}, over={over}).")
     over = next((k for k in node.keywords if k.arg == "over"), None)
     if name in _REDUCING and over is not None:
         if len(node.args) != 1 or len(node.keywords) != 1:

@@ -7,10 +7,11 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, NoReturn, cast
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Parameter, Program, Role, Tiles, TileTable, no_tiles
+from warploom.schedule.backbone import Parameter, Program, Role, Scope, Tiles, TileTable, no_tiles
 from warploom.schedule.frontend.lowering import lower_stage, region_of
 from warploom.schedule.frontend.reader import read_tensor
 from warploom.schedule.frontend.tree import ArrayParameter, TensorTree
@@ -46,21 +47,27 @@ class TensorFunction:
         *,
         can_reorder: bool = True,
         divisors_only: bool = False,
+        pointwise: Scope = Scope.THREAD,
     ) -> Program:
         """The kernels at these sizes, with the tile sizes to choose from.
 
         `can_reorder`: sums of floats may be taken in another order. `divisors_only`: no tile combination that leaves a rest.
+        `pointwise`: how values travel that need no temporary array (`scopes`).
         Raises UserError if sizes are missing, unknown or below 1, an index leaves its array, or tiles are wrong.
         """
         tree = self.tree
         self._check_sizes(sizes)
+        sizes = {name: int(value) for name, value in sizes.items()}
         self._check_arrays(sizes)
         if not callable(tiles):
             self._check_tiles(tiles)
         backbones = tuple(
-            lower_stage(stage, name, tree.arrays, sizes, tiles, can_reorder=can_reorder, divisors_only=divisors_only)
+            lower_stage(
+                stage, name, tree.arrays, sizes, tiles,
+                can_reorder=can_reorder, divisors_only=divisors_only, pointwise=pointwise,
+            )
             for stage, name in zip(tree.stages, self.stage_names, strict=True)
-        )
+        )  # fmt: skip
         return Program(tree.name, backbones, tuple(region_of(a, sizes, a.role) for a in tree.arrays), tree.scalars)
 
     @property
@@ -70,14 +77,15 @@ class TensorFunction:
             return (self.tree.name,)
         return tuple(f"{self.tree.name}_{stage.stores[0].array.name}" for stage in self.tree.stages)
 
-    def _check_sizes(self, sizes: Mapping[str, int]) -> None:
+    def _check_sizes(self, sizes: Mapping[str, object]) -> None:
         wanted, given = ", ".join(self.sizes) or "none", ", ".join(sizes) or "none"
         if set(sizes) != set(self.sizes):
             message = f"expected the sizes {wanted} of {self.name!r}, got {given}"
             raise UserError(Diagnostic("SIZES", message, fix="Give every size once, and no other."))
         for name, value in sizes.items():
-            if value < 1:
-                raise UserError(Diagnostic("SIZES", f"expected {name} of 1 or more, got {value}", fix="Give a positive size."))
+            if not isinstance(value, Integral) or value < 1:
+                message = f"expected an integer of 1 or more for {name}, got {value!r}"
+                raise UserError(Diagnostic("SIZES", message, fix="Give a positive integer."))
 
     def _check_arrays(self, sizes: Mapping[str, int]) -> None:
         for array in self.arrays:
@@ -127,12 +135,15 @@ def collecting_broken() -> Generator[list[BrokenTensor]]:
         _broken.reset(token)
 
 
-def tensor(function: Callable[..., Any]) -> TensorFunction:
+def tensor(function: Callable[..., Any] | None = None) -> TensorFunction:
     """Read the decorated function's source as a tensor function; the name becomes a `TensorFunction`.
 
     Raises UserError with every problem of the source; while `load_tensors` runs a file, it is kept and raised once that
     function is asked for.
     """
+    if not callable(function):
+        message = f"expected a function, got {function!r}"
+        raise UserError(Diagnostic("NOT_A_FUNCTION", message, fix="Write @tensor, without parentheses, above a `def`."))
     around = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
     try:
         return TensorFunction(read_tensor(function, around))

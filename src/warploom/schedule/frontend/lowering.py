@@ -8,6 +8,7 @@ Source: Beaugnon et al., sections 4.1, 4.4 and 5.2.
 
 from __future__ import annotations
 
+import operator as operators
 from collections.abc import Mapping
 from typing import TypeAlias
 
@@ -27,11 +28,13 @@ from warploom.schedule.backbone import (
     Region,
     Result,
     Role,
+    Scope,
     Tiles,
     backbone,
     identity_of,
 )
 from warploom.schedule.frontend.expressions import number
+from warploom.schedule.frontend.scopes import with_scopes
 from warploom.schedule.frontend.tree import (
     Apply,
     ArrayParameter,
@@ -65,7 +68,7 @@ def region_of(array: ArrayParameter, sizes: Mapping[str, int], role: Role) -> Re
 
 def lower_stage(
     stage: Stage, name: str, arrays: tuple[ArrayParameter, ...], sizes: Mapping[str, int], tiles: Tiles,
-    *, can_reorder: bool, divisors_only: bool,
+    *, can_reorder: bool, divisors_only: bool, pointwise: Scope,
 ) -> Backbone:  # fmt: skip
     """Raises UserError where an index leaves its array or tiles are wrong."""
     lowering = _Lowering(stage, arrays, sizes)
@@ -77,16 +80,18 @@ def lower_stage(
     if lowering.problems:
         raise UserError(*lowering.problems)
     axes = tuple(_tiled(axis, lowering.use(name, number), tiles) for number, axis in enumerate(lowering.axes))
-    return backbone(name, axes, lowering.regions, lowering.instructions, can_reorder=can_reorder, divisors_only=divisors_only)
+    instructions = with_scopes(lowering.instructions, pointwise)
+    return backbone(name, axes, lowering.regions, instructions, can_reorder=can_reorder, divisors_only=divisors_only)
 
 
 def _tiled(axis: Axis, use: AxisUse, tiles: Tiles) -> Axis:
-    if callable(tiles):
-        levels = tiles(use)
-    else:
-        given = tiles.get(f"{use.kernel}.{use.name}", tiles.get(use.name, ()))
-        levels = tuple(tuple(level) for level in given)
-    return Axis(axis.name, axis.size, levels, axis.span)
+    levels = tiles(use) if callable(tiles) else tiles.get(f"{use.kernel}.{use.name}", tiles.get(use.name, ()))
+    try:
+        found = tuple(tuple(operators.index(size) for size in level) for level in levels)
+    except TypeError:
+        message = f"expected one list of sizes per tile level of {use.name!r}, got {levels!r}"
+        raise UserError(Diagnostic("TILES", message, axis.span, "Write for example ((8, 16, 32), (2, 4)).")) from None
+    return Axis(axis.name, axis.size, found, axis.span)
 
 
 class _Lowering:
@@ -109,20 +114,21 @@ class _Lowering:
         """Of the statement being lowered."""
 
     def use(self, kernel: str, number: int) -> AxisUse:
-        is_contiguous = is_stored = is_reduced = False
+        is_stored = is_reduced = False
+        steps: set[int] = set()
         for instruction in self.instructions:
             carry = instruction.carry
             is_reduced |= carry is not None and number in carry.reduced
             if instruction.access and number in instruction.axes:
                 is_stored |= instruction.operator is Operator.STORE
-                region = self.regions[instruction.access.region]
-                step = sum(
-                    stride * dict(i.terms).get(number, 0)
-                    for i, stride in zip(instruction.access.indices, region.strides, strict=True)
-                )
-                is_contiguous |= step == 1
+                steps.add(self.step(instruction.access, number))
         axis = self.axes[number]
-        return AxisUse(kernel, axis.name, axis.size, is_reduced, is_stored, is_contiguous)
+        return AxisUse(kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1})
+
+    def step(self, access: Access, axis: int) -> int:
+        """Elements between neighbours along the axis."""
+        strides = self.regions[access.region].strides
+        return sum(s * dict(i.terms).get(axis, 0) for i, s in zip(access.indices, strides, strict=True))
 
     # ------------------------------------------------------------ statements
 

@@ -26,6 +26,8 @@ from warploom.schedule.frontend.tree import (
 )
 from warploom.sketch.source import written
 
+_SIGNS: dict[type[ast.operator], str] = {ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
+
 
 def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -> TensorTree:
     """Raises UserError with every problem of the source."""
@@ -35,6 +37,9 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
     if isinstance(node, ast.Lambda):
         problem = state.problem("NOT_A_FUNCTION", "expected a `def`, got a lambda", node, "Write a function.")
         raise UserError(problem.diagnostic)
+    state.indices = frozenset(
+        n.id for s in ast.walk(node) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice) if isinstance(n, ast.Name)
+    )
     read_signature(state, node)
     for statement in node.body:
         try:
@@ -54,26 +59,22 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
 def _poison(state: State, statement: ast.stmt) -> None:
     """What a wrong statement would have defined or stored causes no further problems."""
     for node in ast.walk(statement):
-        if isinstance(node, ast.Name) and _is_target(statement, node):
-            if node.id in state.arrays:
-                state.stored.setdefault(node.id, state.span(statement))
-            else:
-                state.poisoned.add(node.id)
-
-
-def _is_target(statement: ast.stmt, name: ast.Name) -> bool:
-    match statement:
-        case ast.Assign(targets=targets):
-            roots = targets
-        case ast.AugAssign(target=target):
-            roots = [target]
-        case _:
-            return False
-    parts = [p for root in roots for p in (root.elts if isinstance(root, ast.Tuple) else [root])]
-    return any((p.value if isinstance(p, ast.Subscript) else p) is name for p in parts)
+        target = node.value if isinstance(node, ast.Subscript) else node
+        if not isinstance(target, ast.Name) or not isinstance(getattr(node, "ctx", None), ast.Store):
+            continue
+        if target.id in state.arrays:
+            state.stored.setdefault(target.id, state.span(statement))
+        else:
+            state.poisoned.add(target.id)
 
 
 def _finish(state: State, node: ast.FunctionDef) -> None:
+    if not any(a.role is Role.OUTPUT for a in state.arrays.values()) and not state.poisoned:
+        message = "expected an output among the parameters, got none"
+        fix = 'Mark what the function writes: out[f32["n"]].'
+        state.problems.append(Diagnostic("NOT_STORED", message, state.span(node), fix))
+    if state.problems:
+        return
     for definition in state.definitions.values():
         message = f"the value {definition.name!r} reaches no output"
         state.problems.append(Diagnostic("UNUSED", message, definition.span, "Store something that uses it, or delete it."))
@@ -83,10 +84,6 @@ def _finish(state: State, node: ast.FunctionDef) -> None:
             state.problems.append(
                 Diagnostic("NOT_STORED", message, array.span, f"Assign {array.name}[...], or make it an input.")
             )
-    if not state.stages and not state.problems:
-        state.problems.append(
-            Diagnostic("NOT_STORED", "expected at least one output, got none", state.span(node), "Mark a parameter as out[...].")
-        )
 
 
 def _read_statement(state: State, node: ast.stmt) -> None:
@@ -106,6 +103,9 @@ def _read_statement(state: State, node: ast.stmt) -> None:
             _add(state, _read_assignment(state, target, value, node, is_sum=False), node)
         case ast.AugAssign(target=target, op=ast.Add(), value=value):
             _add(state, _read_assignment(state, target, value, node, is_sum=True), node)
+        case ast.AugAssign(target=target, op=op):
+            message = f"expected += for a sum, got {_SIGNS.get(type(op), 'another operator')}="
+            raise state.problem("UNSUPPORTED_PYTHON", message, node, "Write = with sum(..., over=k) inside of the expression.")
         case _:
             message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"
             fix = "Write C[m, n] += A[m, k] * B[k, n], t[i] = ..., or k: range(8)."

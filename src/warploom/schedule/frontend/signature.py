@@ -22,6 +22,9 @@ def read_signature(state: State, node: ast.FunctionDef) -> None:
         if extra:
             problem = state.problem("ANNOTATION", "expected a fixed number of parameters", extra, "Name every parameter.")
             state.problems.append(problem.diagnostic)
+    for default in (*arguments.defaults, *(d for d in arguments.kw_defaults if d)):
+        problem = state.problem("ANNOTATION", "expected parameters without values of their own", default, "Delete the value.")
+        state.problems.append(problem.diagnostic)
     for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
         try:
             _read_parameter(state, argument)

@@ -48,6 +48,8 @@ class State:
     """Names whose definition or annotation is wrong."""
     size_values: dict[str, ast.AST] = field(default_factory=dict[str, ast.AST])
     """Sizes that the stage uses as numbers."""
+    indices: frozenset[str] = frozenset()
+    """Names that stand inside of brackets somewhere in the function."""
     stages: list[Stage] = field(default_factory=list[Stage])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
 
@@ -62,12 +64,17 @@ class State:
         """An exception to raise: it ends the reading of the statement."""
         return Problem(Diagnostic(code, message, self.span(node), fix, notes))
 
-    def unknown(self, name: str, node: ast.AST, known: Iterable[str], what: str = "name") -> Problem:
+    def unknown(
+        self,
+        name: str,
+        node: ast.AST,
+        known: Iterable[str],
+        what: str = "name",
+        fix: str = "Declare it as a parameter, or define it.",
+    ) -> Problem:
         close = difflib.get_close_matches(name, list(known), 1)
         message = f"unknown {what} {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")
-        return self.problem(
-            "UNKNOWN_NAME", message, node, f"Write {close[0]}." if close else "Declare it as a parameter, or define it."
-        )
+        return self.problem("UNKNOWN_NAME", message, node, f"Write {close[0]}." if close else fix)
 
     def resolve(self, node: ast.AST) -> object:
         """The Python object that a name or a dotted name is bound to outside of the function; MISSING if none."""

@@ -1,0 +1,63 @@
+"""Which values may go through a temporary array, and which stay in registers.
+
+Goal: no temporary where none can pay, since each one that may exist adds statements to the space. A value may be staged if
+it is loaded (reuse, or another order of threads than memory's), if its user runs over more axes (reuse), or if its user has
+to wait for a reduction over its own axes (the two nests cannot be fused). What remains goes from one loop nest to another
+over the same axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from warploom.schedule.backbone import Carry, Instruction, Operand, Operator, Result, Scope
+
+
+def with_scopes(instructions: Sequence[Instruction], pointwise: Scope) -> list[Instruction]:
+    """The instructions, with `pointwise` as the scope of values that need no temporary."""
+    after = _followers(instructions)
+    found: list[Instruction] = []
+    for number, instruction in enumerate(instructions):
+        operands = tuple(
+            replace(o, scope=pointwise)
+            if isinstance(o, Result) and not _may_be_staged(instructions, after, o.instruction, number)
+            else o
+            for o in instruction.operands
+        )
+        found.append(replace(instruction, operands=operands))
+    return found
+
+
+def _may_be_staged(instructions: Sequence[Instruction], after: Sequence[set[int]], producer: int, user: int) -> bool:
+    made, using = instructions[producer], instructions[user]
+    kept = _kept(made)
+    if made.operator is Operator.LOAD or not set(using.axes) <= kept:
+        return True
+    return any(
+        user in after[between] and (carry := instructions[between].carry) is not None and kept & set(carry.reduced)
+        for between in after[producer]
+    )
+
+
+def _kept(instruction: Instruction) -> set[int]:
+    """Axes that tell its values apart."""
+    carry = instruction.carry
+    return set(instruction.axes) - set(carry.reduced if carry else ())
+
+
+def _followers(instructions: Sequence[Instruction]) -> list[set[int]]:
+    """Of each instruction those that wait for its value, directly or not."""
+    after: list[set[int]] = [set() for _ in instructions]
+    for number in range(len(instructions) - 1, -1, -1):
+        for source in filter(None, map(_source, instructions[number].operands)):
+            after[source[0]] |= {number, *after[number]}
+    return after
+
+
+def _source(operand: Operand) -> tuple[int] | None:
+    match operand:
+        case Result(instruction=number) | Carry(init=number):
+            return (number,)
+        case _:
+            return None

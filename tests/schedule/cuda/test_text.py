@@ -31,7 +31,7 @@ axpy(const float* __restrict__ x, float* __restrict__ y, float alpha)
     }
     float y_v[4];
     {
-        const float4 lanes = index < 1000 ? *reinterpret_cast<float4*>(y_thread) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        const float4 lanes = index < 1000 ? *reinterpret_cast<const float4*>(y_thread) : make_float4(0.0f, 0.0f, 0.0f, 0.0f);
         y_v[0] = lanes.x;
         y_v[1] = lanes.y;
         y_v[2] = lanes.z;

@@ -12,6 +12,7 @@ from warploom.schedule.cuda.facts import memory_of
 from warploom.schedule.cuda.indices import Atom, Form, Phase
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.scalars import MOST_VECTOR_BYTES, c_type, literal, vector_type
+from warploom.schedule.cuda.swizzles import swizzled_text
 from warploom.schedule.nest import Affine, Cache, Guard, Load, Loop, Memory, Ref, Space, Store
 
 _LOADS = {Cache.READ_ONLY: "__ldg", Cache.L2: "__ldcg", Cache.NONE: "__ldcs"}
@@ -176,9 +177,8 @@ class Accesses:
             pointer, left = context.indices.pointer(array, array, pointee, form, turn)
             return pointer, context.indices.text(left)
         pointer, left = context.indices.pointer(array, array, pointee, Form(0, ()), turn)
-        bits, base, shift = memory.xor
         context.helpers.add("swizzled")
-        index = f"swizzled<{bits}, {base}, {shift}>({context.indices.hoisted(form, f'{array}_index')})"
+        index = swizzled_text(context.indices, form, memory.xor, f"{array}_index")
         return pointer, f"{index} + {left.constant}" if left.constant else index
 
     def _address(self, pointer: str, index: str) -> str:
@@ -190,10 +190,9 @@ class Accesses:
         is_constant = buffer.space is Space.GLOBAL and memory.buffer not in facts.written
         function = _LOADS.get(memory.cache) if is_constant else None
         if is_vector:
-            qualified = f"const {c_word}" if is_constant else c_word
-            address = f"reinterpret_cast<{qualified}*>({self._address(*place)})"
+            address = f"reinterpret_cast<const {c_word}*>({self._address(*place)})"
             return f"{function}({address})" if function else f"*{address}"
-        return f"{function}({self._address(*place)})" if function else f"{place[0]}[{place[1]}]"
+        return f"{function}({self._address(*place)})" if function else _element(*place)
 
     def _write(self, memory: Memory, place: tuple[str, str], c_word: str, value: str, *, is_vector: bool = False) -> str:
         is_global = self.context.facts.nest.buffers[memory.buffer].space is Space.GLOBAL
@@ -201,7 +200,17 @@ class Accesses:
         address = f"reinterpret_cast<{c_word}*>({self._address(*place)})" if is_vector else self._address(*place)
         if function:
             return f"{function}({address}, {value});"
-        return f"*{address} = {value};" if is_vector else f"{place[0]}[{place[1]}] = {value};"
+        return f"*{address} = {value};" if is_vector else f"{_element(*place)} = {value};"
+
+
+def _element(pointer: str, index: str) -> str:
+    depth = 0
+    for position, letter in enumerate(index):
+        depth += {"(": 1, ")": -1}.get(letter, 0)
+        if depth == 0:
+            is_whole = position == len(index) - 1 and letter == ")" and index[0] == "("
+            return f"{pointer}[{index[1:-1] if is_whole else index}]"
+    return f"{pointer}[{index}]"
 
 
 def _under(tests: Sequence[str], items: list[Item]) -> list[Item]:

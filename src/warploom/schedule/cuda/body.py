@@ -247,7 +247,7 @@ class Body:
             numbers = [p.number for p in leaf.path]
             if loop.number in numbers:
                 is_past = True
-                if any(p.kind is Kind.LOOP and p.number != loop.number for p in leaf.path[: numbers.index(loop.number)]):
+                if any(p.kind not in (Kind.BLOCK, Kind.THREAD) for p in leaf.path[: numbers.index(loop.number)]):
                     return True
             elif is_past:
                 match leaf.node:

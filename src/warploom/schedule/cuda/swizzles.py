@@ -1,0 +1,58 @@
+"""Swizzled offsets as text, with as little of them as possible inside the swizzle.
+
+    s(e) = e ^ (e >> (base + shift) & 2^bits - 1) << base
+
+Multiples of 2^(base + shift + bits), and what stays below 2^base, go through unchanged: s(e + d) = s(e) + d. What has no bit in
+common with the rest is swizzled by itself: s(e + d) = s(e) ^ s(d), where d is of unrolled loops, a constant in each copy of them.
+"""
+
+from __future__ import annotations
+
+from warploom.schedule.cuda.indices import Form, Indices
+
+
+def swizzled_text(indices: Indices, form: Form, xor: tuple[int, int, int], label: str) -> str:
+    """The offset `form` through the swizzle (bits, base, shift); `label` names parts that are hoisted."""
+    bits, base, shift = xor
+    hoisted = frozenset(a for scope in indices.scoped() for a in scope.atoms)
+    rest, added = _unchanged(indices, form, 1 << base, 1 << (base + shift + bits), hoisted)
+    function = f"swizzled<{bits}, {base}, {shift}>"
+    outer, inner = rest.only(hoisted), rest.without(hoisted)
+    if outer.terms and (inner.terms or inner.constant) and _are_disjoint(indices, outer, inner):
+        text = f"({function}({indices.hoisted(outer, label)}) ^ {function}({indices.text(inner)}))"
+    else:
+        text = f"{function}({indices.hoisted(rest, label)})"
+    return indices.text(added, text) if added.terms or added.constant else text
+
+
+def _unchanged(indices: Indices, form: Form, low: int, high: int, hoisted: frozenset[tuple[str, int]]) -> tuple[Form, Form]:
+    """(what the swizzle moves, what can be added behind it); only terms that are not hoisted, which would be lost there."""
+    above = Form(0, tuple(t for t in form.terms if t[1] % high == 0 and t[0] not in hoisted))
+    rest = Form(form.constant, tuple(t for t in form.terms if t not in above.terms))
+    below = Form(rest.constant % low, tuple(t for t in rest.terms if abs(t[1]) < low and t[0] not in hoisted))
+    left = Form(rest.constant - below.constant, tuple(t for t in rest.terms if t not in below.terms))
+    first, last = indices.range(below)
+    if first < 0 or last >= low or indices.divisor(left) % low:
+        return rest, above
+    return left, Form(below.constant, above.terms + below.terms)
+
+
+def _are_disjoint(indices: Indices, first: Form, second: Form) -> bool:
+    """Whether no bit can be set in both: every term has a range of bits of its own."""
+    seen = 0
+    for stride, high in [(s, indices.highs[a]) for a, s in (*first.terms, *second.terms)] + [(second.constant, 1)]:
+        if stride < 0:
+            return False
+        bits = _bits(stride, high)
+        if seen & bits:
+            return False
+        seen |= bits
+    return True
+
+
+def _bits(stride: int, high: int) -> int:
+    """Bits that multiples of `stride`, up to `high` times it, may set."""
+    if not stride * high:
+        return 0
+    lowest = stride & -stride
+    return (1 << (stride * high).bit_length()) - lowest

@@ -216,6 +216,17 @@ class Incumbent(Generic[S, A]):
             raise StopSearchError("budget: evaluations")
         return costs
 
+    def adopt(self, cost: Cost, answer: A) -> None:
+        """An answer known from elsewhere, if it is better than the best so far."""
+        limit = self.cut if self.best is None else self.best[0]
+        if limit is not None and cost >= limit:
+            return
+        self.statistics.answers += 1
+        self.best = (cost, answer)
+        cut = (int(cost[0] * (1 - self._margin)), *cost[1:]) if self._margin else cost
+        self.cut = cut if self.cut is None else min(cut, self.cut)
+        self._tell()
+
     def outcome(self, body: Callable[[], Cost | None]) -> Outcome[A]:
         """Runs a strategy; it returns once it has covered the space, with the bound that is proved for what is left."""
         reason = ""
@@ -254,13 +265,7 @@ class Incumbent(Generic[S, A]):
         if cost is None:
             self.statistics.rejected += 1
         else:
-            limit = self.cut if self.best is None else self.best[0]
-            if limit is None or cost < limit:
-                self.statistics.answers += 1
-                self.best = (cost, answer)
-                cut = (int(cost[0] * (1 - self._margin)), *cost[1:]) if self._margin else cost
-                self.cut = cut if self.cut is None else min(cut, self.cut)
-                self._tell()
+            self.adopt(cost, answer)
         self._spend_seconds()
 
     def _spend(self) -> None:

@@ -1,0 +1,155 @@
+"""Kernels measured on this machine's CPU."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import to_numpy
+from warploom.schedule.backbone import Backbone, Parameter, Role
+from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
+from warploom.schedule.nest import Nest
+from warploom.schedule.search.evaluate import Measurement, Timed, Unfit, device_turn
+from warploom.solve import Failed, Finished, Task, process_executor, run_tasks
+
+_QUICK = Effort(min_s=0.03, max_s=1.0)
+
+
+def random_arrays(backbone: Backbone, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """Inputs between -1 and 1, outputs zero, by name; flat, as long as their strides need."""
+    chance = np.random.default_rng(seed)
+    arrays: dict[str, NDArray[Any]] = {}
+    for region in backbone.regions:
+        kind = to_numpy(region.dtype)
+        if region.role is Role.OUTPUT:
+            arrays[region.name] = np.zeros(region.elements, kind)
+        elif np.issubdtype(kind, np.floating):
+            arrays[region.name] = chance.uniform(-1, 1, region.elements).astype(kind)
+        else:
+            arrays[region.name] = chance.integers(0, 8, region.elements).astype(kind)
+    return arrays
+
+
+def scalar_values(backbone: Backbone) -> dict[str, float]:
+    """1.5 for each scalar argument."""
+    operands = (o for i in backbone.instructions for o in i.operands)
+    return {o.name: 1.5 for o in operands if isinstance(o, Parameter)}
+
+
+class CpuEvaluator:
+    """Nothing else runs while a kernel is measured: compiling comes first, on all cores or the executor's workers, which share
+    this machine's files."""
+
+    def __init__(
+        self,
+        backbone: Backbone,
+        *,
+        threads: int = 1,
+        executor: Executor | None = None,
+        reference: Mapping[str, NDArray[Any]] | None = None,
+        tolerance: float = 1e-3,
+        arrays: Mapping[str, NDArray[Any]] | None = None,
+        scalars: Mapping[str, float] | None = None,
+    ) -> None:
+        """`reference`: the outputs for `arrays` (by default random ones), compared with those of the fastest kernels;
+        `tolerance` is relative to the reference's largest element."""
+        self._threads = threads
+        self._executor = executor
+        self._reference = reference
+        self._tolerance = tolerance
+        self._arrays = dict(arrays) if arrays is not None else random_arrays(backbone)
+        self._scalars = dict(scalars) if scalars is not None else scalar_values(backbone)
+        self._order = [r.name for r in backbone.regions]
+        self._worker: MeasureWorker | None = None
+
+    @property
+    def name(self) -> str:
+        return f"cpu-{self._threads}"
+
+    @contextmanager
+    def open(self) -> Generator[None]:
+        with ExitStack() as stack:
+            if self._executor is None:
+                self._executor = stack.enter_context(process_executor())
+                stack.callback(self._forget_executor)
+            self._worker = stack.enter_context(MeasureWorker([self._arrays[name] for name in self._order]))
+            yield
+
+    def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
+        compiled: list[tuple[int, CompiledNest]] = []
+        for position, built in self._built(nests):
+            if isinstance(built, Unfit):
+                yield position, built
+            else:
+                compiled.append((position, built))
+        for position, kernel in sorted(compiled, key=lambda c: c[0]):
+            with device_turn("cpu"):
+                timing = self._open_worker().time(kernel, self._scalars, threads=self._threads, effort=_QUICK, best_ms=best_ms)
+            measurement = _least(timing)
+            if isinstance(measurement, Timed) and (best_ms is None or measurement.time_ms < best_ms):
+                if wrong := self._wrong(kernel):
+                    measurement = Unfit(wrong)
+                else:
+                    best_ms = measurement.time_ms
+            yield position, measurement
+
+    def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
+        found: dict[int, Measurement] = {}
+        kernels: dict[int, CompiledNest] = {}
+        for position, built in self._built(nests):
+            if isinstance(built, Unfit):
+                found[position] = built
+            elif wrong := self._wrong(built):
+                found[position] = Unfit(wrong)
+            else:
+                kernels[position] = built
+        if kernels:
+            with device_turn("cpu"):
+                timings = self._open_worker().retime(list(kernels.values()), self._scalars, threads=self._threads)
+            for n, position in enumerate(kernels):
+                found[position] = Unfit(timings.reason) if isinstance(timings, Crashed) else Timed(timings[n].median_ms)
+        return [found[n] for n in range(len(nests))]
+
+    def _built(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:
+        tasks = [Task(str(n), nest) for n, nest in enumerate(nests)]
+        for result in run_tasks(tasks, compile_nest, executor=self._executor):
+            match result:
+                case Finished(task=task, value=value):
+                    yield int(task.key), value
+                case Failed(task=task, reason=reason):
+                    yield int(task.key), Unfit(reason)
+
+    def _wrong(self, kernel: CompiledNest) -> str:
+        """How the results differ from the reference; empty if they do not."""
+        if self._reference is None:
+            return ""
+        worker = self._open_worker()
+        with device_turn("cpu"):
+            ran = worker.run(kernel, self._scalars, threads=self._threads)
+        if isinstance(ran, Crashed):
+            return ran.reason
+        for name, array in zip(self._order, worker.shared, strict=True):
+            if name in self._reference:
+                expected = np.asarray(self._reference[name]).reshape(-1)
+                scale = float(np.max(np.abs(expected), initial=1e-30))
+                error = float(np.max(np.abs(array[: expected.size].astype(np.float64) - expected), initial=0.0)) / scale
+                if not error <= self._tolerance:
+                    return f"expected {name} as in the reference, got a relative error of {error:.2g}"
+        return ""
+
+    def _open_worker(self) -> MeasureWorker:
+        assert self._worker is not None, "measured outside `open`"
+        return self._worker
+
+    def _forget_executor(self) -> None:
+        self._executor = None
+
+
+def _least(timing: Timing | Crashed) -> Measurement:
+    """The least of the times: what other processes disturb the least."""
+    return Unfit(timing.reason) if isinstance(timing, Crashed) else Timed(timing.best_ms, timing.is_early)

@@ -1,0 +1,135 @@
+"""How candidates are judged: compiled by worker processes, measured one at a time on their device, remembered in a journal."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias, assert_never, cast
+
+from warploom.schedule.nest import Nest
+from warploom.solve import EventSink, Journal, Json, emit
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    time_ms: float
+    is_rough: bool = False
+    """Measured no further than to see that it is slower than the best."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """It could not be compiled, crashed, ran out of time or gave wrong results."""
+
+    reason: str
+
+
+Measurement: TypeAlias = Timed | Unfit
+
+
+class Evaluator(Protocol):
+    """Compiles and measures nests on one device."""
+
+    @property
+    def name(self) -> str:
+        """Of the device and how it is used (threads): times under different names are not compared."""
+        ...
+
+    def open(self) -> AbstractContextManager[None]:
+        """Holds what measuring needs (processes, arrays) for the length of a search."""
+        ...
+
+    def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
+        """(position, measurement) in any order; what is surely slower than `best_ms` need not be measured well."""
+        ...
+
+    def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
+        """Interleaved, with care; results are compared with the reference where there is one."""
+        ...
+
+
+@contextmanager
+def device_turn(device: str) -> Generator[None]:
+    """One measurement at a time on a device, of all processes of this machine: waits for its turn."""
+    safe = "".join(c if c.isalnum() else "-" for c in device)
+    path = Path(tempfile.gettempdir()) / f"warploom-{os.getuid()}-{safe}.lock"
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(file)
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One line of the journal."""
+
+    measurement: Measurement
+    decisions: Mapping[str, str]
+    bound_ms: float
+
+    def to_json(self) -> Json:
+        common: dict[str, Json] = {"decisions": dict(self.decisions), "bound_ms": self.bound_ms}
+        match self.measurement:
+            case Timed(time_ms, is_rough):
+                return {"time_ms": time_ms, "is_rough": is_rough, **common}
+            case Unfit(reason):
+                return {"reason": reason, **common}
+            case _:
+                assert_never(self.measurement)
+
+    @classmethod
+    def from_json(cls, value: Json) -> Record | None:
+        """None for what is no record."""
+        match value:
+            case {"decisions": dict(decisions), "bound_ms": int(bound) | float(bound), **rest}:
+                named = {str(k): str(v) for k, v in cast("dict[object, object]", decisions).items()}
+                match rest:
+                    case {"time_ms": int(time) | float(time)}:
+                        return cls(Timed(float(time), rest.get("is_rough") is True), named, float(bound))
+                    case {"reason": str(reason)}:
+                        return cls(Unfit(reason), named, float(bound))
+                    case _:
+                        return None
+            case _:
+                return None
+
+
+class Memory:
+    """What was measured of one kernel on one device, in a journal's file or only here."""
+
+    def __init__(self, problem: str, journal: Journal | None, events: EventSink | None) -> None:
+        self._problem = problem
+        self._journal = journal
+        self._events = events
+        self._records: dict[str, Record] = {}
+        for key in journal.keys() if journal is not None else ():
+            if journal is not None and key.startswith(problem) and (record := Record.from_json(journal.find(key))):
+                self._records[key.removeprefix(problem)] = record
+        self.resumed = len(self._records)
+
+    def find(self, key: str) -> Record | None:
+        return self._records.get(key)
+
+    def add(self, key: str, record: Record) -> None:
+        self._records[key] = record
+        if self._journal is not None:
+            self._journal.add(self._problem + key, record.to_json())
+        match record.measurement:
+            case Timed(time_ms, is_rough):
+                emit(self._events, "measured", key=key, time_ms=time_ms, is_rough=is_rough, bound_ms=record.bound_ms)
+            case Unfit(reason):
+                emit(self._events, "unfit", key=key, reason=reason)
+            case _:
+                assert_never(record.measurement)
+
+    def best(self, count: int) -> list[tuple[str, Record]]:
+        """The fastest ones, fastest first."""
+        timed = [(r.measurement.time_ms, k, r) for k, r in self._records.items() if isinstance(r.measurement, Timed)]
+        return [(k, r) for _, k, r in sorted(timed, key=lambda t: t[:2])[:count]]

@@ -1,0 +1,350 @@
+"""Searches the implementations of a kernel for the fastest: the model's bound guides, measurements decide."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeAlias, assert_never
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.choices.kernel import DEFAULT_ORDER
+from warploom.schedule.nest import Nest
+from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
+from warploom.schedule.search.model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
+from warploom.solve import (
+    BestFirst,
+    Budget,
+    Cost,
+    EventSink,
+    Hints,
+    Incumbent,
+    Journal,
+    Mcts,
+    Outcome,
+    Progress,
+    Refine,
+    best_first,
+    emit,
+    mcts,
+    refine,
+)
+
+Strategy: TypeAlias = BestFirst | Mcts | Refine
+StrategyName: TypeAlias = Literal["refine", "mcts", "uct", "best-first"]
+
+_FINAL_SHARE = 0.08
+"""Of a stage's wall seconds, kept for timing its fastest implementations side by side."""
+_NEAR = 0.02
+"""Implementations whose times differ by less are taken as equally fast."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    strategy: Strategy = field(default_factory=Refine)
+    order: tuple[str, ...] = DEFAULT_ORDER
+    """Of decisions, by choice."""
+    fixed: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Decisions taken by hand, by name."""
+    budget_s: float | None = None
+    """Wall seconds."""
+    nodes: int | None = None
+    evaluations: int | None = None
+    below_ms: float | None = None
+    """Only faster implementations count."""
+    margin: float = 0.0
+    """Only what is faster than the best by this share is looked for."""
+    finalists: int = 6
+    """Implementations timed side by side in the end; 0: none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What is known while a search goes on."""
+
+    kernel: str
+    best_ms: float | None
+    """Measured, or the model's where nothing is measured."""
+    bound_ms: float
+    """Of the whole space: no implementation is faster, if the model is right."""
+    nodes: int
+    pruned: int
+    """Candidates cut by the bound."""
+    dead_ends: int
+    evaluated: int
+    duplicates: int
+    wall_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Exploration(Generic[C]):
+    """Of one kernel."""
+
+    kernel: str
+    best: Implementation[C] | None
+    decisions: Mapping[str, str]
+    """Of the best, in the order in which they were taken; `KernelSpace.replay` makes the candidate again."""
+    time_ms: float | None
+    """Measured; None where nothing is."""
+    bound_ms: float | None
+    """Of the best implementation, by the model."""
+    root_bound_ms: float
+    """Of the whole space."""
+    proved_ms: float | None
+    """No implementation left has a lower bound; None where the strategy does not tell."""
+    nodes: int
+    refuted: int
+    pruned: int
+    dead_ends: int
+    evaluated: int
+    duplicates: int
+    unfit: int
+    """Implementations that could not be compiled or run, or gave wrong results."""
+    resumed: int
+    """Measurements found in the journal."""
+    complete: bool
+    reason: str
+    """Why the search ended early; empty if complete."""
+    wall_s: float
+    contradictions: tuple[str, ...] = ()
+    """Decided candidates that could not be lowered: faults of the space."""
+
+
+def strategy_named(name: StrategyName, seed: int = 0, batch: int = 8) -> Strategy:
+    match name:
+        case "refine":
+            return Refine(seed=seed, batch=batch, patience=None)
+        case "mcts":
+            return Mcts(seed=seed, batch=batch)
+        case "uct":
+            return Mcts(seed=seed, batch=batch, policy="uct")
+        case "best-first":
+            return BestFirst(batch=batch)
+        case _:
+            assert_never(name)
+
+
+def explore_kernel(
+    model: KernelModel[C],
+    kernel: str,
+    evaluator: Evaluator | None = None,
+    options: Options | None = None,
+    *,
+    journal: Journal | None = None,
+    problem: str = "",
+    events: EventSink | None = None,
+    progress: Callable[[Live], None] | None = None,
+) -> Exploration[C]:
+    """The fastest implementation found within the budget; interrupting it keeps the best so far.
+
+    Without an evaluator the model's cost counts, and a complete search is a proof in its terms. `problem` names the kernel, the
+    target and how it is measured, for the journal: equal only where times may be compared.
+    """
+    run = _Search(model, kernel, evaluator, options or Options(), Memory(problem, journal, events), events, progress)
+    return run.result()
+
+
+def replay(model: KernelModel[C], decisions: Mapping[str, str]) -> Implementation[C]:
+    """The implementation that decisions lead to. UserError: CHOICE, REFUTED, UNDECIDED."""
+    step = model.replay(decisions)
+    if names := model.open_names(step):
+        raise UserError(Diagnostic("UNDECIDED", f"expected a value for every choice, got none for {', '.join(names)}"))
+    found = model.answer(step)
+    if found is None:
+        raise UserError(Diagnostic("REFUTED", f"expected decisions that make a kernel, got: {'; '.join(model.contradictions)}"))
+    return found[1]
+
+
+class _Search(Generic[C]):
+    def __init__(
+        self,
+        model: KernelModel[C],
+        kernel: str,
+        evaluator: Evaluator | None,
+        options: Options,
+        memory: Memory,
+        events: EventSink | None,
+        progress: Callable[[Live], None] | None,
+    ) -> None:
+        self._model = model
+        self._kernel = kernel
+        self._evaluator = evaluator
+        self._options = options
+        self._memory = memory
+        self._events = events
+        self._progress = progress
+        self._began = time.monotonic()
+        self._root_bound_ms = 0.0
+        self._found: dict[str, Implementation[C]] = {}
+        """What was measured in this run and is not surely slow."""
+        self._unfit = 0
+        self._told: Cost | None = None
+
+    def result(self) -> Exploration[C]:
+        options = self._options
+        self._root_bound_ms = milliseconds(self._model.bound(self._model.root()))
+        emit(self._events, "explore", kernel=self._kernel, bound_ms=self._root_bound_ms, resumed=self._memory.resumed)
+        if self._evaluator is None:
+            outcome = self._search(None)
+            return self._report(outcome, self._best(outcome), None)
+        budget_s = None if options.budget_s is None else options.budget_s * (1 - _FINAL_SHARE)
+        with self._evaluator.open():
+            outcome = self._search(budget_s)
+            best, time_ms = self._final(outcome, self._evaluator)
+            return self._report(outcome, best, time_ms)
+
+    def _search(self, budget_s: float | None) -> Outcome[Implementation[C]]:
+        options = self._options
+        hints: Hints[Step[C], Implementation[C]] = Hints(
+            key=lambda i: i.key,
+            measure=None if self._evaluator is None else self._measure,
+            estimate=self._model.estimate,
+            value=self._model.value,
+            features=features,
+        )
+        incumbent = Incumbent(
+            self._model,
+            hints=hints,
+            below=None if options.below_ms is None else (picoseconds(options.below_ms),),
+            margin=options.margin,
+            budget=Budget(options.nodes, wall_s=budget_s or options.budget_s, evaluations=options.evaluations),
+            progress=self._tell,
+        )
+        self._incumbent = incumbent
+        self._adopt()
+        match options.strategy:
+            case BestFirst():
+                return best_first(incumbent, options.strategy)
+            case Mcts():
+                return mcts(incumbent, options.strategy)
+            case Refine():
+                return refine(incumbent, options.strategy)
+            case _:
+                assert_never(options.strategy)
+
+    def _adopt(self) -> None:
+        """Begins with the best of the journal, where the space still has it."""
+        for key, record in self._memory.best(1):
+            implementation = self._again(key, record)
+            if implementation is not None and isinstance(record.measurement, Timed):
+                self._found[key] = implementation
+                self._incumbent.adopt((picoseconds(record.measurement.time_ms),), implementation)
+
+    def _again(self, key: str, record: Record) -> Implementation[C] | None:
+        try:
+            implementation = replay(self._model, record.decisions)
+        except UserError:
+            return None
+        return implementation if implementation.key == key else None
+
+    def _measure(self, implementations: Sequence[Implementation[C]]) -> Iterator[tuple[int, Cost | None]]:
+        evaluator = self._evaluator
+        assert evaluator is not None
+        new: list[int] = []
+        for position, implementation in enumerate(implementations):
+            record = self._memory.find(implementation.key)
+            if record is None:
+                new.append(position)
+            else:
+                yield position, self._cost(implementation, record)
+        best = self._incumbent.best
+        best_ms = None if best is None else milliseconds(best[0])
+        nests: list[Nest] = [implementations[position].nest for position in new]
+        if not nests:
+            return
+        for n, measurement in evaluator.measure(nests, best_ms):
+            implementation = implementations[new[n]]
+            record = Record(measurement, implementation.decisions, implementation.bound_ms)
+            self._memory.add(implementation.key, record)
+            yield new[n], self._cost(implementation, record)
+
+    def _cost(self, implementation: Implementation[C], record: Record) -> Cost | None:
+        match record.measurement:
+            case Timed(time_ms):
+                self._found[implementation.key] = implementation
+                if len(self._found) > 4 * max(1, self._options.finalists):
+                    keep = {key for key, _ in self._memory.best(max(1, self._options.finalists))}
+                    self._found = {k: i for k, i in self._found.items() if k in keep}
+                return (picoseconds(time_ms),)
+            case Unfit():
+                self._unfit += 1
+                return None
+            case _:
+                assert_never(record.measurement)
+
+    def _final(self, outcome: Outcome[Implementation[C]], evaluator: Evaluator) -> tuple[Implementation[C] | None, float | None]:
+        """The fastest when timed side by side; of nearly equal ones, the one that was the fastest before."""
+        best = self._best(outcome)
+        if best is None:
+            return None, None
+        time_ms = milliseconds(outcome.answers[0][0])
+        finalists = [best]
+        for key, record in self._memory.best(self._options.finalists):
+            implementation = self._found.get(key) or self._again(key, record)
+            if implementation is not None and key != best.key:
+                finalists.append(implementation)
+        if len(finalists) < 2 or not self._options.finalists:
+            return best, time_ms
+        try:
+            times = evaluator.retime([i.nest for i in finalists])
+        except KeyboardInterrupt:
+            return best, time_ms
+        timed = [(m.time_ms, i) for m, i in zip(times, finalists, strict=True) if isinstance(m, Timed)]
+        for measurement, implementation in zip(times, finalists, strict=True):
+            if isinstance(measurement, Unfit):
+                self._unfit += 1
+                self._memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
+        if not timed:
+            return None, None
+        least = min(t for t, _ in timed)
+        time_ms, best = next((t, i) for t, i in timed if t <= least * (1 + _NEAR))
+        emit(self._events, "final", times_ms=[t for t, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
+        return best, time_ms
+
+    def _best(self, outcome: Outcome[Implementation[C]]) -> Implementation[C] | None:
+        return outcome.answers[0][1] if outcome.answers else None
+
+    def _tell(self, progress: Progress) -> None:
+        counts = progress.statistics
+        best_ms = None if progress.best is None else milliseconds(progress.best)
+        live = Live(
+            self._kernel, best_ms, self._root_bound_ms, counts.nodes, counts.bounded, counts.dead_ends, counts.evaluated,
+            counts.duplicates, progress.wall_s,
+        )  # fmt: skip
+        if progress.best != self._told and self._incumbent.best is not None:
+            self._told = progress.best
+            best = self._incumbent.best[1]
+            emit(self._events, "better", time_ms=best_ms, bound_ms=best.bound_ms, decisions=dict(best.decisions))
+        else:
+            emit(
+                self._events, "progress", best_ms=best_ms, bound_ms=self._root_bound_ms, nodes=counts.nodes,
+                pruned=counts.bounded, dead_ends=counts.dead_ends, evaluated=counts.evaluated,
+            )  # fmt: skip
+        if self._progress is not None:
+            self._progress(live)
+
+    def _report(
+        self, outcome: Outcome[Implementation[C]], best: Implementation[C] | None, time_ms: float | None
+    ) -> Exploration[C]:
+        counts = outcome.statistics
+        return Exploration(
+            kernel=self._kernel,
+            best=best,
+            decisions={} if best is None else best.decisions,
+            time_ms=time_ms,
+            bound_ms=None if best is None else best.bound_ms,
+            root_bound_ms=self._root_bound_ms,
+            proved_ms=None if outcome.bound is None else milliseconds(outcome.bound),
+            nodes=counts.nodes,
+            refuted=counts.refuted,
+            pruned=counts.bounded,
+            dead_ends=counts.dead_ends,
+            evaluated=counts.evaluated,
+            duplicates=counts.duplicates,
+            unfit=self._unfit,
+            resumed=self._memory.resumed,
+            complete=outcome.complete,
+            reason=outcome.reason,
+            wall_s=time.monotonic() - self._began,
+            contradictions=tuple(self._model.contradictions),
+        )

@@ -1,0 +1,238 @@
+"""A kernel's space as a `solve.Model`: what to branch on, bounds in picoseconds, decided candidates as loop nests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
+from typing import Generic, Protocol, Self, TypeAlias, TypeVar
+
+from warploom.schedule.choices.decided import LoweringError
+from warploom.schedule.choices.kernel import DEFAULT_ORDER
+from warploom.schedule.nest import Loop, Nest, Node, identity
+from warploom.solve import Alternative, Cost
+
+PS_PER_MS = 10**9
+_KEPT = 20
+"""Contradictions that are remembered."""
+
+Trail: TypeAlias = "tuple[Trail, str, str] | None"
+"""The last decision (name, value) behind those before it."""
+
+
+class OpenValue(Protocol):
+    @property
+    def value(self) -> str: ...
+    @property
+    def mask(self) -> int: ...
+
+
+class OpenDecision(Protocol):
+    @property
+    def choice(self) -> str: ...
+    @property
+    def arguments(self) -> tuple[int, ...]: ...
+    @property
+    def alternatives(self) -> Sequence[OpenValue]: ...
+
+
+class Naming(Protocol):
+    def text(self, choice: str, arguments: tuple[int, ...], /) -> str: ...
+
+
+class Domains(Protocol):
+    """What is used of `schedule.space.Candidate`."""
+
+    def domain(self, choice: str, /, *arguments: int) -> int: ...
+    def open(self, choice: str, /) -> Sequence[tuple[int, ...]]: ...
+    def restrict(self, choice: str, arguments: tuple[int, ...], mask: int, /) -> Self | None: ...
+
+
+C = TypeVar("C", bound=Domains)
+
+
+class Choices(Protocol[C]):
+    """What is used of `schedule.choices.KernelSpace`."""
+
+    @property
+    def names(self) -> Naming: ...
+    def root(self) -> C: ...
+    def choices(self, order: Sequence[str], /) -> Sequence[str]: ...
+    def decisions(self, candidate: C, order: Sequence[str], /) -> OpenDecision | None: ...
+    def set_by_name(self, candidate: C, name: str, value: str, /) -> C: ...
+    def lower(self, candidate: C, /) -> Nest: ...
+
+
+C_contra = TypeVar("C_contra", bound=Domains, contravariant=True)
+
+
+class Bounds(Protocol[C_contra]):
+    """What is used of `schedule.bound.Bound`; milliseconds."""
+
+    def of(self, candidate: C_contra, /) -> float: ...
+    def estimate(self, candidate: C_contra, /) -> float: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step(Generic[C]):
+    """A candidate and the decisions that led to it."""
+
+    candidate: C
+    trail: Trail = None
+
+    @property
+    def decisions(self) -> dict[str, str]:
+        found: list[tuple[str, str]] = []
+        trail = self.trail
+        while trail is not None:
+            found.append(trail[1:])
+            trail = trail[0]
+        return dict(reversed(found))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Implementation(Generic[C]):
+    """A fully specified kernel."""
+
+    candidate: C
+    nest: Nest
+    key: str
+    """Equal for equal nests, 64 hexadecimal digits."""
+    decisions: Mapping[str, str]
+    """In the order in which they were taken; replayed they give the candidate."""
+    bound_ms: float
+    """The model's cost."""
+
+
+class KernelModel(Generic[C]):
+    """`solve.Model[Step, Implementation]` with costs (picoseconds,).
+
+    It always branches on the first open decision in `order`, so that `open_choices` has at most one. `fixed` are decisions taken
+    by hand. UserError where they contradict each other.
+    """
+
+    def __init__(
+        self,
+        space: Choices[C],
+        bound: Bounds[C],
+        *,
+        order: Sequence[str] = DEFAULT_ORDER,
+        fixed: Mapping[str, str] | None = None,
+    ) -> None:
+        self.space = space
+        self._bound = bound
+        self._order = tuple(order)
+        self._fixed = dict(fixed or {})
+        self._numbers: dict[tuple[str, tuple[int, ...]], int] = {}
+        self._variables: list[tuple[str, tuple[int, ...]]] = []
+        self._last: tuple[Step[C], OpenDecision | None] | None = None
+        self.contradictions: list[str] = []
+        """Why decided candidates could not be lowered: constraints that the space lacks."""
+
+    def root(self) -> Step[C]:
+        step = Step(self.space.root())
+        for name, value in self._fixed.items():
+            step = self._set(step, name, value)
+        return step
+
+    def replay(self, decisions: Mapping[str, str]) -> Step[C]:
+        """UserError (CHOICE, REFUTED) at the first one that is unknown or impossible."""
+        step = Step(self.space.root())
+        for name, value in decisions.items():
+            step = self._set(step, name, value)
+        return step
+
+    def open_names(self, step: Step[C]) -> list[str]:
+        """The next open decisions, at most eight; none: fully decided."""
+        if self._decision(step) is None:
+            return []
+        candidate = step.candidate
+        found = (self.space.names.text(c, a) for c in self.space.choices(self._order) for a in candidate.open(c))
+        return list(islice(found, 8))
+
+    def open_choices(self, candidate: Step[C]) -> Sequence[tuple[int, int]]:
+        decision = self._decision(candidate)
+        return [] if decision is None else [(self._number(decision), len(decision.alternatives))]
+
+    def alternatives(self, candidate: Step[C], choice: int) -> Iterator[Alternative[Step[C]]]:
+        decision = self._decision(candidate)
+        if decision is None or self._number(decision) != choice:
+            return
+        name = self.space.names.text(decision.choice, decision.arguments)
+        for value in decision.alternatives:
+            yield Alternative((0,), partial(self._decided, candidate, decision, name, value), value.mask)
+
+    def bound(self, candidate: Step[C]) -> Cost:
+        return (picoseconds(self._bound.of(candidate.candidate)),)
+
+    def estimate(self, candidate: Step[C]) -> float:
+        """Picoseconds."""
+        return self._bound.estimate(candidate.candidate) * PS_PER_MS
+
+    def value(self, leaf: Step[C], choice: int) -> Hashable:
+        """What a decided candidate has for a choice, as in `Alternative.value`."""
+        name, arguments = self._variables[choice]
+        return leaf.candidate.domain(name, *arguments)
+
+    def remaining(self, candidate: Step[C]) -> int:
+        """Open choices: Chen's strata."""
+        return sum(len(candidate.candidate.open(choice)) for choice in self.space.choices(self._order))
+
+    def answer(self, candidate: Step[C]) -> tuple[Cost, Implementation[C]] | None:
+        try:
+            nest = self.space.lower(candidate.candidate)
+        except LoweringError as error:
+            if len(self.contradictions) < _KEPT and str(error) not in self.contradictions:
+                self.contradictions.append(str(error))
+            return None
+        bound_ms = self._bound.of(candidate.candidate)
+        key = hashlib.sha256(identity(nest).encode()).hexdigest()
+        implementation = Implementation(candidate.candidate, nest, key, candidate.decisions, bound_ms)
+        return (picoseconds(bound_ms),), implementation
+
+    def _decision(self, step: Step[C]) -> OpenDecision | None:
+        if self._last is None or self._last[0] is not step:
+            self._last = step, self.space.decisions(step.candidate, self._order)
+        return self._last[1]
+
+    def _number(self, decision: OpenDecision) -> int:
+        variable = decision.choice, decision.arguments
+        number = self._numbers.setdefault(variable, len(self._variables))
+        if number == len(self._variables):
+            self._variables.append(variable)
+        return number
+
+    def _decided(self, step: Step[C], decision: OpenDecision, name: str, value: OpenValue) -> Step[C] | None:
+        child = step.candidate.restrict(decision.choice, decision.arguments, value.mask)
+        return None if child is None else Step(child, (step.trail, name, value.value))
+
+    def _set(self, step: Step[C], name: str, value: str) -> Step[C]:
+        return Step(self.space.set_by_name(step.candidate, name, value), (step.trail, name, value))
+
+
+def picoseconds(ms: float) -> int:
+    """Rounded down: a bound stays one."""
+    return int(ms * PS_PER_MS)
+
+
+def milliseconds(cost: Cost) -> float:
+    return cost[0] / PS_PER_MS
+
+
+def features(implementation: Implementation[C]) -> list[Hashable]:
+    """What the time of a nest may depend on: its loops with kinds and sizes, what is in what, where data lies."""
+    nest = implementation.nest
+    found: list[Hashable] = [("buffer", b.name, b.space, b.copies) for b in nest.buffers]
+
+    def walk(nodes: Sequence[Node], above: str) -> None:
+        for node in nodes:
+            if isinstance(node, Loop):
+                found.extend(((node.name, node.kind), (node.name, node.size), (above, node.name)))
+                walk(node.body, node.name)
+            else:
+                found.append((above, type(node).__name__))
+
+    walk(nest.body, "")
+    return found

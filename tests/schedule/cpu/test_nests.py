@@ -52,7 +52,7 @@ def test_agrees_with_the_interpreter(name: str, threads: int, tmp_path_factory: 
     rng = np.random.default_rng(7)
     compiled = compile_nest(nest)
     arrays = [rng.standard_normal(b.elements).astype(np.float32) for b in compiled.buffers]
-    parameters = {p: 0.75 for p in compiled.parameters}
+    parameters = dict.fromkeys(compiled.parameters, 0.75)
     given = {b.name: a.copy() for b, a in zip(compiled.buffers, arrays, strict=True)}
     expected = interpret(nest, given, parameters)
     compiled.run(arrays, parameters, threads)

@@ -1,3 +1,4 @@
+# ruff: noqa: F821, UP037
 """Plain loops of backbones against NumPy."""
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ def test_computes_the_kernel(function: TensorFunction, sizes: dict[str, int], re
     compiled = plain_loop(backbone)
     rng = np.random.default_rng(3)
     arrays = [rng.standard_normal(r.shape).astype(np.float32) for r in backbone.regions]
-    compiled.run(arrays, {p: 0.75 for p in compiled.parameters}, threads=2)
+    compiled.run(arrays, dict.fromkeys(compiled.parameters, 0.75), threads=2)
     np.testing.assert_allclose(arrays[-1], reference(*arrays[:-1]), rtol=1e-5, atol=1e-5)
 
 

@@ -125,13 +125,13 @@ class _Probe:
     library: Path
     threads: int
 
-    def seconds(self, name: str, passes: float, size: int = 0, samples: int = 4) -> float:
-        """Least elapsed time."""
+    def seconds(self, name: str, passes: float, size: int = 0, samples: int = 5) -> float:
+        """Least CPU time of the busiest thread: other processes on the machine disturb it little."""
         none = (ctypes.c_void_p * 1)()
         parameters = (ctypes.c_double * 2)(passes, size)
         entry = entry_of(self.library, name)
         runs = (
-            run_entry(entry, none, parameters, units=self.threads, scratch_bytes=size, threads=self.threads, repeats=1)[0]
+            run_entry(entry, none, parameters, units=self.threads, scratch_bytes=size, threads=self.threads, repeats=1)[1]
             for _ in range(samples)
         )
         return min(runs)
@@ -139,13 +139,13 @@ class _Probe:
     def rate(self, name: str, size: int, aim_s: float = 4e-3) -> float:
         """Bytes per ns."""
         self.seconds("write_rate", 1, size, 1)
-        once = self.seconds(name, 1, size, 2)
+        once = self.seconds(name, 1, size)
         passes = max(1, round(aim_s / max(once, 1e-7)))
         return size * passes / self.seconds(name, passes, size) / 1e9
 
     def latency(self, size: int, loads: int) -> float:
-        setup = self.seconds("chase", 0, size, 2)
-        return max(0.0, self.seconds("chase", loads, size, 3) - setup) * 1e9 / loads
+        setup = self.seconds("chase", 0, size)
+        return max(0.0, self.seconds("chase", loads, size) - setup) * 1e9 / loads
 
 
 def _measure(threads: int) -> Calibration:
@@ -161,7 +161,7 @@ def _measure(threads: int) -> Calibration:
     l3 = max(2 * sizes.l2_bytes, share // 2)
     dram = min(_LARGEST // threads, max(4 * share, 64 << 20))
     probe.seconds("fma_rate", passes)
-    launch_s = min(_launch(probe) for _ in range(5))
+    launch_s = min(_launch(probe) for _ in range(40))
     return Calibration(
         threads=threads,
         cores=core_count(),
@@ -199,6 +199,6 @@ def _launch(probe: _Probe) -> float:
     none = (ctypes.c_void_p * 1)()
     parameters = (ctypes.c_double * 2)()
     entry = entry_of(probe.library, "nothing")
-    rounds = 200
+    rounds = 25
     elapsed, _ = run_entry(entry, none, parameters, units=probe.threads, scratch_bytes=0, threads=probe.threads, repeats=rounds)
     return elapsed / rounds

@@ -77,7 +77,7 @@ class MeasureWorker:
     timeout_s: float = 30.0
     """For one request; the child is killed after that."""
     shared: list[NDArray[Any]] = field(init=False, default_factory=list["NDArray[Any]"])
-    restarts: int = field(init=False, default=0)
+    starts: int = field(init=False, default=0)
     _memories: list[SharedMemory] = field(init=False, default_factory=list[SharedMemory])
     _handles: tuple[_Array, ...] = field(init=False, default=())
     _process: BaseProcess | None = field(init=False, default=None)
@@ -169,7 +169,7 @@ class MeasureWorker:
         self._process.start()
         there.close()
         self._pipe = here
-        self.restarts += 1
+        self.starts += 1
         answer = self._ask(_Attach(self._handles), _START_S)
         if isinstance(answer, Crashed):
             raise WarploomError(f"the measuring process did not start: {answer.reason}")

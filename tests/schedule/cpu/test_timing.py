@@ -1,0 +1,69 @@
+"""How many runs a time takes, on kernels that only pretend."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import repeat
+
+from warploom.schedule.cpu import Effort, retime, time_call
+
+
+class Pretended:
+    """Takes the seconds given, one after the other."""
+
+    def __init__(self, walls: Iterator[float], busy: Callable[[float], float] = lambda wall: wall) -> None:
+        self.walls, self.busy, self.runs = walls, busy, 0
+
+    def run(self, threads: int = 1, repeats: int = 1) -> float:
+        return self.run_timed(threads, repeats)[0]
+
+    def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]:
+        wall = next(self.walls)
+        self.runs += 1
+        return wall * repeats, self.busy(wall) * repeats
+
+
+def test_a_calm_machine_needs_few_runs() -> None:
+    timing = time_call(Pretended(repeat(0.002)), effort=Effort(min_s=10.0, max_s=20.0))
+    assert (timing.samples, timing.median_ms, timing.is_early) == (10, 2.0, False)
+
+
+def test_a_noisy_machine_gets_the_whole_effort() -> None:
+    noise = (0.001 * (1 + n % 7) for n in range(10_000))
+    timing = time_call(Pretended(noise), effort=Effort(min_s=1.0, max_s=2.0))
+    assert 1.0 <= timing.samples * 0.004 < 1.1 and timing.best_ms == 1.0
+
+
+def test_stops_when_surely_slower() -> None:
+    kernel = Pretended(repeat(0.002))
+    assert time_call(kernel, best_ms=1.5).is_early and kernel.runs == 4
+    kernel = Pretended(repeat(0.02))
+    assert time_call(kernel, best_ms=1.5).is_early and kernel.runs == 1
+
+
+def test_a_disturbed_kernel_is_not_taken_for_a_slow_one() -> None:
+    kernel = Pretended(repeat(0.02), busy=lambda wall: 0.001)
+    timing = time_call(kernel, best_ms=1.0)
+    assert not timing.is_early and timing.busy_ms == 1.0
+
+
+def test_short_kernels_are_repeated() -> None:
+    timing = time_call(Pretended(repeat(1e-6)), effort=Effort(sample_s=1e-4))
+    assert timing.repeats == 100 and abs(timing.median_ms - 1e-3) < 1e-9
+
+
+def test_turns() -> None:
+    order: list[str] = []
+
+    class Noted(Pretended):
+        def __init__(self, name: str) -> None:
+            super().__init__(repeat(0.01))
+            self.name = name
+
+        def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]:
+            order.append(self.name)
+            return super().run_timed(threads, repeats)
+
+    timings = retime([Noted("a"), Noted("b"), Noted("c")], rounds=3)
+    assert "".join(order) == "abc" + "abc" + "cba" + "abc"
+    assert all(t.samples == 3 for t in timings)

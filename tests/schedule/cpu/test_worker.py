@@ -1,0 +1,48 @@
+"""Kernels that crash or hang, in a child process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.schedule.cpu.test_functions import elementwise
+
+from warploom.schedule.backbone import Operator
+from warploom.schedule.cpu import CompiledNest, Crashed, MeasureWorker, Timing, compile_nest, find_compiler
+from warploom.schedule.cpu.compiler import build_library
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+
+
+def broken(kernel: CompiledNest, body: str) -> CompiledNest:
+    arguments = "void *const *arrays, const double *parameters, long begin, long end, char *scratch"
+    return replace(kernel, library=build_library(f"void warploom_kernel({arguments}) {{ {body} }}"))
+
+
+def test_a_search_outlives_its_kernels(tmp_path: Path) -> None:
+    x = np.linspace(-1, 1, 64, dtype=np.float32)
+    good = compile_nest(elementwise(Operator.NEG, 64, 16))
+    with MeasureWorker([x, np.zeros(64, np.float32)], timeout_s=20.0) as worker:
+        assert isinstance(worker.time(good, threads=2), Timing)
+        crashed = worker.run(broken(good, "__builtin_trap();"))
+        assert isinstance(crashed, Crashed) and crashed.reason.startswith("signal")
+        assert isinstance(worker.run(good), float)
+        np.testing.assert_array_equal(worker.shared[1], -x)
+        worker.timeout_s = 0.5
+        assert worker.run(broken(good, 'for (;;) __asm__ volatile("");')) == Crashed("no answer within 0.5 s")
+        worker.timeout_s = 20.0
+        answers = worker.retime([good, good], rounds=3)
+        assert not isinstance(answers, Crashed) and [a.samples for a in answers] == [3, 3]
+        assert worker.starts == 3
+        missing = worker.run(replace(good, library=tmp_path / "none.so"))
+        assert isinstance(missing, Crashed) and "none.so" in missing.reason
+        assert worker.starts == 3
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    kernel = compile_nest(elementwise(Operator.NEG, 64, 16))
+    with MeasureWorker([np.zeros(8, np.float32), np.zeros(64, np.float32)]) as worker:
+        answer = worker.run(kernel)
+        assert isinstance(answer, Crashed) and "expected A as 64 consecutive elements" in answer.reason

@@ -9,10 +9,10 @@ import pytest
 from tests.schedule.cuda import nests
 
 from warploom.core import BY_NAME, UnsupportedError, UserError
-from warploom.gpu import toolchain_available
+from warploom.gpu import Compiled, toolchain_available
 from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.cuda import compile_kernel, cuda_kernel, interpret, run
-from warploom.schedule.nest import Combine, Compute, Kind, Load, Memory, Nest, Ref, Space, Store
+from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Memory, Nest, Ref, Space, Store
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
 
@@ -59,6 +59,32 @@ def test_registers_are_not_selected_by_long_loops() -> None:
     with pytest.raises(UnsupportedError, match="unrolled loop to select registers of v, got i of 600"):
         cuda_kernel(one_value(kind=Kind.LOOP, size=600))
     assert "#pragma unroll\n" in cuda_kernel(one_value(kind=Kind.LOOP, size=60)).text
+
+
+def test_indices_are_of_loops_around() -> None:
+    nest = one_value()
+    loop = nest.body[0]
+    elsewhere = replace(loop, number=1, kind=Kind.LOOP, name="k", hardware=None)
+    with pytest.raises(UserError, match="indices of loops around, got k in load"):
+        cuda_kernel(replace(nest, body=(replace(elsewhere, body=()), _reading(loop, 1))))
+    with pytest.raises(UserError, match="indices of loops around, got number 7 in load"):
+        cuda_kernel(replace(nest, body=(_reading(loop, 7),)))
+
+
+def _reading(loop: Loop, number: int) -> Loop:
+    """With the first load indexed by another loop."""
+    load = loop.body[0]
+    assert isinstance(load, Load)
+    return replace(loop, body=(replace(load, memory=Memory(0, nests.index((number, 1)))), *loop.body[1:]))
+
+
+def test_misaligned_device_arrays() -> None:
+    class Array:
+        __cuda_array_interface__ = {"data": (0x1004, False), "shape": (8,), "typestr": "<f4"}  # noqa: RUF012
+
+    kernel = cuda_kernel(one_value())
+    with pytest.raises(UserError, match="aligned to 16 bytes, got x at 0x1004"):
+        run(kernel, Compiled("sm_80", "", b"", 0, 0, 0, 0, ""), {"x": Array(), "y": Array()})
 
 
 def test_half_precision_is_only_moved_and_cast() -> None:

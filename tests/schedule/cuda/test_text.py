@@ -12,7 +12,8 @@ from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.cuda import compile_kernel, cuda_kernel, facts_of, interpret, interpret_all
 from warploom.schedule.nest import Compute, Kind, Load, Memory, Ref, Store
 
-AXPY = """extern "C" __global__ void __launch_bounds__(32)
+AXPY = """// grid 8 x 1 x 1, block 32 x 1 x 1
+extern "C" __global__ void __launch_bounds__(32)
 axpy(const float* __restrict__ x, float* __restrict__ y, float alpha)
 {
     const int bx = blockIdx.x;  // block: 8

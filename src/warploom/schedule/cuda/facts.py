@@ -125,9 +125,32 @@ def gather(nest: Nest) -> NestFacts:
     grid, block = (tuple(sizes.get((kind, axis), 1) for axis in range(3)) for kind in (Kind.BLOCK, Kind.THREAD))
     if math.prod(block) > MOST_THREADS:
         raise _problem(f"expected at most {MOST_THREADS} threads in a block, got {' * '.join(map(str, block))}")
+    _check_indices(nest, loops)
     unrolled, own = _selections(nest, loops)
     written = frozenset(leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store))
     return NestFacts(nest, loops, (grid[0], grid[1], grid[2]), (block[0], block[1], block[2]), unrolled, own, written)
+
+
+def _check_indices(nest: Nest, loops: Mapping[int, Loop]) -> None:
+    """Indices are of loops around, or of threads and blocks."""
+    for leaf in leaves(nest.body):
+        inside = {loop.number for loop in leaf.path}
+        for affine in _affines(leaf.node):
+            for number, _ in affine.terms:
+                if number not in loops or (number not in inside and loops[number].kind not in (Kind.BLOCK, Kind.THREAD)):
+                    name = loops[number].name if number in loops else f"number {number}"
+                    raise _problem(f"expected indices of loops around, got {name} in {type(leaf.node).__name__.lower()}")
+
+
+def _affines(node: Node) -> Iterator[Affine]:
+    for ref in refs_of(node):
+        yield from ref.at
+    memory = memory_of(node)
+    if memory is not None:
+        yield memory.offset
+        yield from (g.index for g in memory.guards)
+    if isinstance(node, Store | Compute):
+        yield from (g.index for g in node.guards)
 
 
 def _selections(nest: Nest, loops: Mapping[int, Loop]) -> tuple[frozenset[int], dict[int, frozenset[int]]]:
@@ -137,9 +160,7 @@ def _selections(nest: Nest, loops: Mapping[int, Loop]) -> tuple[frozenset[int], 
         for ref in refs_of(leaf.node):
             for axis, at in enumerate(ref.at):
                 for number, stride in at.terms:
-                    loop = loops.get(number)
-                    if loop is None:
-                        raise _problem(f"expected loops of the nest, got number {number} in {nest.values[ref.value].name}")
+                    loop = loops[number]
                     match loop.kind:
                         case Kind.BLOCK | Kind.THREAD:
                             own[ref.value] = own.get(ref.value, frozenset()) | {axis}

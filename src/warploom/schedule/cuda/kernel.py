@@ -103,7 +103,10 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         offset += array.size_bytes
     top += context.indices.scope.lines
     body = "\n".join(text_of([*top, Line(""), *items] if top else items, 1))
-    text = "\n".join([*_includes(nest), *helper_texts(context.helpers), *_signature(context, name), "{", body, "}", ""])
+    launch = f"// grid {' x '.join(map(str, facts.grid))}, block {' x '.join(map(str, facts.block))}"
+    launch += f", {total} bytes of shared memory{' asked for at the launch' if is_dynamic else ''}" if total else ""
+    helpers = helper_texts(context.helpers)
+    text = "\n".join([*_includes(nest), *helpers, launch, *_signature(context, name), "{", body, "}", ""])
     return CudaKernel(
         name=name,
         text=text,

@@ -179,6 +179,10 @@ def _device_arrays(kernel: CudaKernel, arrays: Mapping[str, Any]) -> list[Any]:
     missing = [b.name for b in kernel.arrays if b.name not in arrays]
     if missing:
         raise UserError(Diagnostic("ARRAY_SHAPE", f"expected arrays {', '.join(missing)}, got {', '.join(arrays) or 'none'}"))
+    for name, interface in ((b.name, getattr(arrays[b.name], "__cuda_array_interface__", None)) for b in kernel.arrays):
+        if interface is not None and int(interface["data"][0]) % 16:
+            message = f"expected a device array aligned to 16 bytes, got {name} at {int(interface['data'][0]):#x}"
+            raise UserError(Diagnostic("ARRAY_ALIGNMENT", message, fix="make a copy"))
     private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
     return [*(arrays[b.name] for b in kernel.arrays), *private]
 

@@ -124,8 +124,8 @@ class Builder:
         place = Affine(offset) if isinstance(offset, int) else offset.affine
         return Memory(buffer, place, tuple(Guard(i.affine, n) for i, n in guards), fill, cache)
 
-    def compute(self, target: Ref, operator: Operator, *arguments: Argument) -> None:
-        self.add(Compute(target, operator, arguments))
+    def compute(self, target: Ref, operator: Operator, *arguments: Argument, guards: tuple[tuple[Index, int], ...] = ()) -> None:
+        self.add(Compute(target, operator, arguments, tuple(Guard(i.affine, n) for i, n in guards)))
 
     def combine(self, target: Ref, operator: Operator, source: Ref, *registers: int) -> None:
         self.add(Combine(target, operator, source, registers, ()))

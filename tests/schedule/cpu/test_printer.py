@@ -195,6 +195,27 @@ def test_a_reduction_over_lanes_without_lanes_of_its_own_is_a_chain() -> None:
     check(b.nest())
 
 
+@pytest.mark.parametrize("lane_kind", [VECTOR, UNROLL, LOOP])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_guarded_reductions_keep_their_totals(lane_kind: Kind, stride: int) -> None:
+    """Totals of exp(x[4 * t + i]), per i, over tiles of 4 with a rest; exp of the fill is no neutral element."""
+    b = Builder("rest")
+    size = 10
+    source, target = b.buffer("A", size), b.buffer("B", 4, Role.OUTPUT)
+    is_vector = lane_kind is VECTOR
+    x, power, total = (b.value(n, *([] if is_vector else [4]), vector=4 if is_vector else 0) for n in ("x", "power", "total"))
+    with b.loop("i", lane_kind, 4) as i:
+        b.compute(b.ref(total, i), Operator.MOVE, Constant(1.0))
+    with b.loop("t", LOOP, 3) as t, b.loop("i", lane_kind, 4) as i:
+        place = t * 4 + i
+        b.load(b.ref(x, i), source, place, (place, size))
+        b.compute(b.ref(power, i), Operator.EXP, b.ref(x, i))
+        b.compute(b.ref(total, i), Operator.ADD, b.ref(total, i), b.ref(power, i), guards=((place * stride, size * stride - 1),))
+    with b.loop("i", lane_kind, 4) as i:
+        b.store(target, i, b.ref(total, i))
+    check(b.nest(), tolerance=1e-5)
+
+
 def test_a_load_stays_behind_the_store_that_it_reads() -> None:
     """x = A[i]; A[i + 1] = x; y = A[i + 1]; A[i + 1] = y + 1."""
     b = Builder("order")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from warploom.schedule.cpu.affine import Indices, affine_text
-from warploom.schedule.nest import Guard, Kind, Load, Loop, Node, Store
+from warploom.schedule.nest import Compute, Guard, Kind, Load, Loop, Node, Store
 
 
 def guards_of(nodes: Sequence[Node]) -> Iterator[Guard]:
@@ -17,6 +17,8 @@ def guards_of(nodes: Sequence[Node]) -> Iterator[Guard]:
                 yield from memory.guards
             case Store(memory=memory, guards=guards):
                 yield from memory.guards
+                yield from guards
+            case Compute(guards=guards):
                 yield from guards
             case _:
                 pass

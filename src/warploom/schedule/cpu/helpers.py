@@ -100,6 +100,15 @@ class Helpers:
         parameters = f"{scalar} *to, Index first, Index last, {v} value"
         return self._add(f"store_part_{v}", "void", parameters, self._masked(dtype, lanes, masked, plain))
 
+    def pick_part(self, dtype: DType, lanes: int) -> str:
+        """One vector in lanes first <= n < last, another in the rest."""
+        v = self.vector(dtype, lanes)
+        plain = f"{_lane_loop(lanes, 'no[n] = yes[n];').lstrip()}\n    return no;"
+        masked = "return {prefix}_mask_blend_{suffix}(lanes, no, yes);"
+        return self._add(
+            f"pick_part_{v}", v, f"Index first, Index last, {v} yes, {v} no", self._masked(dtype, lanes, masked, plain)
+        )
+
     def _masked(self, dtype: DType, lanes: int, masked: str, plain: str) -> str:
         intrinsics = _INTRINSICS.get((dtype.name, lanes))
         if intrinsics is None:

@@ -325,15 +325,19 @@ class _Printer:
                     del self.indices.at[node.number]
                 case Load() | Store() | Compute() | Combine():
                     if self.lane_loop is not None and not self.varies(node):
-                        loop, self.lane_loop = self.lane_loop, None
-                        self.straight((Loop(loop.number, loop.name, Kind.UNROLL, loop.size, (node,)),))
-                        self.lane_loop = loop
+                        self.by_lanes(node)
                     else:
                         self.statement(node)
                 case Barrier():
                     pass
                 case _:
                     assert_never(node)
+
+    def by_lanes(self, node: Node) -> None:
+        assert self.lane_loop is not None
+        loop, self.lane_loop = self.lane_loop, None
+        self.straight((Loop(loop.number, loop.name, Kind.UNROLL, loop.size, (node,)),))
+        self.lane_loop = loop
 
     def varies(self, node: Load | Store | Compute | Combine) -> bool:
         """Every lane writes a place of its own."""
@@ -356,14 +360,27 @@ class _Printer:
                 text = self.argument(argument, self.nest.buffers[memory.buffer].dtype)
                 self.flush(memory.buffer)
                 self.store(memory, guards, text)
-            case Compute(target=target, operator=operator, arguments=arguments):
-                dtype = self.nest.values[target.value].dtype
-                text = self.expression(operator, arguments, dtype)
-                variable = self.variable(target)
-                self.settle(variable)
-                self.assign(variable, text, dtype)
+            case Compute():
+                self.compute(node)
             case Combine():
                 self.combine(node)
+
+    def compute(self, node: Compute) -> None:
+        dtype = self.nest.values[node.target.value].dtype
+        guards = self.open_tests(node.guards, self.indices)
+        tests, first, last = self.tests(guards), "0", str(self.lanes)
+        if guards and self.lane_loop is not None:
+            parts = self.lane_parts(guards)
+            if parts is None or self.variable(node.target).parts:
+                self.by_lanes(node)
+                return
+            tests, first, last = parts
+        text = self.expression(node.operator, node.arguments, dtype)
+        variable = self.variable(node.target)
+        self.settle(variable)
+        if (first, last) != ("0", str(self.lanes)):
+            text = f"{self.helpers.pick_part(dtype, self.lanes)}({first}, {last}, {text}, {variable.text})"
+        self.assign(variable, text, dtype, tests)
 
     @property
     def lanes(self) -> int:
@@ -393,14 +410,15 @@ class _Printer:
                 self.line(text)
                 del self.waiting[name]
 
-    def assign(self, variable: Variable, text: str, dtype: DType) -> None:
+    def assign(self, variable: Variable, text: str, dtype: DType, tests: Sequence[str] = ()) -> None:
         self.note(variable)
+        prefix = f"if ({' && '.join(tests)}) " if tests else ""
         if not variable.parts:
-            self.line(f"{variable.text} = {text};")
+            self.line(f"{prefix}{variable.text} = {text};")
             return
         kind = self.helpers.vector(dtype, self.lanes)
         copies = " ".join(f"{part.text} = lanes[{n}];" for n, part in enumerate(variable.parts))
-        self.line(f"{{ const {kind} lanes = {text}; {copies} }}")
+        self.line(f"{prefix}{{ const {kind} lanes = {text}; {copies} }}")
 
     def argument(self, argument: Argument, dtype: DType, *, may_be_scalar: bool = False) -> str:
         """In a vector statement a vector, unless it `may_be_scalar`."""

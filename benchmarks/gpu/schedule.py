@@ -1,9 +1,9 @@
 """On a GPU: scheduled kernels beside PyTorch (cuBLAS, cuDNN) and a device copy of as many bytes, f32 without tensor cores.
 
 `python benchmarks/gpu/schedule.py [--json] [--check] [CASE | FILE.jsonl ...]`. A CASE is one of the nests below, written by hand.
-A FILE has one line per program: {"kernel": NAME, "sizes": {...}, "stages": [{decision: value, ...}, ...]} with the decisions
-that `explore` reports for each kernel of the program. --check compares results with NumPy first. Times are medians of repeated
-launches by device events; the time of a program is the sum over its kernels.
+A FILE has one line per program, as `explore --json` ends with: {"kernel": NAME, "sizes": {...}, "target": ARCH, "decisions":
+{...}}. --check compares results with NumPy first. Times are medians of repeated launches by device events; the time of a
+program is the sum over its kernels.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from warploom.gpu import compile_cuda, device_arch, device_available, time_kerne
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, facts_of, run, time, with_outputs
 from warploom.schedule.nest import Nest
+from warploom.schedule.targets import target as target_named
 
 ROOT = Path(__file__).parents[2]
 REPEATS = 40
@@ -83,24 +84,31 @@ def hand_written() -> dict[str, Callable[[], Entry]]:
 
 
 def explored(path: Path) -> Iterator[Entry]:
-    """Programs as `explore` reports them."""
+    """Programs as `explore --json` reports them."""
     choices = import_module("warploom.schedule.choices")
-    targets = import_module("warploom.schedule.targets")
     for line in path.read_text().splitlines():
         record = json.loads(line)
         kernel: TensorKernel = tensor_kernel(record["kernel"])
         sizes = kernel.sizes_with(record.get("sizes"))
-        program = kernel.program(sizes)
+        stages = kernel.program(sizes, cuda_tiles).stages
+        target = target_named(record.get("target", device_arch()))
         found: list[Nest] = []
-        for backbone, decisions in zip(program.stages, record["stages"], strict=True):
-            space = choices.kernel_space(backbone, targets.target(record.get("target", device_arch())))
-            found.append(space.lower(space.replay(decisions)))
+        for stage in stages:
+            space = choices.kernel_space(stage, target)
+            found.append(space.lower(space.replay(decisions_of(stage.name, record["decisions"], is_only=len(stages) == 1))))
         arrays = kernel.arrays(sizes)
         expected = kernel.reference(arrays)
         case = f"{kernel.name} {' '.join(f'{k}={v}' for k, v in sizes.items())}"
         yield Entry(
             case, kernel.name, tuple(found), arrays, kernel.parameters, expected, kernel.flops(sizes), kernel.bytes(sizes)
         )
+
+
+def decisions_of(stage: str, decisions: Mapping[str, str], *, is_only: bool) -> dict[str, str]:
+    """Those of one kernel of a program; with several kernels each name begins with its kernel's and a slash."""
+    if is_only:
+        return dict(decisions)
+    return {name.removeprefix(f"{stage}/"): value for name, value in decisions.items() if name.startswith(f"{stage}/")}
 
 
 def _softmax(torch: Any, d: Arrays) -> object:

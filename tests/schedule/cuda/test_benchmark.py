@@ -47,3 +47,9 @@ def test_words_that_are_no_case(program: ModuleType) -> None:
 
 def test_errors_are_relative(program: ModuleType) -> None:
     assert program.error(np.float32([1, 2]), np.float32([1, 4])) == 0.5
+
+
+def test_decisions_of_a_stage(program: ModuleType) -> None:
+    decisions = {"a/size(n.1)": "4", "b/size(n.1)": "8"}
+    assert program.decisions_of("b", decisions, is_only=False) == {"size(n.1)": "8"}
+    assert program.decisions_of("b", {"size(n.1)": "2"}, is_only=True) == {"size(n.1)": "2"}

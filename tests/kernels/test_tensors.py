@@ -4,8 +4,17 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.kernels.tensors import TENSOR_KERNELS, tensor_kernel
-from warploom.schedule.backbone import backbone_text, cpu_tiles, cuda_tiles, evaluate_program, parse_backbone, verify
+from warploom.kernels.tensors import PAPER_SPACES, TENSOR_KERNELS, tensor_kernel
+from warploom.schedule.backbone import (
+    Result,
+    Scope,
+    backbone_text,
+    cpu_tiles,
+    cuda_tiles,
+    evaluate_program,
+    parse_backbone,
+    verify,
+)
 
 KERNELS = sorted(TENSOR_KERNELS)
 
@@ -49,12 +58,28 @@ def test_work():
     assert tensor_kernel("2mm").flops({"m": 4, "n": 4, "k": 4, "p": 4}) == 4 * 64 + 16 + 2 * 16
 
 
-def test_the_matmul_of_the_paper():
-    """Five instructions and thirty dims with the tilings of section 5.2."""
-    small_list, large = (2, 4), (2, 4, 8, 16, 32)
-    program = tensor_kernel("matmul").program(tiles={"m": (large, small_list), "n": (large, small_list), "k": (large,)})
-    (stage,) = program.stages
-    assert (len(stage.instructions), len(stage.dims)) == (5, 30)
+def test_spaces_of_the_paper():
+    """Statements before any lowering; matmul's 35 are those of the paper's tilings."""
+    found = {}
+    for space in PAPER_SPACES:
+        (stage,) = space.program().stages
+        verify(stage)
+        found[space.name] = (len(stage.instructions), len(stage.dims))
+        assert all(size > 1 for e in stage.extents if e.level for size in e.sizes)
+        scopes = {(i.name, o.scope) for i in stage.instructions for o in i.operands if isinstance(o, Result)}
+        assert scopes == {("mad", Scope.BLOCK), ("store_z" if space.kernel == "axpy" else "store_C", Scope.LOCAL)}
+    assert found == {
+        "axpy": (4, 12),
+        "matmul-256x256x32": (5, 30),
+        "matmul-1024x1024x1024": (5, 30),
+        "strided-matmul": (5, 30),
+    }
+
+
+def test_tiles_of_the_paper():
+    (axpy,) = PAPER_SPACES[0].program().stages
+    assert [e.sizes for e in axpy.extents[1:]] == [tuple(2**n for n in range(1, 11)), (2, 4)]
+    assert axpy.extents[0].sizes == tuple(2**n for n in range(14, 25))
 
 
 def test_stages():

@@ -5,6 +5,7 @@ import difflib
 from warploom.core import Diagnostic, UserError
 from warploom.kernels.tensors.dense import DENSE
 from warploom.kernels.tensors.kernel import TensorKernel
+from warploom.kernels.tensors.paper import PAPER_SPACES, PaperSpace
 from warploom.kernels.tensors.rows import ROWS
 from warploom.kernels.tensors.stencils import STENCILS
 
@@ -20,4 +21,4 @@ def tensor_kernel(name: str) -> TensorKernel:
     raise UserError(Diagnostic("UNKNOWN_KERNEL", f"expected the name of a kernel, got {name!r}", fix=fix))
 
 
-__all__ = ["TENSOR_KERNELS", "TensorKernel", "tensor_kernel"]
+__all__ = ["PAPER_SPACES", "TENSOR_KERNELS", "PaperSpace", "TensorKernel", "tensor_kernel"]

@@ -28,7 +28,8 @@ from warploom.schedule.backbone.verify import verify
 
 _HEAD = re.compile(r"backbone (\w+)( ordered)?")
 _AXIS = re.compile(r"axis (\w+) (\d+): ([\d |]+)")
-_REGION = re.compile(r"(input|output|temporary) (\w+) (\w+) \[([\d, ]*)\] strides \[([\d, ]*)\]")
+_INTEGERS = r"((?:\d+(?:, *\d+)*)?)"
+_REGION = re.compile(rf"(input|output|temporary) (\w+) (\w+) \[{_INTEGERS}\] strides \[{_INTEGERS}\]")
 _INSTRUCTION = re.compile(r"(\w+)\[([\w, ]*)\] = (\w+) (\w+) (.+)")
 _PLACE = re.compile(r"(\w+)\[([^\]]*)\](?: else (\S+))?")
 _STORE = re.compile(r"(.+) to (.+)")

@@ -23,6 +23,7 @@ import numpy as np
 from warploom.core import UserError
 from warploom.gpu import compile_cuda, device_arch, device_available, time_kernel
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
+from warploom.schedule.backbone import cuda_tiles
 from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, facts_of, run, time, with_outputs
 from warploom.schedule.nest import Nest
 from warploom.schedule.targets import target as target_named

@@ -31,7 +31,7 @@ from warploom.solve.levels import Frontier, Levels, count_levels, enumerate_leve
 from warploom.solve.mcts import Mcts, mcts
 from warploom.solve.measure import Spent
 from warploom.solve.parts import Part, Split
-from warploom.solve.processes import WorkerDiedError, process_executor
+from warploom.solve.processes import ProcessExecutor, WorkerDiedError, process_executor
 from warploom.solve.refine import Refine, refine
 from warploom.solve.smt import (
     FALSE,
@@ -103,6 +103,7 @@ __all__ = [
     "Outcome",
     "Part",
     "Probe",
+    "ProcessExecutor",
     "Progress",
     "Refine",
     "Result",

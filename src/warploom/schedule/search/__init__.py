@@ -1,6 +1,7 @@
 """Search for the fastest implementation of a kernel: the space as a model of `solve`, measurements, journal, live progress."""
 
 from warploom.schedule.search.cpu import CpuEvaluator
+from warploom.schedule.search.cuda import CudaEvaluator
 from warploom.schedule.search.evaluate import Evaluator, Measurement, Memory, Record, Timed, Unfit, device_turn
 from warploom.schedule.search.explore import (
     Exploration,
@@ -12,9 +13,32 @@ from warploom.schedule.search.explore import (
     strategy_named,
 )
 from warploom.schedule.search.model import Bounds, Choices, Implementation, KernelModel, Step, features
+from warploom.schedule.search.program import ProgramExploration, Recipe, explore
 
 __all__ = [
-    "Bounds", "Choices", "CpuEvaluator", "Evaluator", "Exploration", "Implementation", "KernelModel", "Live", "Measurement",
-    "Memory", "Options", "Record", "Step", "StrategyName", "Timed", "Unfit", "device_turn", "explore_kernel", "features",
-    "replay", "strategy_named",
+    "Bounds",
+    "Choices",
+    "CpuEvaluator",
+    "CudaEvaluator",
+    "Evaluator",
+    "Exploration",
+    "Implementation",
+    "KernelModel",
+    "Live",
+    "Measurement",
+    "Memory",
+    "Options",
+    "ProgramExploration",
+    "Recipe",
+    "Record",
+    "Step",
+    "StrategyName",
+    "Timed",
+    "Unfit",
+    "device_turn",
+    "explore",
+    "explore_kernel",
+    "features",
+    "replay",
+    "strategy_named",
 ]  # fmt: skip

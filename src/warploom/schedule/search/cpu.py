@@ -5,40 +5,15 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from warploom.core import to_numpy
-from warploom.schedule.backbone import Backbone, Parameter, Role
+from warploom.schedule.backbone import Backbone
 from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
 from warploom.schedule.nest import Nest
+from warploom.schedule.search.arrays import Arrays, difference, random_arrays, scalar_values, with_outputs
 from warploom.schedule.search.evaluate import Measurement, Timed, Unfit, device_turn
 from warploom.solve import Failed, Finished, Task, process_executor, run_tasks
 
 _QUICK = Effort(min_s=0.03, max_s=1.0)
-
-
-def random_arrays(backbone: Backbone, seed: int = 0) -> dict[str, NDArray[Any]]:
-    """Inputs between -1 and 1, outputs zero, by name; flat, as long as their strides need."""
-    chance = np.random.default_rng(seed)
-    arrays: dict[str, NDArray[Any]] = {}
-    for region in backbone.regions:
-        kind = to_numpy(region.dtype)
-        if region.role is Role.OUTPUT:
-            arrays[region.name] = np.zeros(region.elements, kind)
-        elif np.issubdtype(kind, np.floating):
-            arrays[region.name] = chance.uniform(-1, 1, region.elements).astype(kind)
-        else:
-            arrays[region.name] = chance.integers(0, 8, region.elements).astype(kind)
-    return arrays
-
-
-def scalar_values(backbone: Backbone) -> dict[str, float]:
-    """1.5 for each scalar argument."""
-    operands = (o for i in backbone.instructions for o in i.operands)
-    return {o.name: 1.5 for o in operands if isinstance(o, Parameter)}
 
 
 class CpuEvaluator:
@@ -51,9 +26,9 @@ class CpuEvaluator:
         *,
         threads: int = 1,
         executor: Executor | None = None,
-        reference: Mapping[str, NDArray[Any]] | None = None,
+        reference: Arrays | None = None,
         tolerance: float = 1e-3,
-        arrays: Mapping[str, NDArray[Any]] | None = None,
+        arrays: Arrays | None = None,
         scalars: Mapping[str, float] | None = None,
     ) -> None:
         """`reference`: the outputs for `arrays` (by default random ones), compared with those of the fastest kernels;
@@ -62,7 +37,7 @@ class CpuEvaluator:
         self._executor = executor
         self._reference = reference
         self._tolerance = tolerance
-        self._arrays = dict(arrays) if arrays is not None else random_arrays(backbone)
+        self._arrays = with_outputs(backbone, random_arrays(backbone) if arrays is None else arrays)
         self._scalars = dict(scalars) if scalars is not None else scalar_values(backbone)
         self._order = [r.name for r in backbone.regions]
         self._worker: MeasureWorker | None = None
@@ -133,14 +108,8 @@ class CpuEvaluator:
             ran = worker.run(kernel, self._scalars, threads=self._threads)
         if isinstance(ran, Crashed):
             return ran.reason
-        for name, array in zip(self._order, worker.shared, strict=True):
-            if name in self._reference:
-                expected = np.asarray(self._reference[name]).reshape(-1)
-                scale = float(np.max(np.abs(expected), initial=1e-30))
-                error = float(np.max(np.abs(array[: expected.size].astype(np.float64) - expected), initial=0.0)) / scale
-                if not error <= self._tolerance:
-                    return f"expected {name} as in the reference, got a relative error of {error:.2g}"
-        return ""
+        results = dict(zip(self._order, worker.shared, strict=True))
+        return difference(results, self._reference, self._tolerance)
 
     def _open_worker(self) -> MeasureWorker:
         assert self._worker is not None, "measured outside `open`"

@@ -1,0 +1,61 @@
+"""What kernels are measured on, and whether they compute what they should."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.schedule.backbone import Backbone, Parameter, Role
+
+Arrays: TypeAlias = Mapping[str, NDArray[Any]]
+
+
+def random_arrays(backbone: Backbone, seed: int = 0) -> dict[str, NDArray[Any]]:
+    """Inputs between -1 and 1, outputs zero, by name; flat, as long as their strides need."""
+    chance = np.random.default_rng(seed)
+    arrays: dict[str, NDArray[Any]] = {}
+    for region in backbone.regions:
+        kind = to_numpy(region.dtype)
+        if region.role is Role.OUTPUT:
+            arrays[region.name] = np.zeros(region.elements, kind)
+        elif region.dtype.is_float:
+            arrays[region.name] = chance.uniform(-1, 1, region.elements).astype(kind)
+        else:
+            arrays[region.name] = chance.integers(0, 8, region.elements).astype(kind)
+    return arrays
+
+
+def with_outputs(backbone: Backbone, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    """Flat, in the order of the kernel's arguments; zeros for outputs that are missing. UserError (ARRAY_SHAPE) for inputs."""
+    found: dict[str, NDArray[Any]] = {}
+    for region in backbone.regions:
+        array = arrays.get(region.name)
+        if array is None and region.role is Role.OUTPUT:
+            array = np.zeros(region.elements, to_numpy(region.dtype))
+        if array is None or array.size < region.elements:
+            got = "none" if array is None else f"{array.size}"
+            raise UserError(Diagnostic("ARRAY_SHAPE", f"expected {region.elements} elements of {region.name}, got {got}"))
+        found[region.name] = np.ascontiguousarray(array).reshape(-1)
+    return found
+
+
+def scalar_values(backbone: Backbone) -> dict[str, float]:
+    """1.5 for each scalar argument."""
+    operands = (o for i in backbone.instructions for o in i.operands)
+    return {o.name: 1.5 for o in operands if isinstance(o, Parameter)}
+
+
+def difference(results: Arrays, reference: Arrays, tolerance: float) -> str:
+    """How results differ from the reference (flat arrays of equal length); empty if by no more than `tolerance` times its
+    largest element."""
+    for name, expected in reference.items():
+        wanted = np.asarray(expected, np.float64).reshape(-1)
+        got = np.asarray(results[name], np.float64).reshape(-1)[: wanted.size]
+        error = float(np.max(np.abs(got - wanted), initial=0.0)) / float(np.max(np.abs(wanted), initial=1e-30))
+        if not error <= tolerance:
+            return f"expected {name} as in the reference, got a relative error of {error:.2g}"
+    return ""

@@ -1,0 +1,162 @@
+"""Exploring programs: stage by stage, each one kernel with a share of the budget."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.backbone import Backbone, Program, backbone_text
+from warploom.schedule.choices.features import Features
+from warploom.schedule.choices.kernel import DEFAULT_ORDER, KernelSpace, kernel_space
+from warploom.schedule.search.evaluate import Evaluator
+from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
+from warploom.schedule.search.model import Bounds, KernelModel
+from warploom.schedule.space import Candidate
+from warploom.schedule.targets import Target
+from warploom.solve import EventSink, Journal, problem_key
+
+MakeBound: TypeAlias = Callable[[KernelSpace], Bounds[Candidate]]
+MakeEvaluator: TypeAlias = Callable[[Backbone], Evaluator | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """Makes the model of a kernel, here or in a worker process: `solve.sample` and `solve.count_levels` take it as `make`."""
+
+    backbone: Backbone
+    target: Target
+    bound: MakeBound
+    features: Features | None = None
+    order: tuple[str, ...] = DEFAULT_ORDER
+    fixed: tuple[tuple[str, str], ...] = ()
+
+    def __call__(self) -> KernelModel[Candidate]:
+        """UserError: CHOICE, REFUTED, NO_IMPLEMENTATION."""
+        space = kernel_space(self.backbone, self.target, self.features)
+        return KernelModel(space, self.bound(space), order=self.order, fixed=dict(self.fixed))
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramExploration:
+    stages: tuple[Exploration[Candidate], ...]
+    """Those that were begun, in the program's order."""
+    complete: bool
+    reason: str
+
+    @property
+    def time_ms(self) -> float | None:
+        """Of all stages; None unless each has a measured implementation."""
+        return _sum([s.time_ms for s in self.stages])
+
+    @property
+    def bound_ms(self) -> float | None:
+        """Of the best implementations, by the model."""
+        return _sum([s.bound_ms for s in self.stages])
+
+    @property
+    def root_bound_ms(self) -> float:
+        return sum(s.root_bound_ms for s in self.stages)
+
+    @property
+    def decisions(self) -> dict[str, str]:
+        """Of all stages; with several, each name begins with its stage's and a slash."""
+        prefix = len(self.stages) > 1
+        return {f"{s.kernel}/{k}" if prefix else k: v for s in self.stages for k, v in s.decisions.items()}
+
+
+def explore(
+    program: Program | Backbone,
+    target: Target,
+    make_bound: MakeBound,
+    options: Options | None = None,
+    *,
+    features: Features | None = None,
+    evaluators: MakeEvaluator | None = None,
+    journal: Path | None = None,
+    events: EventSink | None = None,
+    progress: Callable[[Live], None] | None = None,
+) -> ProgramExploration:
+    """The fastest implementation of each stage found within the budget; an interruption ends the search with the best so far.
+
+    `evaluators` makes what measures a stage; without it the model's cost counts. `journal` is a folder: what was measured under
+    the same source of this package is not measured again. Names in `options.fixed` begin with `STAGE/` where there are several
+    stages. UserError: CHOICE, REFUTED, NO_IMPLEMENTATION.
+    """
+    options = options or Options()
+    stages = program.stages if isinstance(program, Program) else (program,)
+    recipes = [
+        Recipe(stage, target, make_bound, features, options.order, tuple(fixed.items()))
+        for stage, fixed in zip(stages, _fixed(stages, options.fixed), strict=True)
+    ]
+    models = [recipe() for recipe in recipes]
+    weights = [max(model.bound(model.root())[0], 1) for model in models]
+    found: list[Exploration[Candidate]] = []
+    began = time.monotonic()
+    for n, (stage, model) in enumerate(zip(stages, models, strict=True)):
+        evaluator = evaluators(stage) if evaluators is not None else None
+        share = _share(weights[n:])
+        left_s = None if options.budget_s is None else max(0.0, options.budget_s - (time.monotonic() - began)) * share
+        name = evaluator.name if evaluator is not None else "model"
+        found.append(
+            explore_kernel(
+                model,
+                stage.name,
+                evaluator,
+                replace(
+                    options,
+                    budget_s=left_s,
+                    nodes=_part(options.nodes, sum(e.nodes for e in found), share),
+                    evaluations=_part(options.evaluations, sum(e.evaluated for e in found), share),
+                ),
+                journal=None if journal is None else _journal(journal, stage.name),
+                problem=problem_key([backbone_text(stage), target.name, name]) + "/",
+                events=events,
+                progress=progress,
+            )
+        )
+        if found[-1].reason == "interrupted":
+            break
+    complete = len(found) == len(stages) and all(e.complete for e in found)
+    return ProgramExploration(tuple(found), complete, next((e.reason for e in reversed(found) if e.reason), ""))
+
+
+def _share(weights: list[int]) -> float:
+    """Of what is left, for the first of the stages left: half in equal parts, half by their bounds."""
+    return 0.5 / len(weights) + 0.5 * weights[0] / sum(weights)
+
+
+def _part(budget: int | None, spent: int, share: float) -> int | None:
+    return None if budget is None else max(1, int((budget - spent) * share))
+
+
+def _journal(folder: Path, name: str) -> Journal:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"expected a folder for the journal, got {folder}: {error.strerror or error}"
+        raise UserError(Diagnostic("JOURNAL_UNUSABLE", message, fix="Name a writable folder.")) from None
+    return Journal(folder / f"{name}.jsonl")
+
+
+def _fixed(stages: tuple[Backbone, ...], fixed: Mapping[str, str]) -> list[dict[str, str]]:
+    parts: list[dict[str, str]] = [{} for _ in stages]
+    names = [stage.name for stage in stages]
+    for name, value in fixed.items():
+        stage, slash, choice = name.partition("/")
+        if slash and stage in names:
+            parts[names.index(stage)][choice] = value
+        elif len(stages) == 1:
+            parts[0][name] = value
+        else:
+            message = f"expected a stage before the choice, got {name!r}"
+            raise UserError(Diagnostic("CHOICE", message, fix=f"Write {names[0]}/{name}, or another of {', '.join(names)}."))
+    return parts
+
+
+def _sum(times: list[float | None]) -> float | None:
+    known = [t for t in times if t is not None]
+    return sum(known) if known and len(known) == len(times) else None

@@ -1,0 +1,94 @@
+"""The CPU's evaluation pipeline on nests built by hand: compiled by workers, measured, checked against NumPy."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warploom.kernels import tensors
+from warploom.schedule.backbone import Constant
+from warploom.schedule.cpu import find_compiler
+from warploom.schedule.nest import Compute, Kind, Loop, Nest, Node
+from warploom.schedule.search import CpuEvaluator, Timed, Unfit
+from warploom.solve import process_executor
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+
+SPEC = importlib.util.spec_from_file_location("cpu_nests_search", Path(__file__).parents[3] / "benchmarks" / "cpu_nests.py")
+SIZE = 48
+
+
+def nests() -> list[Nest]:
+    assert SPEC is not None and SPEC.loader is not None
+    module = importlib.util.module_from_spec(SPEC)
+    sys.modules[SPEC.name] = module
+    SPEC.loader.exec_module(module)
+    return [module.matmul(SIZE, SIZE, SIZE, 4, n, 8) for n in (1, 2)]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WARPLOOM_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
+def wrong(nodes: tuple[Node, ...]) -> tuple[Node, ...]:
+    """Every fused multiply-add forgets its sum."""
+    found: list[Node] = []
+    for node in nodes:
+        if isinstance(node, Loop):
+            found.append(replace(node, body=wrong(node.body)))
+        elif isinstance(node, Compute) and len(node.arguments) == 3:
+            found.append(replace(node, arguments=(*node.arguments[:2], Constant(0.0))))
+        else:
+            found.append(node)
+    return tuple(found)
+
+
+def evaluator(**options) -> CpuEvaluator:
+    kernel = tensors.tensor_kernel("matmul")
+    sizes = {"m": SIZE, "n": SIZE, "k": SIZE}
+    (stage,) = kernel.program(sizes).stages
+    arrays = kernel.arrays(sizes)
+    return CpuEvaluator(stage, arrays=arrays, reference=kernel.reference(arrays), **options)
+
+
+def test_measures_and_checks() -> None:
+    good = nests()
+    bad = replace(good[0], body=wrong(good[0].body))
+    with process_executor(1) as executor:
+        judge = evaluator(executor=executor)
+        with judge.open():
+            found = dict(judge.measure([good[0], bad, good[1]], None))
+            assert isinstance(found[0], Timed) and found[0].time_ms > 0
+            assert isinstance(found[2], Timed)
+            # It is checked where it would be the fastest so far, and among the finalists in any case.
+            assert isinstance(found[1], Unfit | Timed)
+            times = judge.retime([*good, bad])
+    assert isinstance(times[0], Timed) and isinstance(times[1], Timed)
+    assert isinstance(times[2], Unfit) and "relative error" in times[2].reason
+    assert judge.name == "cpu-1"
+
+
+def test_what_does_not_compile_is_unfit() -> None:
+    nest = nests()[0]
+    (outer,) = (n for n in nest.body if isinstance(n, Loop))
+    with process_executor(1) as executor:
+        judge = evaluator(executor=executor)
+        with judge.open():
+            ((position, measurement),) = judge.measure([replace(nest, body=(replace(outer, kind=Kind.THREAD),))], None)
+    assert position == 0
+    assert isinstance(measurement, Unfit) and "expected" in measurement.reason
+
+
+def test_arrays_that_do_not_fit_are_refused() -> None:
+    kernel = tensors.tensor_kernel("matmul")
+    (stage,) = kernel.program({"m": 8, "n": 8, "k": 8}).stages
+    with pytest.raises(Exception, match="expected 64 elements of B"):
+        CpuEvaluator(stage, arrays={"A": np.zeros((8, 8), np.float32)})

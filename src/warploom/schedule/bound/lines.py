@@ -132,7 +132,7 @@ def warp_lines(
         elements *= view.smallest[problem.dim_extent[dim]]
         if view.kind[dim] == VECTOR:
             vector = view.smallest[problem.dim_extent[dim]]
-    elements = min(elements, machine.warp * vector)
+    elements = min(elements, machine.warp * min(vector, problem.vectors[instruction]), seen.shape[0])
     found = 0
     for element in range(elements):
         rest = element

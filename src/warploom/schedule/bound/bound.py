@@ -1,0 +1,123 @@
+"""`Bound`: a time that no implementation of a candidate can beat, why, and a guess of the time it will take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.schedule.bound.explain import Explanation, explanation
+from warploom.schedule.bound.guess import guess
+from warploom.schedule.bound.problem import Ints, Machine, Problem, View
+from warploom.schedule.bound.reader import Positions, bound_of
+from warploom.schedule.bound.tables import Staging, machine_of, tables
+from warploom.schedule.bound.views import open_view, scratch
+from warploom.schedule.targets import Target
+
+if TYPE_CHECKING:
+    from warploom.schedule.choices import KernelSpace
+    from warploom.schedule.space import Candidate
+
+
+class Bound:
+    """Of the candidates of one space; `target` replaces the figures of the space's, for example by measured ones."""
+
+    def __init__(self, space: KernelSpace, target: Target | None = None) -> None:
+        self.space = space
+        self.target = target or space.target
+        backbone = space.backbone
+        self.stagings = tuple(
+            Staging(
+                t.region, t.producer, t.consumer, t.store, t.load,
+                tuple((pair.extent, pair.store, pair.load) for pair in t.pairs),
+                backbone.instructions[t.producer].dtype.size_bytes,
+            )
+            for t in space.temporaries
+        )  # fmt: skip
+        self.problem: Problem = tables(backbone, self.target, self.stagings)
+        self.machine: Machine = machine_of(self.target)
+        self.positions: Positions = positions_of(space, self.problem)
+        self.view: View = open_view(self.problem, backbone, space.objects.statements)
+        self.scratch = scratch(self.problem)
+
+    def of(self, candidate: Candidate) -> float:
+        """Milliseconds, never above the cost of any completion; of a decided candidate its cost."""
+        return (
+            bound_of(
+                self.positions, self.problem, self.machine, self.view, self.scratch,
+                candidate.domains, candidate.members, candidate.bounds,
+            )
+            / 1e6
+        )  # fmt: skip
+
+    def estimate(self, candidate: Candidate) -> float:
+        """Milliseconds, a guess for ordering: at least the bound, may exceed what a completion takes."""
+        least = self.of(candidate)
+        return max(least, guess(self.problem, self.machine, self.view, self.scratch, least * 1e6) / 1e6)
+
+    def explain(self, candidate: Candidate) -> Explanation:
+        """What the bound of the candidate is made of, the part that binds first."""
+        least = self.of(candidate)
+        names = [o.name for o in self.space.objects.operations]
+        loops = [self.space.statement_names[int(s)] for s in self.problem.dim_statement]
+        return explanation(least, self.problem, self.machine, self.scratch, names, loops)
+
+
+def positions_of(space: KernelSpace, problem: Problem) -> Positions:
+    """Where the space's domains hold what a view shows."""
+    instance = space.instance
+    choices = instance.space.choices
+
+    def by(choice: str, things: Ints, set_name: str) -> Ints:
+        if choice not in choices:
+            return np.full(len(things), -1, np.int64)
+        table = instance.variables(choice)
+        return np.array([_entry(table, _number(space, set_name, int(t))) for t in things], np.int64)
+
+    def pairs(choice: str, things: Ints) -> Ints:
+        found = np.full((len(things), len(things)), -1, np.int64)
+        if choice in choices:
+            table = instance.variables(choice)
+            numbers = [_number(space, "Statements", int(t)) for t in things]
+            for a, first in enumerate(numbers):
+                for b, second in enumerate(numbers):
+                    if a != b and first >= 0 and second >= 0:
+                        found[a, b] = table[first, second]
+            for a in range(len(things)):
+                for b in range(a):
+                    if found[a, b] >= 0 and found[a, b] == found[b, a]:
+                        found[max(a, b), min(a, b)] = -1
+        return found
+
+    extents = space.backbone.extents
+    statements = np.arange(space.objects.statements, dtype=np.int64)
+    regions = np.arange(len(problem.is_temporary), dtype=np.int64)
+    states = instance.member_positions("Statements")
+    universe = np.zeros((len(extents), 64), np.int64)
+    for number in range(len(extents)):
+        values = [int(v) for v in instance.universe("size", number)]
+        universe[number, : len(values)] = values
+    counters = instance.space.counters
+    shared = int(instance.counter_positions("shared_bytes").reshape(-1)[0]) if "shared_bytes" in counters else -1
+    return Positions(
+        member=np.array([states[_number(space, "Statements", int(s))] for s in problem.instruction_statement], np.int64),
+        order=pairs("order", statements),
+        kind=by("dim_kind", problem.dim_statement, "Statements"),
+        size=by("size", np.arange(len(extents), dtype=np.int64), "Extents"),
+        universe=universe,
+        mapping=pairs("thread_mapping", problem.dim_statement),
+        space=by("mem_space", regions, "Regions"),
+        cache=by("cache", problem.instruction_statement, "Statements"),
+        partials=by("partials", problem.dim_statement, "Statements"),
+        stages=by("stages", regions, "Regions"),
+        shared=shared,
+    )
+
+
+def _number(space: KernelSpace, set_name: str, thing: int) -> int:
+    return space.instance.number(set_name, thing)
+
+
+def _entry(table: npt.NDArray[np.int32], number: int) -> int:
+    return int(table[number]) if 0 <= number < len(table) else -1

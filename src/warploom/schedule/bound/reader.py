@@ -1,0 +1,107 @@
+"""From the flat domains of a candidate to a view."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.schedule.bound.compiled import compiled
+from warploom.schedule.bound.facts import SHARED_BYTES
+from warploom.schedule.bound.problem import AFTER, BEFORE, INNER, MERGED, OUTER, Floats, Ints, Machine, Problem, View
+from warploom.schedule.bound.total import Scratch, evaluate
+
+Domains = npt.NDArray[np.uint64]
+Bytes = npt.NDArray[np.uint8]
+
+MEMBER_STATE = 2
+
+
+class Positions(NamedTuple):
+    """Where the domains of a space hold what a view shows; -1: the space has no such variable and the view keeps its value."""
+
+    member: Ints
+    """By instruction, in the states of members."""
+    order: Ints
+    """[statement, statement]"""
+    kind: Ints
+    size: Ints
+    universe: Ints
+    """[extent, value]"""
+    mapping: Ints
+    """[dim, dim]"""
+    space: Ints
+    cache: Ints
+    partials: Ints
+    stages: Ints
+    shared: int
+    """Column of the counter of shared bytes, or -1."""
+
+
+@compiled
+def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, view: View, grid: Floats) -> None:
+    """Overwrites the view with what a candidate's arrays say."""
+    for i in range(positions.member.shape[0]):
+        if positions.member[i] >= 0:
+            view.active[i] = 1 if members[positions.member[i]] == MEMBER_STATE else 0
+        if positions.cache[i] >= 0:
+            view.cache[i] = domains[positions.cache[i]]
+    for a in range(positions.order.shape[0]):
+        for b in range(positions.order.shape[0]):
+            if a != b and positions.order[a, b] >= 0:
+                mask = np.int64(domains[positions.order[a, b]])
+                view.order[a, b] = mask
+                turned = mask & MERGED
+                if mask & BEFORE:
+                    turned |= AFTER
+                if mask & AFTER:
+                    turned |= BEFORE
+                if mask & INNER:
+                    turned |= OUTER
+                if mask & OUTER:
+                    turned |= INNER
+                view.order[b, a] = turned
+    for a in range(positions.kind.shape[0]):
+        if positions.kind[a] >= 0:
+            view.kind[a] = domains[positions.kind[a]]
+        if positions.partials[a] >= 0:
+            view.partials[a] = domains[positions.partials[a]]
+        for b in range(positions.kind.shape[0]):
+            if positions.mapping[a, b] >= 0:
+                mask = np.int64(domains[positions.mapping[a, b]])
+                view.mapping[a, b] = mask
+                view.mapping[b, a] = (mask & 3) | (mask & 4) << 1 | (mask & 8) >> 1
+    for e in range(positions.size.shape[0]):
+        mask = domains[positions.size[e]]
+        first = -1
+        last = 0
+        for bit in range(positions.universe.shape[1]):
+            if (mask >> np.uint64(bit)) & np.uint64(1):
+                if first < 0:
+                    first = bit
+                last = bit
+        view.smallest[e] = positions.universe[e, max(first, 0)]
+        view.largest[e] = positions.universe[e, last]
+    for r in range(positions.space.shape[0]):
+        if positions.space[r] >= 0:
+            view.space[r] = domains[positions.space[r]]
+        if positions.stages[r] >= 0:
+            view.pipelined[r] = 1 if domains[positions.stages[r]] != 1 else 0
+    grid[SHARED_BYTES] = max(0, bounds[0, positions.shared]) if positions.shared >= 0 else 0.0
+
+
+@compiled
+def bound_of(
+    positions: Positions,
+    problem: Problem,
+    machine: Machine,
+    view: View,
+    scratch: Scratch,
+    domains: Domains,
+    members: Bytes,
+    bounds: Ints,
+) -> float:
+    """Nanoseconds."""
+    read(positions, domains, members, bounds, view, scratch.grid)
+    return evaluate(problem, machine, view, scratch)

@@ -19,10 +19,8 @@ from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.scalars import c_type, reduction
 from warploom.schedule.nest import Affine, Combine
 
-_MOST_IN_TEXT = 32
-"""Registers added up in one expression."""
-_CHAINS = 8
-"""Sums kept apart where there are more."""
+_MOST_IN_TEXT = 16
+"""Summands of one expression."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +79,15 @@ class Combinations:
         def apply(first: str, second: str) -> str:
             return reduction(node.operator, dtype, first, second)
 
-        if math.prod(sizes) <= _MOST_IN_TEXT:
-            texts = [self._element(node, axes, at) for at in itertools.product(*map(range, sizes))]
-            items.append(Line(f"{target} = {_tree(texts, apply)};", both, value if is_single else None))
-        else:
-            texts = [self._element(node, axes, at) for at in itertools.product(*map(range, sizes))]
-            chains = [texts[start::_CHAINS] for start in range(_CHAINS)]
-            names = [context.indices.names("part") for _ in chains]
-            word = c_type(dtype)
-            items += [Line(f"{word} {n} = {c[0]};", both) for n, c in zip(names, chains, strict=True)]
-            for place in range(1, max(map(len, chains))):
-                items += [
-                    Line(f"{n} = {apply(n, c[place])};", both) for n, c in zip(names, chains, strict=True) if place < len(c)
-                ]
-            items.append(Line(f"{target} = {_tree(names, apply)};", both, value if is_single else None))
+        texts = [self._element(node, axes, at) for at in itertools.product(*map(range, sizes))]
+        while len(texts) > _MOST_IN_TEXT:
+            groups = [texts[start : start + _MOST_IN_TEXT] for start in range(0, len(texts), _MOST_IN_TEXT)]
+            texts = [context.indices.names("part") for _ in groups]
+            items += [
+                Line(f"const {c_type(dtype)} {name} = {_tree(group, apply)};", frozenset({node.source.value}))
+                for name, group in zip(texts, groups, strict=True)
+            ]
+        items.append(Line(f"{target} = {_tree(texts, apply)};", both, value if is_single else None))
         return items + self._over_threads(node, target, value, apply)
 
     def _element(self, node: Combine, axes: Sequence[int], at: Sequence[int]) -> str:

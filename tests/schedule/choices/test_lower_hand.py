@@ -347,8 +347,8 @@ def test_packed_matmul() -> None:
     kinds |= {d["n1"]: "VECTOR" for d in (zero, bb, mad, c, put, get)} | {d["m1"]: "UNROLL" for d in (zero, a, mad, c)}
     table = Table(b, orders_of(tree), sizes(b, m0=2, m1=4, n0=2, n1=8, k0=8), kinds, arrays=(sb,), has_threads=False)
     nest = lower(table)
-    assert "buffer sb: f32[64] in shared" in text(nest)
-    assert "mad[m1_10, n1_11] = fma(a[m1_10], sb_load[n1_11], mad[m1_10, n1_11])" in _numbered(text(nest))
+    assert "buffer tmp_sb: f32[64] in shared" in text(nest)
+    assert "mad[m1_10, n1_11] = fma(a[m1_10], get_sb[n1_11], mad[m1_10, n1_11])" in _numbered(text(nest))
     check(b, nest)
 
 

@@ -80,13 +80,17 @@ class _Writer:
     places: Places
     next_loop: int
 
+    @property
+    def dropped(self) -> frozenset[int]:
+        return frozenset(r.init.statement for r in self.registers.reductions.values() if r.drops_init)
+
     def nodes(self, items: list[Item]) -> tuple[Node, ...]:
         """The finished nodes of a list of siblings; loops that hold nothing vanish."""
         found: list[Node] = []
         for item in items:
             match item:
                 case int():
-                    if not any(r.drops_init and r.init.statement == item for r in self.registers.reductions.values()):
+                    if item not in self.dropped:
                         found.append(self.statement(self.operations.by_statement[item]))
                 case Branch():
                     body = self.nodes(item.children)
@@ -121,7 +125,7 @@ class _Writer:
             own = {b.number for d in operation.dims.values() if (b := self.tree.loop_of[d]) is not None}
             if operation.temporary is not None:
                 own |= {b.number for b in self.places.private_threads(operation.temporary)}
-            guards = only_first_threads(self.tree, path, frozenset(own))
+            guards = only_first_threads(self.tree, path, frozenset(own), self.dropped)
             return Store(self.places.memory(operation), self.argument(operation, 0), guards)
         cell = self.registers.written[statement]
         target = self.registers.ref(cell, self.registers.loops_of(operation, cell.axes))

@@ -55,15 +55,17 @@ def _assign_blocks(tree: Tree) -> None:
         branch.hardware = number
 
 
-def only_first_threads(tree: Tree, path: tuple[Branch, ...], own: frozenset[int]) -> tuple[Guard, ...]:
+def only_first_threads(tree: Tree, path: tuple[Branch, ...], own: frozenset[int], dropped: frozenset[int]) -> tuple[Guard, ...]:
     """Guards that leave one thread of those that would run a store with the same result.
 
-    path: the loops around the store; own: numbers of those whose index tells its results apart.
+    path: the loops around the store; own: numbers of those whose index tells its results apart; dropped: statements of which
+    nothing is left.
     """
     first: dict[int, Branch] = {}
-    for branch in tree.branches:
-        if branch.kind is Kind.THREAD and branch.hardware is not None:
-            first.setdefault(branch.hardware, branch)
+    for statement, around in tree.paths.items():
+        for branch in around:
+            if branch.kind is Kind.THREAD and branch.hardware is not None and statement not in dropped:
+                first.setdefault(branch.hardware, branch)
     inside: Mapping[int, Branch] = {b.hardware: b for b in path if b.kind is Kind.THREAD and b.hardware is not None}
     guards: list[Guard] = []
     for hardware, branch in sorted(first.items()):

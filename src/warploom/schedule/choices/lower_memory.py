@@ -174,4 +174,4 @@ class Places:
         producer = self.operations.by_statement[temporary.producer]
         dtype = self.decided.backbone.instructions[producer.dtype_of].dtype
         space = Space(self.decided.mem_space(temporary.region).lower())
-        return Buffer(temporary.name, dtype, self.elements(temporary), Role.TEMPORARY, space)
+        return Buffer(f"tmp_{temporary.name}", dtype, self.elements(temporary), Role.TEMPORARY, space)

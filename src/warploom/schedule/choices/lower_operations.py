@@ -133,11 +133,11 @@ def _reroute(found: dict[int, Operation], temporary: Temporary) -> None:
     producer = found[temporary.producer]
     value = Result(operand.instruction, operand.mapped, operand.scope)
     found[temporary.store] = Operation(
-        temporary.store, f"{temporary.name}_store", Operator.STORE, (value,), {p.extent: p.store for p in temporary.pairs},
+        temporary.store, f"put_{temporary.name}", Operator.STORE, (value,), {p.extent: p.store for p in temporary.pairs},
         producer.dtype_of, temporary=temporary,
     )  # fmt: skip
     found[temporary.load] = Operation(
-        temporary.load, f"{temporary.name}_load", Operator.LOAD, (), {p.extent: p.load for p in temporary.pairs},
+        temporary.load, f"get_{temporary.name}", Operator.LOAD, (), {p.extent: p.load for p in temporary.pairs},
         producer.dtype_of, temporary=temporary,
     )  # fmt: skip
     operands = list(consumer.operands)

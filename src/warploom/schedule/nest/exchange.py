@@ -9,11 +9,12 @@ Source: paper, section 4.5.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest.nodes import Affine, Barrier, Kind, Load, Loop, Nest, Node, Store
-from warploom.schedule.nest.walk import hardware_sizes, statements
+from warploom.schedule.nest.nodes import Barrier, Kind, Load, Loop, Nest, Node, Store
+from warploom.schedule.nest.walk import hardware_sizes, loops, staged_fills, statements
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def with_barriers(nest: Nest) -> Nest:
     threads = frozenset(n for n, size in enumerate(hardware_sizes(nest, Kind.THREAD)) if size > 1)
     if not threads:
         return nest
-    body, _ = _Walker(nest, threads).sequence(nest.body, _Pending())
+    body, _ = _Walker(nest, threads, {loop.number: loop.size for loop in loops(nest.body)}).sequence(nest.body, _Pending())
     return replace(nest, body=body)
 
 
@@ -54,6 +55,7 @@ def with_barriers(nest: Nest) -> Nest:
 class _Walker:
     nest: Nest
     hardware: frozenset[int]
+    sizes: Mapping[int, int]
 
     def sequence(self, nodes: tuple[Node, ...], pending: _Pending) -> tuple[tuple[Node, ...], _Pending]:
         done: list[Node] = []
@@ -78,19 +80,26 @@ class _Walker:
         return tuple(done), pending
 
     def _loop(self, loop: Loop, pending: _Pending) -> tuple[tuple[Node, ...], _Pending]:
-        body, after = self.sequence(loop.body, pending)
+        if loop.stages > 1:
+            body, after = self._staged_body(loop, pending)
+        else:
+            body, after = self.sequence(loop.body, pending)
         if loop.kind is Kind.BLOCK:
             return body, after
         carried = after.without(self._staged(loop)) if any(isinstance(node, Barrier) for node in body) else after
-        if not self._is_same_from(body, carried):
+        if self.sequence(body, carried)[0] != body:
             body = (*body, Barrier())
             after = _Pending()
         return body, after
 
-    def _is_same_from(self, body: tuple[Node, ...], pending: _Pending) -> bool:
-        """A further iteration of the body with its barriers needs no more of them."""
-        again, _ = self.sequence(body, pending)
-        return again == body
+    def _staged_body(self, loop: Loop, pending: _Pending) -> tuple[tuple[Node, ...], _Pending]:
+        """The barrier that what runs ahead needs stands directly behind it."""
+        fills, rest = staged_fills(self.nest, loop)
+        fills, pending = self.sequence(fills, pending)
+        if not (rest and isinstance(rest[0], Barrier)) and self.sequence(rest, pending)[0] != self.sequence(rest, _Pending())[0]:
+            rest = (Barrier(), *rest)
+        rest, after = self.sequence(rest, pending)
+        return (*fills, *rest), after
 
     def _staged(self, loop: Loop) -> frozenset[int]:
         return frozenset(n for n, b in enumerate(self.nest.buffers) if b.copies > 1) if loop.stages > 1 else frozenset()
@@ -102,17 +111,30 @@ class _Walker:
             if isinstance(statement, Load | Store):
                 number = statement.memory.buffer
                 is_ours = self.nest.buffers[number].role is not Role.TEMPORARY
-                access = number, self._sharing(statement.memory.offset, around, statement) if is_ours else None
+                sharing = (self._sharing(statement, around) if is_ours else None) or self._writer(statement)
+                access = number, sharing
                 (read if isinstance(statement, Load) else written).add(access)
         return _Pending(frozenset(read), frozenset(written))
 
-    def _sharing(self, offset: Affine, around: tuple[Loop, ...], statement: Load | Store) -> object | None:
+    def _writer(self, statement: Load | Store) -> object | None:
+        """Of a store that puts each element always by the same thread: itself. Its iterations do not disturb each other."""
+        if isinstance(statement, Load):
+            return None
+        reach = 0
+        for stride, size in sorted((abs(s), self.sizes.get(n, 1)) for n, s in statement.memory.offset.terms):
+            if stride <= reach:
+                return None
+            reach += stride * (size - 1)
+        return statement.memory.offset, statement.guards
+
+    def _sharing(self, statement: Load | Store, around: tuple[Loop, ...]) -> object | None:
         """Equal for two accesses where each thread touches the same elements in both; None where that is not known."""
         threads = {loop.number: loop.hardware for loop in around if loop.kind is Kind.THREAD and loop.hardware is not None}
-        sizes = {loop.number: loop.size for loop in around}
+        offset = statement.memory.offset
         hardware = {threads[n] for n, _ in offset.terms if n in threads}
         if frozenset(hardware) != self.hardware or (isinstance(statement, Store) and statement.guards):
             return None
-        # The loops outside this unit are the same for both accesses, those inside must cover the same elements.
-        inside = frozenset((s, sizes.get(n, n), threads.get(n)) for n, s in offset.terms)
-        return inside, offset.constant
+        # Loops outside this unit are the same for both accesses; those inside must cover the same elements.
+        own = {loop.number for loop in around}
+        covered = frozenset((s, self.sizes[n] if n in own else -1 - n, threads.get(n)) for n, s in offset.terms)
+        return covered, offset.constant

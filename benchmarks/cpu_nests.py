@@ -1,6 +1,6 @@
 """Hand-built nests of the CPU target against NumPy: `python benchmarks/cpu_nests.py [--case GLOB] [--threads T]`.
 
-Prints one JSON line per nest: medians in ms of elapsed time and of the CPU time of the busiest thread (of the calling thread for
+Prints one JSON line per nest: medians in ms of elapsed time and of the CPU time of the busiest thread (of the calling one for
 NumPy), which other processes disturb less; GFLOP/s and compulsory GB/s by CPU time; ratios of NumPy's times to the nest's, measured
 in turns in one run. NumPy's threads follow `--threads` (the program starts itself again for that).
 """
@@ -306,18 +306,24 @@ def transposed_matvec(m: int, n: int, vectors: int = 8, lanes: int = 16, unroll:
     return b.nest()
 
 
-def stencil(size: int, lanes: int = 16, rows: int = 1, *, cache: Cache = Cache.ALL) -> Nest:
-    """Seven points of the inside of a cube: out = c0 * centre + c1 * (sum of six neighbours)."""
+def stencil(
+    size: int, lanes: int = 16, rows: int = 1, *, cache: Cache = Cache.ALL, stages: int = 1, does_unroll_x: bool = False
+) -> Nest:
+    """Seven points of the inside of a cube: out = 0.5 * centre + 0.125 * (sum of six neighbours).
+
+    `rows`: lines of the plane together, or, with `does_unroll_x`, vectors of a line.
+    """
     b = Builder("stencil")
     plane, inside = size * size, size - 2
-    source, target = b.buffer("A", size**3), b.buffer("B", size**3, Role.OUTPUT)
+    source, target = b.buffer("A", size**3), b.buffer("B", inside**3, Role.OUTPUT)
     offsets = (-plane, -size, -1, 0, 1, size, plane)
     points = [b.value(f"p{n}", rows, vector=lanes) for n in range(7)]
     sums = [b.value(f"s{n}", rows, vector=lanes) for n in range(7)]
-    with b.loop("z", Kind.BLOCK, inside) as z, b.loop("y", Kind.LOOP, -(-inside // rows)) as y:
-        x_loop, r_loop = b.loop("x", Kind.LOOP, -(-inside // lanes)), b.loop("r", Kind.UNROLL, rows)
+    x_step, y_step = (lanes * rows, 1) if does_unroll_x else (lanes, rows)
+    with b.loop("z", Kind.BLOCK, inside) as z, b.loop("y", Kind.LOOP, -(-inside // y_step)) as y:
+        x_loop, r_loop = b.loop("x", Kind.LOOP, -(-inside // x_step), stages), b.loop("r", Kind.UNROLL, rows)
         with x_loop as x, r_loop as r, b.loop("v", Kind.VECTOR, lanes) as v:
-            line, column = y * rows + r, x * lanes + v
+            line, column = (y, x * x_step + r * lanes + v) if does_unroll_x else (y * rows + r, x * lanes + v)
             place = (z + 1) * plane + (line + 1) * size + column + 1
             guards = ((line, inside), (column, inside))
             for offset, point in zip(offsets, points, strict=True):
@@ -328,7 +334,7 @@ def stencil(size: int, lanes: int = 16, rows: int = 1, *, cache: Cache = Cache.A
                 b.compute(b.ref(sums[n], r, v), Operator.ADD, b.ref(sums[n - 1], r, v), b.ref(around[n + 1], r, v))
             b.compute(b.ref(sums[5], r, v), Operator.MUL, Constant(0.125), b.ref(sums[4], r, v))
             b.compute(b.ref(sums[6], r, v), Operator.FMA, Constant(0.5), b.ref(points[3], r, v), b.ref(sums[5], r, v))
-            b.store(target, place, b.ref(sums[6], r, v), *guards, cache=cache)
+            b.store(target, z * (inside * inside) + line * inside + column, b.ref(sums[6], r, v), *guards, cache=cache)
     return b.nest()
 
 
@@ -343,8 +349,9 @@ def axpy(
     z_buffer = b.buffer("z", n, Role.OUTPUT) if is_triad else y_buffer
     x, y, z = (b.value(name, unroll, vector=lanes) for name in ("x", "y", "z"))
     inner = chunk // (unroll * lanes)
-    with b.loop("block", Kind.BLOCK, -(-n // chunk)) as block, b.loop("i", Kind.LOOP, inner) as i:
-        with b.loop("u", Kind.UNROLL, unroll) as u, b.loop("v", Kind.VECTOR, lanes) as v:
+    chunks = -(-n // chunk)
+    with b.loop("block", Kind.BLOCK, chunks) as block, b.loop("i", Kind.LOOP, inner) as i, b.loop("u", Kind.UNROLL, unroll) as u:
+        with b.loop("v", Kind.VECTOR, lanes) as v:
             place = block * chunk + i * (unroll * lanes) + u * lanes + v
             b.load(b.ref(x, u, v), x_buffer, place, (place, n))
             b.load(b.ref(y, u, v), y_buffer, place, (place, n))
@@ -420,7 +427,7 @@ class Case:
 
 
 def _numpy_stencil(a: Array, b: Array) -> None:
-    inside = b[1:-1, 1:-1, 1:-1]
+    inside = b
     np.add(a[:-2, 1:-1, 1:-1], a[2:, 1:-1, 1:-1], out=inside)
     for part in (a[1:-1, :-2, 1:-1], a[1:-1, 2:, 1:-1], a[1:-1, 1:-1, :-2], a[1:-1, 1:-1, 2:]):
         inside += part
@@ -483,24 +490,27 @@ def cases(lanes: int) -> dict[str, Callable[[], Case]]:
         "batched_512_32_32_64": lambda: batched(512, 32, 32, 64, (8, 2), (11, 2), (16, 1), (14, 2), (4, 2)),
         "batched_500_26_26_72": lambda: batched(500, 26, 26, 72, (13, 2), (9, 2), (7, 2), (26, 1)),
         "matvec_8192": lambda: Case(((8192, 8192), (8192,)), ((8192,),), lambda a, x, y: np.dot(a, x, out=y), {
-            f"{r}x{v}": matvec(8192, 8192, r, v, lanes) for r, v in ((1, 4), (1, 8), (2, 4), (4, 1), (4, 2), (4, 4), (8, 1), (8, 2))
+            f"{r}x{v}, {t} stages": matvec(8192, 8192, r, v, lanes, stages=t)
+            for r, v, t in ((1, 4, 1), (1, 8, 1), (2, 4, 1), (4, 1, 1), (4, 2, 1), (4, 2, 9), (4, 4, 1), (4, 4, 9), (8, 2, 1))
         }, 2 * 8192**2),
         "matvec_1024": lambda: Case(((1024, 1024), (1024,)), ((1024,),), lambda a, x, y: np.dot(a, x, out=y), {
             f"{r}x{v}": matvec(1024, 1024, r, v, lanes) for r, v in ((1, 4), (1, 8), (2, 4), (4, 2), (4, 4), (8, 1), (8, 2))
         }, 2 * 1024**2),
         "gesummv_4096": lambda: Case(((4096, 4096), (4096, 4096), (4096,)), ((4096,),), _numpy_gesummv, {
-            f"{r}x{v}, {s} stages": matvec(4096, 4096, r, v, lanes, matrices=2, stages=s) for r, v,s in ((1, 4,1), (2, 2,1), (2, 4,1), (2,4,3),(2,4,9), (4, 2,1),(4,2,3),(4,2,9),(4,2,17),(8,2,1),(8,2,9))
+            f"{r}x{v}, {t} stages": matvec(4096, 4096, r, v, lanes, matrices=2, stages=t)
+            for r, v, t in ((1, 4, 1), (2, 2, 1), (2, 4, 1), (2, 4, 3), (2, 4, 9), (4, 2, 1), (4, 2, 9), (8, 2, 9))
         }, 4 * 4096**2, {"alpha": 0.75, "beta": 0.5}),
         "transposed_8192": lambda: Case(((8192, 8192), (8192,)), ((8192,),), lambda a, x, y: np.dot(x, a, out=y), {
-            f"{v} vectors, rows by {u}, {s} stages": transposed_matvec(8192, 8192, v, lanes, u, s)
-            for v, u, s in ((8, 2, 1), (8, 2, 3), (8, 2, 9), (16, 1, 1), (16, 1, 3), (16, 1, 9), (24, 1, 1), (24, 1, 3), (24, 1, 5), (24, 1, 9), (64, 1, 1), (64, 1, 2), (64, 1, 3), (64, 1, 5))
+            f"{v} vectors, rows by {u}, {t} stages": transposed_matvec(8192, 8192, v, lanes, u, t)
+            for v, u, t in ((8, 2, 1), (8, 2, 9), (16, 1, 1), (16, 1, 9), (24, 1, 1), (24, 1, 3), (24, 1, 9), (64, 1, 1), (64, 1, 5))
         }, 2 * 8192**2),
-        "stencil_256": lambda: Case(((256, 256, 256),), ((256, 256, 256),), _numpy_stencil, {
-            "1 row": stencil(256, lanes), "2 rows": stencil(256, lanes, 2), "4 rows": stencil(256, lanes, 4),
+        "stencil_256": lambda: Case(((256, 256, 256),), ((254, 254, 254),), _numpy_stencil, {
+            **{f"{r} rows of {w} lanes": stencil(256, w, r) for r in (1, 2, 4) for w in (lanes // 2, lanes)},
             "1 row, around the caches": stencil(256, lanes, cache=Cache.NONE),
         }, 8 * 254**3),
         "axpy_2p24": lambda: Case(((1 << 24,),), ((1 << 24,),), _numpy_axpy, {
-            "by 1": axpy(1 << 24, lanes, 1), "by 4": axpy(1 << 24, lanes, 4), "by 4, chunks of 65536": axpy(1 << 24, lanes, 4, 65536),
+            "by 1": axpy(1 << 24, lanes, 1), "by 4": axpy(1 << 24, lanes, 4),
+            "by 4, chunks of 65536": axpy(1 << 24, lanes, 4, 65536),
         }, 2 << 24, {"alpha": 0.75}),
         "triad_2p24": lambda: Case(((1 << 24,), (1 << 24,)), ((1 << 24,),), lambda x, y, z: np.add(x, y, out=z), {
             "by 4": axpy(1 << 24, lanes, 4, is_triad=True),

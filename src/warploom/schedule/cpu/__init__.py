@@ -9,7 +9,7 @@ from warploom.schedule.cpu.timing import Effort, Timing, retime, time_call
 from warploom.schedule.cpu.worker import Crashed, MeasureWorker
 
 __all__ = [
-    "PLAIN_FLAGS", "Caches", "Calibration", "Call", "CompiledNest", "Compiler", "Crashed", "Effort", "MeasureWorker", "Source", "Timing",
-    "c_source", "caches", "calibrate", "compile_nest", "core_count", "find_compiler", "plain_loop", "plain_nest", "retime", "time_call",
-    "zig_compiler",
+    "PLAIN_FLAGS", "Caches", "Calibration", "Call", "CompiledNest", "Compiler", "Crashed", "Effort", "MeasureWorker", "Source",
+    "Timing", "c_source", "caches", "calibrate", "compile_nest", "core_count", "find_compiler", "plain_loop", "plain_nest",
+    "retime", "time_call", "zig_compiler",
 ]  # fmt: skip

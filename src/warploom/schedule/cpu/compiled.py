@@ -12,8 +12,9 @@ import numpy as np
 
 from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.schedule.backbone import Role
+from warploom.schedule.cpu.accesses import is_external
 from warploom.schedule.cpu.compiler import KERNEL_FLAGS, Compiler, build_library
-from warploom.schedule.cpu.printer import ENTRY, c_source, is_external
+from warploom.schedule.cpu.printer import ENTRY, c_source
 from warploom.schedule.cpu.team import entry_of, run_entry
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, time_call
 from warploom.schedule.nest import Buffer, Nest

@@ -83,10 +83,7 @@ class _Plain:
     def over(self, axes: Sequence[int], done: frozenset[int], leaves: Sequence[int], kind: Kind = Kind.LOOP) -> tuple[Node, ...]:
         """Loops over the axes with the leaves inside, reductions as far out as they can be."""
         nodes: list[Node] = []
-        here: list[int] = []
-        for n in self.needed(leaves, done):
-            if self.free_axes(n) <= self.running.keys():
-                here.append(n)
+        here = [n for n in self.needed(leaves, done) if self.free_axes(n) <= self.running.keys()]
         while here:
             first = here[0]
             together = [n for n in here if self.reduced(n) == self.reduced(first) and not set(self.needed([n], done)) & set(here)]

@@ -76,7 +76,7 @@ def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT,
 def retime(
     calls: Sequence[Runnable], threads: int = 1, *, rounds: int = 11, effort: Effort = DEFAULT_EFFORT
 ) -> tuple[Timing, ...]:
-    """Several kernels in turns, each round in the reverse order of the one before, so that a change of the machine meets all alike."""
+    """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike."""
     repeats = [_repeats(call, threads, call.run(threads), effort) for call in calls]
     walls: list[list[float]] = [[] for _ in calls]
     busies: list[list[float]] = [[] for _ in calls]

@@ -1,0 +1,249 @@
+"""Loads, stores, computations and totals as C statements over named registers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import assert_never
+
+from warploom.core import Diagnostic, DType, UnsupportedError
+from warploom.schedule.backbone import Constant, Operator, Parameter
+from warploom.schedule.cpu.accesses import Accesses, literal
+from warploom.schedule.cpu.affine import Indices
+from warploom.schedule.cpu.helpers import Helpers, c_type
+from warploom.schedule.cpu.registers import Registers, Variable
+from warploom.schedule.cpu.scope import Scope
+from warploom.schedule.nest import Affine, Argument, Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
+
+_INFIX = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
+
+
+class Statements:
+    def __init__(self, nest: Nest, accesses: Accesses, registers: Registers, parameters: Mapping[str, str]) -> None:
+        self.nest = nest
+        self.accesses = accesses
+        self.registers = registers
+        self.parameters = parameters
+        """C names."""
+        self.owners: dict[str, int] = {}
+        """Variable -> value."""
+        self.used: dict[int, set[str]] = {}
+        """Value -> variables."""
+        self.waiting: dict[str, tuple[str, int]] = {}
+        """Loads not yet written out: variable -> text, buffer."""
+
+    @property
+    def helpers(self) -> Helpers:
+        return self.accesses.helpers
+
+    @property
+    def scope(self) -> Scope:
+        return self.accesses.scope
+
+    def straight(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            match node:
+                case Loop(kind=Kind.VECTOR) if (
+                    self.scope.lane_loop is None and node.size > 1 and node.size & (node.size - 1) == 0
+                ):
+                    self.scope.lane_loop = node
+                    self.straight(node.body)
+                    self.scope.lane_loop = None
+                case Loop():
+                    for n in range(node.size):
+                        self.scope.indices.at[node.number] = n
+                        self.straight(node.body)
+                    del self.scope.indices.at[node.number]
+                case Load() | Store() | Compute() | Combine():
+                    if self.scope.lane_loop is not None and not self.varies(node):
+                        self.by_lanes(node)
+                    else:
+                        self.statement(node)
+                case Barrier():
+                    pass
+                case _:
+                    assert_never(node)
+
+    def by_lanes(self, node: Node) -> None:
+        assert self.scope.lane_loop is not None
+        loop, self.scope.lane_loop = self.scope.lane_loop, None
+        self.straight((Loop(loop.number, loop.name, Kind.UNROLL, loop.size, (node,)),))
+        self.scope.lane_loop = loop
+
+    def varies(self, node: Load | Store | Compute | Combine) -> bool:
+        """Every lane writes a place of its own."""
+        assert self.scope.lane_loop is not None
+        place: Sequence[Affine] = (node.memory.offset,) if isinstance(node, Store) else node.target.at
+        return any(n == self.scope.lane_loop.number for a in place for n, _ in a.terms)
+
+    def statement(self, node: Load | Store | Compute | Combine) -> None:
+        match node:
+            case Load(target=target, memory=memory):
+                variable = self.variable(target)
+                text = self.accesses.load(memory)
+                self.settle(variable)
+                if variable.is_whole or (variable.lane is None and not variable.parts):
+                    self.note(variable)
+                    self.waiting[variable.name] = (f"{variable.name} = {text};", memory.buffer)
+                else:
+                    self.assign(variable, text, self.nest.buffers[memory.buffer].dtype)
+            case Store(memory=memory, argument=argument, guards=guards):
+                text = self.argument(argument, self.nest.buffers[memory.buffer].dtype)
+                self.flush(memory.buffer)
+                self.accesses.store(memory, guards, text)
+            case Compute():
+                self.compute(node)
+            case Combine():
+                self.combine(node)
+
+    def compute(self, node: Compute) -> None:
+        dtype = self.nest.values[node.target.value].dtype
+        guards = [g for g in node.guards if not self.scope.is_certain(g)]
+        tests, first, last = self.scope.tests(guards), "0", str(self.scope.lanes)
+        if guards and self.scope.lane_loop is not None:
+            parts = self.scope.lane_parts(guards)
+            if parts is None or self.variable(node.target).parts:
+                self.by_lanes(node)
+                return
+            tests, first, last = parts
+        text = self.expression(node.operator, node.arguments, dtype)
+        variable = self.variable(node.target)
+        self.settle(variable)
+        if (first, last) != ("0", str(self.scope.lanes)):
+            text = f"{self.helpers.pick_part(dtype, self.scope.lanes)}({first}, {last}, {text}, {variable.text})"
+        self.assign(variable, text, dtype, tests)
+
+    def variable(self, ref: Ref) -> Variable:
+        loop = None if self.scope.lane_loop is None else self.scope.lane_loop.number
+        variable = self.registers.variable(ref, self.scope.indices, loop, self.scope.lanes)
+        for part in variable.parts or (variable,):
+            self.owners[part.name] = ref.value
+        return variable
+
+    def note(self, variable: Variable) -> None:
+        for part in variable.parts or (variable,):
+            self.used.setdefault(self.owners[part.name], set()).add(part.name)
+
+    def settle(self, variable: Variable) -> None:
+        """Writes out what the variable waits for."""
+        for part in variable.parts or (variable,):
+            if (waiting := self.waiting.pop(part.name, None)) is not None:
+                self.scope.line(waiting[0])
+
+    def flush(self, buffer: int | None = None) -> None:
+        """Writes out the loads of a buffer, or all."""
+        for name, (text, source) in list(self.waiting.items()):
+            if buffer is None or source == buffer:
+                self.scope.line(text)
+                del self.waiting[name]
+
+    def assign(self, variable: Variable, text: str, dtype: DType, tests: Sequence[str] = ()) -> None:
+        self.note(variable)
+        prefix = f"if ({' && '.join(tests)}) " if tests else ""
+        if not variable.parts:
+            self.scope.line(f"{prefix}{variable.text} = {text};")
+            return
+        kind = self.helpers.vector(dtype, self.scope.lanes)
+        copies = " ".join(f"{part.text} = lanes[{n}];" for n, part in enumerate(variable.parts))
+        self.scope.line(f"{prefix}{{ const {kind} lanes = {text}; {copies} }}")
+
+    def argument(self, argument: Argument, dtype: DType, *, may_be_scalar: bool = False) -> str:
+        """In a vector statement a vector, unless it `may_be_scalar`."""
+        is_vector = False
+        match argument:
+            case Constant(value=value):
+                text = literal(value, dtype)
+            case Parameter(name=name):
+                text = self.parameters[name]
+            case Ref():
+                variable = self.variable(argument)
+                self.settle(variable)
+                self.note(variable)
+                is_vector = variable.is_whole or bool(variable.parts)
+                if variable.parts:
+                    kind = self.helpers.vector(self.nest.values[argument.value].dtype, self.scope.lanes)
+                    text = f"({kind}){{{', '.join(p.text for p in variable.parts)}}}"
+                else:
+                    text = variable.text
+        if self.scope.lane_loop is None or is_vector or may_be_scalar:
+            return text
+        own = self.nest.values[argument.value].dtype if isinstance(argument, Ref) else dtype
+        return f"{self.helpers.splat(own, self.scope.lanes)}({text})"
+
+    def is_vector(self, argument: Argument) -> bool:
+        if not isinstance(argument, Ref) or self.scope.lane_loop is None:
+            return False
+        variable = self.variable(argument)
+        return variable.is_whole or bool(variable.parts)
+
+    def expression(self, operator: Operator, arguments: Sequence[Argument], dtype: DType) -> str:
+        has_vector = any(self.is_vector(a) for a in arguments)
+        lanes, helpers = self.scope.lanes, self.helpers
+        if operator in _INFIX:
+            first, second = (self.argument(a, dtype, may_be_scalar=has_vector) for a in arguments)
+            return f"{first} {_INFIX[operator]} {second}"
+        if operator is Operator.FMA:
+            first, second, third = arguments
+            may_be_scalar = lanes == 1 or self.is_vector(first) or self.is_vector(second)
+            texts = [self.argument(a, dtype, may_be_scalar=may_be_scalar) for a in (first, second)]
+            addend = self.argument(third, dtype, may_be_scalar=may_be_scalar)
+            if lanes == 1 and (function := helpers.fma(dtype)):
+                return f"{function}({texts[0]}, {texts[1]}, {addend})"
+            return f"{texts[0]} * {texts[1]} + {addend}"
+        texts = [self.argument(a, dtype) for a in arguments]
+        match operator:
+            case Operator.MAX | Operator.MIN:
+                return f"{helpers.extreme(operator, dtype, lanes)}({texts[0]}, {texts[1]})"
+            case Operator.NEG:
+                return f"-{texts[0]}"
+            case Operator.MOVE:
+                return texts[0]
+            case Operator.CAST:
+                if lanes == 1:
+                    return f"({c_type(dtype)}){texts[0]}"
+                return f"__builtin_convertvector({texts[0]}, {helpers.vector(dtype, lanes)})"
+            case Operator.EXP | Operator.LOG | Operator.SQRT | Operator.TANH | Operator.ABS:
+                return f"{helpers.unary(operator, dtype, lanes)}({texts[0]})"
+            case _:
+                raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
+
+    def combine(self, node: Combine) -> None:
+        if node.threads:
+            raise UnsupportedError(Diagnostic("CPU_THREAD_LOOP", "expected partial results of one thread, got those of several"))
+        value = self.nest.values[node.source.value]
+        lanes = self.scope.lanes
+        texts: list[str] = []
+        is_across = False
+        choices: list[tuple[Affine, ...]] = [()]
+        for n, (register, at) in enumerate(zip(value.axes, node.source.at, strict=True)):
+            is_whole = (
+                n in node.registers
+                and register.is_vector
+                and register.size & (register.size - 1) == 0
+                and self.scope.lane_loop is None
+            )
+            is_across |= is_whole and register.size > 1
+            options = [Affine(i) for i in range(register.size)] if n in node.registers and not is_whole else [at]
+            choices = [(*c, o) for c in choices for o in options]
+        for choice in choices:
+            if is_across:
+                axis = next(n for n in node.registers if value.axes[n].is_vector)
+                whole = Affine(0, ((-1, 1),))
+                ref = Ref(node.source.value, (*choice[:axis], whole, *choice[axis + 1 :]))
+                sizes = {**self.scope.indices.sizes, -1: value.axes[axis].size}
+                variable = self.registers.variable(ref, Indices(sizes, self.scope.indices.at), -1, value.axes[axis].size)
+                self.owners[variable.name] = ref.value
+                lanes = value.axes[axis].size
+                self.settle(variable)
+                self.note(variable)
+                texts.append(variable.text)
+            else:
+                texts.append(self.argument(Ref(node.source.value, choice), value.dtype))
+        while len(texts) > 1:
+            pairs = [
+                self.helpers.join(node.operator, value.dtype, lanes, a, b) for a, b in zip(texts[::2], texts[1::2], strict=False)
+            ]
+            texts = pairs + texts[len(pairs) * 2 :]
+        text = f"{self.helpers.total(node.operator, value.dtype, lanes)}({texts[0]})" if is_across else texts[0]
+        target = self.variable(node.target)
+        self.settle(target)
+        self.assign(target, text, value.dtype)

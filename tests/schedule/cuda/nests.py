@@ -548,3 +548,42 @@ def functions(n: int = 64, dtype: DType = F32) -> Case:
     data = random(n).astype({"f32": np.float32, "f64": np.float64}[dtype.name])
     expected = np.tanh(np.log(np.sqrt(np.abs(data))) - np.minimum(data, 0.5))
     return Case(nest, {"x": data, "y": np.zeros_like(data)}, {}, {"y": expected})
+
+
+def matvec(rows: int = 6, columns: int = 96, threads: int = 48, each: int = 3) -> Case:
+    """Several rows per block, all threads at one row's columns; a combination for each row in an unrolled loop."""
+    b = Builder("matvec")
+    a, x, y = b.array("A", rows * columns), b.array("x", columns), b.array("y", rows, Role.OUTPUT)
+    part, total, left, right = b.value("part", each), b.value("total"), b.value("a"), b.value("x_v")
+    numbers: list[int] = []
+
+    def block(r: int) -> list[Node]:
+        def thread(t: int) -> list[Node]:
+            numbers.append(t)
+
+            def step(s: int) -> list[Node]:
+                def row(u: int) -> list[Node]:
+                    place = index((r, each * columns), (u, columns), (s, threads), (t, 1))
+                    return [
+                        Load(Ref(left, ()), Memory(a, place)),
+                        Compute(Ref(part, at(u)), Operator.FMA, (Ref(left, ()), Ref(right, ()), Ref(part, at(u)))),
+                    ]
+
+                return [Load(Ref(right, ()), Memory(x, index((s, threads), (t, 1)))), b.unroll(each, row, "row")]
+
+            zero = b.unroll(each, lambda u: [Compute(Ref(part, at(u)), Operator.MOVE, (Constant(0.0),))], "row")
+            return [zero, b.loop(Kind.LOOP, columns // threads, step, "step")]
+
+        nest = b.threads(threads, thread)
+
+        def finish(u: int) -> list[Node]:
+            return [
+                Combine(Ref(total, ()), Operator.ADD, Ref(part, at(u)), (), (numbers[0],)),
+                Store(Memory(y, index((r, each), (u, 1))), Ref(total, ()), (Guard(index((numbers[0], 1)), 1),)),
+            ]
+
+        return [nest, b.unroll(each, finish, "row")]
+
+    nest = b.nest(b.block(rows // each, block))
+    arrays = {"A": random(rows, columns), "x": random(columns, seed=1), "y": np.zeros(rows, np.float32)}
+    return Case(nest, arrays, {}, {"y": arrays["A"] @ arrays["x"]}, 1e-4)

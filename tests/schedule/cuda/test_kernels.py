@@ -31,6 +31,7 @@ CASES: dict[str, Callable[[], nests.Case]] = {
     "row sum in one warp": lambda: nests.row_sum(threads=16, rows_at_once=2, lanes=4),
     "row sum by 20 threads": lambda: nests.row_sum(threads=20, rows_at_once=3, lanes=1),
     "row sum of 40 registers": lambda: nests.row_sum(threads=4, rows_at_once=1, lanes=40),
+    "matrix times vector, rows combined in turn": nests.matvec,
     "transpose": nests.transpose,
     "stencil": nests.stencil,
     "softmax": nests.softmax,

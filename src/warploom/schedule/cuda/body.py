@@ -136,7 +136,7 @@ class Body:
             return self.block(loop.body)
         name = self._open(loop)
         head = ("#pragma unroll", f"for (int {name} = 0; {name} < {loop.size}; ++{name})")
-        with self._inside(name):
+        with self._inside(name, loop.size):
             items = self.block(loop.body)
         return [Braces(head, items)] if items else []
 
@@ -168,16 +168,22 @@ class Body:
         return name
 
     @contextmanager
-    def _inside(self, name: str) -> Generator[None]:
-        """The body of the loop whose index has this name."""
-        indices = self.context.indices
-        indices.open_names.append(name)
-        self.context.depth += 1
+    def _inside(self, name: str, turns: int = 0) -> Generator[None]:
+        """The body of the loop whose index has this name; with `turns`, an unrolled one of so many."""
+        context = self.context
+        context.indices.open_names.append(name)
+        if turns:
+            context.turns.append((name, turns))
+        else:
+            context.depth += 1
         try:
             yield
         finally:
-            indices.open_names.remove(name)
-            self.context.depth -= 1
+            context.indices.open_names.remove(name)
+            if turns:
+                context.turns.pop()
+            else:
+                context.depth -= 1
 
     @contextmanager
     def _scope(self, loop: Loop) -> Generator[Scope]:

@@ -21,6 +21,8 @@ from warploom.schedule.nest import Affine, Combine
 
 _MOST_IN_TEXT = 16
 """Summands of one expression."""
+_MOST_SLOTS = 32
+"""Turns of unrolled loops that have partial results of their own in shared memory, so that they need not wait for each other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,36 +139,25 @@ class Combinations:
         dtype = context.facts.nest.values[node.target.value].dtype
         summed = {p.axis for p in parts}
         left = math.prod(p.left for p in parts)
-        group = ""
-        for axis in reversed(range(3)):
-            if axis not in summed and block[axis] > 1:
-                name = texts["thread", axis]
-                group = (
-                    f"({group}) * {block[axis]} + {name}"
-                    if " " in group
-                    else f"{group} * {block[axis]} + {name}"
-                    if group
-                    else name
-                )
-        groups = math.prod(block[a] for a in range(3) if a not in summed)
+        slots = math.prod(size for _, size in context.turns)
+        turns = context.turns if slots <= _MOST_SLOTS else []
+        digits = [*turns, *((texts["thread", a], block[a]) for a in reversed(range(3)) if a not in summed and block[a] > 1)]
+        group, groups = _number(digits), math.prod(size for _, size in digits)
         name = context.indices.names("partials")
         row_bytes = left * dtype.size_bytes
         context.scratch.append((name, dtype, left * groups, 16 if row_bytes % 16 == 0 else dtype.size_bytes))
-        place, tests = "", list[str]()
-        for part in reversed(parts):
+        tests: list[str] = []
+        for part in parts:
             thread = texts["thread", part.axis]
-            index = thread if part.shuffled == 1 else f"{thread} / {part.shuffled}"
-            if part.left > 1:
-                place = f"({place}) * {part.left} + {index}" if place else index
-            if part.shuffled > 1:
-                tests.append(f"{thread} % {part.shuffled} == 0")
-            if part.size < block[part.axis]:
-                tests.append(f"{thread} < {part.size}")
+            tests += [f"{thread} % {part.shuffled} == 0"] if part.shuffled > 1 else []
+            tests += [f"{thread} < {part.size}"] if part.size < block[part.axis] else []
+        place = _number([(_digit(texts["thread", p.axis], p), p.left) for p in reversed(parts) if p.left > 1])
         start = f"({group}) * {left}" if " " in group else f"{group} * {left}" if group else ""
         write = Line(f"{name}[{' + '.join(t for t in (start, place) if t) or '0'}] = {target};", named)
         row = context.indices.names("totals")
         head = Line(f"const {word}* {row} = {' + '.join(t for t in (name, start) if t)};")
-        items: list[Item] = [Line("__syncthreads();")] if context.depth else []
+        is_reused = context.depth > 0 or len(turns) < len(context.turns)
+        items: list[Item] = [Line("__syncthreads();")] if is_reused else []
         items += [Braces((f"if ({' && '.join(tests)})",), [write])] if tests else [write]
         items += [Line("__syncthreads();"), head]
         if left <= _MOST_IN_TEXT:
@@ -177,6 +168,18 @@ class Combinations:
             body: list[Item] = [Line(_updated(node, target, f"{row}[{loop}]", apply), named)]
             items.append(Braces((f"for (int {loop} = 1; {loop} < {left}; ++{loop})",), body))
         return items
+
+
+def _digit(thread: str, part: Part) -> str:
+    return thread if part.shuffled == 1 else f"{thread} / {part.shuffled}"
+
+
+def _number(digits: Sequence[tuple[str, int]]) -> str:
+    """Mixed radix, most significant digit first."""
+    text = ""
+    for name, size in digits:
+        text = f"({text}) * {size} + {name}" if " " in text else f"{text} * {size} + {name}" if text else name
+    return text
 
 
 def _updated(node: Combine, target: str, other: str, apply: Callable[[str, str], str]) -> str:

@@ -39,7 +39,9 @@ class Context:
     vectors: set[int] = field(default_factory=set[int])
     """Buffers accessed by vectors."""
     depth: int = 0
-    """Loops around that one thread runs."""
+    """Sequential loops around."""
+    turns: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    """Unrolled loops around: index and size."""
     warp_mask: str | None = None
     """Name of the mask of a warp's threads, where the last warp is not full and shuffles need it."""
 

@@ -155,13 +155,15 @@ class _Inputs:
             "max_shared_bytes": self.target.shared_bytes,
         }
         compiled = description(flavour)
+        lowerings = self._lowerings(sets)
+        reserved = {member for lowering in lowerings.values() for member in lowering.members}
         return compiled.instance(
-            sets=sets,
+            sets={name: [thing for thing in listed if (name, thing) not in reserved] for name, listed in sets.items()},
             universes={("size", (n,)): e.sizes for n, e in enumerate(backbone.extents)},
             functions={k: v for k, v in functions.items() if k in compiled.functions},
             facts={k: v for k, v in facts.items() if k in compiled.facts},
             constants={k: v for k, v in constants.items() if k in compiled.constants},
-            lowerings=self._lowerings(sets),
+            lowerings=lowerings,
         )
 
     def _lowerings(self, sets: dict[str, list[int] | list[tuple[int, int]]]) -> dict[tuple[str, tuple[int, ...]], Lowering]:

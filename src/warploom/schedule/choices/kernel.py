@@ -1,0 +1,178 @@
+"""The space of a kernel's implementations on a target: root, open decisions, decisions by name, replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.backbone import Backbone
+from warploom.schedule.choices.decided import Temporary
+from warploom.schedule.choices.description import ORDERS
+from warploom.schedule.choices.features import Features
+from warploom.schedule.choices.inputs import instance_of
+from warploom.schedule.choices.lower_candidate import lower_candidate
+from warploom.schedule.choices.names import SORTS, Names, names_of
+from warploom.schedule.choices.objects import Objects, objects_of
+from warploom.schedule.nest import Nest
+from warploom.schedule.space import Candidate, Instance
+from warploom.schedule.targets import Target
+
+DEFAULT_ORDER = (
+    "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle",
+)  # fmt: skip
+"""Choices from the most to the least important (paper, section 5.5)."""
+
+SEQUENTIAL = 0b11
+"""BEFORE or AFTER."""
+
+
+@dataclass(frozen=True, slots=True)
+class Alternative:
+    value: str
+    """Its name; several values that are one alternative are joined by `|`."""
+    mask: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """An open choice of a candidate, with all that it may become."""
+
+    choice: str
+    arguments: tuple[int, ...]
+    alternatives: tuple[Alternative, ...]
+
+
+class KernelSpace:
+    """Source: Beaugnon et al., sections 2 and 4."""
+
+    def __init__(self, backbone: Backbone, target: Target, features: Features | None = None) -> None:
+        self.backbone = backbone
+        self.target = target
+        self.features = features or Features.full()
+        self.objects: Objects = objects_of(backbone, self.features)
+        self.names: Names = names_of(self.objects)
+        self.instance: Instance = instance_of(self.objects, target, self.features)
+        self.temporaries: tuple[Temporary, ...] = self.objects.temporaries
+        self.static_dims = frozenset(x.statement for x in self.objects.loops if self.features.outer_is_static or x.level > 0)
+        """Loops of a size known beforehand: those that may be threads."""
+        self._is_instruction = frozenset(o.statement for o in self.objects.operations)
+
+    @property
+    def statement_names(self) -> tuple[str, ...]:
+        return self.names.of["statement"]
+
+    def root(self) -> Candidate:
+        """Everything open. UserError (NO_IMPLEMENTATION) if the constraints leave nothing."""
+        root = self.instance.root()
+        if root is None:
+            message = f"expected an implementation of {self.backbone.name} on {self.target.name}, got none"
+            raise UserError(Diagnostic("NO_IMPLEMENTATION", message, fix="give tile sizes that divide the axes, or more of them"))
+        return root
+
+    def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
+        """Those of `order` that this space has. UserError (CHOICE) for a name that is no choice."""
+        for name in order:
+            if name not in SORTS:
+                raise UserError(Diagnostic("CHOICE", f"expected one of {', '.join(SORTS)}, got {name}"))
+        return tuple(name for name in order if name in self.instance.space.choices)
+
+    def decisions(self, candidate: Candidate, order: Sequence[str] = DEFAULT_ORDER) -> Decision | None:
+        """The next open decision; None when everything that changes the code is decided."""
+        for choice in self.choices(order):
+            for arguments in candidate.open(choice):
+                alternatives = self.alternatives(candidate, choice, arguments)
+                if len(alternatives) > 1:
+                    return Decision(choice, arguments, alternatives)
+        return None
+
+    def alternatives(self, candidate: Candidate, choice: str, arguments: tuple[int, ...]) -> tuple[Alternative, ...]:
+        """What a variable may become; none where its value makes no difference."""
+        mask = candidate.domain(choice, *arguments)
+        if choice == "order":
+            if self._is_instruction.issuperset(arguments):
+                return ()
+            if not self.features.orders_siblings and mask & SEQUENTIAL == SEQUENTIAL:
+                rest = tuple(Alternative(ORDERS[n], 1 << n) for n in range(2, 5) if mask >> n & 1)
+                return (Alternative("BEFORE|AFTER", SEQUENTIAL), *rest)
+            return tuple(Alternative(name, 1 << n) for n, name in enumerate(ORDERS) if mask >> n & 1)
+        bits = [n for n in range(mask.bit_length()) if mask >> n & 1]
+        values = candidate.values(choice, *arguments)
+        return tuple(Alternative(str(v), 1 << n) for v, n in zip(values, bits, strict=True))
+
+    def apply(self, candidate: Candidate, decision: Decision, value: Alternative | str) -> Candidate | None:
+        """The candidate with that decision taken; None if nothing is left."""
+        if isinstance(value, str):
+            value = next(a for a in decision.alternatives if a.value == value)
+        return candidate.restrict(decision.choice, decision.arguments, value.mask)
+
+    def set_by_name(self, candidate: Candidate, name: str, value: str) -> Candidate:
+        """The candidate with `choice(names)` set to a value, or to one of several joined by `|`.
+
+        UserError (CHOICE) for unknown names and values, UserError (REFUTED) where that contradicts what is decided.
+        """
+        choice, arguments = self.names.parse(name)
+        restricted = self._restrict_by_name(candidate, choice, arguments, name, value)
+        if restricted is None:
+            before = "|".join(a.value for a in self.alternatives(candidate, choice, arguments)) or "the only value left"
+            message = f"expected a value of {name} that agrees with the other decisions, got {value} ({before} were open)"
+            raise UserError(Diagnostic("REFUTED", message, fix="decide less beforehand, or another value"))
+        return restricted
+
+    def _restrict_by_name(
+        self, candidate: Candidate, choice: str, arguments: tuple[int, ...], name: str, value: str
+    ) -> Candidate | None:
+        if choice not in self.instance.space.choices:
+            raise UserError(Diagnostic("CHOICE", f"expected a choice that is open on {self.target.name}, got {name}"))
+        root = self.instance.universe(choice, *arguments)
+        if root is None:
+            raise UserError(Diagnostic("CHOICE", f"expected objects that {choice} is about, got {name}"))
+        known = [str(v) for v in root]
+        mask = 0
+        for word in value.split("|"):
+            if word.strip() not in known:
+                message = f"expected a value of {name} ({', '.join(known)}), got {word.strip()}"
+                raise UserError(Diagnostic("CHOICE", message))
+            mask |= 1 << known.index(word.strip())
+        return candidate.restrict(choice, arguments, mask)
+
+    def lower(self, candidate: Candidate) -> Nest:
+        """The loop nest of a candidate without open decisions."""
+        return lower_candidate(self.objects, self.target, candidate)
+
+    def describe(self, candidate: Candidate) -> dict[str, str]:
+        """The decisions that lead from the root to this candidate, by name; what follows from others is left out."""
+        found: dict[str, str] = {}
+        current = self.root()
+        while True:
+            step = self._difference(current, candidate)
+            if step is None:
+                return found
+            choice, arguments, mask = step
+            known = self.instance.universe(choice, *arguments)
+            found[self.names.text(choice, arguments)] = "|".join(str(v) for n, v in enumerate(known) if mask >> n & 1)
+            following = current.restrict(choice, arguments, mask)
+            assert following is not None, "a candidate cannot contradict its own root"
+            current = following
+
+    def _difference(self, current: Candidate, wanted: Candidate) -> tuple[str, tuple[int, ...], int] | None:
+        for choice in self.choices():
+            for arguments in current.open(choice):
+                if len(self.alternatives(current, choice, arguments)) < 2:
+                    continue
+                mask = wanted.domain(choice, *arguments)
+                if mask != current.domain(choice, *arguments):
+                    return choice, arguments, mask
+        return None
+
+    def replay(self, decisions: Mapping[str, str] | Iterable[tuple[str, str]]) -> Candidate:
+        """The root with these decisions taken, in the order given. UserError as `set_by_name`."""
+        candidate = self.root()
+        for name, value in decisions.items() if isinstance(decisions, Mapping) else decisions:
+            candidate = self.set_by_name(candidate, name, value)
+        return candidate
+
+
+def kernel_space(backbone: Backbone, target: Target, features: Features | None = None) -> KernelSpace:
+    """The space of a kernel on a target; by default with `Features.full()`."""
+    return KernelSpace(backbone, target, features)

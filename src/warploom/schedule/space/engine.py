@@ -667,7 +667,7 @@ def _support(t, f, k, size_1, first, second):
     base = t[t[RELATION_OFFSET] + 3 * f + k]
     if t[t[RELATION_IS_DIRECT] + f] != 0:
         return np.uint64(
-            t[t[SUPPORTS] + base + np.int64(first) + (np.int64(second) << t[t[RELATION_SIZES] + 3 * f + 1 if k == 0 else 0])]
+            t[t[SUPPORTS] + base + np.int64(first) + (np.int64(second) << t[t[RELATION_SIZES] + 3 * f + (1 if k == 0 else 0)])]
         )
     result = np.uint64(0)
     v = 0

@@ -14,7 +14,7 @@ from warploom.schedule.space.nodes import Applied, Argument, Choice, EnumChoice,
 MAX_SLOTS = 3
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Group:
     name: str
     over: tuple[Quantified, ...]

@@ -1,8 +1,8 @@
 """Hand-built nests of the CPU target against NumPy: `python benchmarks/cpu_nests.py [--case GLOB] [--threads T]`.
 
 Prints one JSON line per nest: medians in ms of elapsed time and of the CPU time of the busiest thread (of the calling one for
-NumPy), which other processes disturb less; GFLOP/s and compulsory GB/s by CPU time; ratios of NumPy's times to the nest's, measured
-in turns in one run. NumPy's threads follow `--threads` (the program starts itself again for that).
+NumPy), which other processes disturb less; GFLOP/s and compulsory GB/s by CPU time; ratios of NumPy's times to the nest's,
+measured in turns in one run. NumPy's threads follow `--threads` (the program starts itself again for that).
 """
 
 from __future__ import annotations
@@ -350,13 +350,13 @@ def axpy(
     x, y, z = (b.value(name, unroll, vector=lanes) for name in ("x", "y", "z"))
     inner = chunk // (unroll * lanes)
     chunks = -(-n // chunk)
-    with b.loop("block", Kind.BLOCK, chunks) as block, b.loop("i", Kind.LOOP, inner) as i, b.loop("u", Kind.UNROLL, unroll) as u:
-        with b.loop("v", Kind.VECTOR, lanes) as v:
-            place = block * chunk + i * (unroll * lanes) + u * lanes + v
-            b.load(b.ref(x, u, v), x_buffer, place, (place, n))
-            b.load(b.ref(y, u, v), y_buffer, place, (place, n))
-            b.compute(b.ref(z, u, v), Operator.FMA, Parameter("alpha", f32), b.ref(x, u, v), b.ref(y, u, v))
-            b.store(z_buffer, place, b.ref(z, u, v), (place, n), cache=cache)
+    blocks, turns, parts = b.loop("block", Kind.BLOCK, chunks), b.loop("i", Kind.LOOP, inner), b.loop("u", Kind.UNROLL, unroll)
+    with blocks as block, turns as i, parts as u, b.loop("v", Kind.VECTOR, lanes) as v:
+        place = block * chunk + i * (unroll * lanes) + u * lanes + v
+        b.load(b.ref(x, u, v), x_buffer, place, (place, n))
+        b.load(b.ref(y, u, v), y_buffer, place, (place, n))
+        b.compute(b.ref(z, u, v), Operator.FMA, Parameter("alpha", f32), b.ref(x, u, v), b.ref(y, u, v))
+        b.store(z_buffer, place, b.ref(z, u, v), (place, n), cache=cache)
     return b.nest()
 
 
@@ -502,7 +502,7 @@ def cases(lanes: int) -> dict[str, Callable[[], Case]]:
         }, 4 * 4096**2, {"alpha": 0.75, "beta": 0.5}),
         "transposed_8192": lambda: Case(((8192, 8192), (8192,)), ((8192,),), lambda a, x, y: np.dot(x, a, out=y), {
             f"{v} vectors, rows by {u}, {t} stages": transposed_matvec(8192, 8192, v, lanes, u, t)
-            for v, u, t in ((8, 2, 1), (8, 2, 9), (16, 1, 1), (16, 1, 9), (24, 1, 1), (24, 1, 3), (24, 1, 9), (64, 1, 1), (64, 1, 5))
+            for v, u, t in ((8, 2, 1), (8, 2, 9), (16, 1, 1), (16, 1, 9), (24, 1, 1), (24, 1, 3), (24, 1, 9), (64, 1, 5))
         }, 2 * 8192**2),
         "stencil_256": lambda: Case(((256, 256, 256),), ((254, 254, 254),), _numpy_stencil, {
             **{f"{r} rows of {w} lanes": stencil(256, w, r) for r in (1, 2, 4) for w in (lanes // 2, lanes)},

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from tests.solve.trees import Path, RandomTree, Tiling
@@ -19,10 +21,12 @@ from warploom.solve import (
     Progress,
     Refine,
     best_first,
+    drafts,
     mcts,
     refine,
     search,
 )
+from warploom.solve.drafts import Descents, run_descents
 
 COVERING: dict[str, Callable[[Incumbent[Path, Path]], Outcome[Path]]] = {
     "best first": best_first,
@@ -156,10 +160,10 @@ def test_refine_is_stable_across_seeds() -> None:
     winners = []
     for seed in range(3):
         measured: list[tuple[object, ...]] = []
-        incumbent = Incumbent(tiling, hints=tiling_hints(tiling, measured), budget=Budget(evaluations=250))
+        incumbent = Incumbent(tiling, hints=tiling_hints(tiling, measured), budget=Budget(evaluations=160))
         outcome = refine(incumbent, Refine(seed=seed))
         winners.append(outcome.answers[0][0][0])
-        assert len(measured) == len(set(measured)) == 250
+        assert len(measured) == len(set(measured)) == 160
     assert statistics.median(winners) <= 1.05 * min(winners)
     assert max(winners) <= 1.08 * min(winners)
 
@@ -185,3 +189,23 @@ def test_refine_without_hints_is_deterministic() -> None:
         return refine(Incumbent(Tiling(), budget=Budget(evaluations=60)), Refine(seed=2))
 
     assert (run().answers, run().statistics) == (run().answers, run().statistics)
+
+
+def made_tiling() -> tuple[Tiling, None]:
+    return Tiling(), None
+
+
+def test_drafts_are_the_same_on_any_executor() -> None:
+    alone = [d for t in range(0, 16, 4) for d in run_descents(Descents(made_tiling, 3, t, t + 4, (0.0, 1.0), None))]
+    with ThreadPoolExecutor(3) as executor:
+        assert list(drafts(made_tiling, 16, seed=3, temperatures=(0.0, 1.0), executor=executor)) == alone
+    assert len(alone) >= 10 and all(len(d) == len(Tiling().domains) for d in alone)
+
+
+def test_refine_takes_drafts() -> None:
+    with ThreadPoolExecutor(2) as executor:
+        hints = replace(
+            tiling_hints(Tiling(), []), drafts=lambda count, seed: drafts(made_tiling, count, seed=seed, executor=executor)
+        )
+        outcome = refine(Incumbent(Tiling(), hints=hints, budget=Budget(evaluations=60)), Refine(seed=1))
+    assert outcome.statistics.evaluated == 60 and outcome.answers

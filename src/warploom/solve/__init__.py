@@ -5,6 +5,7 @@ from warploom.solve.best_first import BestFirst, best_first
 from warploom.solve.bitvectors import BitOperation, BitVector, BitVectors
 from warploom.solve.cache import ResultCache, default_cache_path
 from warploom.solve.cluster import OtherSourceError, cluster_executor
+from warploom.solve.drafts import drafts
 from warploom.solve.driver import (
     UNLIMITED,
     Alternative,
@@ -134,6 +135,7 @@ __all__ = [
     "default_cache_path",
     "differing_words",
     "disjunction",
+    "drafts",
     "emit",
     "enumerate_levels",
     "interval",

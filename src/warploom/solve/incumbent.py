@@ -54,6 +54,8 @@ class Hints(Generic[S, A]):
     choice was branched on."""
     features: Callable[[A], Sequence[Hashable]] | None = None
     """What to learn corrections of the model from; missing: the decisions that were branched on."""
+    drafts: Callable[[int, int], Iterable[Sequence[Hashable]]] | None = None
+    """(how many, seed): values that lead to complete candidates, made elsewhere (`solve.drafts`); missing: made here."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

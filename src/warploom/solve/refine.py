@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from warploom.solve.drafts import drawn
 from warploom.solve.driver import Cost, Outcome, StopSearchError
 from warploom.solve.incumbent import Child, Incumbent, Leaf, Path
 from warploom.solve.residuals import FeatureTable, likeliest_length, predict
@@ -93,8 +94,12 @@ class _Refine(Generic[S, A]):
         if root is None:
             return self._incumbent.cut
         idle = fruitless = 0
-        for _ in range(self._options.first_dives):
-            self._dive(root)
+        if self._incumbent.hints.drafts is None:
+            for _ in range(self._options.first_dives):
+                self._dive(root)
+        else:
+            for values in self._incumbent.hints.drafts(self._options.first_dives, self._options.seed):
+                self._follow(root, values)
         while True:
             best = self._incumbent.best
             if not self._measure():
@@ -133,13 +138,18 @@ class _Refine(Generic[S, A]):
             child = self._drawn(children, temperature)
 
     def _drawn(self, children: Sequence[Child[S]], temperature: float) -> Child[S]:
-        if len(children) == 1:
-            return children[0]
-        guesses = [self._incumbent.guess(c) * math.exp(self._bias.get((c.choice, c.value), 0.0)) for c in children]
-        least = min(guesses)
-        unit = max(temperature * abs(least), 1e-9 * abs(least), 1e-12)
-        weights = [math.exp(-min((g - least) / unit, 700.0)) for g in guesses]
-        return self._random.choices(children, weights)[0]
+        return drawn(self._incumbent, children, self._random, temperature, self._bias)
+
+    def _follow(self, child: Child[S], values: Sequence[Hashable]) -> None:
+        """To the complete candidate that a draft names."""
+        for value in values:
+            choice = self._incumbent.next_choice(child.candidate)
+            following = None if choice is None else self._incumbent.child(child, choice, value)
+            if following is None:
+                return
+            child = following
+        if self._incumbent.next_choice(child.candidate) is None:
+            self._keep(child)
 
     def _vary(self, root: Child[S], elite: _Draft[S, A], other: _Draft[S, A] | None) -> None:
         """A neighbour: some decisions of the elite are taken anew, the others kept where they are still possible. With a second

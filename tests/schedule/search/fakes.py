@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from warploom.core import Diagnostic, UserError, f32
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.choices.decided import LoweringError
+from warploom.schedule.choices import LoweringError
 from warploom.schedule.nest import Affine, Buffer, Compute, Kind, Loop, Nest, Ref, Value
 from warploom.schedule.search import Measurement, Timed, Unfit
 

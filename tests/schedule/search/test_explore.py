@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from itertools import product
 from pathlib import Path
 
@@ -191,3 +192,11 @@ def test_one_measurement_at_a_time() -> None:
     for thread in threads:
         thread.join()
     assert most == 1
+
+
+def test_first_candidates_by_workers() -> None:
+    with ThreadPoolExecutor(2) as executor:
+        found = explore_kernel(
+            model(), "fake", FakeEvaluator(), Options(evaluations=100), make=model, executor=executor
+        )  # fmt: skip
+    assert found.time_ms is not None and found.time_ms <= 1.1 * BEST

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Generic, Literal, TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.choices.kernel import DEFAULT_ORDER
+from warploom.schedule.choices import DEFAULT_ORDER
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
@@ -25,6 +27,7 @@ from warploom.solve import (
     Progress,
     Refine,
     best_first,
+    drafts,
     emit,
     mcts,
     refine,
@@ -134,14 +137,32 @@ def explore_kernel(
     problem: str = "",
     events: EventSink | None = None,
     progress: Callable[[Live], None] | None = None,
+    make: Callable[[], KernelModel[C]] | None = None,
+    executor: Executor | None = None,
 ) -> Exploration[C]:
     """The fastest implementation found within the budget; interrupting it keeps the best so far.
 
     Without an evaluator the model's cost counts, and a complete search is a proof in its terms. `problem` names the kernel, the
-    target and how it is measured, for the journal: equal only where times may be compared.
+    target and how it is measured, for the journal: equal only where times may be compared. With `make`, which makes an equal
+    model, the first candidates of `Refine` are made by the executor's workers (processes, a cluster).
     """
     run = _Search(model, kernel, evaluator, options or Options(), Memory(problem, journal, events), events, progress)
+    if make is not None and executor is not None:
+        run.drafts = partial(_drafts, make, executor)
     return run.result()
+
+
+def _drafts(make: Callable[[], KernelModel[C]], executor: Executor, count: int, seed: int) -> Iterator[tuple[Hashable, ...]]:
+    return drafts(_MakeWithGuess(make), count, seed=seed, executor=executor)
+
+
+@dataclass(frozen=True, slots=True)
+class _MakeWithGuess(Generic[C]):
+    make: Callable[[], KernelModel[C]]
+
+    def __call__(self) -> tuple[KernelModel[C], Callable[[Step[C]], float]]:
+        model = self.make()
+        return model, model.estimate
 
 
 def replay(model: KernelModel[C], decisions: Mapping[str, str]) -> Implementation[C]:
@@ -179,6 +200,7 @@ class _Search(Generic[C]):
         """What was measured in this run and is not surely slow."""
         self._unfit = 0
         self._told: Cost | None = None
+        self.drafts: Callable[[int, int], Iterator[tuple[Hashable, ...]]] | None = None
 
     def result(self) -> Exploration[C]:
         options = self._options
@@ -201,6 +223,7 @@ class _Search(Generic[C]):
             estimate=self._model.estimate,
             value=self._model.value,
             features=features,
+            drafts=self.drafts,
         )
         incumbent = Incumbent(
             self._model,

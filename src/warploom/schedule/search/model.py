@@ -9,8 +9,7 @@ from functools import partial
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 
-from warploom.schedule.choices.decided import LoweringError
-from warploom.schedule.choices.kernel import DEFAULT_ORDER
+from warploom.schedule.choices import DEFAULT_ORDER, LoweringError
 from warploom.schedule.nest import Loop, Nest, Node, identity
 from warploom.solve import Alternative, Cost
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Program, backbone_text
-from warploom.schedule.choices.features import Features
-from warploom.schedule.choices.kernel import DEFAULT_ORDER, KernelSpace, kernel_space
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import DEFAULT_ORDER, Features, KernelSpace, kernel_space
 from warploom.schedule.search.evaluate import Evaluator
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.model import Bounds, KernelModel
@@ -29,7 +30,7 @@ class Recipe:
 
     backbone: Backbone
     target: Target
-    bound: MakeBound
+    bound: MakeBound = Bound
     features: Features | None = None
     order: tuple[str, ...] = DEFAULT_ORDER
     fixed: tuple[tuple[str, str], ...] = ()
@@ -71,7 +72,7 @@ class ProgramExploration:
 def explore(
     program: Program | Backbone,
     target: Target,
-    make_bound: MakeBound,
+    make_bound: MakeBound = Bound,
     options: Options | None = None,
     *,
     features: Features | None = None,
@@ -79,12 +80,13 @@ def explore(
     journal: Path | None = None,
     events: EventSink | None = None,
     progress: Callable[[Live], None] | None = None,
+    executor: Executor | None = None,
 ) -> ProgramExploration:
     """The fastest implementation of each stage found within the budget; an interruption ends the search with the best so far.
 
     `evaluators` makes what measures a stage; without it the model's cost counts. `journal` is a folder: what was measured under
-    the same source of this package is not measured again. Names in `options.fixed` begin with `STAGE/` where there are several
-    stages. UserError: CHOICE, REFUTED, NO_IMPLEMENTATION.
+    the same source of this package is not measured again. An executor (processes, a cluster) makes the first candidates. Names in
+    `options.fixed` begin with `STAGE/` where there are several stages. UserError: CHOICE, REFUTED, NO_IMPLEMENTATION.
     """
     options = options or Options()
     stages = program.stages if isinstance(program, Program) else (program,)
@@ -96,7 +98,7 @@ def explore(
     weights = [max(model.bound(model.root())[0], 1) for model in models]
     found: list[Exploration[Candidate]] = []
     began = time.monotonic()
-    for n, (stage, model) in enumerate(zip(stages, models, strict=True)):
+    for n, (stage, recipe, model) in enumerate(zip(stages, recipes, models, strict=True)):
         evaluator = evaluators(stage) if evaluators is not None else None
         share = _share(weights[n:])
         left_s = None if options.budget_s is None else max(0.0, options.budget_s - (time.monotonic() - began)) * share
@@ -116,6 +118,8 @@ def explore(
                 problem=problem_key([backbone_text(stage), target.name, name]) + "/",
                 events=events,
                 progress=progress,
+                make=recipe,
+                executor=executor,
             )
         )
         if found[-1].reason == "interrupted":

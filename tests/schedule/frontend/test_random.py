@@ -73,7 +73,7 @@ def functions(tmp_path_factory):
     header = "from __future__ import annotations\nfrom warploom.core import f64\n"
     header += "from warploom.schedule.frontend import out, pad, tanh, tensor\n"
     arrays = 'alpha: f64, X: f64["p", "q"], T: f64["q", "p"], W: f64["2*q"], Y: out[f64["p", "q"]]'
-    parts = [f"@tensor\ndef f{seed}({arrays}):\n{texts(seed)[0]}" for seed in range(COUNT)]
+    parts = [f"@tensor\ndef random_{seed}({arrays}):\n{texts(seed)[0]}" for seed in range(COUNT)]
     path = tmp_path_factory.mktemp("random") / "functions.py"
     path.write_text("\n\n".join((header, *parts)))
     return load_tensors(path)

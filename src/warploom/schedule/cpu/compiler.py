@@ -19,6 +19,7 @@ from warploom.solve import default_cache_path
 COMMON = ("-std=gnu11", "-shared", "-fPIC", "-pthread", "-march=native")
 KERNEL_FLAGS = ("-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math")
 _SECONDS = 120
+_INTRINSICS = "#include <immintrin.h>"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +89,13 @@ def build_library(
         text.write_text(source, encoding="utf-8")
         made = Path(build) / "kernel.so"
         try:
+            prepared = _prepared_headers(compiler, command, folder) if _INTRINSICS in source else ()
             done = subprocess.run(
-                (*command, "-o", str(made), str(text), "-lm"), capture_output=True, text=True, timeout=_SECONDS, check=False
+                (*command, *prepared, "-o", str(made), str(text), "-lm"),
+                capture_output=True,
+                text=True,
+                timeout=_SECONDS,
+                check=False,
             )
         except subprocess.TimeoutExpired:
             raise UserError(Diagnostic("C_COMPILER", f"expected a library within {_SECONDS} s, got none")) from None
@@ -98,6 +104,27 @@ def build_library(
             raise UserError(Diagnostic("C_COMPILER", f"expected the compiler to accept the C text, got: {complaints}"))
         os.replace(made, library)
     return library
+
+
+def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path) -> tuple[str, ...]:
+    """Options for GCC to read the headers of intrinsics prepared: they are two thirds of the time of a small kernel."""
+    if not compiler.is_gcc:
+        return ()
+    digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text())).encode()).hexdigest()[:16]
+    header = folder / f"headers-{digest}.h"
+    prepared = header.with_suffix(".h.gch")
+    if not prepared.exists():
+        options = tuple(o for o in command if o != "-shared")
+        with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as build:
+            text = Path(build) / "headers.h"
+            text.write_text(f"#include <math.h>\n#include <stddef.h>\n#include <stdint.h>\n{_INTRINSICS}\n", encoding="utf-8")
+            made = Path(build) / "headers.h.gch"
+            done = subprocess.run((*options, "-x", "c-header", "-o", str(made), str(text)), capture_output=True, timeout=_SECONDS)
+            if done.returncode != 0:
+                return ()
+            os.replace(text, header)
+            os.replace(made, prepared)
+    return "-include", str(header)
 
 
 @cache

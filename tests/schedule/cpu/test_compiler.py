@@ -1,0 +1,55 @@
+"""The compiler at hand and the folder of libraries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from warploom.core import UserError
+from warploom.schedule.cpu import caches, calibration, core_count, find_compiler
+from warploom.schedule.cpu.calibration import Calibration, calibrate
+from warploom.schedule.cpu.compiler import build_library
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+
+
+def test_a_text_is_compiled_once(tmp_path: Path) -> None:
+    first = build_library("int one(void) { return 1; }", folder=tmp_path)
+    stamp = first.stat().st_mtime_ns
+    assert build_library("int one(void) { return 1; }", folder=tmp_path) == first
+    assert first.stat().st_mtime_ns == stamp
+    assert build_library("int one(void) { return 1; }", folder=tmp_path, flags=("-O1",)) != first
+    assert not [p for p in tmp_path.iterdir() if p.is_dir()]
+
+
+def test_intrinsics_are_read_prepared_or_not(tmp_path: Path) -> None:
+    for n in range(2):
+        build_library(f"#include <immintrin.h>\nint number(void) {{ return {n}; }}", folder=tmp_path)
+    assert len(list(tmp_path.glob("*.so"))) == 2
+
+
+def test_the_compilers_complaint_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"expected the compiler to accept the C text, got: .*error"):
+        build_library("int one(void) { return two; }", folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_calibration_is_measured_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2)
+    asked: list[int] = []
+
+    def measure(threads: int) -> Calibration:
+        asked.append(threads)
+        return Calibration(**{**fields, "threads": threads})
+
+    monkeypatch.setattr(calibration, "_measure", measure)
+    assert calibrate(2) == calibrate(2) != calibrate(1)
+    assert asked == [2, 1]
+
+
+def test_the_machine() -> None:
+    found = caches()
+    assert 1 << 12 <= found.l1_bytes <= found.l2_bytes and found.line_bytes in (32, 64, 128, 256)
+    assert core_count() >= 1

@@ -3,6 +3,8 @@
 from warploom.core import Diagnostic, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from warploom.gpu import CudaSource, cuda_source
 from warploom.ir import index_text, run
+from warploom.schedule.frontend import exp, log, out, pad, prod, sqrt, tanh, temp, tensor
+from warploom.schedule.sketches import tunable
 from warploom.sketch import (
     Constant,
     Global,
@@ -97,6 +99,7 @@ __all__ = [
     "device",
     "double2",
     "double4",
+    "exp",
     "f16",
     "f32",
     "f64",
@@ -117,11 +120,15 @@ __all__ = [
     "lane_id",
     "literal",
     "load",
+    "log",
     "longlong2",
     "longlong4",
     "operator",
+    "out",
     "pack",
+    "pad",
     "part",
+    "prod",
     "register",
     "register_to_global",
     "register_to_shared",
@@ -137,9 +144,14 @@ __all__ = [
     "short4",
     "size",
     "sketch",
+    "sqrt",
     "symbols",
     "sync",
+    "tanh",
+    "temp",
+    "tensor",
     "thread_id",
+    "tunable",
     "u8",
     "u16",
     "u32",

@@ -30,6 +30,10 @@ class DType:
     def is_float(self) -> bool:
         return self.kind == "float"
 
+    def __getitem__(self, sizes: object) -> DType:
+        """`f32["m", "k"]`: the annotation of an array in a tensor function, which is read from the source."""
+        return self
+
     def __repr__(self) -> str:
         return self.name
 

@@ -4,6 +4,7 @@ from warploom.sketch.loader import load, load_variables
 from warploom.sketch.operators import UserOperator, operator
 from warploom.sketch.parser import parse_spec
 from warploom.sketch.sketches import Sketch, device, sketch
+from warploom.sketch.source import MISSING, Source, Written, written
 from warploom.sketch.term_specs import Spec, TermArrays, TermSpec, term_spec
 from warploom.sketch.types import ArrayType, Constant, Global, Size, ceil_div, size
 from warploom.sketch.words import (
@@ -41,10 +42,10 @@ from warploom.sketch.words import (
 )
 
 __all__ = [
-    "ArrayType", "Constant", "Global", "Size", "Sketch", "Spec", "TermArrays", "TermSpec",
-    "UserOperator", "accumulator", "block_dim", "block_id", "cast",
-    "ceil_div", "choose", "cond", "const", "device", "global_id", "global_to_register", "global_to_shared", "grid_dim",
-    "lane_grid", "lane_id", "literal", "load", "load_variables", "operator", "pack", "parse_spec", "part", "register",
-    "register_to_global", "register_to_shared", "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down",
-    "shfl_up", "shfl_xor", "size", "sketch", "sync", "term_spec", "thread_id", "warp_id", "warp_size", "xform",
+    "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec",
+    "UserOperator", "Written", "accumulator", "block_dim", "block_id", "cast", "ceil_div", "choose", "cond", "const",
+    "device", "global_id", "global_to_register", "global_to_shared", "grid_dim", "lane_grid", "lane_id", "literal", "load",
+    "load_variables", "operator", "pack", "parse_spec", "part", "register", "register_to_global", "register_to_shared",
+    "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch", "sync",
+    "term_spec", "thread_id", "warp_id", "warp_size", "written", "xform",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ from warploom.schedule.frontend.tree import (
     indices_of,
 )
 from warploom.schedule.frontend.words import FUNCTIONS
-from warploom.sketch.source import MISSING
+from warploom.sketch import MISSING
 
 _BINARY: dict[type[ast.operator], Operator] = {
     ast.Add: Operator.ADD,

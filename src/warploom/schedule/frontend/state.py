@@ -11,7 +11,7 @@ from warploom.core import BY_NAME, Diagnostic, DType, Span
 from warploom.schedule.backbone import Parameter
 from warploom.schedule.frontend.sizes import SizeSum
 from warploom.schedule.frontend.tree import ArrayParameter, Definition, Stage
-from warploom.sketch.source import MISSING, Source, Written
+from warploom.sketch import MISSING, Source, Written
 
 
 class Problem(Exception):  # noqa: N818 (caught at the statement; never leaves the reader)

@@ -269,7 +269,7 @@ def work_lists(positions: int, instances: int, members: int, chosen: int) -> Int
 
 
 # One array each for tables, domains, members, bounds and work: a call with a hundred arrays takes minutes to compile.
-_compiled = njit(cache=True, error_model="numpy")
+_compiled = njit(cache=True, error_model="numpy", _nrt=False)
 
 
 @_compiled

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from warploom.schedule.backbone import Scope
 from warploom.schedule.bound.explain import Explanation, explanation
 from warploom.schedule.bound.guess import guess
 from warploom.schedule.bound.problem import Ints, Machine, Problem, View
@@ -112,7 +113,16 @@ def positions_of(space: KernelSpace, problem: Problem) -> Positions:
         partials=by("partials", problem.dim_statement, "Statements"),
         stages=by("stages", regions, "Regions"),
         shared=shared,
+        tied=_tied(space, problem),
     )
+
+
+def _tied(space: KernelSpace, problem: Problem) -> Ints:
+    """Pairs of loops whose value never goes through an array: between a temporary's store or load and the instruction next to it,
+    and those of a narrow scope."""
+    dims = {int(statement): n for n, statement in enumerate(problem.dim_statement)}
+    pairs = [(dims[p.source], dims[p.target]) for p in space.objects.pairs if p.is_reserved or p.scope is not Scope.BLOCK]
+    return np.array(pairs, np.int64).reshape(-1, 2)
 
 
 def _number(space: KernelSpace, set_name: str, thing: int) -> int:

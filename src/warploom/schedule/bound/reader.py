@@ -9,7 +9,20 @@ import numpy.typing as npt
 
 from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.facts import SHARED_BYTES
-from warploom.schedule.bound.problem import AFTER, BEFORE, INNER, MERGED, OUTER, Floats, Ints, Machine, Problem, View
+from warploom.schedule.bound.problem import (
+    AFTER,
+    BEFORE,
+    INNER,
+    MERGED,
+    OUTER,
+    UNROLL,
+    VECTOR,
+    Floats,
+    Ints,
+    Machine,
+    Problem,
+    View,
+)
 from warploom.schedule.bound.total import Scratch, evaluate
 
 Domains = npt.NDArray[np.uint64]
@@ -37,6 +50,8 @@ class Positions(NamedTuple):
     stages: Ints
     shared: int
     """Column of the counter of shared bytes, or -1."""
+    tied: Ints
+    """[pair, 2]: dims between which a value surely travels in registers."""
 
 
 @compiled
@@ -92,6 +107,28 @@ def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, v
 
 
 @compiled
+def tie(problem: Problem, positions: Positions, view: View) -> bool:
+    """Registers connect two loops that are merged, both unrolled (or vectors), or both threads: kinds that the other end rules out
+    go. False if nothing is left: then there is no completion."""
+    copied = UNROLL | VECTOR
+    for _ in range(2):
+        for pair in range(positions.tied.shape[0]):
+            first, second = positions.tied[pair, 0], positions.tied[pair, 1]
+            if not view.active[problem.dim_owner[first]] or not view.active[problem.dim_owner[second]]:
+                continue
+            one, other = view.kind[first], view.kind[second]
+            first_wide = one | copied if one & copied else one
+            second_wide = other | copied if other & copied else other
+            one &= second_wide
+            other &= first_wide
+            if one == 0 or other == 0:
+                return False
+            view.kind[first] = one
+            view.kind[second] = other
+    return True
+
+
+@compiled
 def bound_of(
     positions: Positions,
     problem: Problem,
@@ -102,6 +139,8 @@ def bound_of(
     members: Bytes,
     bounds: Ints,
 ) -> float:
-    """Nanoseconds."""
+    """Nanoseconds; infinite where no completion is left."""
     read(positions, domains, members, bounds, view, scratch.grid)
+    if not tie(problem, positions, view):
+        return np.inf
     return evaluate(problem, machine, view, scratch)

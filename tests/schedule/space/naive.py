@@ -161,7 +161,9 @@ class Point:
             sorts = {q.argument.name: q.set.sort for q in quotient.per}
             for bound in list(self.bindings((*quotient.per, quotient.member), {}, {})):
                 is_lowest = all(self.literal(x, bound) for x in quotient.when)
-                for both in self.bindings((quotient.other,), bound, {**sorts, quotient.member.argument.name: quotient.member.set.sort}):
+                for both in self.bindings(
+                    (quotient.other,), bound, {**sorts, quotient.member.argument.name: quotient.member.set.sort}
+                ):
                     if both[quotient.other.argument.name] < both[quotient.member.argument.name] and all(
                         self.literal(x, both) for x in (*quotient.by, *quotient.when_other)
                     ):

@@ -60,7 +60,9 @@ def random_world(seed: int) -> World:
         objects = random.choice(([a, b], [a, b, c], [a]))
         over_dims = [o for o in objects if random.random() < 0.6]
         quantified = {o: random.choice((dims, dims, threads)) if o in over_dims else statements for o in objects}
-        literals = [x for x in (literal(objects, only_enums=random.random() < 0.5) for _ in range(random.randint(1, 3))) if x is not None]
+        literals = [
+            x for x in (literal(objects, only_enums=random.random() < 0.5) for _ in range(random.randint(1, 3))) if x is not None
+        ]
         if literals and (len(literals) > 1 or random.random() < 0.3):
             space.require(f"random {n}", quantified, literals)
     if random.random() < 0.7:
@@ -74,7 +76,10 @@ def random_world(seed: int) -> World:
         space.require("total", {}, [random.choice((total() <= limit, total() < limit, total() >= limit, total() == limit))])
     if random.random() < 0.5:
         over_dims = [a, b]
-        when = [order(a, b).is_("BEFORE"), *(x for x in [literal([b], only_enums=True)] if x is not None and random.random() < 0.5)]
+        when = [
+            order(a, b).is_("BEFORE"),
+            *(x for x in [literal([b], only_enums=True)] if x is not None and random.random() < 0.5),
+        ]
         per = space.counter("per", of={a: statements}, over={b: dims}, sum=1, when=when)
         space.require("per", {a: dims}, [per(a) <= random.choice((0, 1)), kind(a).is_("LOOP")])
         if random.random() < 0.5:
@@ -84,7 +89,13 @@ def random_world(seed: int) -> World:
         exact = random.choice((True, False, odd(x)))
         outermost = space.function("outermost")
         space.cover(
-            "cover", {x: axes}, total=space.constant("length", 1)(x), outer=size(outermost(x)), tiles=size(e), over={e: tiles(x)}, exact=exact
+            "cover",
+            {x: axes},
+            total=space.constant("length", 1)(x),
+            outer=size(outermost(x)),
+            tiles=size(e),
+            over={e: tiles(x)},
+            exact=exact,
         )
     count = random.choice((2, 3)) if len(values) == 2 else 2
     listed = list(range(count))
@@ -103,7 +114,10 @@ def random_world(seed: int) -> World:
         over_dims = []
         space.trigger("pair up", {a: statements, b: statements}, [order(a, b).is_("BEFORE")], activates=(dims,))
         lowerings["pair up", (0, 1)] = Lowering((("Dims", 0),) if 0 not in dim_list else (("Dims", 1),), ())
-    universes = {("size", (10,)): tuple(sorted(random.sample((1, 2, 3, 4, 6), 2))), ("size", (11,)): random.choice(((2, 3), (2, 4), (1, 3)))}
+    universes = {
+        ("size", (10,)): tuple(sorted(random.sample((1, 2, 3, 4, 6), 2))),
+        ("size", (11,)): random.choice(((2, 3), (2, 4), (1, 3))),
+    }
     return World(
         space,
         {"Statements": listed, "Dims": dim_list, "Extents": extent_list, "Axes": [20], "Tiles": tile_list},

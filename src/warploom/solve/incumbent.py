@@ -133,6 +133,10 @@ class Incumbent(Generic[S, A]):
         self._told_s = self._wall_s
 
     @property
+    def wall_budget_s(self) -> float | None:
+        return self._budget.wall_s
+
+    @property
     def wall_s(self) -> float:
         return time.monotonic() - self._wall_s
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import random
+import time
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
@@ -38,6 +39,8 @@ class Refine:
     """How many of the best measured candidates have neighbours."""
     reopened: float = 2.0
     """Decisions of a neighbour that are taken anew, on average; at least one."""
+    mixed: float = 0.25
+    """Share of neighbours whose new decisions are those of another elite."""
     leaps: float = 0.2
     """Share of neighbours in which up to half of the decisions are."""
     apart: float = 0.15
@@ -48,6 +51,8 @@ class Refine:
     """Measured each round."""
     pool: int = 512
     """Candidates kept that are not measured yet."""
+    balance: float = 1.0
+    """With a budget of wall seconds: seconds for making candidates per second of measuring, while there are enough to measure."""
     boldness: float = 0.5
     """Standard deviations by which a candidate may be better than it is predicted."""
     learn_from: int = 200
@@ -88,20 +93,24 @@ class _Refine(Generic[S, A]):
         """By decision: logarithm by which candidates with it are dearer than the model says, against the average."""
         self._dives = 0
         self._length, self._length_due = 0.0, 0
+        self._until: float | None = None
 
     def improve(self) -> Cost | None:
         root = self._incumbent.root()
         if root is None:
             return self._incumbent.cut
         idle = fruitless = 0
+        self._begin(_FIRST_SHARE * (self._incumbent.wall_budget_s or 0.0))
         if self._incumbent.hints.drafts is None:
-            for _ in range(self._options.first_dives):
-                self._dive(root)
+            self._draft(root, [None] * self._options.first_dives)
         else:
             for values in self._incumbent.hints.drafts(self._options.first_dives, self._options.seed):
                 self._follow(root, values)
+                if not self._has_time():
+                    break
         while True:
             best = self._incumbent.best
+            began = time.monotonic()
             if not self._measure():
                 fruitless += 1
             else:
@@ -112,13 +121,31 @@ class _Refine(Generic[S, A]):
                 raise StopSearchError("no improvement")
             if fruitless >= _FRUITLESS:
                 raise StopSearchError("no new candidates")
-            for _ in range(self._options.dives):
-                self._dive(root)
+            self._begin(self._options.balance * (time.monotonic() - began))
             elites = self._elites()
-            for n in range(self._options.neighbours if elites else 0):
-                # The best one has as many as all others together.
-                elite = elites[0] if n % 2 == 0 else elites[(n // 2) % len(elites)]
-                other = self._random.choice(elites) if n % 4 == 3 else None
+            # The best one has as many neighbours as all others together.
+            from_elites = [elites[0 if n % 2 == 0 else (n // 2) % len(elites)] for n in range(self._options.neighbours) if elites]
+            plan: list[_Draft[S, A] | None] = [*from_elites, *[None] * self._options.dives]
+            self._random.shuffle(plan)
+            self._draft(root, plan)
+
+    def _begin(self, seconds: float) -> None:
+        """Gives the next drafts so much time, if time counts."""
+        self._until = None if self._incumbent.wall_budget_s is None else time.monotonic() + seconds
+
+    def _has_time(self) -> bool:
+        return self._until is None or len(self._pool) < self._options.batch or time.monotonic() < self._until
+
+    def _draft(self, root: Child[S], plan: Sequence[_Draft[S, A] | None]) -> None:
+        """A neighbour of each elite in the plan, a descent from the root for each None, as long as there is time."""
+        elites = [d for d in plan if d is not None]
+        for elite in plan:
+            if not self._has_time():
+                return
+            if elite is None:
+                self._dive(root)
+            else:
+                other = self._random.choice(elites) if self._random.random() < self._options.mixed else None
                 self._vary(root, elite, None if other is elite else other)
 
     def _dive(self, root: Child[S]) -> None:
@@ -294,5 +321,7 @@ _ENOUGH = 4
 """Measured candidates before anything is predicted."""
 _PRIOR = 4
 """Candidates without error that each decision is credited with."""
+_FIRST_SHARE = 0.08
+"""Of a budget of wall seconds, for the first candidates."""
 _FRUITLESS = 5
 """Rounds without a new candidate that end the search."""

@@ -20,6 +20,8 @@ from warploom.core import Diagnostic, UserError
 from warploom.gpu.toolchain import INSTALL, Compiled
 
 _LEGACY_STREAM = 0
+_STATIC_SHARED_BYTES = 48 * 1024
+"""More must be allowed for a kernel before its launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +91,12 @@ class _Prepared:
     """Addresses of the arguments, for cuLaunchKernel."""
     keep: tuple[Any, ...]
     """What the addresses point to."""
+    dynamic_shared_bytes: int
 
     def launch(self) -> None:
         driver = _driver()
-        _checked(driver.cuLaunchKernel(self.function, *self.grid, *self.block, 0, _LEGACY_STREAM, self.arguments.ctypes.data, 0))
+        shared, arguments = self.dynamic_shared_bytes, self.arguments.ctypes.data
+        _checked(driver.cuLaunchKernel(self.function, *self.grid, *self.block, shared, _LEGACY_STREAM, arguments, 0))
 
 
 def launch(
@@ -104,6 +108,7 @@ def launch(
     sizes: Sequence[int | np.generic] = (),
     *,
     device: int = 0,
+    dynamic_shared_bytes: int = 0,
 ) -> None:
     """Runs the kernel once and waits; `arrays` and `sizes` are its parameters in order, arrays are changed in place.
 
@@ -113,7 +118,7 @@ def launch(
     """
     if 0 in grid:
         return
-    with _prepared(compiled, name, grid, block, arrays, sizes, device) as kernel:
+    with _prepared(compiled, name, grid, block, arrays, sizes, device, dynamic_shared_bytes) as kernel:
         kernel.launch()
         _checked(_driver().cuCtxSynchronize())
 
@@ -129,10 +134,11 @@ def time_kernel(
     repeats: int = 20,
     warm_up: int = 3,
     device: int = 0,
+    dynamic_shared_bytes: int = 0,
 ) -> Timing:
     """Times `repeats` launches one by one after `warm_up` others; copies are not timed, arrays hold the last launch's results."""
     driver = _driver()
-    with _prepared(compiled, name, grid, block, arrays, sizes, device) as kernel:
+    with _prepared(compiled, name, grid, block, arrays, sizes, device, dynamic_shared_bytes) as kernel:
         for _ in range(warm_up):
             kernel.launch()
         events = [_checked(driver.cuEventCreate(0)) for _ in range(2)]
@@ -159,6 +165,7 @@ def _prepared(
     arrays: Sequence[Any],
     sizes: Sequence[int | np.generic],
     device: int,
+    dynamic_shared_bytes: int,
 ) -> Generator[_Prepared]:
     """The module loaded and the arrays on the device; NumPy arrays are copied back at the end."""
     driver = _driver()
@@ -171,6 +178,9 @@ def _prepared(
     copies: list[tuple[Any, Any]] = []
     try:
         function = _checked(driver.cuModuleGetFunction(module, name.encode()))
+        if dynamic_shared_bytes > _STATIC_SHARED_BYTES:
+            kind = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            _checked(driver.cuFuncSetAttribute(function, kind, dynamic_shared_bytes))
         values: list[Any] = []
         for array in arrays:
             pointer = _pointer(array)
@@ -183,7 +193,7 @@ def _prepared(
             values.append(np.array([pointer], np.uint64))
         values += [np.array([size], size.dtype if isinstance(size, np.generic) else np.int32) for size in sizes]
         addresses = np.array([v.ctypes.data for v in values], np.uint64)
-        yield _Prepared(function, grid, block, addresses, tuple(values))
+        yield _Prepared(function, grid, block, addresses, tuple(values), dynamic_shared_bytes)
         _checked(driver.cuCtxSynchronize())
         for array, memory in copies:
             if array.flags.writeable and array.nbytes:

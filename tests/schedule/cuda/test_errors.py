@@ -11,7 +11,7 @@ from tests.schedule.cuda import nests
 from warploom.core import BY_NAME, UnsupportedError, UserError
 from warploom.gpu import Compiled, toolchain_available
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.cuda import compile_kernel, cuda_kernel, interpret, run
+from warploom.schedule.cuda import cuda_kernel, interpret, run
 from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Memory, Nest, Ref, Space, Store
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
@@ -131,11 +131,3 @@ def test_runs_that_stop_say_why() -> None:
     x = np.zeros(8, np.float32)
     with pytest.raises(UserError, match="expected one to finish, got limit"):
         interpret(kernel, {"x": x, "y": x.copy()}, limit=10)
-
-
-@needs_compiler
-def test_devices_are_not_given_large_tiles_yet() -> None:
-    case = nests.reverse(blocks=1, threads=1024, each=16, space=Space.SHARED)
-    kernel = cuda_kernel(case.nest)
-    with pytest.raises(UnsupportedError, match="at most 48 KiB of shared memory"):
-        run(kernel, compile_kernel(kernel), case.arrays)

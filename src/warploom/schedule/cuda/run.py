@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UnsupportedError, UserError, to_numpy
+from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.gpu import Compiled, Timing, compile_cuda, compile_to_ptx, time_kernel
 from warploom.gpu import launch as launch_on_device
 from warploom.ptx import Counts, Finding
@@ -126,10 +126,9 @@ def run(
     device: int = 0,
 ) -> None:
     """On a device, once; arrays are NumPy's or on the device, and are changed in place. UserError as `warploom.gpu.launch`."""
-    _refuse_dynamic(kernel)
     launch_on_device(
         compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
-        device=device,
+        device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
     )  # fmt: skip
 
 
@@ -144,21 +143,14 @@ def time(
     device: int = 0,
 ) -> Timing:
     """On a device, by events around each of `repeats` launches."""
-    _refuse_dynamic(kernel)
     return time_kernel(
         compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
-        repeats=repeats, warm_up=warm_up, device=device,
+        repeats=repeats, warm_up=warm_up, device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
     )  # fmt: skip
 
 
 def _flags(kernel: CudaKernel) -> tuple[str, ...]:
     return () if kernel.options.contract else ("--fmad=false",)
-
-
-def _refuse_dynamic(kernel: CudaKernel) -> None:
-    if kernel.dynamic_shared_bytes:
-        message = f"expected at most 48 KiB of shared memory to launch on a device, got {kernel.dynamic_shared_bytes} bytes"
-        raise UnsupportedError(Diagnostic("CUDA_SHARED", message))
 
 
 def _private_elements(kernel: CudaKernel, buffer: Buffer) -> int:

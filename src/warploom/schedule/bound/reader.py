@@ -108,8 +108,8 @@ def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, v
 
 @compiled
 def tie(problem: Problem, positions: Positions, view: View) -> bool:
-    """Registers connect two loops that are merged, both unrolled (or vectors), or both threads: kinds that the other end rules out
-    go. False if nothing is left: then there is no completion."""
+    """Registers connect two loops that are merged, both unrolled (or vectors), or both threads: kinds that the other end rules
+    out go. False if nothing is left: then there is no completion."""
     copied = UNROLL | VECTOR
     for _ in range(2):
         for pair in range(positions.tied.shape[0]):

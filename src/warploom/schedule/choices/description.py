@@ -592,12 +592,13 @@ class _Description:
                 [~same(a, b), order(a, b).is_not("INNER", "OUTER")],
             )
         if not features.shares_unrolled:
-            owned = space.fact("is_owned_by", 2)
+            kin = space.fact("is_kin", 2)
+            """The instruction of a loop, or another loop of it."""
             for value in ORDERS:
                 space.require(
                     f"unrolled loops lie where their instruction does ({value})",
                     {d: self.dims, a: self.statements},
-                    [owned(d, a), kind(d).is_not("UNROLL", "VECTOR"), order(d, a).is_not(value),
+                    [kin(d, a), kind(d).is_not("UNROLL", "VECTOR"), order(d, a).is_not(value),
                      order(self.owner(d), a).is_(value)],
                 )  # fmt: skip
         if not features.orders_equal_loops:

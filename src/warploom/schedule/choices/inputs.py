@@ -92,7 +92,7 @@ class _Inputs:
 
         facts = {
             "owns": lambda i, d: loops[d].owner == i,
-            "is_owned_by": lambda d, i: loops[d].owner == i,
+            "is_kin": lambda d, a: loops[d].owner == (loops[a].owner if a in loops else a),
             "siblings": lambda a, b: loops[a].owner == loops[b].owner,
             "chained": lambda a, b: self._is_chained(loops[a], loops[b]),
             "precedes": objects.precedes,

@@ -24,18 +24,14 @@ SLOTS = 1
 
 def block_space() -> Space:
     space = Space("block")
-    operations = space.set("Operations")
+    operations, cycles = space.set("Operations"), space.set("Cycles")
     products = space.set("Products", within=operations)
-    cycles = space.set("Cycles")
-    form = space.enum("form", (operations,), ("ALONE", "FUSED"))
-    cycle = space.integer("cycle", (operations,))
+    form, cycle = space.enum("form", (operations,), ("ALONE", "FUSED")), space.integer("cycle", (operations,))
     uses, fusible, number = space.fact("uses", 2), space.fact("fusible"), space.constant("number", 1)
     o, u, m, n, t = space.objects("o u m n t")
-    space.require("only products that one sum uses are fused", {o: operations}, [fusible(o), form(o).is_("ALONE")])
+    space.require("products of one sum", {o: operations}, [fusible(o), form(o).is_("ALONE")])
     space.require("a value first", {o: operations, u: operations}, [~uses(u, o), form(o).is_("FUSED"), cycle(o) < cycle(u)])
-    space.require(
-        "fused: the same instruction", {o: operations, u: operations}, [~uses(u, o), form(o).is_("ALONE"), cycle(o) == cycle(u)]
-    )
+    space.require("fused: as one", {o: operations, u: operations}, [~uses(u, o), form(o).is_("ALONE"), cycle(o) == cycle(u)])
     space.require(
         "one product in each sum",
         {m: products, n: products, u: operations},

@@ -68,7 +68,7 @@ class Point:
         while (one := one.within) is not None:
             self.members[one.name].add(last)
 
-    def keys(self) -> list[tuple[str, Things]]:
+    def variables(self) -> list[tuple[str, Things]]:
         """Variables that take part, flags of quotient sets excepted; one of two directions."""
         flags = {s.flag for s in self.space.sets.values() if s.flag}
         keys = []
@@ -221,7 +221,7 @@ def solutions(world: World, assignment: Assignment | None = None) -> Iterator[Po
     """Every full assignment that satisfies the description."""
     point = Point(world, assignment or {})
     while True:
-        missing = [key for key in point.keys() if key not in point.assignment]
+        missing = [key for key in point.variables() if key not in point.assignment]
         if missing:
             break
         point.set_flags()

@@ -19,7 +19,9 @@ LARGEST = 1500
 
 
 def assignments(world: World) -> int:
-    sizes = [len(getattr(world.space.choices[c], "values", ())) or len(world.universes[c, t]) for c, t in Point(world, {}).keys()]
+    sizes = [
+        len(getattr(world.space.choices[c], "values", ())) or len(world.universes[c, t]) for c, t in Point(world, {}).variables()
+    ]
     return prod(sizes)
 
 

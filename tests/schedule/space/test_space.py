@@ -30,7 +30,7 @@ def too_many_instances() -> None:
     space, statements = declared()
     kind = space.enum("kind", (statements,), ("A", "B"))
     a, b, c, d = space.objects("a b c d")
-    over = {o: statements for o in (a, b, c, d)}
+    over = dict.fromkeys((a, b, c, d), statements)
     space.require("four", over, [kind(o).is_("A") for o in (a, b, c, d)])
 
 

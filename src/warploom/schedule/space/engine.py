@@ -7,7 +7,8 @@ Source: Beaugnon et al., sections 2.1 and 3.3; composition tables as in path con
 """
 # numba's decorator and everything behind it is untyped.
 # pyright: reportUnknownMemberType=false, reportUnknownVariableType=false, reportUntypedFunctionDecorator=false
-# pyright: reportMissingTypeStubs=false, reportUnknownArgumentType=false
+# pyright: reportMissingTypeStubs=false, reportUnknownArgumentType=false, reportUnknownParameterType=false
+# pyright: reportMissingParameterType=false, reportUnnecessaryComparison=false
 
 from __future__ import annotations
 
@@ -268,8 +269,9 @@ def work_lists(positions: int, instances: int, members: int, chosen: int) -> Int
     return work
 
 
+# Without reference counts (nothing is allocated here): 7 times faster.
 # One array each for tables, domains, members, bounds and work: a call with a hundred arrays takes minutes to compile.
-_compiled = njit(cache=True, error_model="numpy", _nrt=False)
+_compiled = njit(cache=True, error_model="numpy", _nrt=False)  # pyright: ignore[reportCallIssue]
 
 
 @_compiled
@@ -384,9 +386,9 @@ def _common(t, domains, members, bounds, work, v, w):
         while other < t[t[VALUES_START] + w + 1] and t[t[VALUES] + other] < t[t[VALUES] + n]:
             other += 1
             other_bit <<= np.uint64(1)
-        if other < t[t[VALUES_START] + w + 1] and t[t[VALUES] + other] == t[t[VALUES] + n]:
-            if domains[w] & other_bit != np.uint64(0):
-                result |= bit
+        is_shared = other < t[t[VALUES_START] + w + 1] and t[t[VALUES] + other] == t[t[VALUES] + n]
+        if is_shared and domains[w] & other_bit != np.uint64(0):
+            result |= bit
         bit <<= np.uint64(1)
     return result & domains[v]
 
@@ -568,7 +570,7 @@ def _enforce(t, domains, members, bounds, work, literal, holds):
         comparator = t[t[LITERAL_COMPARATOR] + literal]
         if holds:
             return _enforce_comparison(t, domains, members, bounds, work, p, q, comparator)
-        if comparator == _EQ or comparator == _NE:
+        if comparator in (_EQ, _NE):
             return _enforce_comparison(t, domains, members, bounds, work, p, q, _NE if comparator == _EQ else _EQ)
         return _enforce_comparison(t, domains, members, bounds, work, q, p, _LT if comparator == _LE else _LE)
     entry = _entry(t, work, t[t[LITERAL_OFFSET] + literal], t[LITERAL_STRIDES] + 4 * literal)
@@ -871,7 +873,7 @@ def _visit_triangle(t, domains, members, bounds, work, f, v):
     ab = np.int64(domains[v])
     for n in range(t[t[ITEMS_START] + row], t[t[ITEMS_START] + row + 1]):
         c = t[t[ITEMS] + n]
-        if c == a or c == b or members[first + c] != MEMBER:
+        if c in (a, b) or members[first + c] != MEMBER:
             continue
         p = t[t[SLOT_TABLE] + table + a * size + c]
         q = t[t[SLOT_TABLE] + table + b * size + c]
@@ -1089,9 +1091,7 @@ def _run_quotient(t, domains, members, bounds, work, f, i):
         if other == FALSE:
             continue
         if by == TRUE and other == TRUE and state == MEMBER:
-            if not _narrow(t, domains, members, bounds, work, flag, np.uint64(1)):
-                return False
-            return True
+            return _narrow(t, domains, members, bounds, work, flag, np.uint64(1))
         if is_representative and state == MEMBER:
             if by == TRUE and other_unknown >= 0:
                 if not _enforce(t, domains, members, bounds, work, other_unknown, False):
@@ -1293,8 +1293,7 @@ def _propagate(t, domains, members, bounds, work):
 
 
 @_compiled
-def narrow_and_propagate(t, domains, members, bounds, work, variables, masks):
-    """Restricts variables and propagates; False when refuted. The work lists are empty afterwards."""
+def _narrow_and_propagate(t, domains, members, bounds, work, variables, masks):
     is_possible = True
     for n in range(variables.shape[0]):
         if not _narrow(t, domains, members, bounds, work, variables[n], masks[n]):
@@ -1307,8 +1306,7 @@ def narrow_and_propagate(t, domains, members, bounds, work, variables, masks):
 
 
 @_compiled
-def propagate_all(t, domains, members, bounds, work):
-    """Runs every form on all of its tuples, then propagates; False when refuted."""
+def _propagate_all(t, domains, members, bounds, work):
     for p in range(t[VARIABLES]):
         if t[t[MIRROR] + p] < 0 or p < t[t[MIRROR] + p]:
             _push(work, p)
@@ -1326,3 +1324,15 @@ def propagate_all(t, domains, members, bounds, work):
         is_possible = _propagate(t, domains, members, bounds, work)
     _clear(work)
     return is_possible
+
+
+def narrow_and_propagate(
+    t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, variables: Ints, masks: Masks
+) -> bool:
+    """Restricts variables and propagates, in place; False when refuted. The work lists are empty afterwards."""
+    return bool(_narrow_and_propagate(t, domains, members, bounds, work, variables, masks))
+
+
+def propagate_all(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> bool:
+    """Runs every form on all of its tuples, then propagates, in place; False when refuted."""
+    return bool(_propagate_all(t, domains, members, bounds, work))

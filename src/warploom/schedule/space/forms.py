@@ -23,6 +23,7 @@ from warploom.schedule.space.nodes import (
 )
 
 Relation = NDArray[np.bool_]
+_ZERO = Number(0)
 
 
 class FormKind(IntEnum):
@@ -93,9 +94,9 @@ class Form:
     is_triangle: bool = False
     """The slots are one mirrored choice of (0, 1), (1, 2), (0, 2), and the relation is the same for all orders of the objects."""
     is_product: bool = False
-    value: Quantity = Number(0)
+    value: Quantity = _ZERO
     """Of a counter: the slot, or a constant."""
-    start: Quantity = Number(0)
+    start: Quantity = _ZERO
     """Of a counter; of a cover, the total."""
     exact: FactLiteral | bool = False
 

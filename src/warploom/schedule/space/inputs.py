@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias, TypedDict, cast
+from typing import TypeAlias, TypedDict
 
 from warploom.schedule.space.nodes import wrong
 
@@ -63,5 +63,5 @@ def constant_of(name: str, constant: HostConstant, things: Things) -> int:
         key = things[0] if len(things) == 1 else things
         if key not in constant:
             raise wrong(f"expected constant {name} to be given for {key!r}, got nothing")
-        return int(cast("Mapping[Thing, int]", constant)[key])
+        return int(constant[key])
     return int(constant)

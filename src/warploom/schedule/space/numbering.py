@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +39,7 @@ class Numbering:
                 known = self.objects.setdefault(one.sort, [])
                 known += [_last(one, t) for t in things]
         for name, known in self.objects.items():
-            unique = list(dict.fromkeys(known))
+            unique: list[Thing] = list(dict.fromkeys(known))
             if set(unique) == set(range(len(unique))):
                 unique = list(range(len(unique)))
             self.objects[name] = unique
@@ -81,6 +82,13 @@ class Numbering:
         """[owners, objects] that are, or may become, members of a parametric set."""
         assert one.of is not None
         return self.possible(one).reshape(self.size(one.of), self.size(one))
+
+    def eligible(self, one: ObjectSet) -> list[bool]:
+        """By object: it is, or may become, a member, for parametric sets with some owner."""
+        if one.of is None:
+            return self.possible(one).tolist()
+        columns = set(np.nonzero(self.matrix(one))[1].tolist())
+        return [o in columns for o in range(self.size(one))]
 
     def number(self, one: ObjectSet, thing: Thing) -> int:
         known = self.index.get(one.sort, {})
@@ -162,9 +170,10 @@ def _reserved(space: CompiledSpace, lowerings: Mapping[tuple[str, Things], Lower
 
 
 def _pair(one: ObjectSet, thing: Thing) -> tuple[Thing, Thing]:
-    if not isinstance(thing, tuple) or len(thing) != 2:
+    pair = cast("tuple[Thing, ...]", thing) if isinstance(thing, tuple) else ()
+    if len(pair) != 2:
         raise wrong(f"expected a pair (object of {one.of.name if one.of else ''}, object) in {one.name}, got {thing!r}")
-    return thing
+    return pair
 
 
 def _last(one: ObjectSet, thing: Thing) -> Thing:

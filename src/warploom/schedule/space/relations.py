@@ -138,7 +138,7 @@ def _replaces(other: _Group, group: _Group, choices: Mapping[str, Choice]) -> bo
     for names in _embeddings(group, other, choices):
         back = {m: n for n, m in names.items()}
         is_as_wide = all(_covers(o, group.over[int(back[str(n)])], back) for n, o in enumerate(other.over))
-        guards = {_renamed_fact(g, names) for g in group.guards}
+        guards = frozenset(_renamed_fact(g, names) for g in group.guards)
         mine = {_placed(s, other, names, choices)[0] for s in group.slots}
         added = [s for n, s in enumerate(other.slots) if n not in mine]
         exist = all(not a.functions for slot in added for a in slot.arguments)

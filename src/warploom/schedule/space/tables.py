@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 
 from warploom.core import UnsupportedError
-from warploom.schedule.space.engine import Bytes, Ints, Masks, Tables
+from warploom.schedule.space.engine import Ints, Masks, Tables
 from warploom.schedule.space.forms import Form, FormKind, FormLiteral, LiteralKind, Relation, flipped
-from warploom.schedule.space.inputs import Inputs, Lowering, Things, apply_function, constant_of, holds
+from warploom.schedule.space.inputs import Inputs, Lowering, Thing, Things, apply_function, constant_of, holds
 from warploom.schedule.space.nodes import (
     MAX_VALUES,
     Applied,
@@ -75,7 +75,7 @@ class TableBuilder:
     def images(self, form: Form, argument: Argument, target: ObjectSet) -> Ints:
         """By object quantified: the number of what the argument stands for, -1 for objects out of the question."""
         quantified = form.over[self.position_of(form, argument)].set
-        possible = self.numbering.possible(quantified) if quantified.of is None else self.numbering.matrix(quantified).any(axis=0)
+        possible = self.numbering.eligible(quantified)
         images = np.full(self.numbering.size(quantified), -1, dtype=np.int64)
         for o in np.flatnonzero(possible).tolist():
             thing = self.numbering.objects[quantified.sort][o]
@@ -144,13 +144,13 @@ class TableBuilder:
 
     def over_things(self, form: Form, quantified: Sequence[int]) -> list[Things | None]:
         """Row-major: the host's objects, None where one of them cannot be a member."""
-        columns: list[list[object]] = []
+        columns: list[list[Thing]] = []
         for k in quantified:
             one = form.over[k].set
-            possible = self.numbering.possible(one) if one.of is None else self.numbering.matrix(one).any(axis=0)
+            possible = self.numbering.eligible(one)
             things = self.numbering.objects[one.sort]
-            columns.append([things[o] if possible[o] else _ABSENT for o in range(len(things))])
-        return [None if any(c is _ABSENT for c in cells) else tuple(cells) for cells in product(*columns)]  # type: ignore[misc]
+            columns.append([thing if is_possible else _ABSENT for thing, is_possible in zip(things, possible, strict=True)])
+        return [None if any(c is _ABSENT for c in cells) else cells for cells in product(*columns)]
 
     def guard(self, form: Form, fact: FactLiteral) -> tuple[int, list[int]]:
         given = self.inputs.get("facts", {})
@@ -607,7 +607,3 @@ def _grid(rows: Sequence[Sequence[int]], width: int = WIDTH) -> Ints:
 def _masks(values: Sequence[int]) -> Masks:
     full = (1 << MAX_VALUES) - 1
     return np.array([value & full for value in values], dtype=np.uint64)
-
-
-def as_bytes(values: Sequence[int]) -> Bytes:
-    return np.array(values, dtype=np.uint8)

@@ -256,6 +256,8 @@ class Space:
         scope = owners | {member.name: of}
         mine = self._checked(name, self._literals(name, when, (member,)), scope)
         both = self._checked(name, self._literals(name, by, (member, other)), scope | {other.name: of})
+        if any(isinstance(literal, FactLiteral) for literal in (*mine, *both)):
+            raise wrong(f"expected choices and comparisons in quotient set {name}, got a fact", "make a set of the objects")
         applied = Applied(choice.name, (*(q.argument for q in parameters), member))
         self.quotients[name] = Quotient(
             name,

@@ -28,6 +28,7 @@ from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
 from warploom.tools.demo import run_demo
 from warploom.tools.duration import duration
+from warploom.tools.explore_command import explore
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, encode
@@ -245,6 +246,7 @@ def bench_synth(
 bench.add_command(transposes_command)
 cli.add_command(ptx)
 cli.add_command(scan)
+cli.add_command(explore)
 
 
 @bench.command("ablations")

@@ -40,6 +40,8 @@ class Output:
             self._ptx(cast(Line, outcome.line["ptx"]))
         if "visited" in outcome.line:
             self._program(outcome.line)
+        for text in outcome.details:
+            click.echo(text)
         for path in outcome.written:
             self._out.print(f"  wrote {escape(str(path))}")
         return outcome.exit_code

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.sketches import SketchModel, TunableSketch, Tuned, Tuning, known_device
-from warploom.solve import Budget, Outcome, Statistics, declared_order, search
+from warploom.solve import Outcome, Statistics, declared_order, search
 from warploom.tools.completions import hole_texts
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.printed import compiled_fields
@@ -32,12 +32,12 @@ def explore_sketch(
     """The fastest kernel of the family at these sizes: modelled, or measured where there is a device."""
     family = _narrowed(family, options.fixed)
     sizes = _sizes(family, options.sizes)
-    model = SketchModel(family, sizes, known_device(options.arch), progress=progress)
+    model = SketchModel(family, sizes, known_device(options.arch), options.budget_s, progress=progress)
 
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.bounded} pruned, {model.completed} kernels completed")
 
-    found = search(model, strategy=declared_order, budget=Budget(cpu_s=options.budget_s), progress=tell)
+    found = search(model, strategy=declared_order, progress=tell)
     line = _line(case, family, model, found, stopwatch)
     tuned = found.answers[0][1] if found.answers else None
     code = EXIT_BY_STATUS[str(line["status"])]

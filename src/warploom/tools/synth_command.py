@@ -55,6 +55,8 @@ class Outcome:
     messages: tuple[str, ...] = ()
     """For stderr."""
     written: tuple[Path, ...] = ()
+    details: tuple[str, ...] = ()
+    """Texts for people, below the line."""
 
 
 def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:

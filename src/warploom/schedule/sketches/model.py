@@ -6,6 +6,7 @@ on a device. A setting whose bound is no better than the best kernel is never co
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -26,7 +27,7 @@ from warploom.ir import IndexExpr, Kernel, SizeVar, tabulate
 from warploom.schedule.sketches.cost import Device, Modelled, modelled, unfilled
 from warploom.schedule.sketches.tunable import Setting, TunableSketch
 from warploom.sketch import Sketch
-from warploom.solve import Alternative, Cost
+from warploom.solve import Alternative, Cost, StopSearchError
 from warploom.synth import Report, complete
 
 PICOSECONDS_PER_MS = 10**9
@@ -60,7 +61,7 @@ class SketchModel:
     sizes: Mapping[str, int]
     device: Device
     budget_s: float | None = None
-    """CPU seconds for the holes of one setting."""
+    """Wall seconds from the making of the model; then the search ends with the best so far."""
     measures: bool = field(default_factory=device_available)
     """Time kernels on the device instead of modelling them."""
     progress: Callable[[str], None] = lambda _: None
@@ -69,6 +70,7 @@ class SketchModel:
     completed: int = 0
     is_complete: bool = True
     """No setting's holes were given up."""
+    _began: float = field(default_factory=time.monotonic)
     _sketches: dict[tuple[object, ...], tuple[Sketch, Modelled] | None] = field(
         default_factory=dict[tuple[object, ...], tuple[Sketch, Modelled] | None]
     )
@@ -99,8 +101,9 @@ class SketchModel:
         if found is None:
             return None
         sketch, bound = found
+        left_s = self._left_s()
         self.progress(f"{_text(candidate)}: completing the holes")
-        report = complete(sketch, budget_s=self.budget_s, progress=lambda text: self.progress(f"{_text(candidate)}: {text}"))
+        report = complete(sketch, budget_s=left_s, progress=lambda text: self.progress(f"{_text(candidate)}: {text}"))
         self.completed += 1
         if report.kernel is None:
             self.is_complete &= report.status == "unsat"
@@ -116,6 +119,15 @@ class SketchModel:
             time_ms = time_on_device(report.kernel, source, compiled, _arrays(report.kernel, self.sizes), self.sizes).median_ms
         tuned = Tuned(candidate, report, source, cost, bound, time_ms, compiled)
         return _cost(cost) if time_ms is None else (round(time_ms * PICOSECONDS_PER_MS), 0), tuned
+
+    def _left_s(self) -> float | None:
+        """StopSearchError when nothing is left."""
+        if self.budget_s is None:
+            return None
+        left = self.budget_s - (time.monotonic() - self._began)
+        if left <= 0:
+            raise StopSearchError("budget: wall seconds")
+        return left
 
     def _possible(self, candidate: Setting) -> Setting | None:
         is_whole = len(candidate) == len(self.family.parameters)

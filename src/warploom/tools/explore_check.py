@@ -1,0 +1,189 @@
+"""Whether the kernels that `explore` found compute what the tensor function says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import UserError, to_numpy
+from warploom.gpu import toolchain_available
+from warploom.kernels.tensors import TensorKernel
+from warploom.schedule.backbone import Backbone, Program, Role, cuda_tiles, evaluate_program
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.cpu import compile_nest
+from warploom.schedule.cuda import Options, cuda_kernel, interpret_all
+from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.nest import Nest
+from warploom.schedule.search import Implementation, KernelModel, replay
+from warploom.schedule.space import Candidate
+from warploom.schedule.targets import Target
+
+Array: TypeAlias = NDArray[Any]
+Function: TypeAlias = TensorKernel | TensorFunction
+
+EVALUATED = 3_000_000_000
+"""Points of instructions that the reference evaluation is asked for at most; above it, only kernels with a NumPy reference are
+checked at their own size."""
+TOLERANCE = 1e-3
+"""Relative to the largest element of the output: sums are taken in other orders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What a program is run on, and what it must make of it."""
+
+    inputs: Mapping[str, Array]
+    scalars: Mapping[str, float]
+    outputs: Mapping[str, Array]
+    """By name, those that are known; empty where the reference would take too long."""
+    reference: str
+    """`NumPy`, `evaluation` or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How the results compare with the reference."""
+
+    verdict: str
+    """`tested`, `refuted` or `unchecked`."""
+    cases: int
+    """Elements compared."""
+    reason: str = ""
+
+
+def data_for(program: Program, kernel: TensorKernel | None, sizes: Mapping[str, int], seed: int) -> Data:
+    """Random inputs of every array the program reads, and its outputs."""
+    chance = np.random.default_rng(seed)
+    scalars = {p.name: 1.5 if kernel is None else dict(kernel.parameters).get(p.name, 1.5) for p in program.parameters}
+    inputs: dict[str, Array] = {}
+    for region in program.arguments:
+        if region.role is Role.INPUT:
+            kind = to_numpy(region.dtype)
+            if region.dtype.is_float:
+                inputs[region.name] = chance.uniform(-1.0, 1.0, region.shape).astype(kind)
+            else:
+                inputs[region.name] = chance.integers(0, 8, region.shape).astype(kind)
+    points = points_of(program)
+    outputs: dict[str, Array] = {}
+    reference = ""
+    if kernel is not None:
+        outputs, reference = kernel.reference(inputs, scalars), "NumPy"
+    if points <= EVALUATED and (kernel is None or len(program.stages) > 1):
+        evaluated = evaluate_program(program, inputs, scalars)
+        outputs, reference = evaluated | outputs, reference or "evaluation"
+    return Data(inputs, scalars, outputs, reference)
+
+
+def points_of(program: Program) -> int:
+    """Executions of instructions, each on its own axes."""
+    return sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)
+
+
+def stage_arrays(stage: Backbone, data: Data) -> dict[str, Array] | None:
+    """What a stage reads; None where an earlier stage would have to be run first."""
+    known = {**data.outputs, **data.inputs}
+    read = [r.name for r in stage.regions if r.role is Role.INPUT]
+    return {name: known[name] for name in read} if all(name in known for name in read) else None
+
+
+def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:
+    """Runs the stages one after the other on the data."""
+    arrays: dict[str, Array] = {}
+    for region in program.arguments:
+        given = data.inputs.get(region.name)
+        arrays[region.name] = np.zeros(region.elements, to_numpy(region.dtype)) if given is None else given.reshape(-1).copy()
+    for nest in nests:
+        compiled = compile_nest(nest)
+        compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
+    return compare(arrays, data)
+
+
+def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
+    """The outputs, by name and flat, with those of the reference."""
+    compared = 0
+    for name, expected in data.outputs.items():
+        wanted = np.asarray(expected, np.float64).reshape(-1)
+        got = np.asarray(arrays[name], np.float64).reshape(-1)[: wanted.size]
+        scale = float(np.max(np.abs(wanted), initial=1e-30))
+        error = float(np.max(np.abs(got - wanted), initial=0.0)) / scale
+        if not error <= TOLERANCE:
+            return Checked("refuted", compared, f"{name} differs from the reference by {error:.2g} of its largest element")
+        compared += wanted.size
+    if not compared:
+        return Checked("unchecked", 0, "the reference evaluation would take too long at this size")
+    return Checked("tested", compared)
+
+
+SMALL = 1 << 22
+"""Points of instructions that the PTX interpreter is given at most."""
+
+
+def check_cuda(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+    seed: int,
+) -> Checked:
+    """The same decisions at sizes of one or two tiles per axis, printed, compiled and run on the PTX interpreter.
+
+    The outermost part of each axis shrinks, so decisions about its size are left out. `unchecked` where the small kernel does
+    not admit the decisions or nothing compiles CUDA here.
+    """
+    if not toolchain_available():
+        return Checked("unchecked", 0, "the extra `cuda` is not installed")
+    reason = "every size is too large for the PTX interpreter"
+    for tiles in (2, 1):
+        small = _small(sizes, program, implementations, tiles)
+        try:
+            kernels = function.program(small, cuda_tiles)
+            if points_of(kernels) > SMALL:
+                continue
+            pairs = zip(kernels.stages, implementations, strict=True)
+            nests = [_replayed(stage, implementation, target) for stage, implementation in pairs]
+        except UserError as error:
+            reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
+            continue
+        data = data_for(kernels, function if isinstance(function, TensorKernel) else None, small, seed)
+        printed = [cuda_kernel(nest, Options(arch=_arch(target))) for nest in nests]
+        outcome = interpret_all(printed, data.inputs, data.scalars)
+        if outcome.findings:
+            return Checked("refuted", 0, f"the PTX interpreter found: {outcome.findings[0]}")
+        return compare(outcome.arrays, data)
+    return Checked("unchecked", 0, reason)
+
+
+def _replayed(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
+    space = kernel_space(stage, target)
+    outermost = {f"size({axis.name}0)" for axis in stage.axes}
+    decisions = {name: value for name, value in implementation.decisions.items() if name not in outermost}
+    return replay(KernelModel(space, Bound(space)), decisions).nest
+
+
+def _small(
+    sizes: Mapping[str, int], program: Program, implementations: Sequence[Implementation[Candidate]], tiles: int
+) -> dict[str, int]:
+    """Each size as small as `tiles` tiles of the axes that run over it; a size belongs to the axis of its name, else to all as
+    long as it."""
+    wanted: dict[str, int] = {}
+    for stage, implementation in zip(program.stages, implementations, strict=True):
+        tile = [1] * len(stage.axes)
+        for number, extent in enumerate(stage.extents):
+            if extent.level:
+                tile[extent.axis] *= int(implementation.candidate.values("size", number)[0])
+        for axis, elements in zip(stage.axes, tile, strict=True):
+            names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
+            for name in names:
+                wanted[name] = max(wanted.get(name, 1), tiles * elements)
+    return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
+
+
+def _arch(target: Target) -> str:
+    return target.name if target.name.startswith("sm_") else "sm_80"

@@ -1,0 +1,156 @@
+"""`warploom explore`: the fastest implementation of a kernel, found by search over its open decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.sketches import TunableSketch
+from warploom.schedule.targets import TARGETS, target
+from warploom.tools.duration import duration
+from warploom.tools.explore_sketch import SketchOptions, explore_sketch
+from warploom.tools.explore_target import explored
+from warploom.tools.guard import report
+from warploom.tools.lines import Line
+from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.usage import Stopwatch
+
+if TYPE_CHECKING:
+    from warploom.schedule.search import StrategyName
+
+STRATEGIES = ("refine", "mcts", "uct", "best-first")
+
+
+@click.command("explore")
+@click.argument("kernel", metavar="KERNEL|FILE.py:FUNC")
+@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes, such as m=1024,n=1024,k=1024.")
+@click.option(
+    "--target",
+    "machine",
+    default="cpu",
+    show_default=True,
+    help=f"cpu (this machine), cuda (sm_90), or one of {', '.join(TARGETS)}.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of a CPU kernel; default: one per core.")
+@click.option("--budget", metavar="TIME", callback=duration, help="Wall time of the search; default 60s.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Candidates looked at, a deterministic budget.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
+@click.option(
+    "--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine; best-first where nothing is measured."
+)
+@click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
+@click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n2)=VECTOR'.")
+@click.option("--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements here; do not repeat them.")
+@click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster with this scheduler.")
+@click.option("--estimate-size", "only_size", is_flag=True, help="Estimate the size of the space instead.")
+@click.option("--replay", "file", type=click.Path(dir_okay=False, path_type=Path), help="The implementation of these decisions.")
+@click.option("--code", type=click.Path(dir_okay=False, path_type=Path), help="Write the C or CUDA C++ here.")
+@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page: loop nest, what binds it, code.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def explore(
+    kernel: str,
+    sizes: tuple[str, ...],
+    machine: str,
+    threads: int | None,
+    budget: float | None,
+    nodes: int | None,
+    seed: int,
+    strategy: str | None,
+    order: str | None,
+    fixed: tuple[str, ...],
+    journal: Path | None,
+    cluster: str | None,
+    only_size: bool,
+    file: Path | None,
+    code: Path | None,
+    html: Path | None,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """Search the implementations of a kernel for the fastest: tile sizes, loops, threads, memory, order.
+
+    KERNEL is a kernel of the library (matmul, softmax, ...), one of its sketches (conv2d-3, ...), or a function of a file: a
+    tensor function, a sketch, or a family of sketches.
+    """
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        found = explored(kernel)
+        named = _sizes(sizes)
+        decided = tuple(_pair(text, "--set", "dim_kind(mad.n2)=VECTOR") for text in fixed)
+        if isinstance(found, TunableSketch):
+            _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
+            arch = _arch(machine)
+            return explore_sketch(kernel, found, SketchOptions(arch, named, budget, decided), stopwatch, progress)
+        # Imported here: numba takes most of a second to load, which no other command needs.
+        from warploom.schedule.cpu import core_count, host
+        from warploom.tools.explore_kernel import KernelOptions, explore_tensor
+
+        threads_used = threads or core_count()
+        on = host(threads_used) if machine == "cpu" else target(machine)
+        options = KernelOptions(
+            target=on,
+            sizes=named,
+            threads=threads_used if on.kind == "cpu" else 1,
+            budget_s=budget,
+            nodes=nodes,
+            seed=seed,
+            strategy=cast("StrategyName | None", strategy),
+            order=_order(order),
+            fixed=dict(decided),
+            journal=journal,
+            cluster=cluster,
+            only_size=only_size,
+            replayed=file,
+            code=code,
+            page=html,
+        )
+        return explore_tensor(kernel, found, options, stopwatch, progress)
+
+    report(kernel, work, _summary, as_json=as_json, debug=debug)
+
+
+def _summary(line: Line) -> Iterator[str]:
+    """For people."""
+    if "space_size" in line:
+        yield f"  {line['space_size']:.3g} +- {line['space_size_95']:.2g} implementations, {line['dead_end_share']:.2%} dead ends"
+    if line.get("time_ms") is not None:
+        speed = f", {line['gflops']} GFLOP/s" if line.get("gflops") else ""
+        yield f"  {line['time_ms']} ms ({line.get('time_is', 'measured')}){speed}; bound {line['bound_ms']} ms"
+    if "nodes" in line:
+        yield f"  {line['nodes']} nodes, {line['pruned']} pruned, {line['dead_ends']} dead ends"
+
+
+def _arch(machine: str) -> str:
+    """Sketches are CUDA kernels."""
+    return target("cuda" if machine == "cpu" else machine).name
+
+
+def _refuse(is_asked: bool, about: str, options: str) -> None:
+    if is_asked:
+        raise UserError(Diagnostic("OPTION", f"expected a kernel among {about} for {options}, got a sketch"))
+
+
+def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for text in (part for given in texts for part in given.split(",") if part.strip()):
+        name, value = _pair(text, "--size", "m=1024,n=1024")
+        if not value.isdigit() or int(value) < 1:
+            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 on for {name}, got {value!r}"))
+        found[name] = int(value)
+    return found
+
+
+def _pair(text: str, option: str, example: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip() or not value.strip():
+        raise UserError(Diagnostic("OPTION", f"expected NAME=VALUE for {option}, got {text!r}", fix=f"write {option} {example}"))
+    return name.strip(), value.strip()
+
+
+def _order(text: str | None) -> tuple[str, ...] | None:
+    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())

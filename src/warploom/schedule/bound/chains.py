@@ -42,6 +42,9 @@ from warploom.schedule.bound.problem import (
 
 NO_LOOP = -1
 
+REORDERED = 512.0
+"""Instructions that a core of a CPU has in flight: so many of the following sums overlap with the one that is waited for."""
+
 
 @compiled
 def least_latency(problem: Problem, machine: Machine, view: View, instruction: int) -> float:
@@ -128,7 +131,7 @@ def carried(problem: Problem, view: View, loop: int, instruction: int) -> float:
             merged = view.order[problem.dim_statement[loop], problem.dim_statement[own]] == MERGED
             if (own == loop or merged) and view.partials[own] == CHAIN:
                 carries = True
-    return copies if carries else 0.0
+    return float(copies) if carries else 0.0
 
 
 @compiled
@@ -144,7 +147,11 @@ def find_times(problem: Problem, machine: Machine, view: View, facts: Floats, fo
             if is_inside(problem, view, loop, i):
                 issued += facts[i, LEAST_COPIES] / facts[i, MOST_LANES] * problem.issues[i]
                 if problem.reduces[i]:
-                    cycle = max(cycle, carried(problem, view, loop, i) * problem.latency[i])
+                    waits = carried(problem, view, loop, i)
+                    if waits > 0.0 and not machine.is_cuda:
+                        rounds = view.smallest[problem.dim_extent[loop]] if k < count else 1
+                        waits /= 1.0 + REORDERED / (waits * rounds)
+                    cycle = max(cycle, waits * problem.latency[i])
         cycle = max(cycle, issued / pace)
         for inner in range(k):
             if loop == NO_LOOP or view.order[problem.dim_statement[loop], problem.dim_statement[found[inner]]] == OUTER:
@@ -197,7 +204,7 @@ def longest_path(
                 start = max(start, end)
         starts[i] = start
         longest = max(longest, start)
-    return longest
+    return float(longest)
 
 
 @compiled

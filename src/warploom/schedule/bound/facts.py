@@ -82,7 +82,7 @@ def most(problem: Problem, view: View, instruction: int, mask: int) -> float:
             if not problem.axis_divides[axis]:
                 whole += tiles - 1.0
             product *= max(1.0, min(inside, whole / outside))
-    return product
+    return float(product)
 
 
 @compiled
@@ -106,7 +106,7 @@ def least(problem: Problem, view: View, instruction: int, mask: int) -> float:
                 outside *= view.largest[extent]
         if is_any:
             product *= max(inside, problem.axis_size[axis] / outside)
-    return product
+    return float(product)
 
 
 @compiled

@@ -36,7 +36,7 @@ def least_stride(problem: Problem, view: View, slot: int, level: int) -> float:
         if extent < 0:
             break
         stride *= view.smallest[extent]
-    return stride
+    return float(stride)
 
 
 @compiled
@@ -140,7 +140,7 @@ def warp_lines(
         for k in range(count):
             dim = problem.own_dims[lanes[k]]
             size = view.smallest[problem.dim_extent[dim]]
-            offset += (rest % size) * own_stride(problem, view, instruction, dim)
+            offset += (rest % size) * own_stride(problem, view, instruction, int(dim))
             rest //= size
         key = offset * width // line
         is_new = True
@@ -235,7 +235,7 @@ def refetched(problem: Problem, view: View, instruction: int, line: float, capac
         footprint = least_footprint(problem, view, instruction, outer, line)
         if footprint > capacity:
             best = max(best, passes * (footprint - capacity))
-    return best
+    return float(best)
 
 
 @compiled
@@ -268,4 +268,6 @@ def least_footprint(problem: Problem, view: View, instruction: int, outer: int, 
                     packed *= min(float(view.largest[extent]), -(-line // stride))
                 else:
                     packed = line / width
-    return elements * width * max(1.0, line / width / min(packed, line / width)) if elements > 1.0 else width
+    if elements <= 1.0:
+        return width
+    return float(elements * width * max(1.0, line / width / min(packed, line / width)))

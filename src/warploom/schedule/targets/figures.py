@@ -129,7 +129,7 @@ def cpu_rates(
         ),
         bandwidth_bytes_per_ns=bandwidth_bytes_per_ns,
         caches=caches or system_caches(),
-        latency_cycles=(("l2", 0.0), ("shared", 0.0), ("loop", 1.0)),
+        latency_cycles=(("l2", 0.0), ("shared", 0.0), ("loop", 0.5)),
         operations=_CPU_OPERATIONS,
     )
 

@@ -102,7 +102,7 @@ def cpu_rates(
     clock_ghz: float = 5.0,
     bandwidth_bytes_per_ns: float = 100.0,
     caches: tuple[CacheLevel, ...] | None = None,
-    fma_per_clock: float = 2.0,
+    fma_per_clock: float | None = None,
     loads_per_clock: float | None = None,
     stores_per_clock: float | None = None,
 ) -> Rates:
@@ -121,7 +121,7 @@ def cpu_rates(
         cores=count,
         rates=(
             ("issue", rate(8.0)),
-            ("alu", rate(fma_per_clock if wide else 2 * fma_per_clock)),
+            ("alu", rate(fma_per_clock or (2.0 if wide else 4.0))),
             ("memory", rate(loads_per_clock or (2.0 if wide else 4.0))),
             ("stores", rate(stores_per_clock or (1.0 if wide else 2.0))),
             ("l1_lines", rate(1.0)),

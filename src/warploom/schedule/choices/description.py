@@ -304,8 +304,8 @@ class _Description:
         )
         space.require(
             "nests of threads are perfect",
-            {s: self.statements, a: self.static_dims, b: self.static_dims},
-            [order(s, a).is_not("INNER"), nest(a, b).is_not("OUT"), order(s, b).is_("INNER", "OUTER", "MERGED")],
+            {s: self.instructions, a: self.static_dims, b: self.static_dims},
+            [order(s, a).is_not("INNER"), nest(a, b).is_not("OUT"), order(s, b).is_("INNER")],
         )
         stand = space.enum("thread_stand", (self.dims,), ("PLAIN", "THREAD", "ABOVE"))
         space.require("threads stand as threads", {a: self.dims}, [kind(a).is_not("THREAD"), stand(a).is_("THREAD")])

@@ -21,7 +21,7 @@ class Features:
     orders_siblings: bool = False
     """Which of two loops that do not depend on each other comes first is a decision."""
     stages_results: bool = True
-    """Results of arithmetic may travel through a temporary, not only what was loaded."""
+    """Results of arithmetic may travel through a temporary to other arithmetic, not only what was loaded."""
     partials: bool = True
     """Reductions may keep several partial results: unrolled, vector and thread loops."""
     pipelines: bool = True

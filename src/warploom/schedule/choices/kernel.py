@@ -124,9 +124,9 @@ class KernelSpace:
     ) -> Candidate | None:
         if choice not in self.instance.space.choices:
             raise UserError(Diagnostic("CHOICE", f"expected a choice that is open on {self.target.name}, got {name}"))
-        root = self.instance.universe(choice, *arguments)
-        if root is None:
+        if int(self.instance.variables(choice)[arguments]) < 0:
             raise UserError(Diagnostic("CHOICE", f"expected objects that {choice} is about, got {name}"))
+        root = self.instance.universe(choice, *arguments)
         known = [str(v) for v in root]
         mask = 0
         for word in value.split("|"):

@@ -106,7 +106,8 @@ def _uses(backbone: Backbone, features: Features) -> list[_Use]:
             match operand:
                 case Result(producer, mapped, scope):
                     is_loaded = backbone.instructions[producer].operator is Operator.LOAD
-                    if scope is Scope.BLOCK and not (features.stages_results or is_loaded):
+                    is_stored = instruction.operator is Operator.STORE
+                    if scope is Scope.BLOCK and not is_loaded and (is_stored or not features.stages_results):
                         scope = Scope.THREAD
                     uses.append(_Use(producer, number, position, mapped, scope))
                 case Carry(init, reduced):

@@ -118,30 +118,31 @@ class _Description:
     def _order(self) -> None:
         space, order = self.space, self.order
         a, b, c = space.objects("a b c")
-        all_three = {a: self.statements, b: self.statements, c: self.statements}
         space.require(
             "BEFORE is transitive",
-            all_three,
+            {a: self.statements, b: self.statements, c: self.statements},
             [order(a, b).is_not("BEFORE"), order(b, c).is_not("BEFORE"), order(a, c).is_("BEFORE")],
         )
         space.require(
-            "INNER is transitive", all_three, [order(a, b).is_not("INNER"), order(b, c).is_not("INNER"), order(a, c).is_("INNER")]
+            "INNER is transitive",
+            {a: self.statements, b: self.statements, c: self.statements},
+            [order(a, b).is_not("INNER"), order(b, c).is_not("INNER"), order(a, c).is_("INNER")],
         )
         for side in ("BEFORE", "AFTER"):
             space.require(
                 f"what is inside a loop comes {side} with it",
-                all_three,
+                {a: self.statements, b: self.statements, c: self.statements},
                 [order(a, b).is_not(side), order(c, b).is_not("INNER"), order(a, c).is_(side)],
             )
         space.require(
             "loops around one statement are nested",
-            all_three,
+            {a: self.statements, b: self.statements, c: self.statements},
             [order(b, a).is_not("INNER"), order(b, c).is_not("INNER"), order(a, c).is_("INNER", "OUTER", "MERGED")],
         )
         for value in ORDERS:
             space.require(
                 f"merged loops agree on {value}",
-                all_three,
+                {a: self.statements, b: self.statements, c: self.statements},
                 [order(a, b).is_not("MERGED"), order(a, c).is_not(value), order(b, c).is_(value)],
             )
         space.require(
@@ -177,16 +178,22 @@ class _Description:
         space.require(
             "a store is not repeated",
             {i: self.confined, d: self.dims},
-            [~self.is_store(i), own(i, d), order(d, i).is_not("OUTER"), self.is_own(i, d)],
+            [~self.is_store(i), own(i, d), order(d, i).is_not("OUTER"), self.own_loop(i, d).is_not("NONE")],
         )
         space.require(
             "a reduction is repeated with its start",
             {a: self.instructions, i: self.confined, d: self.dims},
-            [~self.starts(a, i), own(i, d), order(d, i).is_not("OUTER"), order(d, a).is_("OUTER"), self.is_own(i, d)],
+            [
+                ~self.starts(a, i),
+                own(i, d),
+                order(d, i).is_not("OUTER"),
+                order(d, a).is_("OUTER"),
+                self.own_loop(i, d).is_not("NONE"),
+            ],
         )
 
     def _merged_with_own(self) -> None:
-        """`is_own(i, d)`: loop d is merged with one of the instruction's. A constraint may not say "one of" over objects, so
+        """`own_loop(i, d)`: which of the instruction's loops d is merged with. A constraint may not say "one of" over objects, so
         where loops of different extents merge a choice names the position among the instruction's dims."""
         space, order = self.space, self.order
         i, d = space.objects("i d")
@@ -207,7 +214,7 @@ class _Description:
                 {i: self.confined, d: self.dims},
                 [~has(i, d), which(i, d).is_(name), order(nth(i), d).is_not("MERGED")],
             )
-        self.is_own = lambda i, d: which(i, d).is_not("NONE")
+        self.own_loop = which
 
     def _kinds(self) -> None:
         space, order, kind, size = self.space, self.order, self.kind, self.size
@@ -266,41 +273,57 @@ class _Description:
             "thread_mapping", (self.static_dims, self.static_dims), MAPPINGS, antisymmetric={"MAPPED_OUT": "MAPPED_IN"}
         )
         self.mapping = mapping
-        pair = {a: self.static_dims, b: self.static_dims}
-        space.require("only threads are mapped", pair, [mapping(a, b).is_("NOT_THREADS"), kind(a).is_("THREAD")])
+        space.require(
+            "only threads are mapped",
+            {a: self.static_dims, b: self.static_dims},
+            [mapping(a, b).is_("NOT_THREADS"), kind(a).is_("THREAD")],
+        )
         space.require(
             "all threads are mapped",
-            pair,
+            {a: self.static_dims, b: self.static_dims},
             [mapping(a, b).is_not("NOT_THREADS"), kind(a).is_not("THREAD"), kind(b).is_not("THREAD")],
         )
-        three = {a: self.static_dims, b: self.static_dims, c: self.static_dims}
         for value in MAPPINGS[1:]:
             space.require(
                 f"threads mapped alike agree on {value}",
-                three,
+                {a: self.static_dims, b: self.static_dims, c: self.static_dims},
                 [mapping(a, b).is_not("MAPPED"), mapping(b, c).is_not(value), mapping(a, c).is_(value)],
             )
         space.require(
             "outer levels are in order",
-            three,
+            {a: self.static_dims, b: self.static_dims, c: self.static_dims},
             [mapping(a, b).is_not("MAPPED_OUT"), mapping(b, c).is_not("MAPPED_OUT"), mapping(a, c).is_("MAPPED_OUT")],
         )
         space.require(
             "threads mapped alike have one size",
-            pair,
+            {a: self.static_dims, b: self.static_dims},
             [mapping(a, b).is_not("MAPPED"), size(self.extent(a)) == size(self.extent(b))],
         )
         space.require(
-            "threads mapped alike are not nested", pair, [mapping(a, b).is_not("MAPPED"), order(a, b).is_not("INNER", "OUTER")]
+            "threads mapped alike are not nested",
+            {a: self.static_dims, b: self.static_dims},
+            [mapping(a, b).is_not("MAPPED"), order(a, b).is_not("INNER", "OUTER")],
         )
         space.require(
-            "nested threads follow the levels", pair, [mapping(a, b).is_not("MAPPED_OUT"), order(a, b).is_not("INNER", "MERGED")]
+            "nested threads follow the levels",
+            {a: self.static_dims, b: self.static_dims},
+            [mapping(a, b).is_not("MAPPED_OUT"), order(a, b).is_not("INNER", "MERGED")],
         )
         nest = space.enum("thread_nest", (self.static_dims, self.static_dims), ("NO", "OUT", "IN"), antisymmetric={"OUT": "IN"})
-        space.require("nested threads are threads", pair, [nest(a, b).is_not("OUT"), mapping(a, b).is_("MAPPED_OUT")])
-        space.require("nested threads are nested", pair, [nest(a, b).is_not("OUT"), order(a, b).is_("OUTER")])
         space.require(
-            "nested threads", pair, [nest(a, b).is_("OUT"), mapping(a, b).is_not("MAPPED_OUT"), order(a, b).is_not("OUTER")]
+            "nested threads are threads",
+            {a: self.static_dims, b: self.static_dims},
+            [nest(a, b).is_not("OUT"), mapping(a, b).is_("MAPPED_OUT")],
+        )
+        space.require(
+            "nested threads are nested",
+            {a: self.static_dims, b: self.static_dims},
+            [nest(a, b).is_not("OUT"), order(a, b).is_("OUTER")],
+        )
+        space.require(
+            "nested threads",
+            {a: self.static_dims, b: self.static_dims},
+            [nest(a, b).is_("OUT"), mapping(a, b).is_not("MAPPED_OUT"), order(a, b).is_not("OUTER")],
         )
         space.require(
             "nests of threads are perfect",
@@ -398,40 +421,48 @@ class _Description:
         space.require(
             "threads do not repeat what fills an array",
             {i: self.confined, d: self.dims},
-            [~is_put(i), self.own_dims(i, d), order(d, i).is_not("OUTER"), kind(d).is_not("THREAD"), self.is_own(i, d)],
+            [
+                ~is_put(i),
+                self.own_dims(i, d),
+                order(d, i).is_not("OUTER"),
+                kind(d).is_not("THREAD"),
+                self.own_loop(i, d).is_not("NONE"),
+            ],
         )
 
     def _memory(self) -> None:
         space, order, kind = self.space, self.order, self.kind
         p, q, r, i = space.objects("p q r i")
         layout, source, target = self.layout, self.source, self.target
-        three = space.objects("x y z")
-        x, y, z = three
+        x, y, z = space.objects("x y z")
         space.require(
             "the layout is an order",
-            dict.fromkeys(three, self.staged_pairs),
+            {x: self.staged_pairs, y: self.staged_pairs, z: self.staged_pairs},
             [layout(x, y).is_not("OUTER"), layout(y, z).is_not("OUTER"), layout(x, z).is_("OUTER")],
         )
         laid_out, follows = space.fact("laid_out", 2), space.fact("follows", 2)
         """Dimensions of one array; the second comes after the first in the list of pairs."""
-        two = {p: self.staged_pairs, q: self.staged_pairs}
-        space.require("layouts of one array", two, [laid_out(p, q), ~follows(p, q), layout(p, q).is_("OUTER")])
+        space.require(
+            "layouts of one array",
+            {p: self.staged_pairs, q: self.staged_pairs},
+            [laid_out(p, q), ~follows(p, q), layout(p, q).is_("OUTER")],
+        )
         space.require(
             "what is no dimension comes first",
-            two,
+            {p: self.staged_pairs, q: self.staged_pairs},
             [~laid_out(p, q), order(source(p), target(p)).is_not("MERGED"), order(source(q), target(q)).is_not("BEFORE"),
              layout(p, q).is_("OUTER")],
         )  # fmt: skip
         space.require(
             "what are no dimensions keep their order",
-            two,
+            {p: self.staged_pairs, q: self.staged_pairs},
             [~follows(p, q), order(source(p), target(p)).is_not("MERGED"), order(source(q), target(q)).is_not("MERGED"),
              layout(p, q).is_("OUTER")],
         )  # fmt: skip
         for end in (self.put(p), self.get(p)):
             space.require(
                 f"vectors run along memory ({end})",
-                two,
+                {p: self.staged_pairs, q: self.staged_pairs},
                 [~laid_out(p, q), kind(end).is_not("VECTOR"), layout(q, p).is_("OUTER")],
             )
         temporary = space.fact("is_temporary")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TypeAlias
 
 from warploom.schedule.backbone import Access, Operator, Role, Scope
 from warploom.schedule.choices.decided import Temporary
@@ -12,8 +12,11 @@ from warploom.schedule.choices.description import MOST_LOOPS, VECTOR_SIZES, Flav
 from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.objects import Loop, Objects, Operation
 from warploom.schedule.nest import Cache
-from warploom.schedule.space import Instance, Lowering
+from warploom.schedule.space import Instance, Lowering, Thing, Things
 from warploom.schedule.targets import Target
+
+Fact: TypeAlias = bool | frozenset[int] | frozenset[tuple[int, int]]
+"""The objects, or pairs of objects, for which it holds."""
 
 
 def instance_of(objects: Objects, target: Target, features: Features) -> Instance:
@@ -33,15 +36,21 @@ class _Inputs:
         of = {o.statement: o for o in objects.operations}
         flavour = Flavour(self.features, self.target.has_threads, self.target.has_vector_arithmetic)
         staged = [n for t in range(len(objects.temporaries)) for n in objects.pairs_of(t)]
-        put = {n: p.store for t, x in enumerate(objects.temporaries) for n, p in zip(objects.pairs_of(t), x.pairs, strict=True)}
-        get = {n: p.load for t, x in enumerate(objects.temporaries) for n, p in zip(objects.pairs_of(t), x.pairs, strict=True)}
+        put: dict[Thing, Thing] = {
+            n: p.store for t, x in enumerate(objects.temporaries) for n, p in zip(objects.pairs_of(t), x.pairs, strict=True)
+        }
+        get: dict[Thing, Thing] = {
+            n: p.load for t, x in enumerate(objects.temporaries) for n, p in zip(objects.pairs_of(t), x.pairs, strict=True)
+        }
         confined = [o.statement for o in objects.operations if o.operator is Operator.STORE or self._start_of(o) is not None]
         accesses = [o.statement for o in objects.operations if o.operator in (Operator.LOAD, Operator.STORE)]
         regions = len(backbone.regions)
         temporaries = [t.region for t in objects.temporaries]
         static = [x.statement for x in objects.loops if self._is_static(x)]
         reduced = [x.statement for x in objects.loops if x.is_reduction]
-        sets = {
+        pairs_of = {t.region: objects.pairs_of(k) for k, t in enumerate(objects.temporaries)}
+        any_loop = objects.loops[0].statement if objects.loops else 0
+        sets: Mapping[str, Sequence[Thing]] = {
             "Statements": list(range(objects.statements)),
             "Instructions": list(of),
             "Accesses": accesses,
@@ -63,84 +72,42 @@ class _Inputs:
             "Dimensions": [(t.region, n) for k, t in enumerate(objects.temporaries) for n in objects.pairs_of(k)],
         }
         vectors = {s: self._lanes(x, of[x.owner]) for s, x in loops.items()}
-        same = self._same_extent(loops)
-        merge = self._may_merge(loops)
-
-        def laid_out(p: int, q: int) -> bool:
-            return p != q and objects.pairs[p].temporary == objects.pairs[q].temporary
-
-        def nth(n: int) -> Callable[[int], int]:
-            return lambda i: of[i].loops[n] if n < len(of[i].loops) else objects.loops[0].statement
-
-        def has_nth(n: int) -> Callable[[int, int], bool]:
-            return lambda i, d: loops[d].owner != i and n < len(of[i].loops) and merge(of[i].loops[n], d)
-
-        def is_layer(n: int) -> Callable[[tuple[int, int]], bool]:
-            return lambda layer: layer[1] == n
-
-        pairs_of = {t.region: objects.pairs_of(k) for k, t in enumerate(objects.temporaries)}
-
-        def has_pair(n: int) -> Callable[[int], bool]:
-            return lambda r: n < len(pairs_of[r])
-
-        def end_of(n: int, end: Literal["source", "target"]) -> Callable[[int], int]:
-            def get_end(r: int) -> int:
-                found = objects.pairs[pairs_of[r][n if n < len(pairs_of[r]) else 0]]
-                return found.source if end == "source" else found.target
-
-            return get_end
-
-        facts = {
-            "owns": lambda i, d: loops[d].owner == i,
-            "is_kin": lambda d, a: loops[d].owner == (loops[a].owner if a in loops else a),
-            "siblings": lambda a, b: loops[a].owner == loops[b].owner,
-            "chained": lambda a, b: self._is_chained(loops[a], loops[b]),
-            "precedes": objects.precedes,
-            "starts": lambda a, i: self._start_of(of[i]) == a,
-            "is_store": lambda i: of[i].operator is Operator.STORE and of[i].temporary is None,
-            "is_put": lambda i: of[i].operator is Operator.STORE and of[i].temporary is not None,
-            **{f"has_loop_{n}": has_nth(n) for n in range(MOST_LOOPS)},
+        lowerings = self._lowerings(sets)
+        reserved = {member for lowering in lowerings.values() for member in lowering.members}
+        compiled = description(flavour)
+        facts: dict[str, Fact] = {
+            **self._facts_of_instructions(of, loops),
+            **self._facts_of_loops(list(loops.values())),
+            **self._facts_of_pairs(loops),
             "can_unroll": frozenset(static),
             "can_vector": frozenset(s for s, lanes in vectors.items() if lanes),
-            "can_block": lambda d: loops[d].is_parallel and not loops[d].is_reduction and not loops[d].is_consumed_whole,
-            "can_thread": lambda d: self._can_thread(loops[d]),
-            "may_merge": merge,
-            "same_extent": same,
-            "same_part": lambda a, b: same(a, b) and loops[a].owner != loops[b].owner,
-            "above": lambda a, b: loops[a].owner == loops[b].owner and a < b,
-            "outer_level": lambda a, b: (
-                loops[a].owner == loops[b].owner and loops[a].axis == loops[b].axis and loops[a].level < loops[b].level
-            ),
-            "is_thread_pair": lambda p: objects.pairs[p].scope is Scope.THREAD or self._is_kept(p),
-            "is_local_pair": lambda p: objects.pairs[p].scope is Scope.LOCAL,
-            "is_dynamic_pair": lambda p: not self._is_static(loops[objects.pairs[p].source]),
-            "has_static_ends": lambda p: self._is_static(loops[objects.pairs[p].source]),
-            "laid_out": laid_out,
-            "follows": lambda p, q: laid_out(p, q) and p < q,
-            "is_temporary": lambda r: r >= regions,
-            **{f"can_cache_{c.lower()}": self._can_cache(of, c) for c in Cache},
-            "is_exact": self.features.exact,
-            **{f"is_layer_{n}": is_layer(n) for n in (1, 2, 3)},
-            **{f"has_pair_{n}": has_pair(n) for n in range(MOST_LOOPS)},
-            "can_pipeline": lambda r: self._can_pipeline(objects.temporaries[r - regions]),
-            "can_swizzle": lambda r: self.target.has_threads and len(objects.temporaries[r - regions].pairs) > 1,
+            "is_temporary": frozenset(temporaries),
+            **{f"is_layer_{n}": frozenset((t, n) for t in temporaries) for n in (1, 2, 3)},
+            **{f"has_pair_{n}": frozenset(t for t in temporaries if n < len(pairs_of[t])) for n in range(MOST_LOOPS)},
+            "can_pipeline": frozenset(t.region for t in objects.temporaries if self._can_pipeline(t)),
+            "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
             "is_reduced": frozenset(reduced),
-            "can_tree": lambda d: loops[d].is_parallel,
+            "is_exact": self.features.exact,
         }
-        functions = {
-            "extent": lambda d: loops[d].extent,
-            "owner": lambda d: loops[d].owner,
-            "source": lambda p: objects.pairs[p].source,
-            "target": lambda p: objects.pairs[p].target,
+        functions: dict[str, dict[Thing, Thing]] = {
+            "extent": {s: x.extent for s, x in loops.items()},
+            "owner": {s: x.owner for s, x in loops.items()},
+            "source": {n: p.source for n, p in enumerate(objects.pairs)},
+            "target": {n: p.target for n, p in enumerate(objects.pairs)},
             "put": put,
             "get": get,
-            **{f"loop_{n}": nth(n) for n in range(MOST_LOOPS)},
-            "array_of": lambda c: c[0],
-            **{f"source_{n}": end_of(n, "source") for n in range(MOST_LOOPS)},
-            **{f"target_{n}": end_of(n, "target") for n in range(MOST_LOOPS)},
+            # functions are total: where there is no such loop or pair a fact says so
+            **{f"loop_{n}": {s: _nth(o.loops, n, any_loop) for s, o in of.items()} for n in range(MOST_LOOPS)},
+            "array_of": {(t, n): t for t in temporaries for n in (1, 2, 3)},
+            **{
+                f"source_{n}": {t: objects.pairs[_nth(p, n, p[0])].source for t, p in pairs_of.items()} for n in range(MOST_LOOPS)
+            },
+            **{
+                f"target_{n}": {t: objects.pairs[_nth(p, n, p[0])].target for t, p in pairs_of.items()} for n in range(MOST_LOOPS)
+            },
             "outermost": {e.axis: n for n, e in enumerate(backbone.extents) if e.level == 0},
         }
-        constants = {
+        constants: dict[str, int | dict[Thing, int]] = {
             **{f"lanes_{n}": {s: v[n] if n < len(v) else 0 for s, v in vectors.items()} for n in range(VECTOR_SIZES)},
             "axis_size": {n: a.size for n, a in enumerate(backbone.axes)},
             "element_bytes": {t.region: _bytes(backbone.instructions[t.producer].dtype.bits) for t in objects.temporaries},
@@ -154,9 +121,6 @@ class _Inputs:
             "max_total_registers": self.target.registers - self.target.reserved_registers,
             "max_shared_bytes": self.target.shared_bytes,
         }
-        compiled = description(flavour)
-        lowerings = self._lowerings(sets)
-        reserved = {member for lowering in lowerings.values() for member in lowering.members}
         return compiled.instance(
             sets={name: [thing for thing in listed if (name, thing) not in reserved] for name, listed in sets.items()},
             universes={("size", (n,)): e.sizes for n, e in enumerate(backbone.extents)},
@@ -166,44 +130,79 @@ class _Inputs:
             lowerings=lowerings,
         )
 
-    def _lowerings(self, sets: dict[str, list[int] | list[tuple[int, int]]]) -> dict[tuple[str, tuple[int, ...]], Lowering]:
+    def _facts_of_instructions(self, of: dict[int, Operation], loops: dict[int, Loop]) -> dict[str, Fact]:
+        stores = [o for o in of.values() if o.operator is Operator.STORE]
+        facts: dict[str, Fact] = {
+            "precedes": self.objects.precedes,
+            "owns": frozenset((x.owner, s) for s, x in loops.items()),
+            "starts": frozenset((start, s) for s, o in of.items() if (start := self._start_of(o)) is not None),
+            "is_store": frozenset(o.statement for o in stores if o.temporary is None),
+            "is_put": frozenset(o.statement for o in stores if o.temporary is not None),
+        }
+        for n in range(MOST_LOOPS):
+            nth = [(s, loops[o.loops[n]]) for s, o in of.items() if n < len(o.loops)]
+            facts[f"has_loop_{n}"] = frozenset((s, d) for s, x in nth for d, y in loops.items() if self._may_merge(x, y))
+        for cache in Cache:
+            facts[f"can_cache_{cache.lower()}"] = frozenset(s for s, o in of.items() if self._can_cache(o, cache))
+        return facts
+
+    def _facts_of_loops(self, loops: list[Loop]) -> dict[str, Fact]:
+        two = [(a, b) for a in loops for b in loops if a.statement != b.statement]
+        kin = [(a, b) for a, b in two if a.owner == b.owner]
+        return {
+            "siblings": _statements(kin),
+            "is_kin": _statements(kin) | {(a.statement, a.owner) for a in loops},
+            "chained": _statements((a, b) for a, b in kin if self._is_chained(a, b)),
+            "above": _statements((a, b) for a, b in kin if a.statement < b.statement),
+            "outer_level": _statements((a, b) for a, b in kin if a.axis == b.axis and a.level < b.level),
+            "may_merge": _statements((a, b) for a, b in two if self._may_merge(a, b)),
+            "same_extent": _statements((a, b) for a, b in two if a.extent == b.extent),
+            "same_part": _statements((a, b) for a, b in two if a.extent == b.extent and a.owner != b.owner),
+            "can_block": frozenset(
+                a.statement for a in loops if a.is_parallel and not a.is_reduction and not a.is_consumed_whole
+            ),
+            "can_thread": frozenset(a.statement for a in loops if self._can_thread(a)),
+            "can_tree": frozenset(a.statement for a in loops if a.is_parallel),
+        }
+
+    def _facts_of_pairs(self, loops: dict[int, Loop]) -> dict[str, Fact]:
+        pairs = list(enumerate(self.objects.pairs))
+        static = frozenset(n for n, p in pairs if self._is_static(loops[p.source]))
+        staged = [(n, p.temporary) for n, p in pairs if p.temporary is not None and not p.is_reserved]
+        together = frozenset((n, m) for n, t in staged for m, u in staged if t == u and n != m)
+        return {
+            "is_thread_pair": frozenset(n for n, p in pairs if p.scope is Scope.THREAD or self._is_kept(n)),
+            "is_local_pair": frozenset(n for n, p in pairs if p.scope is Scope.LOCAL),
+            "is_dynamic_pair": frozenset(n for n, _ in pairs) - static,
+            "has_static_ends": static,
+            "laid_out": together,
+            "follows": frozenset((n, m) for n, m in together if n < m),
+        }
+
+    def _lowerings(self, sets: Mapping[str, Sequence[Thing]]) -> dict[tuple[str, Things], Lowering]:
         """Each pair of a temporary brings all of it."""
         objects = self.objects
-        lowerings: dict[tuple[str, tuple[int, ...]], Lowering] = {}
+        lowerings: dict[tuple[str, Things], Lowering] = {}
         for number, temporary in enumerate(objects.temporaries):
-            statements = {temporary.store, temporary.load, *(s for p in temporary.pairs for s in (p.store, p.load))}
-            pairs = {n for n, p in enumerate(objects.pairs) if p.temporary == number}
-            direct = set(objects.pairs_of(number))
-            members: list[tuple[str, int | tuple[int, int]]] = []
-            for name, listed in sets.items():
-                for thing in listed:
-                    if name == "Layers":
-                        is_new = isinstance(thing, tuple) and thing[0] == temporary.region
-                    elif isinstance(thing, tuple):
-                        is_new = (name == "Own" and thing[0] in statements) or (
-                            name == "Dimensions" and thing[0] == temporary.region
-                        )
-                    elif name in (
-                        "Statements",
-                        "Instructions",
-                        "Accesses",
-                        "Confined",
-                        "Reductions",
-                        "Dims",
-                        "StaticDims",
-                        "ReducedDims",
-                    ):
-                        is_new = thing in statements
-                    elif name in ("Regions", "Temporaries"):
-                        is_new = thing == temporary.region
-                    elif name == "Pairs":
-                        is_new = thing in pairs - direct
-                    else:
-                        is_new = name == "StagedPairs" and thing in direct
-                    if is_new:
-                        members.append((name, thing))
+            dims = [(s, p) for p in temporary.pairs for s in (p.store, p.load)]
+            statements = {temporary.store, temporary.load, *(s for s, _ in dims)}
+            direct = objects.pairs_of(number)
+            new: dict[str, set[Thing]] = {
+                name: {*statements} for name in ("Statements", "Instructions", "Accesses", "Confined", "Dims", "StaticDims")
+            }
+            new["Own"] = {
+                (o, p.store if o == temporary.store else p.load)
+                for p in temporary.pairs
+                for o in (temporary.store, temporary.load)
+            }
+            new["Regions"] = new["Temporaries"] = {temporary.region}
+            new["Pairs"] = {n for n, p in enumerate(objects.pairs) if p.temporary == number and p.is_reserved}
+            new["StagedPairs"] = set(direct)
+            new["Dimensions"] = {(temporary.region, n) for n in direct}
+            new["Layers"] = {(temporary.region, n) for n in (1, 2, 3)}
+            members = tuple((name, thing) for name, things in new.items() for thing in sets[name] if thing in things)
             for pair in direct:
-                lowerings["stage", (pair,)] = Lowering(tuple(members))
+                lowerings["stage", (pair,)] = Lowering(members)
         return lowerings
 
     def _is_kept(self, pair: int) -> bool:
@@ -222,22 +221,15 @@ class _Inputs:
         is_sum = a.is_reduction and b.is_reduction and not a.is_parallel
         return is_sum and a.owner == b.owner and a.statement < b.statement
 
-    def _same_extent(self, loops: dict[int, Loop]) -> Callable[[int, int], bool]:
-        return lambda a, b: loops[a].extent == loops[b].extent
-
-    def _may_merge(self, loops: dict[int, Loop]) -> Callable[[int, int], bool]:
-        def may_merge(a: int, b: int) -> bool:
-            x, y = loops[a], loops[b]
-            if x.owner == y.owner:
-                return False
-            if x.extent == y.extent:
-                return True
-            if not (self.features.merges_axes and self._is_static(x) and self._is_static(y)):
-                return False
-            sizes = self.objects.backbone.extents
-            return bool(set(sizes[x.extent].sizes) & set(sizes[y.extent].sizes))
-
-        return may_merge
+    def _may_merge(self, x: Loop, y: Loop) -> bool:
+        if x.owner == y.owner:
+            return False
+        if x.extent == y.extent:
+            return True
+        if not (self.features.merges_axes and self._is_static(x) and self._is_static(y)):
+            return False
+        extents = self.objects.backbone.extents
+        return bool(set(extents[x.extent].sizes) & set(extents[y.extent].sizes))
 
     def _can_thread(self, loop: Loop) -> bool:
         if not self.target.has_threads or not self._is_static(loop):
@@ -286,20 +278,23 @@ class _Inputs:
     def _can_pipeline(self, temporary: Temporary) -> bool:
         return self.target.has_threads and self.objects.backbone.instructions[temporary.producer].operator is Operator.LOAD
 
-    def _can_cache(self, of: dict[int, Operation], cache: Cache) -> Callable[[int], bool]:
+    def _can_cache(self, operation: Operation, cache: Cache) -> bool:
         backbone = self.objects.backbone
+        access = backbone.instructions[operation.instruction].access
+        if operation.temporary is not None or access is None:
+            return cache is Cache.NONE
+        if operation.operator is Operator.STORE:
+            return cache in self.target.store_caches
+        is_input = backbone.regions[access.region].role is Role.INPUT
+        return cache in self.target.load_caches and (is_input or cache is not Cache.READ_ONLY)
 
-        def can(statement: int) -> bool:
-            operation = of[statement]
-            access = backbone.instructions[operation.instruction].access
-            if operation.temporary is not None or access is None:
-                return cache is Cache.NONE
-            if operation.operator is Operator.STORE:
-                return cache in self.target.store_caches
-            is_input = backbone.regions[access.region].role is Role.INPUT
-            return cache in self.target.load_caches and (is_input or cache is not Cache.READ_ONLY)
 
-        return can
+def _statements(pairs: Iterable[tuple[Loop, Loop]]) -> frozenset[tuple[int, int]]:
+    return frozenset((a.statement, b.statement) for a, b in pairs)
+
+
+def _nth(things: tuple[int, ...], n: int, otherwise: int) -> int:
+    return things[n] if n < len(things) else otherwise
 
 
 def _bytes(bits: int) -> int:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone
@@ -80,11 +81,14 @@ class KernelSpace:
     def decisions(self, candidate: Candidate, order: Sequence[str] = DEFAULT_ORDER) -> Decision | None:
         """The next open decision; None when everything that changes the code is decided."""
         for choice in self.choices(order):
-            for arguments in candidate.open(choice):
+            for arguments in self._open(candidate, choice):
                 alternatives = self.alternatives(candidate, choice, arguments)
                 if len(alternatives) > 1:
                     return Decision(choice, arguments, alternatives)
         return None
+
+    def _open(self, candidate: Candidate, choice: str) -> list[tuple[int, ...]]:
+        return cast("list[tuple[int, ...]]", candidate.open(choice))
 
     def alternatives(self, candidate: Candidate, choice: str, arguments: tuple[int, ...]) -> tuple[Alternative, ...]:
         """What a variable may become; none where its value makes no difference."""
@@ -157,7 +161,7 @@ class KernelSpace:
 
     def _difference(self, current: Candidate, wanted: Candidate) -> tuple[str, tuple[int, ...], int] | None:
         for choice in self.choices():
-            for arguments in current.open(choice):
+            for arguments in self._open(current, choice):
                 if len(self.alternatives(current, choice, arguments)) < 2:
                     continue
                 mask = wanted.domain(choice, *arguments)
@@ -165,10 +169,10 @@ class KernelSpace:
                     return choice, arguments, mask
         return None
 
-    def replay(self, decisions: Mapping[str, str] | Iterable[tuple[str, str]]) -> Candidate:
+    def replay(self, decisions: dict[str, str] | list[tuple[str, str]]) -> Candidate:
         """The root with these decisions taken, in the order given. UserError as `set_by_name`."""
         candidate = self.root()
-        for name, value in decisions.items() if isinstance(decisions, Mapping) else decisions:
+        for name, value in decisions.items() if isinstance(decisions, dict) else decisions:
             candidate = self.set_by_name(candidate, name, value)
         return candidate
 

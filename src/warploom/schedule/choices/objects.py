@@ -155,7 +155,7 @@ class _Builder:
         self.precedes.add((use.producer, use.consumer))
         carry = self.backbone.instructions[use.consumer].carry
         if carry is not None and carry.init == use.producer:
-            self.precedes |= {(use.producer, s) for e, s in targets.items() if self.loops[s].is_reduction}
+            self.precedes |= {(use.producer, s) for s in targets.values() if self.loops[s].is_reduction}
         rest = {s for e, s in sources.items() if e not in mapped}
         self.precedes |= {(s, use.consumer) for s in rest}
         self.whole |= rest

@@ -103,9 +103,9 @@ def _stage(stage: StageView, *, is_only: bool) -> str:
     body = "".join(_nodes(stage.nest.body, _lines(stage.nest)))
     binding = "What binds it" if is_only else f"{stage.name}: what binds it"
     return (
-        f'<section><h2>{escape(heading)}</h2>{_buffers(stage.nest)}<p class="legend">{legend}</p>'
+        f'<section class="wide"><h2>{escape(heading)}</h2>{_buffers(stage.nest)}<p class="legend">{legend}</p>'
         f'<div class="nest">{body}</div></section>'
-        f'<section><h2>{escape(binding)}</h2><div class="bound"><ul>{_explanation(stage.bound, stage.bound.time_ms)}</ul></div>'
+        f'<section class="wide"><h2>{escape(binding)}</h2><div class="bound"><ul>{_explanation(stage.bound, stage.bound.time_ms)}</ul></div>'
         "</section>"
     )
 
@@ -157,11 +157,14 @@ def _place(buffer: Buffer) -> str:
     return f"{buffer.space}{copies}"
 
 
-def _explanation(part: Explanation, whole_ms: float) -> str:
+def _explanation(part: Explanation, whole_ms: float, *, is_open: bool = True) -> str:
+    """The parts that bind less than the first one are folded."""
     share = min(100.0, 100 * part.time_ms / whole_ms) if whole_ms > 0 else 0.0
-    inner = "".join(_explanation(p, whole_ms) for p in part.parts)
     head = f'<span class="bar"><b style="width:{share:.0f}%"></b></span><code>{part.time_ms:.4g} ms</code>{escape(part.what)}'
-    return f"<li>{head}{f'<ul>{inner}</ul>' if inner else ''}</li>"
+    if not part.parts:
+        return f"<li>{head}</li>"
+    inner = "".join(_explanation(p, whole_ms, is_open=is_open and n == 0) for n, p in enumerate(part.parts))
+    return f"<li><details{' open' if is_open else ''}><summary>{head}</summary><ul>{inner}</ul></details></li>"
 
 
 def _charts(stages: Sequence[StageView], events: Sequence[Event]) -> Iterator[tuple[str, str]]:

@@ -10,17 +10,17 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import UserError, to_numpy
+from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Backbone, Program, Role, cuda_tiles, evaluate_program
+from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.cuda import Options, cuda_kernel, interpret_all
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.nest import Nest
-from warploom.schedule.search import Implementation, KernelModel, replay
+from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 
@@ -122,6 +122,8 @@ def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
 
 SMALL = 1 << 22
 """Points of instructions that the PTX interpreter is given at most."""
+SHORTEST = ((2, 3), (2, 1), (1, 1), (3, 3))
+"""Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
 
 
 def check_cuda(
@@ -132,22 +134,25 @@ def check_cuda(
     target: Target,
     seed: int,
 ) -> Checked:
-    """The same decisions at sizes of one or two tiles per axis, printed, compiled and run on the PTX interpreter.
-
-    The outermost part of each axis shrinks, so decisions about its size are left out. `unchecked` where the small kernel does
-    not admit the decisions or nothing compiles CUDA here.
+    """The same decisions with fewer iterations of the outermost block and sequential loops, printed, compiled and run on the PTX
+    interpreter; the tiles are the same. `unchecked` where nothing so small has all the decisions or nothing compiles CUDA here.
     """
     if not toolchain_available():
         return Checked("unchecked", 0, "the extra `cuda` is not installed")
     reason = "every size is too large for the PTX interpreter"
-    for tiles in (2, 1):
-        small = _small(sizes, program, implementations, tiles)
+    tiles = tiles_of(program, implementations)
+    tried: list[dict[str, int]] = []
+    for shortest in SHORTEST:
+        small = small_sizes(sizes, program, implementations, *shortest)
+        if small in tried:
+            continue
+        tried.append(small)
         try:
-            kernels = function.program(small, cuda_tiles)
+            kernels = function.program(small, tiles)
             if points_of(kernels) > SMALL:
                 continue
             pairs = zip(kernels.stages, implementations, strict=True)
-            nests = [_replayed(stage, implementation, target) for stage, implementation in pairs]
+            nests = [_carried_over(stage, implementation, target) for stage, implementation in pairs]
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
@@ -160,29 +165,84 @@ def check_cuda(
     return Checked("unchecked", 0, reason)
 
 
-def _replayed(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
-    space = kernel_space(stage, target)
-    outermost = {f"size({axis.name}0)" for axis in stage.axes}
-    decisions = {name: value for name, value in implementation.decisions.items() if name not in outermost}
-    return replay(KernelModel(space, Bound(space)), decisions).nest
+def tiles_of(program: Program, implementations: Sequence[Implementation[Candidate]]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for stage, implementation in zip(program.stages, implementations, strict=True):
+        for number, axis in enumerate(stage.axes):
+            levels = [(extent.level, _size(implementation, n)) for n, extent in enumerate(stage.extents) if extent.axis == number]
+            found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in sorted(levels) if level)
+    return found
 
 
-def _small(
-    sizes: Mapping[str, int], program: Program, implementations: Sequence[Implementation[Candidate]], tiles: int
+def small_sizes(
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    blocks: int,
+    rounds: int,
 ) -> dict[str, int]:
-    """Each size as small as `tiles` tiles of the axes that run over it; a size belongs to the axis of its name, else to all as
-    long as it."""
+    """Sizes at which the outermost loops have at most so many iterations, where they are blocks (`blocks`) or sequential (`rounds`):
+    other kinds keep theirs, and edges stay edges. A size belongs to the axis of its name, else to all axes as long as it."""
     wanted: dict[str, int] = {}
     for stage, implementation in zip(program.stages, implementations, strict=True):
-        tile = [1] * len(stage.axes)
-        for number, extent in enumerate(stage.extents):
-            if extent.level:
-                tile[extent.axis] *= int(implementation.candidate.values("size", number)[0])
-        for axis, elements in zip(stage.axes, tile, strict=True):
+        for number, axis in enumerate(stage.axes):
             names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
+            tile = outermost = 1
+            kinds: set[str] = set()
+            for n, extent in enumerate(stage.extents):
+                if extent.axis != number:
+                    continue
+                if extent.level:
+                    tile *= _size(implementation, n)
+                else:
+                    outermost = _size(implementation, n)
+                    kinds = {
+                        str(kind)
+                        for d, dim in enumerate(stage.dims)
+                        if dim.extent == n
+                        for kind in implementation.candidate.values("dim_kind", stage.statement_of(d))
+                    }
+            least = outermost
+            if kinds <= {"BLOCK", "LOOP"} and outermost > 1:
+                least = min(outermost, rounds if "LOOP" in kinds else blocks)
+            rest = outermost * tile - axis.size
             for name in names:
-                wanted[name] = max(wanted.get(name, 1), tiles * elements)
+                wanted[name] = max(wanted.get(name, 1), max(1, least * tile - rest))
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
+
+
+def _size(implementation: Implementation[Candidate], extent: int) -> int:
+    return int(implementation.candidate.values("size", extent)[0])
+
+
+def _carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
+    """The nest of the same decisions at another size: its space has the same objects, in the same order.
+
+    UserError (REFUTED) where a decision is impossible there.
+    """
+    space = kernel_space(stage, target)
+    names = space.names
+    current = space.root()
+    outermost = {n for n, extent in enumerate(stage.extents) if extent.level == 0}
+    for name, value in implementation.decisions.items():
+        choice, arguments = names.parse(name)
+        if choice != "size" or arguments[0] not in outermost:
+            current = space.set_by_name(current, name, value)
+    while (decision := space.decisions(current)) is not None:
+        choice, arguments = decision.choice, decision.arguments
+        mask = implementation.candidate.domain(choice, *arguments)
+        if choice == "size":
+            mask = decision.alternatives[-1].mask
+        following = current.restrict(choice, arguments, mask)
+        if following is None or following.domain(choice, *arguments) == current.domain(choice, *arguments):
+            raise UserError(Diagnostic("REFUTED", f"{names.text(choice, arguments)} cannot be what it is at the full size"))
+        current = following
+    model = KernelModel(space, Bound(space))
+    found = model.answer(Step(current))
+    if found is None:
+        raise UserError(Diagnostic("REFUTED", "; ".join(model.contradictions)))
+    return found[1].nest
 
 
 def _arch(target: Target) -> str:

@@ -102,11 +102,11 @@ def _stage(stage: StageView, *, is_only: bool) -> str:
     legend = "".join(f'<span><i class="{k}"></i>{k}: {m}</span>' for k, m in _MEANINGS.items() if k in kinds)
     body = "".join(_nodes(stage.nest.body, _lines(stage.nest)))
     binding = "What binds it" if is_only else f"{stage.name}: what binds it"
+    parts = _explanation(stage.bound, stage.bound.time_ms)
     return (
         f'<section class="wide"><h2>{escape(heading)}</h2>{_buffers(stage.nest)}<p class="legend">{legend}</p>'
         f'<div class="nest">{body}</div></section>'
-        f'<section class="wide"><h2>{escape(binding)}</h2><div class="bound"><ul>{_explanation(stage.bound, stage.bound.time_ms)}</ul></div>'
-        "</section>"
+        f'<section class="wide"><h2>{escape(binding)}</h2><div class="bound"><ul>{parts}</ul></div></section>'
     )
 
 

@@ -48,9 +48,10 @@ from warploom.schedule.search import (
 )
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
-from warploom.solve import EventLog, EventSink, cluster_executor, sample
+from warploom.solve import Event, EventLog, EventSink, cluster_executor, sample
 from warploom.synth import Status
 from warploom.tools.explore_check import Checked, Data, Function, check_cpu, check_cuda, data_for, stage_arrays
+from warploom.tools.explore_page import StageView, render_explore
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
@@ -102,6 +103,8 @@ class Explored:
 
     program: Program
     implementations: tuple[Implementation[Candidate], ...]
+    events: tuple[Event, ...] = ()
+    """Of the search."""
 
 
 def explore_tensor(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
@@ -113,6 +116,7 @@ def explore_tensor(case: str, function: Function, options: KernelOptions, stopwa
     program = program_of(function, options)
     progress("computing the reference")
     data = data_for(program, function if isinstance(function, TensorKernel) else None, _sizes(function, options), options.seed)
+    seen: list[Event] = []
     with ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None
         found = explore(
@@ -128,10 +132,10 @@ def explore_tensor(case: str, function: Function, options: KernelOptions, stopwa
             ),
             evaluators=_evaluators(options, data, executor) if options.is_measured else None,
             journal=options.journal,
-            events=_events(options.journal),
+            events=_events(options.journal, seen),
             progress=lambda live: progress(live_text(live)),
         )
-    return _outcome(case, function, program, options, found, data, stopwatch, progress)
+    return _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress)
 
 
 def _replay(
@@ -222,11 +226,18 @@ def _evaluators(options: KernelOptions, data: Data, executor: Executor | None) -
     return make
 
 
-def _events(journal: Path | None) -> EventSink | None:
+def _events(journal: Path | None, seen: list[Event]) -> EventSink:
+    """Keeps the events for the page, and in the journal's folder."""
     if journal is None:
-        return None
+        return seen.append
     journal.mkdir(parents=True, exist_ok=True)
-    return EventLog(journal / "events.jsonl").write
+    log = EventLog(journal / "events.jsonl")
+
+    def sink(event: Event) -> None:
+        seen.append(event)
+        log.write(event)
+
+    return sink
 
 
 def live_text(live: Live) -> str:
@@ -244,6 +255,7 @@ def _outcome(
     options: KernelOptions,
     found: ProgramExploration,
     data: Data,
+    events: tuple[Event, ...],
     stopwatch: Stopwatch,
     progress: Progress,
 ) -> Outcome:
@@ -277,7 +289,7 @@ def _outcome(
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
     line |= _speed(program, cast("float | None", line["time_ms"]))
-    return _told(line, Explored(program, implementations), options)
+    return _told(line, Explored(program, implementations, events), options)
 
 
 def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
@@ -311,7 +323,13 @@ def code_of(explored: Explored, on: Target) -> str:
 
 
 def page_of(line: Line, explored: Explored, options: KernelOptions) -> str:
-    raise NotImplementedError
+    """The page of a result: loop nests, what binds them, code, the search over time."""
+    stages: list[StageView] = []
+    for stage, implementation in zip(explored.program.stages, explored.implementations, strict=True):
+        bound = Bound(kernel_space(stage, options.target))
+        stages.append(StageView(stage.name, implementation.nest, bound.explain(implementation.candidate)))
+    language = "C" if options.target.kind == "cpu" else "CUDA C++"
+    return render_explore(explored.program.name, line, stages, code_of(explored, options.target), language, explored.events)
 
 
 def check(

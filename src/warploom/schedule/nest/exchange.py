@@ -10,7 +10,7 @@ Source: paper, section 4.5.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from warploom.schedule.backbone import Role
 from warploom.schedule.nest.nodes import Barrier, Kind, Load, Loop, Nest, Node, Store
@@ -56,8 +56,19 @@ class _Walker:
     nest: Nest
     hardware: frozenset[int]
     sizes: Mapping[int, int]
+    known: dict[tuple[int, _Pending], tuple[tuple[Node, ...], tuple[tuple[Node, ...], _Pending]]] = field(
+        default_factory=dict[tuple[int, _Pending], tuple[tuple[Node, ...], tuple[tuple[Node, ...], _Pending]]]
+    )
+    """Answers of `sequence` by identity of the nodes, which are kept alive: each level is asked for more than once by the one
+    above, so that without it the work would be exponential in the depth."""
 
     def sequence(self, nodes: tuple[Node, ...], pending: _Pending) -> tuple[tuple[Node, ...], _Pending]:
+        found = self.known.get((id(nodes), pending))
+        if found is None:
+            found = self.known[id(nodes), pending] = nodes, self._sequence(nodes, pending)
+        return found[1]
+
+    def _sequence(self, nodes: tuple[Node, ...], pending: _Pending) -> tuple[tuple[Node, ...], _Pending]:
         done: list[Node] = []
         for node in nodes:
             if isinstance(node, Loop) and node.kind is not Kind.THREAD:

@@ -40,7 +40,7 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @click.option("--nodes", type=click.IntRange(min=1), help="Candidates looked at, a deterministic budget.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
 @click.option(
-    "--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine; best-first where nothing is measured."
+    "--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine."
 )
 @click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
 @click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n2)=VECTOR'.")

@@ -37,6 +37,7 @@ from warploom.schedule.search import (
     Implementation,
     KernelModel,
     Live,
+    ModelEvaluator,
     Options,
     ProgramExploration,
     Recipe,
@@ -70,7 +71,7 @@ class KernelOptions:
     budget_s: float | None = None
     seed: int = 0
     strategy: StrategyName | None = None
-    """None: refine where candidates are measured, else best-first."""
+    """None: refine."""
     order: tuple[str, ...] | None = None
     """Of decisions, by choice; None: the paper's; `reverse` alone: that one backwards."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -95,6 +96,11 @@ class KernelOptions:
     def is_measured(self) -> bool:
         """Candidates run on the machine that they are for."""
         return self.target.kind == "cpu" or device_available()
+
+    @property
+    def is_proof(self) -> bool:
+        """The bound alone judges, so that a complete search proves the best of the model."""
+        return not self.is_measured and self.strategy == "best-first"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,13 +130,13 @@ def explore_tensor(case: str, function: Function, options: KernelOptions, stopwa
             options.target,
             Bound,
             Options(
-                strategy=strategy_named(options.strategy or ("refine" if options.is_measured else "best-first"), options.seed),
+                strategy=strategy_named(options.strategy or "refine", options.seed),
                 order=options.decision_order,
                 fixed=options.fixed,
                 budget_s=SEARCHED_S if options.budget_s is None else options.budget_s,
                 nodes=options.nodes,
             ),
-            evaluators=_evaluators(options, data, executor) if options.is_measured else None,
+            evaluators=None if options.is_proof else _evaluators(options, data, executor),
             journal=options.journal,
             events=_events(options.journal, seen),
             progress=lambda live: progress(live_text(live)),
@@ -151,7 +157,7 @@ def _replay(
     evaluators = _evaluators(options, data, None)
     for stage, implementation in zip(program.stages, implementations, strict=True):
         progress(f"timing {stage.name}")
-        evaluator = evaluators(stage) if options.is_measured else None
+        evaluator = evaluators(stage)
         if evaluator is not None:
             with evaluator.open():
                 times += [m.time_ms for m in evaluator.retime([implementation.nest]) if isinstance(m, Timed)]
@@ -220,6 +226,8 @@ def _evaluators(options: KernelOptions, data: Data, executor: Executor | None) -
             return CpuEvaluator(
                 stage, threads=options.threads, executor=executor, reference=outputs, arrays=arrays, scalars=data.scalars
             )
+        if not options.is_measured:
+            return ModelEvaluator(options.target)
         printed = CudaOptions(arch=device_arch())
         return CudaEvaluator(stage, printed, executor=executor, reference=outputs, arrays=arrays, scalars=data.scalars)
 
@@ -283,7 +291,7 @@ def _outcome(
         "decisions": found.decisions,
         "bound_ms": _rounded(found.bound_ms),
         "time_ms": _rounded(time_ms if time_ms is not None else found.bound_ms),
-        "time_is": "measured" if time_ms is not None else "modelled",
+        "time_is": "measured" if options.is_measured else "modelled",
     }
     line = _checked_line(case, checked, stopwatch, fields | searched | facts(function, program, options))
     if found.reason and line["status"] == "solved":

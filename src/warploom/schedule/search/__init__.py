@@ -13,6 +13,7 @@ from warploom.schedule.search.explore import (
     strategy_named,
 )
 from warploom.schedule.search.model import Bounds, Choices, Implementation, KernelModel, Step, features
+from warploom.schedule.search.modelled import ModelEvaluator
 from warploom.schedule.search.program import ProgramExploration, Recipe, explore
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "Live",
     "Measurement",
     "Memory",
+    "ModelEvaluator",
     "Options",
     "ProgramExploration",
     "Recipe",

@@ -1,0 +1,136 @@
+"""A time for a decided kernel, made of what each part of the GPU has to do: for choosing where there is no GPU to measure on.
+
+No bound: `schedule.bound` gives that. Pipes overlap imperfectly, so that the parts are joined by a norm between maximum and sum.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from warploom.gpu import MACHINES, Machine
+from warploom.schedule.cost.timeline import Latencies, cycles_of
+from warploom.schedule.cost.traffic import Traffic, traffic_of
+from warploom.schedule.cost.warps import LINE_BYTES, SECTOR_BYTES, WARP, threads_of
+from warploom.schedule.cost.work import Work, work_of
+from warploom.schedule.nest import Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements
+from warploom.schedule.targets import Target
+
+LAUNCH_NS = 1500.0
+"""From one kernel to the next, with nothing to do."""
+START_CYCLES = 300.0
+"""Of a block: parameters, indices, first addresses."""
+SHARPNESS = 4.0
+"""Of the norm: infinite for the maximum, 1 for the sum."""
+CODE = 6000
+"""Instructions that stay in the instruction caches."""
+SLOWER = 1.4
+"""What a load takes over what the target says: its latencies are the least."""
+OWN_REGISTERS = 24
+"""Of a thread, for addresses and indices."""
+
+
+@dataclass(frozen=True, slots=True)
+class Modelled:
+    """Of one launch."""
+
+    time_ms: float
+    parts: tuple[tuple[str, float], ...]
+    """What would take how many nanoseconds by itself, the longest first."""
+    registers: int
+    """Of a thread, estimated."""
+    blocks_per_core: int
+    blocks: int
+    threads: int
+    work: Work
+    """Of one block."""
+    traffic: Traffic
+
+
+def modelled(nest: Nest, target: Target) -> Modelled:
+    """Of a kernel on a CUDA target."""
+    machine = MACHINES.get(target.name, MACHINES["sm_80"])
+    rates = target.rates
+    clock = rates.clock_ghz
+    threads = threads_of(nest)
+    blocks = math.prod(x.size for x in loops(nest.body) if x.kind is Kind.BLOCK)
+    wanted = registers_of(nest)
+    warps = threads.warps
+    most = min(target.registers, machine.registers // (warps * WARP) // 8 * 8)
+    registers = min(wanted, most)
+    shared = sum(b.elements * b.copies * b.dtype.size_bytes for b in nest.buffers if b.space is Space.SHARED)
+    fitting = max(1, machine.resident_warps(registers, shared, threads.count) // warps)
+    each = -(-blocks // rates.cores)
+    at_once = min(fitting, each)
+    near = (rates.caches[0].size_bytes - at_once * shared) / at_once
+    traffic = traffic_of(nest, threads, max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores)
+    work = work_of(nest)
+    latency = dict(rates.latency_cycles)
+    far = SLOWER * (latency.get("l2", 200.0) if traffic.is_near else latency.get("dram", 400.0))
+    alone = START_CYCLES + cycles_of(nest, threads, Latencies(far, latency.get("shared", 20.0), 20.0 + 2.0 * warps))
+    spilled = max(0, wanted - most)
+    slowed = (1.0 + spilled / 16.0) * max(1.0, code_size(nest.body) / CODE)
+    pipes = _pipes(work, machine, target)
+    sector_rate = dict(rates.rates)["l2_lines_read"]
+    parts = {name: cycles * each * slowed / clock for name, cycles in pipes.items()}
+    parts["waiting"] = -(-each // at_once) * alone * slowed / clock
+    busiest = each * rates.cores / blocks
+    parts["traffic to the second-level cache"] = (traffic.read + traffic.written) / SECTOR_BYTES / sector_rate.machine * busiest
+    parts["memory traffic"] = traffic.memory / rates.bandwidth_bytes_per_ns
+    joined = sum(t**SHARPNESS for t in parts.values()) ** (1.0 / SHARPNESS)
+    listed = tuple(sorted(parts.items(), key=lambda p: -p[1]))
+    return Modelled((LAUNCH_NS + joined) / 1e6, listed, wanted, fitting, blocks, threads.count, work, traffic)
+
+
+def _pipes(work: Work, machine: Machine, target: Target) -> dict[str, float]:
+    """Cycles of one multiprocessor for one block."""
+    issued = work.instructions + work.overhead
+    lanes = machine.float_lanes / WARP
+    loaded = dict(target.rates.rates)["memory"].core / target.rates.clock_ghz / WARP
+    sectors = (work.read_sectors + work.written_sectors) * SECTOR_BYTES / LINE_BYTES
+    exchanged = (work.wavefronts + work.shuffles * WARP / machine.shuffle_lanes) / machine.wavefronts_per_cycle
+    return {
+        "instructions": issued / machine.issue_per_cycle,
+        "arithmetic": work.arithmetic / lanes + work.special / (lanes / 4.0),
+        "loads, stores and shuffles": exchanged + max(work.lines, sectors, (work.loads + work.stores) / loaded),
+        "barriers": work.barriers * 2.0,
+    }
+
+
+def registers_of(nest: Nest) -> int:
+    """Of a thread: the most that values hold at once, each from its first statement to its last, over whole loops where it lives
+    across their iterations."""
+    order = list(statements(nest.body))
+    first: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for position, (statement, _) in enumerate(order):
+        read, written = references(statement)
+        for ref in (*read, *written):
+            first.setdefault(ref.value, position)
+            last[ref.value] = position
+    spans = _loop_spans(order)
+    for value in first:
+        for start, end in spans:
+            if first[value] < start <= last[value] < end:
+                last[value] = end
+    most = 0
+    for position in range(len(order)):
+        held = sum(_words(nest, value) for value in first if first[value] <= position <= last[value])
+        most = max(most, held)
+    return OWN_REGISTERS + most
+
+
+def _loop_spans(order: Sequence[tuple[Statement, tuple[Loop, ...]]]) -> list[tuple[int, int]]:
+    found: dict[int, tuple[int, int]] = {}
+    for position, (_, around) in enumerate(order):
+        for loop in around:
+            if loop.kind is Kind.LOOP:
+                start, _ = found.get(loop.number, (position, position))
+                found[loop.number] = start, position
+    return list(found.values())
+
+
+def _words(nest: Nest, value: int) -> int:
+    found = nest.values[value]
+    return math.prod(axis.size for axis in found.axes) * -(-found.dtype.size_bytes // 4)

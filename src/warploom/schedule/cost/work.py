@@ -1,0 +1,237 @@
+"""The work of a decided kernel on a GPU, counted: instructions of warps by pipe, wavefronts, sectors, shuffles, barriers.
+
+Counted is what the code surely has: statements of the nest with the warps that run them, control of its sequential loops, what
+combining partial results over threads takes. What a compiler adds for addresses is a small estimate kept apart (`overhead`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import assert_never
+
+from warploom.schedule.backbone import Operator
+from warploom.schedule.cost.warps import (
+    BANK_BYTES,
+    LINE_BYTES,
+    SECTOR_BYTES,
+    WARP,
+    Masks,
+    Threads,
+    lines_touched,
+    threads_of,
+    wavefronts,
+)
+from warploom.schedule.nest import (
+    Barrier,
+    Combine,
+    Compute,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Memory,
+    Nest,
+    Ref,
+    Space,
+    Statement,
+    Store,
+    loops,
+    statements,
+)
+
+SPECIAL = {Operator.EXP: 2, Operator.LOG: 2, Operator.SQRT: 2, Operator.TANH: 1, Operator.DIV: 8}
+"""Instructions of operations that have none of their own, at least."""
+FREE = (Operator.MOVE, Operator.NEG, Operator.ABS, Operator.CAST)
+LOOP_CONTROL = 3
+"""Instructions of an iteration: add, compare, branch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Of one block, in executions by warps."""
+
+    arithmetic: float = 0.0
+    special: float = 0.0
+    loads: float = 0.0
+    """Requests to global memory."""
+    stores: float = 0.0
+    shared: float = 0.0
+    """Requests to shared memory."""
+    wavefronts: float = 0.0
+    lines: float = 0.0
+    """Of 128 bytes, touched by the requests to global memory."""
+    read_sectors: float = 0.0
+    written_sectors: float = 0.0
+    shuffles: float = 0.0
+    barriers: float = 0.0
+    control: float = 0.0
+    overhead: float = 0.0
+    """Instructions for addresses and edges, estimated."""
+
+    @property
+    def instructions(self) -> float:
+        """All but the estimated ones."""
+        issued = self.arithmetic + self.special + self.loads + self.stores + self.shared + self.shuffles + self.barriers
+        return issued + self.control
+
+    def __add__(self, other: Work) -> Work:
+        return Work(*(getattr(self, f.name) + getattr(other, f.name) for f in fields(self)))
+
+    def times(self, count: float) -> Work:
+        return Work(*(getattr(self, f.name) * count for f in fields(self)))
+
+
+def work_of(nest: Nest) -> Work:
+    """Of one block; edges of axes that tiles do not divide are not regarded."""
+    threads = threads_of(nest)
+    copied = copied_values(nest)
+    total = Work(overhead=30.0 * threads.warps)
+    for statement, around in statements(nest.body):
+        rounds = math.prod(x.size for x in around if x.kind in (Kind.LOOP, Kind.UNROLL))
+        total = total + statement_work(nest, threads, statement, around, copied).times(rounds)
+    return total + _control(nest, threads)
+
+
+def copied_values(nest: Nest) -> frozenset[int]:
+    """Values that pass from global to shared memory without registers."""
+    return frozenset(s.target.value for s, _ in statements(nest.body) if isinstance(s, Load) and s.is_async)
+
+
+def statement_work(nest: Nest, threads: Threads, statement: Statement, around: tuple[Loop, ...], copied: frozenset[int]) -> Work:
+    """Of one iteration of the loops around it, all lanes of a vector loop together."""
+    vector = next((x for x in around if x.kind is Kind.VECTOR), None)
+    match statement:
+        case Load(memory=memory):
+            return _access(nest, threads, threads.running(around), memory, vector, is_store=False, is_copy=statement.is_async)
+        case Store(memory=memory, argument=argument, guards=guards):
+            mask = threads.running(around, guards)
+            is_copy = isinstance(argument, Ref) and argument.value in copied
+            work = _access(nest, threads, mask, memory, vector, is_store=True, is_copy=is_copy)
+            tested = threads.warps_of(threads.running(around)) if guards else 0
+            return work + Work(overhead=float(tested))
+        case Compute(operator=operator, guards=guards):
+            warps = threads.warps_of(threads.running(around))
+            count = warps * (vector.size if vector else 1)
+            edges = _edges(guards, warps)
+            if operator in FREE:
+                return Work(overhead=edges)
+            if operator in SPECIAL:
+                return Work(special=float(SPECIAL[operator] * count), overhead=edges)
+            return Work(arithmetic=float(count), overhead=edges)
+        case Combine():
+            return _combine(nest, threads, statement, around)
+        case Barrier():
+            return Work(barriers=float(threads.warps))
+        case _:
+            assert_never(statement)
+
+
+def _edges(guards: tuple[Guard, ...], warps: int) -> float:
+    return 2.0 * len(guards) * warps
+
+
+def _access(
+    nest: Nest, threads: Threads, running: Masks, memory: Memory, vector: Loop | None, *, is_store: bool, is_copy: bool
+) -> Work:
+    buffer = nest.buffers[memory.buffer]
+    size = buffer.dtype.size_bytes
+    lanes, repeats = 1, 1
+    if vector is not None:
+        stride = dict(memory.offset.terms).get(vector.number, 0)
+        if stride == 1 and size * vector.size <= 16:
+            lanes = vector.size
+        elif stride != 0:
+            repeats = vector.size
+    warps = threads.warps_of(running)
+    requests = float(warps * repeats)
+    edges = _edges(memory.guards, warps) * repeats
+    if buffer.space is Space.SHARED:
+        moved = float(wavefronts(threads, running, memory, size, lanes) * repeats)
+        return Work(shared=0.0 if is_copy else requests, wavefronts=moved, overhead=edges)
+    lines = float(lines_touched(threads, running, memory, size, lanes, LINE_BYTES) * repeats)
+    sectors = float(lines_touched(threads, running, memory, size, lanes, SECTOR_BYTES) * repeats)
+    wide = max(lines, requests * size * lanes * WARP / LINE_BYTES)
+    if is_store:
+        return Work(stores=requests, lines=wide, written_sectors=sectors, overhead=edges)
+    return Work(loads=requests, lines=wide, read_sectors=sectors, overhead=edges)
+
+
+@dataclass(frozen=True, slots=True)
+class Combining:
+    """How a total over threads is made, of one register."""
+
+    shuffles: int
+    left: int
+    """Partial results that go through shared memory, for each total; 1: none do."""
+    is_shared: bool
+
+
+def combining(nest: Nest, threads: Threads, node: Combine) -> Combining:
+    """Along each thread loop the largest power of two inside aligned groups of a warp is summed by shuffles, the rest through
+    shared memory."""
+    shape = [int(a.max(initial=0)) + 1 for a in threads.at]
+    sizes = {x.number: x for x in loops(nest.body)}
+    shuffles, left, is_shared = 0, 1, False
+    for number in node.threads:
+        loop = sizes[number]
+        axis = loop.hardware or 0
+        step = math.prod(shape[:axis])
+        shuffled = 1
+        while (
+            step & (step - 1) == 0
+            and step * shuffled * 2 <= WARP
+            and loop.size % (shuffled * 2) == 0
+            and shape[axis] % (shuffled * 2) == 0
+        ):
+            shuffled *= 2
+        shuffles += shuffled.bit_length() - 1
+        left *= loop.size // shuffled
+        is_shared = is_shared or loop.size // shuffled > 1 or loop.size < shape[axis]
+    return Combining(shuffles, left, is_shared)
+
+
+def _combine(nest: Nest, threads: Threads, node: Combine, around: tuple[Loop, ...]) -> Work:
+    """Of all registers summed over: additions between registers, then those between threads."""
+    warps = threads.warps if node.threads else threads.warps_of(threads.running(around))
+    summands = math.prod(nest.values[node.source.value].axes[a].size for a in node.registers)
+    vector = next((x for x in around if x.kind is Kind.VECTOR), None)
+    lanes = vector.size if vector else 1
+    work = Work(arithmetic=float(warps * (summands - 1)))
+    if node.threads:
+        how = combining(nest, threads, node)
+        work = work + Work(shuffles=float(warps * how.shuffles), arithmetic=float(warps * how.shuffles))
+        if how.is_shared:
+            size = nest.values[node.target.value].dtype.size_bytes
+            reads = -(-how.left * size // 16) if how.left * size % 16 == 0 else how.left
+            waves = reads * (16 // BANK_BYTES if how.left * size % 16 == 0 else 1)
+            work = work + Work(
+                barriers=2.0 * warps,
+                shared=float(warps + warps * reads),
+                wavefronts=float(warps + warps * waves),
+                arithmetic=float(warps * (how.left - 1)),
+                overhead=2.0 * warps,
+            )
+    return work.times(lanes)
+
+
+def _control(nest: Nest, threads: Threads) -> Work:
+    """Of sequential loops: theirs, and an addition per address that moves with them."""
+    total = Work()
+    around: dict[int, int] = {}
+    moving: dict[int, set[tuple[int, tuple[tuple[int, int], ...], bool]]] = {}
+    for statement, path in statements(nest.body):
+        sequential = [x for x in path if x.kind is Kind.LOOP]
+        for position, loop in enumerate(sequential):
+            around[loop.number] = math.prod(x.size for x in sequential[: position + 1])
+        if isinstance(statement, Load | Store):
+            fixed = {x.number for x in path if x.kind in (Kind.UNROLL, Kind.VECTOR)}
+            terms = tuple(t for t in statement.memory.offset.terms if t[0] not in fixed)
+            is_shared = nest.buffers[statement.memory.buffer].space is Space.SHARED
+            inner = next((x for x in reversed(sequential) if any(n == x.number for n, _ in terms)), None)
+            if inner is not None:
+                moving.setdefault(inner.number, set()).add((statement.memory.buffer, terms, is_shared))
+    for number, rounds in around.items():
+        addresses = sum(1 if is_shared else 2 for _, _, is_shared in moving.get(number, ()))
+        total = total + Work(control=float(LOOP_CONTROL), overhead=float(addresses)).times(rounds * threads.warps)
+    return total

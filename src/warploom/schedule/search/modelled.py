@@ -1,0 +1,39 @@
+"""Kernels judged by the model of `schedule.cost`, where there is no GPU to measure on."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+
+from warploom.core import WarploomError
+from warploom.schedule.cost import modelled
+from warploom.schedule.nest import Nest
+from warploom.schedule.search.evaluate import Measurement, Timed, Unfit
+from warploom.schedule.targets import Target
+
+
+class ModelEvaluator:
+    def __init__(self, target: Target) -> None:
+        self.target = target
+
+    @property
+    def name(self) -> str:
+        return f"model of {self.target.name}"
+
+    @contextmanager
+    def open(self) -> Generator[None]:
+        yield
+
+    def measure(self, nests: Sequence[Nest], best_ms: float | None) -> Iterator[tuple[int, Measurement]]:
+        del best_ms
+        for position, nest in enumerate(nests):
+            yield position, self._judged(nest)
+
+    def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
+        return [self._judged(nest) for nest in nests]
+
+    def _judged(self, nest: Nest) -> Measurement:
+        try:
+            return Timed(modelled(nest, self.target).time_ms)
+        except WarploomError as error:
+            return Unfit(str(error))

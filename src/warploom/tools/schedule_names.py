@@ -1,0 +1,27 @@
+"""Names and budgets of the cases of `warploom bench schedule`, apart from what runs them."""
+
+from __future__ import annotations
+
+SPACES = ("axpy", "matmul-256x256x32", "matmul-1024", "strided-matmul")
+"""Of the paper's Tables 2 and 3."""
+
+TABLE_NAMES = (
+    *(f"table2/{name}" for name in SPACES),
+    "table2/root-axpy",
+    *(f"table3/{name}" for name in SPACES),
+    "table3/order",
+    "speed/descent",
+)
+TABLE_S = {"table2": 120.0, "table3": 600.0, "speed": 10.0}
+"""CPU seconds of a case; of `table3/order`, of each order."""
+
+CPU_BARRED = ("matmul-1024", "matvec", "gesummv", "atax", "matmul-strided", "matmul-batched", "stencil3d")
+CPU_MORE = ("softmax", "layer_norm", "dot", "axpy", "conv2d")
+"""Without a bar."""
+CPU_NAMES = (*(f"cpu/{name}" for name in (*CPU_BARRED, *CPU_MORE)), "cpu/seeds")
+
+GPU_NAMES = tuple(
+    f"gpu/{name}" for name in ("matmul-1024", "matmul-256x256x32", "matmul-strided", "axpy", "conv2d-3x3", "conv2d-7x7")
+)
+SEARCH_S = 60.0
+"""Wall seconds of a search on the CPU or a GPU."""

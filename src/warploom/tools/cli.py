@@ -37,6 +37,7 @@ from warploom.tools.messages import rendered
 from warploom.tools.ptx_commands import ptx
 from warploom.tools.ptx_prove import ptx_field
 from warploom.tools.scan_commands import scan
+from warploom.tools.schedule_bench import schedule_case_command, schedule_command
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
 from warploom.tools.synth_command import KEEPABLE, Outcome, Progress, SynthOptions, failed, interrupted, synthesise
 from warploom.tools.targets import Target, resolve
@@ -244,9 +245,11 @@ def bench_synth(
 
 
 bench.add_command(transposes_command)
+bench.add_command(schedule_command)
 cli.add_command(ptx)
 cli.add_command(scan)
 cli.add_command(explore)
+cli.add_command(schedule_case_command)
 
 
 @bench.command("ablations")

@@ -1,0 +1,58 @@
+"""Work lists and scratch of one instance, packed in one array: what changed and waits to be looked at."""
+# Elements of arrays are arrays or scalars of numpy to the checker, plain numbers here.
+# pyright: reportArgumentType=false, reportReturnType=false, reportAssignmentType=false
+
+from __future__ import annotations
+
+import numpy as np
+
+from warploom.schedule.jit import compiled
+from warploom.schedule.space.engine.packed import Ints
+
+FAILED, QUEUE_HEAD, QUEUED, DIRTY, EVENTS, QUEUE_SIZE = 0, 1, 2, 3, 4, 5
+"""Where the flag of a refutation, the first and the number of waiting positions, the numbers of waiting instances and events,
+and the length of the queue lie."""
+QUEUE, IS_QUEUED, DIRTY_LIST, IS_DIRTY, EVENT_LIST, CHOSEN = 8, 9, 10, 11, 12, 13
+"""Where the beginnings of the lists lie."""
+OBJECTS, FREE_OBJECTS, ITEM_AT, ITEM_END, LISTS = 16, 20, 24, 28, 32
+"""Where the objects that a form binds lie, those to enumerate, and how far; then the lists."""
+
+
+def work_lists(positions: int, instances: int, members: int, chosen: int) -> Ints:
+    """Empty work lists and scratch of one instance of a space, packed: flags and counts, objects bound, then the lists."""
+    sizes = (positions + 1, positions, instances + 1, instances, members + 1, chosen)
+    begins = LISTS + np.concatenate([[0], np.cumsum(sizes)])
+    work = np.zeros(int(begins[-1]), dtype=np.int64)
+    work[QUEUE : QUEUE + len(sizes)] = begins[:-1]
+    work[QUEUE_SIZE] = positions + 1
+    return work
+
+
+@compiled
+def push(work: Ints, p: int) -> None:
+    if work[work[IS_QUEUED] + p] == 0:
+        work[work[IS_QUEUED] + p] = 1
+        n = work[QUEUE_SIZE]
+        work[work[QUEUE] + (work[QUEUE_HEAD] + work[QUEUED]) % n] = p
+        work[QUEUED] += 1
+
+
+@compiled
+def push_instance(work: Ints, i: int) -> None:
+    if work[work[IS_DIRTY] + i] == 0:
+        work[work[IS_DIRTY] + i] = 1
+        work[work[DIRTY_LIST] + work[DIRTY]] = i
+        work[DIRTY] += 1
+
+
+@compiled
+def clear(work: Ints) -> None:
+    while work[QUEUED] > 0:
+        work[work[IS_QUEUED] + work[work[QUEUE] + work[QUEUE_HEAD]]] = 0
+        work[QUEUE_HEAD] = (work[QUEUE_HEAD] + 1) % work[QUEUE_SIZE]
+        work[QUEUED] -= 1
+    while work[DIRTY] > 0:
+        work[DIRTY] -= 1
+        work[work[IS_DIRTY] + work[work[DIRTY_LIST] + work[DIRTY]]] = 0
+    work[EVENTS] = 0
+    work[FAILED] = 0

@@ -82,7 +82,8 @@ def columns(line: Line) -> dict[str, str]:
         ("copy_us", "copy", " us"),
         ("time_ms", "time", " ms"),
         ("gflops", "GFLOP/s", ""),
-        ("ratio", "peer/ours", ""),
+        ("time_over_peer", "ours/peer", ""),
+        ("peer_over_time", "peer/ours", ""),
         ("worst_over_best", "worst/best", ""),
     ):
         if line.get(field) is not None:

@@ -38,6 +38,8 @@ _RACE_S = 20.0
 _LEAST_ROUNDS, _MOST_ROUNDS = 9, 31
 _HOPELESS = 3.0
 """Peers this many times slower than the fastest are run once."""
+NOISY = 1.25
+"""A median that exceeds the least time by more is other processes' doing; then least times are compared."""
 SEEDS_RATIO = 1.05
 _SEEDS = 3
 
@@ -84,6 +86,10 @@ class Times:
     def best(self) -> float:
         return min(self.rounds)
 
+    @property
+    def noise(self) -> float:
+        return self.median / self.best
+
 
 def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
     if name == "cpu/seeds":
@@ -110,7 +116,9 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     times = race(runners)
     ours = times.pop("ours")
     peer_name, peer = min(times.items(), key=lambda item: item[1].median)
-    over = ratio(ours, peer)
+    median_over, best_over = ratio(ours, peer), ours.best / peer.best
+    is_noisy = max(ours.noise, peer.noise) > NOISY
+    over = best_over if is_noisy else median_over
     line |= {
         "searched_ms": line["time_ms"],
         "time_ms": round(ours.median, 6),
@@ -119,7 +127,11 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
         "peer_ms": round(peer.median, 6),
         "peer_gflops": round(count_flops(program) / (peer.median * 1e6), 3),
         "time_over_peer": round(over, 4),
-        "best_over_peer": round(ours.best / peer.best, 4),
+        "median_over_peer": round(median_over, 4),
+        "best_over_peer": round(best_over, 4),
+        "best_ms": round(ours.best, 6),
+        "peer_best_ms": round(peer.best, 6),
+        "judged_by": "best" if is_noisy else "median",
         "times_ms": {n: round(t.median, 6) for n, t in times.items()},
         "rounds": len(ours.rounds),
         "numpy": np.__version__,
@@ -144,15 +156,17 @@ def _seeds(budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch
         arrays = _arrays(program, kernel, options)
         runners[str(n)] = _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters)
     times = race(runners)
-    medians = {n: t.median for n, t in times.items()}
-    worst = max(medians.values()) / min(medians.values())
+    is_noisy = max(t.noise for t in times.values()) > NOISY
+    shown = {n: t.best if is_noisy else t.median for n, t in times.items()}
+    worst = max(shown.values()) / min(shown.values())
     kept = {name: line[name] for name in ("v", "case", "status", "verdict", "cases", "target", "threads", "dtype", "sizes")}
     usage = stopwatch.read()
     return kept | {
         "seconds": usage.seconds,
         "wall_s": usage.wall_s,
         "peak_mb": usage.peak_mb,
-        "times_ms": {n: round(ms, 6) for n, ms in medians.items()},
+        "times_ms": {n: round(ms, 6) for n, ms in shown.items()},
+        "judged_by": "best" if is_noisy else "median",
         "worst_over_best": round(worst, 4),
         "bar": {"worst_over_best": SEEDS_RATIO},
         "as_expected": worst <= SEEDS_RATIO,

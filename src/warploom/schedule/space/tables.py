@@ -111,7 +111,12 @@ class TableBuilder:
                 grid = images
             else:
                 grid = list(np.ix_(*images)) if images else []
-            table = positions[tuple(grid)] if grid else positions.reshape(-1)
+            if not grid:
+                table = positions.reshape(-1)
+            elif positions.size:
+                table = positions[tuple(grid)]
+            else:
+                table = np.full(np.broadcast_shapes(*(image.shape for image in grid)), -1, np.int64)
             for image in grid:
                 table = np.where(image < 0, -1, table)
             if len(axes) == 2 and form.over[axes[0]].set.sort == form.over[axes[1]].set.sort:

@@ -38,6 +38,8 @@ class AxisUse:
     """Neighbours along it are neighbours in memory, in some load or store."""
     is_streamed: bool = False
     """And in all loads and stores that move along it: vectors along it need no gathers."""
+    is_shared: bool = True
+    """Some load does not depend on it: what it reads is used again along the axis."""
 
 
 TilePolicy: TypeAlias = Callable[[AxisUse], Levels]
@@ -105,14 +107,19 @@ def cuda_tiles(use: AxisUse) -> Levels:
 
 
 def cpu_tiles(use: AxisUse) -> Levels:
-    """A tile for the caches, one of registers, and the lanes of a vector where vectors need no gathers; none has to divide."""
+    """A tile for the caches where loads are shared along the axis, one of registers, and the lanes of a vector where vectors need
+    no gathers; none has to divide."""
     if use.size <= SHORT:
         return ()
+    if use.is_streamed and use.is_shared:
+        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4, 6, 8, 12, 16, 24), (4, 8, 16))
     if use.is_streamed:
-        return _fitting(use.size, (1, 4, 8, 16, 32, 64), (1, 2, 3, 4, 6, 8), (4, 8, 16))
+        return _fitting(use.size, (1, 2, 4, 8, 16, 32) if use.is_reduced else (1, 2, 4, 8), (4, 8, 16))
     if use.is_reduced:
-        return _fitting(use.size, (8, 16, 32, 64, 128, 256, 512), (1, 2, 4, 8))
-    return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 6, 8, 12, 14, 16))
+        return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64, 128, 256, 512))
+    if use.is_shared:
+        return _fitting(use.size, (1, 2, 4, 8, 16, 32, 64), (1, 2, 4, 6, 8, 12, 14, 16))
+    return _fitting(use.size, (1, 2, 4, 8))
 
 
 def _fitting(size: int, *levels: tuple[int, ...]) -> Levels:

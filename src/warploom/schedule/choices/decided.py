@@ -105,6 +105,10 @@ class Decided(Protocol):
         """NONE, XOR: places of a temporary permuted against bank conflicts, where some permutation helps."""
         ...
 
+    def ahead(self) -> int:
+        """Iterations ahead for which the loops of a CPU fetch, 0: none."""
+        ...
+
 
 _MIRRORED = {
     "BEFORE": "AFTER", "AFTER": "BEFORE", "INNER": "OUTER", "OUTER": "INNER",
@@ -135,11 +139,15 @@ class Table:
     """Dims (statements) that keep partial results."""
     copies: Mapping[int, int] = field(default_factory=dict[int, int])
     swizzles: frozenset[int] = frozenset()
+    fetched_ahead: int = 0
     has_threads: bool = True
     has_async_copy: bool = True
 
     def temporaries(self) -> Sequence[Temporary]:
         return self.arrays
+
+    def ahead(self) -> int:
+        return self.fetched_ahead
 
     def order(self, first: int, second: int) -> str:
         found = self.orders.get((first, second))

@@ -38,6 +38,7 @@ MAPPINGS = ("NOT_THREADS", "MAPPED", "MAPPED_OUT", "MAPPED_IN")
 TRANSFERS = ("NOT_MAPPED", "UNROLL_MAP", "THREAD_MAP", "MERGED")
 SPACES = ("GLOBAL", "SHARED")
 CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
+AHEAD = ("0", "2", "8")
 MOST_LOOPS = 16
 """Of one instruction, and pairs of one temporary."""
 VECTOR_SIZES = 3
@@ -83,6 +84,8 @@ class _Description:
         """Between instructions whose value may go through a temporary."""
         self.staged_pairs = space.set("StagedPairs", within=self.block_pairs)
         self.dimensions = space.set("Dimensions", within=self.pairs, of=self.temporaries)
+        self.kernel = space.set("Kernel")
+        """One object, for what is decided once."""
         self.layers = space.set("Layers")
         """Copies that a temporary may have."""
 
@@ -471,6 +474,10 @@ class _Description:
         if self.features.swizzles:
             swizzle, can = space.enum("swizzle", (self.temporaries,), ("NONE", "XOR")), space.fact("can_swizzle")
             space.require("arrays that may be permuted", {r: self.temporaries}, [can(r), swizzle(r).is_("NONE")])
+        if self.features.prefetches and not self.flavour.has_threads:
+            (k,) = space.objects("k")
+            ahead, can = space.enum("prefetch", (self.kernel,), AHEAD), space.fact("can_prefetch")
+            space.require("kernels whose data is far away", {k: self.kernel}, [can(k), ahead(k).is_("0")])
         for value in CACHES:
             can = space.fact(f"can_cache_{value.lower()}")
             space.require(f"accesses that may be {value}", {i: self.accesses}, [can(i), self.cache(i).is_not(value)])

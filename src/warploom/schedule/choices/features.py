@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.schedule.targets import Target
+
 
 @dataclass(frozen=True, slots=True)
 class Features:
@@ -22,10 +24,14 @@ class Features:
     """Which of two loops that do not depend on each other comes first is a decision."""
     stages_results: bool = True
     """Results of arithmetic may travel through a temporary to other arithmetic, not only what was loaded."""
+    stages_unshared: bool = True
+    """Loads may travel through a temporary where each value has one use only."""
     partials: bool = True
     """Reductions may keep several partial results: unrolled, vector and thread loops."""
     pipelines: bool = True
     """Temporaries may be filled ahead of their use."""
+    prefetches: bool = True
+    """Loops of a CPU may fetch what later iterations read."""
     swizzles: bool = True
     """Temporaries may be stored permuted against bank conflicts."""
     budgets_registers: bool = True
@@ -44,6 +50,7 @@ class Features:
             stages_results=False,
             partials=False,
             pipelines=False,
+            prefetches=False,
             swizzles=False,
             budgets_registers=False,
         )
@@ -52,3 +59,12 @@ class Features:
     def full(cls) -> Features:
         """Everything, less what makes no difference to the code."""
         return cls()
+
+    @classmethod
+    def cpu(cls) -> Features:
+        """As `full`, less what the caches of a CPU do by themselves: neighbours need no common array to share what they load."""
+        return cls(stages_unshared=False)
+
+    @classmethod
+    def of(cls, target: Target) -> Features:
+        return cls.full() if target.has_threads else cls.cpu()

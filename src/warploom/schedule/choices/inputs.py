@@ -68,6 +68,7 @@ class _Inputs:
             "Pairs": list(range(len(objects.pairs))),
             "BlockPairs": staged,
             "StagedPairs": staged,
+            "Kernel": [0],
             "Layers": [(t, n) for t in temporaries for n in ((1, 2, 3) if self.features.pipelines else ())],
             "Dimensions": [(t.region, n) for k, t in enumerate(objects.temporaries) for n in objects.pairs_of(k)],
         }
@@ -85,6 +86,7 @@ class _Inputs:
             **{f"is_layer_{n}": frozenset((t, n) for t in temporaries) for n in (1, 2, 3)},
             **{f"has_pair_{n}": frozenset(t for t in temporaries if n < len(pairs_of[t])) for n in range(MOST_LOOPS)},
             "can_pipeline": frozenset(t.region for t in objects.temporaries if self._can_pipeline(t)),
+            "can_prefetch": lambda _: self._is_far(),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,
@@ -204,6 +206,11 @@ class _Inputs:
             for pair in direct:
                 lowerings["stage", (pair,)] = Lowering(members)
         return lowerings
+
+    def _is_far(self) -> bool:
+        """The arrays do not fit the cache of a core twice as large as its temporaries may be."""
+        held = sum(r.elements * _bytes(r.dtype.bits) for r in self.objects.backbone.regions)
+        return held > 2 * self.target.shared_bytes
 
     def _is_kept(self, pair: int) -> bool:
         """The value cannot go through a temporary."""

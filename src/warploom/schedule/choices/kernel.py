@@ -20,7 +20,7 @@ from warploom.schedule.space import Candidate, Instance
 from warploom.schedule.targets import Target
 
 DEFAULT_ORDER = (
-    "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle",
+    "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
 
@@ -50,7 +50,7 @@ class KernelSpace:
     def __init__(self, backbone: Backbone, target: Target, features: Features | None = None) -> None:
         self.backbone = backbone
         self.target = target
-        self.features = features or Features.full()
+        self.features = features or Features.of(target)
         self.objects: Objects = objects_of(backbone, self.features)
         self.names: Names = names_of(self.objects)
         self.instance: Instance = instance_of(self.objects, target, self.features)
@@ -178,5 +178,5 @@ class KernelSpace:
 
 
 def kernel_space(backbone: Backbone, target: Target, features: Features | None = None) -> KernelSpace:
-    """The space of a kernel on a target; by default with `Features.full()`."""
+    """The space of a kernel on a target; by default with `Features.of(target)`."""
     return KernelSpace(backbone, target, features)

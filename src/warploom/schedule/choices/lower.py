@@ -21,6 +21,7 @@ from warploom.schedule.choices.lower_hardware import assign_hardware, only_first
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
 from warploom.schedule.choices.lower_pipeline import pipelined
+from warploom.schedule.choices.lower_prefetch import prefetching
 from warploom.schedule.choices.lower_swizzle import swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
@@ -63,7 +64,7 @@ def lower(decided: Decided) -> Nest:
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
             nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
-    return with_barriers(nest)
+    return with_barriers(prefetching(nest, decided.ahead()))
 
 
 def _gap(tree: Tree) -> int:

@@ -92,6 +92,9 @@ class CandidateDecisions:
     def swizzle(self, region: int) -> str:
         return self._single("swizzle", region, plain="NONE")
 
+    def ahead(self) -> int:
+        return int(self._single("prefetch", 0, plain="0"))
+
     def _single(self, choice: str, *things: int, plain: str = "") -> str:
         if plain and choice not in self.has_choice:
             return plain

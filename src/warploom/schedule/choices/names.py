@@ -25,6 +25,7 @@ SORTS: Mapping[str, tuple[str, ...]] = {
     "partials": ("statement",),
     "stages": ("region",),
     "swizzle": ("region",),
+    "prefetch": ("kernel",),
 }
 """What the choices that people may set are about."""
 
@@ -69,6 +70,7 @@ _SORT_TEXT = {
     "extent": "part of an axis (axis and level)",
     "region": "array",
     "pair": "pair (loop->loop)",
+    "kernel": "kernel",
 }
 
 
@@ -82,7 +84,9 @@ def names_of(objects: Objects) -> Names:
         statements[loop.statement] = f"{statements[loop.owner]}.{extents[loop.extent]}"
     regions = (*(r.name for r in backbone.regions), *(f"tmp_{t.name}" for t in objects.temporaries))
     pairs = tuple(f"{statements[p.source]}->{statements[p.target]}" for p in objects.pairs)
-    return Names({"statement": tuple(statements), "extent": extents, "region": regions, "pair": pairs})
+    return Names(
+        {"statement": tuple(statements), "extent": extents, "region": regions, "pair": pairs, "kernel": (backbone.name,)}
+    )
 
 
 def _close(word: str, known: Iterable[str]) -> str:

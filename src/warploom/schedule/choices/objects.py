@@ -107,7 +107,9 @@ def _uses(backbone: Backbone, features: Features) -> list[_Use]:
                 case Result(producer, mapped, scope):
                     is_loaded = backbone.instructions[producer].operator is Operator.LOAD
                     is_stored = instruction.operator is Operator.STORE
-                    if scope is Scope.BLOCK and not is_loaded and (is_stored or not features.stages_results):
+                    is_result = not is_loaded and (is_stored or not features.stages_results)
+                    is_used_once = is_loaded and set(instruction.axes) <= set(mapped)
+                    if scope is Scope.BLOCK and (is_result or (is_used_once and not features.stages_unshared)):
                         scope = Scope.THREAD
                     uses.append(_Use(producer, number, position, mapped, scope))
                 case Carry(init, reduced):

@@ -28,7 +28,7 @@ def host(threads: int = 1) -> Target:
         loads_per_clock=max(1.0, round(found.l1_read_gbs / vector_gb_s + 0.25)),
         stores_per_clock=max(1.0, round(found.l1_write_gbs / vector_gb_s + 0.25)),
     )
-    return replace(limits, rates=rates)
+    return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes))
 
 
 def _caches(found: Calibration) -> tuple[CacheLevel, ...]:

@@ -114,16 +114,17 @@ class _Lowering:
         """Of the statement being lowered."""
 
     def use(self, kernel: str, number: int) -> AxisUse:
-        is_stored = is_reduced = False
+        is_stored = is_reduced = is_shared = False
         steps: set[int] = set()
         for instruction in self.instructions:
             carry = instruction.carry
             is_reduced |= carry is not None and number in carry.reduced
+            is_shared |= instruction.operator is Operator.LOAD and number not in instruction.axes
             if instruction.access and number in instruction.axes:
                 is_stored |= instruction.operator is Operator.STORE
                 steps.add(self.step(instruction.access, number))
         axis = self.axes[number]
-        return AxisUse(kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1})
+        return AxisUse(kernel, axis.name, axis.size, is_reduced, is_stored, 1 in steps, steps == {1}, is_shared)
 
     def step(self, access: Access, axis: int) -> int:
         """Elements between neighbours along the axis."""

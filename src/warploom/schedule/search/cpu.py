@@ -66,11 +66,11 @@ class CpuEvaluator:
             with device_turn("cpu"):
                 timing = self._open_worker().time(kernel, self._scalars, threads=self._threads, effort=_QUICK, best_ms=best_ms)
             measurement = _least(timing)
-            if isinstance(measurement, Timed) and (best_ms is None or measurement.time_ms < best_ms):
+            if isinstance(measurement, Timed) and (best_ms is None or measurement.judged_ms < best_ms):
                 if wrong := self._wrong(kernel):
                     measurement = Unfit(wrong)
                 else:
-                    best_ms = measurement.time_ms
+                    best_ms = measurement.judged_ms
             yield position, measurement
 
     def retime(self, nests: Sequence[Nest]) -> Sequence[Measurement]:
@@ -87,7 +87,10 @@ class CpuEvaluator:
             with device_turn("cpu"):
                 timings = self._open_worker().retime(list(kernels.values()), self._scalars, threads=self._threads)
             for n, position in enumerate(kernels):
-                found[position] = Unfit(timings.reason) if isinstance(timings, Crashed) else Timed(timings[n].median_ms)
+                if isinstance(timings, Crashed):
+                    found[position] = Unfit(timings.reason)
+                else:
+                    found[position] = Timed(timings[n].median_ms, busy_ms=timings[n].busy_ms)
         return [found[n] for n in range(len(nests))]
 
     def _built(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:
@@ -121,4 +124,4 @@ class CpuEvaluator:
 
 def _least(timing: Timing | Crashed) -> Measurement:
     """The least of the times: what other processes disturb the least."""
-    return Unfit(timing.reason) if isinstance(timing, Crashed) else Timed(timing.best_ms, timing.is_early)
+    return Unfit(timing.reason) if isinstance(timing, Crashed) else Timed(timing.best_ms, timing.is_early, timing.busy_ms)

@@ -251,7 +251,7 @@ class _Search(Generic[C]):
             implementation = self._again(key, record)
             if implementation is not None and isinstance(record.measurement, Timed):
                 self._found[key] = implementation
-                self._incumbent.adopt((picoseconds(record.measurement.time_ms),), implementation)
+                self._incumbent.adopt((picoseconds(record.measurement.judged_ms),), implementation)
 
     def _again(self, key: str, record: Record) -> Implementation[C] | None:
         try:
@@ -283,12 +283,12 @@ class _Search(Generic[C]):
 
     def _cost(self, implementation: Implementation[C], record: Record) -> Cost | None:
         match record.measurement:
-            case Timed(time_ms):
+            case Timed():
                 self._found[implementation.key] = implementation
                 if len(self._found) > 4 * max(1, self._options.finalists):
                     keep = {key for key, _ in self._memory.best(max(1, self._options.finalists))}
                     self._found = {k: i for k, i in self._found.items() if k in keep}
-                return (picoseconds(time_ms),)
+                return (picoseconds(record.measurement.judged_ms),)
             case Unfit():
                 self._unfit += 1
                 return None
@@ -312,16 +312,16 @@ class _Search(Generic[C]):
             times = evaluator.retime([i.nest for i in finalists])
         except KeyboardInterrupt:
             return best, time_ms
-        timed = [(m.time_ms, i) for m, i in zip(times, finalists, strict=True) if isinstance(m, Timed)]
+        timed = [(m, i) for m, i in zip(times, finalists, strict=True) if isinstance(m, Timed)]
         for measurement, implementation in zip(times, finalists, strict=True):
             if isinstance(measurement, Unfit):
                 self._unfit += 1
                 self._memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
         if not timed:
             return None, None
-        least = min(t for t, _ in timed)
-        time_ms, best = next((t, i) for t, i in timed if t <= least * (1 + _NEAR))
-        emit(self._events, "final", times_ms=[t for t, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
+        least = min(m.judged_ms for m, _ in timed)
+        time_ms, best = next((m.time_ms, i) for m, i in timed if m.judged_ms <= least * (1 + _NEAR))
+        emit(self._events, "final", times_ms=[m.time_ms for m, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
         return best, time_ms
 
     def _best(self, outcome: Outcome[Implementation[C]]) -> Implementation[C] | None:

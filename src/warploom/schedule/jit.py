@@ -14,7 +14,9 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar, cast
 
 import numba  # pyright: ignore[reportMissingTypeStubs]
+from numba.core import config  # pyright: ignore[reportMissingTypeStubs]
 from numba.core import event as numba_event  # pyright: ignore[reportMissingTypeStubs]
+from numba.core.registry import CPUDispatcher  # pyright: ignore[reportMissingTypeStubs]
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -26,9 +28,19 @@ _INNER = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 """Python cannot call inner functions: taking arguments apart is much of the code of a function with many arrays."""
 
 
+class _Inner(CPUDispatcher):  # pyright: ignore[reportUntypedBaseClass]
+    """Numba would crash on a call from Python."""
+
+    def __call__(self, *arguments: object, **named: object) -> object:  # pyright: ignore[reportIncompatibleMethodOverride]
+        name = self.py_func.__qualname__
+        raise TypeError(f"expected a call of {name} from compiled code, got one from Python: make it an entry")
+
+
 def compiled(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:
     """Machine code of a function over numbers and flat arrays, only to be called from others such."""
-    return _njit(**_OPTIONS, **_INNER)(function)
+    if getattr(config, "DISABLE_JIT", False):
+        return function
+    return cast("Callable[Parameters, Answer]", _Inner(function, targetoptions={"nopython": True, **_OPTIONS, **_INNER}))
 
 
 def entry(function: Callable[Parameters, Answer]) -> Callable[Parameters, Answer]:

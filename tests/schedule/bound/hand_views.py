@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, tilings
+from warploom.schedule.bound import total
 from warploom.schedule.bound.problem import Machine, Problem, View
 from warploom.schedule.bound.tables import machine_of, tables
-from warploom.schedule.bound.total import Scratch, evaluate
+from warploom.schedule.bound.total import Scratch
 from warploom.schedule.bound.views import open_view, scratch
+from warploom.schedule.jit import digest_of, entry
 from warploom.schedule.targets import target
 
 SQUARE = {"m": 1024, "n": 1024, "k": 1024}
@@ -19,6 +21,20 @@ SQUARE_TILES = {"m": tilings(1024, 2, [32, 4]), "n": tilings(1024, 2, [32, 4]), 
 LONG = {"n": 2**26}
 LONG_TILES = {"n": tilings(2**26, 2, [1024, 4])}
 MIRRORED = {1: 2, 2: 1, 4: 8, 8: 4, 16: 16}
+
+
+def _entry(sources: int) -> Callable[[Problem, Machine, View, Scratch], float]:
+    """The evaluation of a view, bound to a digest of the sources."""
+
+    @entry
+    def evaluated(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> float:
+        _ = sources
+        return total.evaluate(problem, machine, view, scratch)
+
+    return evaluated
+
+
+evaluated = _entry(digest_of(total.__file__))
 
 
 class Case:
@@ -35,7 +51,7 @@ class Case:
 
     def bound(self) -> float:
         """Milliseconds."""
-        return evaluate(self.problem, self.machine, self.view, self.scratch) / 1e6
+        return evaluated(self.problem, self.machine, self.view, self.scratch) / 1e6
 
     def instruction(self, name: str) -> int:
         return next(n for n, i in enumerate(self.backbone.instructions) if i.name == name)

@@ -12,7 +12,6 @@ The whole kernel is a loop of one iteration. Block loops and lanes take no part,
 
 from __future__ import annotations
 
-from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.facts import LEAST_COPIES, MOST_LANES
 from warploom.schedule.bound.problem import (
     BEFORE,
@@ -39,6 +38,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
+from warploom.schedule.jit import compiled
 
 NO_LOOP = -1
 

@@ -12,7 +12,6 @@ bound sound.
 
 from __future__ import annotations
 
-from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.problem import (
     BLOCK,
     LOOP,
@@ -27,6 +26,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
+from warploom.schedule.jit import compiled
 
 (
     POINTS,

@@ -6,10 +6,13 @@ meet in few sets of a cache and few pages, stores to memory bring their lines in
 
 from __future__ import annotations
 
-from warploom.schedule.bound.compiled import compiled
+from collections.abc import Callable
+from typing import TypeAlias
+
 from warploom.schedule.bound.lines import least_stride
 from warploom.schedule.bound.problem import LOOP, STORE, UNROLL, Machine, Problem, View
 from warploom.schedule.bound.total import Scratch
+from warploom.schedule.jit import digest_of, entry
 
 OVERLAP = 0.25
 """Share of the parts that do not bind which is not hidden."""
@@ -18,36 +21,48 @@ SET_PENALTY = 0.5
 """Share of a cache access that a conflict adds."""
 
 
-@compiled
-def guess(problem: Problem, machine: Machine, view: View, scratch: Scratch, bound: float) -> float:
-    """Nanoseconds; `bound` is that of the evaluation that `scratch` holds."""
-    second = 0.0
-    for level in range(3):
-        for resource in range(machine.rates.shape[1]):
-            time = scratch.totals[level, resource]
-            if time < bound:
-                second = max(second, time)
-    for part in range(scratch.others.shape[0]):
-        if scratch.others[part] < bound:
-            second = max(second, scratch.others[part])
-    total = bound + OVERLAP * second
-    if machine.is_cuda:
-        return total
-    penalty = 0.0
-    written = 0.0
-    for i in range(problem.instruction_statement.shape[0]):
-        if not view.active[i] or problem.region[i] < 0 or problem.is_temporary[problem.region[i]]:
-            continue
-        if problem.operation[i] == STORE:
-            written = problem.compulsory_written
-        meets = 0.0
-        for slot in range(problem.slot_start[i], problem.slot_start[i + 1]):
-            for level in range(problem.axis_extents.shape[1]):
-                dim = problem.slot_dims[slot, level]
-                if dim >= 0 and not view.kind[dim] & ~(LOOP | UNROLL):
-                    stride = least_stride(problem, view, slot, level) * problem.element_bytes[i]
-                    if stride >= SAME_SET_BYTES and stride % SAME_SET_BYTES == 0.0:
-                        meets = SET_PENALTY
-        penalty += meets * scratch.usage[i, 2, 3] / machine.rates[2, 3]
-    kept = max(0.0, written - machine.capacities[2]) / machine.bandwidth
-    return total + penalty + kept
+Guess: TypeAlias = Callable[[Problem, Machine, View, Scratch, float], float]
+
+
+def _entry(sources: int) -> Guess:
+    """What Python calls, bound to a digest of the sources."""
+
+    @entry
+    def guess(problem: Problem, machine: Machine, view: View, scratch: Scratch, bound: float) -> float:
+        """Nanoseconds; `bound` is that of the evaluation that `scratch` holds."""
+        _ = sources
+        second = 0.0
+        for level in range(3):
+            for resource in range(machine.rates.shape[1]):
+                time = scratch.totals[level, resource]
+                if time < bound:
+                    second = max(second, time)
+        for part in range(scratch.others.shape[0]):
+            if scratch.others[part] < bound:
+                second = max(second, scratch.others[part])
+        total = bound + OVERLAP * second
+        if machine.is_cuda:
+            return total
+        penalty = 0.0
+        written = 0.0
+        for i in range(problem.instruction_statement.shape[0]):
+            if not view.active[i] or problem.region[i] < 0 or problem.is_temporary[problem.region[i]]:
+                continue
+            if problem.operation[i] == STORE:
+                written = problem.compulsory_written
+            meets = 0.0
+            for slot in range(problem.slot_start[i], problem.slot_start[i + 1]):
+                for level in range(problem.axis_extents.shape[1]):
+                    dim = problem.slot_dims[slot, level]
+                    if dim >= 0 and not view.kind[dim] & ~(LOOP | UNROLL):
+                        stride = least_stride(problem, view, slot, level) * problem.element_bytes[i]
+                        if stride >= SAME_SET_BYTES and stride % SAME_SET_BYTES == 0.0:
+                            meets = SET_PENALTY
+            penalty += meets * scratch.usage[i, 2, 3] / machine.rates[2, 3]
+        kept = max(0.0, written - machine.capacities[2]) / machine.bandwidth
+        return total + penalty + kept
+
+    return guess
+
+
+guess = _entry(digest_of(__file__))

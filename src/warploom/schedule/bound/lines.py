@@ -8,7 +8,6 @@ stride.
 
 from __future__ import annotations
 
-from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.facts import LEAST_THREADS, MOST_LANES, MOST_THREADS
 from warploom.schedule.bound.problem import (
     BLOCK,
@@ -24,6 +23,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
+from warploom.schedule.jit import compiled
 
 
 @compiled

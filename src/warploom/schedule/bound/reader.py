@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.facts import SHARED_BYTES
 from warploom.schedule.bound.problem import (
     AFTER,
@@ -24,6 +24,7 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.bound.total import Scratch, evaluate
+from warploom.schedule.jit import compiled, digest_of, entry
 
 Domains = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
@@ -128,19 +129,31 @@ def tie(problem: Problem, positions: Positions, view: View) -> bool:
     return True
 
 
-@compiled
-def bound_of(
-    positions: Positions,
-    problem: Problem,
-    machine: Machine,
-    view: View,
-    scratch: Scratch,
-    domains: Domains,
-    members: Bytes,
-    bounds: Ints,
-) -> float:
-    """Nanoseconds; infinite where no completion is left."""
-    read(positions, domains, members, bounds, view, scratch.grid)
-    if not tie(problem, positions, view):
-        return np.inf
-    return evaluate(problem, machine, view, scratch)
+BoundOf: TypeAlias = Callable[[Positions, Problem, Machine, View, Scratch, Domains, Bytes, Ints], float]
+
+
+def _entry(sources: int) -> BoundOf:
+    """What Python calls, bound to a digest of the sources."""
+
+    @entry
+    def bound_of(
+        positions: Positions,
+        problem: Problem,
+        machine: Machine,
+        view: View,
+        scratch: Scratch,
+        domains: Domains,
+        members: Bytes,
+        bounds: Ints,
+    ) -> float:
+        """Nanoseconds; infinite where no completion is left."""
+        _ = sources
+        read(positions, domains, members, bounds, view, scratch.grid)
+        if not tie(problem, positions, view):
+            return np.inf
+        return evaluate(problem, machine, view, scratch)
+
+    return bound_of
+
+
+bound_of = _entry(digest_of(__file__))

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from warploom.schedule.bound.chains import find_times
-from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.facts import WAVES, find_facts
 from warploom.schedule.bound.lines import refetched
 from warploom.schedule.bound.pressure import find_usage, loop_rounds
@@ -21,6 +20,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
+from warploom.schedule.jit import compiled
 
 DRAM, LATENCY, LOOPS = 0, 1, 2
 """Nanoseconds of the parts that are not resources, in `Scratch.others`."""

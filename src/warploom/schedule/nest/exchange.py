@@ -71,7 +71,8 @@ class _Walker:
     def _sequence(self, nodes: tuple[Node, ...], pending: _Pending) -> tuple[tuple[Node, ...], _Pending]:
         done: list[Node] = []
         for node in nodes:
-            if isinstance(node, Loop) and node.kind is not Kind.THREAD:
+            # A vector loop is one instruction: what it exchanges waits in front of it.
+            if isinstance(node, Loop) and node.kind not in (Kind.THREAD, Kind.VECTOR):
                 if node.kind is not Kind.BLOCK and self._loop(node, pending)[0] != self._loop(node, _Pending())[0]:
                     done.append(Barrier())
                     pending = _Pending()

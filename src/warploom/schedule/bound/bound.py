@@ -10,9 +10,10 @@ import numpy.typing as npt
 from warploom.schedule.backbone import Scope
 from warploom.schedule.bound.explain import Explanation, explanation
 from warploom.schedule.bound.guess import guess
-from warploom.schedule.bound.problem import Ints, Machine, Problem, View
+from warploom.schedule.bound.problem import Ints, Machine, Masks, Problem, View
 from warploom.schedule.bound.reader import Positions, bound_of
 from warploom.schedule.bound.tables import Staging, machine_of, tables
+from warploom.schedule.bound.typical import typical, usual_kinds
 from warploom.schedule.bound.views import open_view, scratch
 from warploom.schedule.targets import Target
 
@@ -41,24 +42,35 @@ class Bound:
         self.positions: Positions = positions_of(space, self.problem)
         self.view: View = open_view(self.problem, backbone, space.objects.statements)
         self.scratch = scratch(self.problem)
+        self._last: tuple[Candidate, float] | None = None
+        self.usual: Masks = usual_kinds(self.problem, self.machine)
 
     def of(self, candidate: Candidate) -> float:
         """Milliseconds, never above the cost of any completion; of a decided candidate its cost."""
-        return (
+        if self._last is not None and self._last[0] is candidate:
+            return self._last[1]
+        self._last = None
+        least = (
             bound_of(
                 self.positions, self.problem, self.machine, self.view, self.scratch,
                 candidate.domains, candidate.members, candidate.bounds,
             )
             / 1e6
         )  # fmt: skip
+        self._last = candidate, least
+        return least
 
     def estimate(self, candidate: Candidate) -> float:
         """Milliseconds, a guess for ordering: at least the bound, may exceed what a completion takes."""
         least = self.of(candidate)
+        if self.machine.is_cuda:
+            found = typical(self.problem, self.machine, self.view, self.scratch, self.usual, self.positions.kind)
+            return max(least, found / 1e6)
         return max(least, guess(self.problem, self.machine, self.view, self.scratch, least * 1e6) / 1e6)
 
     def explain(self, candidate: Candidate) -> Explanation:
         """What the bound of the candidate is made of, the part that binds first."""
+        self._last = None
         least = self.of(candidate)
         names = [o.name for o in self.space.objects.operations]
         loops = [self.space.statement_names[int(s)] for s in self.problem.dim_statement]

@@ -2,9 +2,17 @@
 
 Usage of an access in transactions: one moves a line of the first level for a warp. Usage of the loops: every instruction is
 inside all its own loops, so its innermost sequential loop runs once per point, unrolled copies and lanes apart.
+
+Operands (GPU): a thread keeps what it loaded in registers, so it uses it for other points of its own only. Where arithmetic runs
+over axes that its operand does not have, those of them that are loops of one thread are all the reuse there is; the loads, or
+those from the temporary between, are at least points / reuse.
+
+Totals over S threads (GPU): each of them takes part in a tree of at least log2(min(S, 32)) exchanges and additions.
 """
 
 from __future__ import annotations
+
+from math import log2
 
 from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.facts import (
@@ -33,8 +41,12 @@ from warploom.schedule.bound.problem import (
     L2_READ,
     L2_STORED,
     LOAD,
+    LOOP,
     MEMORY,
     STORES,
+    THREAD,
+    UNROLL,
+    VECTOR,
     Floats,
     Ints,
     Machine,
@@ -76,6 +88,8 @@ def find_usage(
             issued = problem.issues[i] / facts[i, MOST_LANES]
             use(usage, facts, i, ISSUE, issued * wasted, issued)
             use(usage, facts, i, ALU, issued * wasted, issued)
+            if machine.is_cuda and problem.reduces[i]:
+                use_combining(problem, view, facts, i, usage)
         else:
             use_memory(problem, machine, view, facts, i, wasted, usage, lanes, seen)
         if facts[i, LEAST_LOOPS] > 1.0:
@@ -89,6 +103,113 @@ def find_usage(
             loops[BY_CORE, ALU] = max(loops[BY_CORE, ALU], shared * machine.loop_alus)
             loops[BY_THREAD, ISSUE] = max(loops[BY_THREAD, ISSUE], serial * machine.loop_issues)
             loops[BY_THREAD, ALU] = max(loops[BY_THREAD, ALU], serial * machine.loop_alus)
+    if machine.is_cuda:
+        for i in range(problem.instruction_statement.shape[0]):
+            if view.active[i] and problem.operation[i] == LOAD and not problem.is_temporary[problem.region[i]]:
+                use_operand(problem, view, facts, i, usage)
+
+
+@compiled
+def use_combining(problem: Problem, view: View, facts: Floats, instruction: int, usage: Floats) -> None:
+    """Of a reduction over threads: exchanges and additions between them."""
+    together = 1.0
+    reduced = 1.0
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        is_reduced = False
+        inside = 1.0
+        for level in range(problem.axis_extents.shape[1]):
+            dim = problem.slot_dims[slot, level]
+            if dim >= 0 and problem.dim_reduces[dim]:
+                is_reduced = True
+                if view.kind[dim] == THREAD:
+                    inside *= view.smallest[problem.dim_extent[dim]]
+        if is_reduced:
+            reduced *= problem.axis_size[problem.slot_axis[slot]]
+            together *= inside
+    if together > 1.0:
+        steps = float(log2(min(together, 32.0)) * together / max(reduced, together))
+        use(usage, facts, instruction, ISSUE, 2.0 * steps, 2.0 * steps)
+        use(usage, facts, instruction, MEMORY, steps, steps)
+
+
+@compiled
+def use_operand(problem: Problem, view: View, facts: Floats, load: int, usage: Floats) -> None:
+    """Raises the usage of a load, and of those from the temporaries that hold its value, to what its users ask for."""
+    instructions = problem.instruction_statement.shape[0]
+    lanes = facts[load, MOST_LANES]
+    for get in range(instructions):
+        if holds_value_of(problem, get, load):
+            lanes = max(lanes, facts[get, MOST_LANES] if view.active[get] else float(problem.vectors[load]))
+    for level in range(3):
+        asked = 0.0
+        for user in range(instructions):
+            if not view.active[user] or problem.operation[user] != COMPUTE or not has_source(problem, user, load):
+                continue
+            points = facts[user, POINTS]
+            if level == BY_CORE:
+                points = facts[user, SHARE]
+            elif level == BY_THREAD:
+                points = facts[user, SERIAL]
+            asked = max(asked, points / reuse(problem, view, user, load, LOOP | UNROLL | VECTOR) / lanes)
+        for resource in (ISSUE, MEMORY):
+            found = usage[load, level, resource]
+            for get in range(instructions):
+                if view.active[get] and holds_value_of(problem, get, load):
+                    found += usage[get, level, resource]
+            if asked > found:
+                usage[load, level, resource] += asked - found
+
+
+@compiled
+def has_source(problem: Problem, user: int, producer: int) -> bool:
+    is_found = False
+    for n in range(problem.source_start[user], problem.source_start[user + 1]):
+        is_found = is_found or problem.sources[n] == producer
+    return is_found
+
+
+@compiled
+def holds_value_of(problem: Problem, get: int, load: int) -> bool:
+    """It reads a temporary that the value of `load` is put into."""
+    if problem.operation[get] != LOAD or not problem.is_temporary[problem.region[get]]:
+        return False
+    is_found = False
+    for n in range(problem.source_start[get], problem.source_start[get + 1]):
+        is_found = is_found or has_source(problem, problem.sources[n], load)
+    return is_found
+
+
+@compiled
+def reuse(problem: Problem, view: View, user: int, load: int, mask: int) -> float:
+    """Most points of the user, in loops whose kind may be in `mask`, that want the same element of an operand."""
+    product = 1.0
+    for slot in range(problem.slot_start[user], problem.slot_start[user + 1]):
+        axis = problem.slot_axis[slot]
+        is_shared = False
+        for other in range(problem.slot_start[load], problem.slot_start[load + 1]):
+            if problem.slot_axis[other] == axis:
+                is_shared = True
+        if is_shared:
+            continue
+        inside = 1.0
+        outside = 1.0
+        tiles = 1.0
+        for level in range(problem.axis_extents.shape[1]):
+            extent = problem.axis_extents[axis, level]
+            if extent < 0:
+                break
+            if level > 0:
+                tiles *= view.largest[extent]
+            dim = problem.slot_dims[slot, level]
+            if dim >= 0 and view.kind[dim] & mask:
+                inside *= view.largest[extent]
+            else:
+                outside *= view.smallest[extent]
+        whole = float(problem.axis_size[axis])
+        if not problem.axis_divides[axis]:
+            whole += tiles - 1.0
+        product *= max(1.0, min(inside, whole / outside))
+    return float(product)
 
 
 @compiled

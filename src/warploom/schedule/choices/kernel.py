@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.backbone import Backbone
+from warploom.schedule.backbone import Backbone, Operator
 from warploom.schedule.choices.decided import Temporary
 from warploom.schedule.choices.description import ORDERS
 from warploom.schedule.choices.features import Features
@@ -23,6 +23,8 @@ DEFAULT_ORDER = (
     "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
+CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch")
+"""Which loops are vectors, unrolled or shared by threads says what sizes fit: registers, lanes, caches."""
 
 SEQUENTIAL = 0b11
 """BEFORE or AFTER."""
@@ -44,6 +46,11 @@ class Decision:
     alternatives: tuple[Alternative, ...]
 
 
+def default_order(target: Target) -> tuple[str, ...]:
+    """In which choices are decided unless somebody says otherwise."""
+    return DEFAULT_ORDER if target.has_threads else CPU_ORDER
+
+
 class KernelSpace:
     """Source: Beaugnon et al., sections 2 and 4."""
 
@@ -58,6 +65,7 @@ class KernelSpace:
         self.static_dims = frozenset(x.statement for x in self.objects.loops if self.features.outer_is_static or x.level > 0)
         """Loops of a size known beforehand: those that may be threads."""
         self._is_instruction = frozenset(o.statement for o in self.objects.operations)
+        self._turns = _turns(self.objects) if target.has_threads and not self.features.exact else {}
 
     @property
     def statement_names(self) -> tuple[str, ...]:
@@ -88,7 +96,8 @@ class KernelSpace:
         return None
 
     def _open(self, candidate: Candidate, choice: str) -> list[tuple[int, ...]]:
-        return cast("list[tuple[int, ...]]", candidate.open(choice))
+        found = cast("list[tuple[int, ...]]", candidate.open(choice))
+        return sorted(found, key=lambda a: self._turns[a[0]]) if choice == "dim_kind" and self._turns else found
 
     def alternatives(self, candidate: Candidate, choice: str, arguments: tuple[int, ...]) -> tuple[Alternative, ...]:
         """What a variable may become; none where its value makes no difference."""
@@ -175,6 +184,22 @@ class KernelSpace:
         for name, value in decisions.items() if isinstance(decisions, dict) else decisions:
             candidate = self.set_by_name(candidate, name, value)
         return candidate
+
+
+def _turns(objects: Objects) -> dict[int, int]:
+    """By loop, when its kind is decided: those of reductions first, since the others follow from them; of loads last."""
+    backbone = objects.backbone
+    turn: dict[int, int] = {}
+    for operation in objects.operations:
+        if operation.temporary is not None:
+            turn[operation.statement] = 4
+        elif operation.operator is Operator.LOAD:
+            turn[operation.statement] = 3
+        elif operation.operator is Operator.STORE:
+            turn[operation.statement] = 2
+        else:
+            turn[operation.statement] = 0 if backbone.instructions[operation.instruction].carry is not None else 1
+    return {loop.statement: turn[loop.owner] for loop in objects.loops}
 
 
 def kernel_space(backbone: Backbone, target: Target, features: Features | None = None) -> KernelSpace:

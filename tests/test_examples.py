@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-SCRIPTS = sorted(ROOT.glob("examples/*.py"))
+FOLDERS = ("examples", "examples/schedule")
+SCRIPTS = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.py"))
 
 
 def printed_by(script: Path) -> str:
@@ -24,4 +25,5 @@ def test_output(script: Path, golden: Callable[[Path, str], None]) -> None:
 
 
 def test_no_output_file_is_left_over() -> None:
-    assert [p.stem for p in sorted(ROOT.glob("examples/*.out"))] == [s.stem for s in SCRIPTS]
+    outputs = sorted(path for folder in FOLDERS for path in (ROOT / folder).glob("*.out"))
+    assert outputs == [script.with_suffix(".out") for script in SCRIPTS]

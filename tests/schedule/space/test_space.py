@@ -1,19 +1,14 @@
-"""Declarations and instances: what is wrong is said in plain words; candidates share nothing; the second domain's example."""
+"""Declarations and instances: what is wrong is said in plain words; candidates share nothing."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 from warploom.core import UserError
 from warploom.schedule.space import Lowering, ObjectSet, Space
 from warploom.schedule.space.engine import SETS, Tables
-
-ROOT = Path(__file__).parents[3]
 
 
 def declared() -> tuple[Space, ObjectSet]:
@@ -127,10 +122,3 @@ def test_reserved_objects_join_when_the_trigger_is_certain() -> None:
     assert lowered.values("order", 0, 2) == ("BEFORE",)
     assert not root.is_member("Statements", 2)
     assert root.domain("order", 0, 1) == 0b11
-
-
-def test_example(golden: Callable[[Path, str], None]) -> None:
-    script = ROOT / "examples/schedule/instruction_selection.py"
-    done = subprocess.run([sys.executable, "-W", "error", script], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    golden(script.with_suffix(".out"), done.stdout)

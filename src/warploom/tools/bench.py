@@ -64,6 +64,9 @@ def run_case(case: Case) -> Line:
         except KeyboardInterrupt:
             reason, interrupted = "interrupted", True
             output = _stop(process)
+        except SystemExit:  # this process was told to end
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
         line = _only_line(output)
         if line is None:
             log.seek(0)

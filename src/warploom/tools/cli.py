@@ -12,7 +12,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import cast
+from types import FrameType
+from typing import NoReturn, cast
 
 import click
 
@@ -427,10 +428,16 @@ def list_examples(as_json: bool) -> None:
         click.echo(line)
 
 
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """SIGTERM unwinds, so that whoever has begun other processes ends them."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Runs the command line and exits; a fault of this program is one line, never a traceback."""
     # A shell starts background jobs with SIGINT ignored; whoever sends it here means it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _end)
     try:
         cli(standalone_mode=False)
     except click.Abort:

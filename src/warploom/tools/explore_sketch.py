@@ -62,7 +62,9 @@ def _line(case: str, family: TunableSketch, model: SketchModel, found: Outcome[T
         return plain_line(case, "unsat" if is_empty else "unknown", stopwatch.read(), reason=reason) | searched
     tuned = found.answers[0][1]
     report = tuned.report
-    line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked", reason=found.reason)
+    line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked")
+    if found.reason:
+        line["ended"] = found.reason
     if report.domain:
         line["domain"] = report.domain
     if report.cases is not None:

@@ -24,7 +24,7 @@ from warploom.schedule.backbone import (
     cuda_tiles,
 )
 from warploom.schedule.bound import Bound
-from warploom.schedule.choices import DEFAULT_ORDER, kernel_space
+from warploom.schedule.choices import DEFAULT_ORDER, default_order, kernel_space
 from warploom.schedule.cpu import c_source
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import cuda_kernel
@@ -89,7 +89,7 @@ class KernelOptions:
     @property
     def decision_order(self) -> tuple[str, ...]:
         if self.order is None:
-            return DEFAULT_ORDER
+            return default_order(self.target)
         return tuple(reversed(DEFAULT_ORDER)) if self.order == ("reverse",) else self.order
 
     @property

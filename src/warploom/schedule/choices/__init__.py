@@ -2,12 +2,12 @@
 
 from warploom.schedule.choices.decided import Decided, DimPair, LoweringError, Table, Temporary
 from warploom.schedule.choices.features import Features
-from warploom.schedule.choices.kernel import DEFAULT_ORDER, Alternative, Decision, KernelSpace, kernel_space
+from warploom.schedule.choices.kernel import DEFAULT_ORDER, Alternative, Decision, KernelSpace, default_order, kernel_space
 from warploom.schedule.choices.lower import lower
 from warploom.schedule.choices.lower_candidate import lower_candidate
 from warploom.schedule.choices.objects import Objects, objects_of
 
 __all__ = [
     "DEFAULT_ORDER", "Alternative", "Decided", "Decision", "DimPair", "Features", "KernelSpace", "LoweringError", "Objects",
-    "Table", "Temporary", "kernel_space", "lower", "lower_candidate", "objects_of",
+    "Table", "Temporary", "default_order", "kernel_space", "lower", "lower_candidate", "objects_of",
 ]  # fmt: skip

@@ -83,6 +83,8 @@ class _Description:
         self.block_pairs = space.set("BlockPairs", within=self.pairs)
         """Between instructions whose value may go through a temporary."""
         self.staged_pairs = space.set("StagedPairs", within=self.block_pairs)
+        self.laid_out = space.fact("laid_out", 2)
+        """Pairs of one value, dimensions of one array if it is staged."""
         self.dimensions = space.set("Dimensions", within=self.pairs, of=self.temporaries)
         self.kernel = space.set("Kernel")
         """One object, for what is decided once."""
@@ -380,6 +382,13 @@ class _Description:
                     {p: self.pairs},
                     [transfer(p).is_not("UNROLL_MAP"), kind(source).is_not(*kinds), kind(target).is_(*kinds)],
                 )
+        for a, b in ((source, target), (target, source)):
+            for kinds in (("LOOP",), ("BLOCK",), ("THREAD",), ("UNROLL", "VECTOR")):
+                space.require(
+                    f"values without an array travel between loops of one kind ({a}, {'/'.join(kinds)})",
+                    {p: self.pairs},
+                    [transfer(p).is_("NOT_MAPPED"), kind(a).is_not(*kinds), kind(b).is_(*kinds)],
+                )
         if self.flavour.has_threads:
             threads = space.fact("has_static_ends")
             mapped = self.mapping(source, target)
@@ -420,6 +429,14 @@ class _Description:
             {p: self.staged_pairs},
             [order(source, target).is_not("MERGED"), kind(source).is_not("THREAD")],
         )
+        (q,) = space.objects("q")
+        laid_out = self.laid_out
+        space.require(
+            "merged threads leave no array to share",
+            {p: self.block_pairs, q: self.block_pairs},
+            [~laid_out(p, q), transfer(p).is_not("NOT_MAPPED"), order(self.source(q), self.target(q)).is_not("MERGED"),
+             kind(self.source(q)).is_not("THREAD")],
+        )  # fmt: skip
         is_put = space.fact("is_put")
         space.require(
             "threads do not repeat what fills an array",
@@ -443,8 +460,8 @@ class _Description:
             {x: self.staged_pairs, y: self.staged_pairs, z: self.staged_pairs},
             [layout(x, y).is_not("OUTER"), layout(y, z).is_not("OUTER"), layout(x, z).is_("OUTER")],
         )
-        laid_out, follows = space.fact("laid_out", 2), space.fact("follows", 2)
-        """Dimensions of one array; the second comes after the first in the list of pairs."""
+        laid_out, follows = self.laid_out, space.fact("follows", 2)
+        """The second pair comes after the first in the list of pairs."""
         space.require(
             "layouts of one array",
             {p: self.staged_pairs, q: self.staged_pairs},

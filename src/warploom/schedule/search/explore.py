@@ -10,7 +10,6 @@ from functools import partial
 from typing import Generic, Literal, TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.choices import DEFAULT_ORDER
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
@@ -45,8 +44,8 @@ _NEAR = 0.02
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     strategy: Strategy = field(default_factory=Refine)
-    order: tuple[str, ...] = DEFAULT_ORDER
-    """Of decisions, by choice."""
+    order: tuple[str, ...] | None = None
+    """Of decisions, by choice; None: the target's."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     """Decisions taken by hand, by name."""
     budget_s: float | None = None

@@ -12,7 +12,7 @@ from typing import TypeAlias
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Program, backbone_text
 from warploom.schedule.bound import Bound
-from warploom.schedule.choices import DEFAULT_ORDER, Features, KernelSpace, kernel_space
+from warploom.schedule.choices import Features, KernelSpace, default_order, kernel_space
 from warploom.schedule.search.evaluate import Evaluator
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.model import Bounds, KernelModel
@@ -32,13 +32,13 @@ class Recipe:
     target: Target
     bound: MakeBound = Bound
     features: Features | None = None
-    order: tuple[str, ...] = DEFAULT_ORDER
+    order: tuple[str, ...] | None = None
     fixed: tuple[tuple[str, str], ...] = ()
 
     def __call__(self) -> KernelModel[Candidate]:
         """UserError: CHOICE, REFUTED, NO_IMPLEMENTATION."""
         space = kernel_space(self.backbone, self.target, self.features)
-        return KernelModel(space, self.bound(space), order=self.order, fixed=dict(self.fixed))
+        return KernelModel(space, self.bound(space), order=self.order or default_order(self.target), fixed=dict(self.fixed))
 
 
 @dataclass(frozen=True, slots=True)

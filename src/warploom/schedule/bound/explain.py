@@ -19,8 +19,10 @@ _NAMES = {
     "l2_lines_read": "lines read from the second cache",
     "l2_lines_stored": "lines stored to the second cache",
 }
-_SHOWN = 0.005
+_SHOWN = 0.1
 """Parts below this share of the bound are left out."""
+_MOST_PARTS = 4
+_MOST_CONTRIBUTIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +39,17 @@ class Explanation:
         return "\n".join(self._lines(0))
 
     def _lines(self, depth: int) -> list[str]:
-        lines = [f"{'  ' * depth}{self.time_ms:.6g} ms  {self.what}"]
+        lines = [f"{'  ' * depth}{time_text(self.time_ms)}  {self.what}"]
         for part in self.parts:
             lines += part._lines(depth + 1)
         return lines
+
+
+def time_text(time_ms: float) -> str:
+    """Three digits, in the unit that fits."""
+    if time_ms >= 1.0 or time_ms <= 0.0:
+        return f"{time_ms:.3g} ms"
+    return f"{time_ms * 1e3:.3g} µs" if time_ms >= 1e-3 else f"{time_ms * 1e6:.3g} ns"
 
 
 def explanation(
@@ -50,18 +59,27 @@ def explanation(
     parts = [part for level in range(3) for part in _resources(level, machine, scratch, names)]
     moved = scratch.others[DRAM] * machine.bandwidth
     parts.append(
-        Explanation(f"memory traffic: {moved:.6g} bytes at {machine.bandwidth:.6g} per ns", float(scratch.others[DRAM]) / 1e6)
+        Explanation(f"memory traffic: {moved:.4g} bytes at {machine.bandwidth:.4g} per ns", float(scratch.others[DRAM]) / 1e6)
     )
     parts.append(Explanation("iterations of sequential loops, one after another", float(scratch.others[LOOPS]) / 1e6))
     parts.append(_latency(problem, scratch, loops))
-    kept = sorted((p for p in parts if p.time_ms > _SHOWN * time_ms), key=lambda p: -p.time_ms)
+    kept = _largest(parts, _SHOWN * time_ms)
     grid = scratch.grid
     shape = (
         f"at least {grid[BLOCKS]:.6g} blocks of {grid[THREADS]:.6g} threads, at most {grid[CONCURRENT]:.6g} at once: "
         f"{grid[WAVES]:.6g} waves"
     )
-    binding = kept[0].what if kept else "nothing"
+    binding = kept[0].what.partition(":")[0] if kept else "nothing"
     return Explanation(f"bound by {binding} ({shape})", time_ms, tuple(kept))
+
+
+def _largest(parts: list[Explanation], least_ms: float) -> list[Explanation]:
+    """Of each kind of part the level that takes longest, the longest first."""
+    found: dict[str, Explanation] = {}
+    for part in sorted(parts, key=lambda p: -p.time_ms):
+        if part.time_ms > least_ms:
+            found.setdefault(part.what.partition(" of ")[0], part)
+    return list(found.values())[:_MOST_PARTS]
 
 
 def _resources(level: int, machine: Machine, scratch: Scratch, names: Sequence[str]) -> list[Explanation]:
@@ -74,8 +92,8 @@ def _resources(level: int, machine: Machine, scratch: Scratch, names: Sequence[s
         parts.append(Explanation("loop control", float(scratch.loops[level, resource]) / rate / 1e6))
         shown = sorted((p for p in parts if p.time_ms > _SHOWN * time / 1e6), key=lambda p: -p.time_ms)
         where = {BY_MACHINE: "machine"}.get(level, f"one {LEVELS[level]}")
-        what = f"{_NAMES[name]} of the {where}: {time * rate:.6g} at {rate:.6g} per ns"
-        found.append(Explanation(what, time / 1e6, tuple(shown)))
+        what = f"{_NAMES[name]} of the {where}: {time * rate:.4g} at {rate:.4g} per ns"
+        found.append(Explanation(what, time / 1e6, tuple(shown[:_MOST_CONTRIBUTIONS])))
     return found
 
 
@@ -88,4 +106,6 @@ def _latency(problem: Problem, scratch: Scratch, loops: Sequence[str]) -> Explan
         if scratch.times[n] > 0.0
     ]
     parts.sort(key=lambda p: -p.time_ms)
-    return Explanation("latency of what waits for its result", float(scratch.others[LATENCY]) / 1e6, tuple(parts[:4]))
+    return Explanation(
+        "latency of what waits for its result", float(scratch.others[LATENCY]) / 1e6, tuple(parts[:_MOST_CONTRIBUTIONS])
+    )

@@ -170,7 +170,10 @@ def find_facts(problem: Problem, machine: Machine, view: View, facts: Floats, gr
         facts[i, MOST_BLOCKS] = most(problem, view, i, BLOCK)
         facts[i, LEAST_BLOCKS] = least(problem, view, i, BLOCK)
         facts[i, MOST_PARALLEL] = most(problem, view, i, BLOCK | THREAD)
-        facts[i, MOST_LANES] = min(float(problem.vectors[i]), most(problem, view, i, VECTOR))
+        together = VECTOR
+        if machine.is_cuda and problem.region[i] >= 0 and problem.is_temporary[problem.region[i]]:
+            together |= UNROLL  # aligned neighbours in shared memory: compilers make vectors of them
+        facts[i, MOST_LANES] = min(float(problem.vectors[i]), most(problem, view, i, together))
         facts[i, MOST_COPIES] = most(problem, view, i, UNROLL | VECTOR)
         facts[i, LEAST_COPIES] = least(problem, view, i, UNROLL)
         facts[i, LEAST_LOOPS] = least(problem, view, i, LOOP)

@@ -43,6 +43,8 @@ from warploom.schedule.nest import (
 SPECIAL = {Operator.EXP: 2, Operator.LOG: 2, Operator.SQRT: 2, Operator.TANH: 1, Operator.DIV: 8}
 """Instructions of operations that have none of their own, at least."""
 FREE = (Operator.MOVE, Operator.NEG, Operator.ABS, Operator.CAST)
+OWN_PLACES = 32
+"""Turns of unrolled loops whose partial results have places of their own."""
 LOOP_CONTROL = 3
 """Instructions of an iteration: add, compare, branch."""
 
@@ -206,13 +208,19 @@ def _combine(nest: Nest, threads: Threads, node: Combine, around: tuple[Loop, ..
             reads = -(-how.left * size // 16) if how.left * size % 16 == 0 else how.left
             waves = reads * (16 // BANK_BYTES if how.left * size % 16 == 0 else 1)
             work = work + Work(
-                barriers=2.0 * warps,
+                barriers=float((2 if _is_reused(around) else 1) * warps),
                 shared=float(warps + warps * reads),
                 wavefronts=float(warps + warps * waves),
                 arithmetic=float(warps * (how.left - 1)),
                 overhead=2.0 * warps,
             )
     return work.times(lanes)
+
+
+def _is_reused(around: tuple[Loop, ...]) -> bool:
+    """The place for partial results serves several iterations, so that a barrier must stand before it as well."""
+    turns = math.prod(x.size for x in around if x.kind is Kind.UNROLL)
+    return turns > OWN_PLACES or any(x.kind is Kind.LOOP for x in around)
 
 
 def _control(nest: Nest, threads: Threads) -> Work:

@@ -36,8 +36,8 @@ REGISTER_TILES = {
         {"m": 4096, "n": 4096},
         {
             "dim_kind(mad.m2)": "UNROLL", "dim_kind(mad.n1)": "UNROLL", "dim_kind(mad.n2)": "VECTOR", "size(m2)": "4",
-            "size(n1)": "4", "size(n2)": "16", "dim_kind(mad.m0)": "BLOCK", "dim_kind(mad.n0)": "LOOP", "partials(mad.n1)": "TREE",
-            "prefetch(matvec)": "8",
+            "size(n1)": "4", "size(n2)": "16", "dim_kind(mad.m0)": "BLOCK", "dim_kind(mad.n0)": "LOOP",
+            "partials(mad.n1)": "TREE", "prefetch(matvec)": "8",
         },
         (4, 4, 16),
     ),

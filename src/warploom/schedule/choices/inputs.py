@@ -86,7 +86,7 @@ class _Inputs:
             **{f"is_layer_{n}": frozenset((t, n) for t in temporaries) for n in (1, 2, 3)},
             **{f"has_pair_{n}": frozenset(t for t in temporaries if n < len(pairs_of[t])) for n in range(MOST_LOOPS)},
             "can_pipeline": frozenset(t.region for t in objects.temporaries if self._can_pipeline(t)),
-            "can_prefetch": lambda _: self._is_far(),
+            "can_prefetch": frozenset[int]([0] if self._is_far() else []),
             "can_swizzle": frozenset(t.region for t in objects.temporaries if self.target.has_threads and len(t.pairs) > 1),
             "is_reduced": frozenset(reduced),
             "is_exact": self.features.exact,

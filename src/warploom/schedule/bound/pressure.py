@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from math import log2
 
-from warploom.schedule.bound.compiled import compiled
 from warploom.schedule.bound.facts import (
     LEAST_LOOPS,
     MOST_COPIES,
@@ -53,6 +52,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
+from warploom.schedule.jit import compiled
 
 
 @compiled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -48,7 +49,8 @@ def test_random_candidates(name: str, target: str, count: int) -> None:
     for backbone in stages(name):
         space = kernel_space(backbone, TARGETS[target])
         source = random.Random(f"{name} {target}")
-        found = [c for _ in range(2 * count) if (c := descend(space, source)) is not None][:count]
+        tries = (descend(space, source) for _ in range(20 * count))
+        found = list(islice((c for c in tries if c is not None), count))
         assert found
         parameters = {o.name: 0.5 for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
         numbers = np.random.default_rng(3)

@@ -2,29 +2,27 @@
 
 # ruff: noqa: F821, N803, UP037 (indices and sizes are names of the language)
 
-from __future__ import annotations
-
 import numpy as np
 
+import warploom as wl
 from warploom import f32
-from warploom.schedule.backbone import backbone_text, cpu_tiles, evaluate_program
-from warploom.schedule.frontend import out, sqrt, temp, tensor
+from warploom.schedule.backbone import backbone_text, evaluate_program
 
 
-@tensor
+@wl.tensor
 def cosines(
     Q: f32["queries", "width"],
     D: f32["documents", "width"],
-    length: temp[f32["documents"]],
-    S: out[f32["queries", "documents"]],
+    length: wl.temp[f32["documents"]],
+    S: wl.out[f32["queries", "documents"]],
 ):
-    length[d] = sqrt(sum(D[d, k] * D[d, k], over=k))
-    norm[q] = sqrt(sum(Q[q, k] * Q[q, k], over=k))
+    length[d] = wl.sqrt(sum(D[d, k] * D[d, k], over=k))
+    norm[q] = wl.sqrt(sum(Q[q, k] * Q[q, k], over=k))
     S[q, d] = sum(Q[q, k] * D[d, k], over=k) / (norm[q] * length[d])
 
 
 if __name__ == "__main__":
-    for stage in cosines.program({"queries": 64, "documents": 1000, "width": 96}, cpu_tiles).stages:
+    for stage in cosines.program({"queries": 64, "documents": 1000, "width": 96}).stages:
         print(backbone_text(stage))
 
     rng = np.random.default_rng(0)

@@ -1,6 +1,6 @@
 """A kernel of one's own: cosine similarity of every query with every document, ten lines of mathematics."""
 
-# ruff: noqa: F821, N803, UP037 (indices and sizes are names of the language)
+# ruff: noqa: F821, N803 (indices and sizes are names of the language)
 
 import numpy as np
 

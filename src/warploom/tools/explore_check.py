@@ -120,9 +120,9 @@ def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
     return Checked("tested", compared)
 
 
-SMALL = 1 << 22
+SMALL = 1 << 25
 """Points of instructions that the PTX interpreter is given at most."""
-SHORTEST = ((2, 3), (2, 1), (1, 1), (3, 3))
+SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
 """Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
 
 
@@ -140,15 +140,11 @@ def check_cuda(
     if not toolchain_available():
         return Checked("unchecked", 0, "the extra `cuda` is not installed")
     reason = "every size is too large for the PTX interpreter"
-    tiles = tiles_of(program, implementations)
-    tried: list[dict[str, int]] = []
-    for shortest in SHORTEST:
-        small = small_sizes(sizes, program, implementations, *shortest)
-        if small in tried:
-            continue
-        tried.append(small)
+    for blocks, rounds in SHORTEST:
+        sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
+        small = small_sizes(sizes, program, sizes_of)
         try:
-            kernels = function.program(small, tiles)
+            kernels = function.program(small, tiles_of(program, sizes_of))
             if points_of(kernels) > SMALL:
                 continue
             pairs = zip(kernels.stages, implementations, strict=True)
@@ -165,55 +161,43 @@ def check_cuda(
     return Checked("unchecked", 0, reason)
 
 
-def tiles_of(program: Program, implementations: Sequence[Implementation[Candidate]]) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
-    found: dict[str, tuple[tuple[int, ...], ...]] = {}
-    for stage, implementation in zip(program.stages, implementations, strict=True):
-        for number, axis in enumerate(stage.axes):
-            levels = [(extent.level, _size(implementation, n)) for n, extent in enumerate(stage.extents) if extent.axis == number]
-            found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in sorted(levels) if level)
+def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
+    """Sizes of the extents, with at most so many iterations of those that are block loops everywhere, or sequential ones. Inner
+    ones of an axis that the tiles do not divide keep theirs."""
+    sizes = [int(implementation.candidate.values("size", n)[0]) for n in range(len(stage.extents))]
+    found = list(sizes)
+    for n, extent in enumerate(stage.extents):
+        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
+        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+        whole = prod(sizes[m] for m, other in enumerate(stage.extents) if other.axis == extent.axis)
+        if kinds <= {"BLOCK", "LOOP"} and (extent.level == 0 or whole == stage.axes[extent.axis].size):
+            found[n] = min(sizes[n], rounds if "LOOP" in kinds else blocks)
     return found
 
 
-def small_sizes(
-    sizes: Mapping[str, int],
-    program: Program,
-    implementations: Sequence[Implementation[Candidate]],
-    blocks: int,
-    rounds: int,
-) -> dict[str, int]:
-    """Sizes at which the outermost loops have at most so many iterations, where they are blocks (`blocks`) or sequential (`rounds`):
-    other kinds keep theirs, and edges stay edges. A size belongs to the axis of its name, else to all axes as long as it."""
+def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for stage, sizes in zip(program.stages, sizes_of, strict=True):
+        for number, axis in enumerate(stage.axes):
+            levels = sorted((e.level, sizes[n]) for n, e in enumerate(stage.extents) if e.axis == number)
+            found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in levels if level)
+    return found
+
+
+def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, int]:
+    """Sizes at which the extents have these; edges stay edges. A size belongs to the axis of its name, else to all axes as long
+    as it."""
     wanted: dict[str, int] = {}
-    for stage, implementation in zip(program.stages, implementations, strict=True):
+    for stage, found in zip(program.stages, sizes_of, strict=True):
         for number, axis in enumerate(stage.axes):
             names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
-            tile = outermost = 1
-            kinds: set[str] = set()
-            for n, extent in enumerate(stage.extents):
-                if extent.axis != number:
-                    continue
-                if extent.level:
-                    tile *= _size(implementation, n)
-                else:
-                    outermost = _size(implementation, n)
-                    kinds = {
-                        str(kind)
-                        for d, dim in enumerate(stage.dims)
-                        if dim.extent == n
-                        for kind in implementation.candidate.values("dim_kind", stage.statement_of(d))
-                    }
-            least = outermost
-            if kinds <= {"BLOCK", "LOOP"} and outermost > 1:
-                least = min(outermost, rounds if "LOOP" in kinds else blocks)
-            rest = outermost * tile - axis.size
+            tiles = prod(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level)
+            outermost = next(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level == 0)
+            rest = -axis.size % tiles
             for name in names:
-                wanted[name] = max(wanted.get(name, 1), max(1, least * tile - rest))
+                wanted[name] = max(wanted.get(name, 1), max(1, outermost * tiles - rest))
     return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
-
-
-def _size(implementation: Implementation[Candidate], extent: int) -> int:
-    return int(implementation.candidate.values("size", extent)[0])
 
 
 def _carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
@@ -224,10 +208,9 @@ def _carried_over(stage: Backbone, implementation: Implementation[Candidate], ta
     space = kernel_space(stage, target)
     names = space.names
     current = space.root()
-    outermost = {n for n, extent in enumerate(stage.extents) if extent.level == 0}
     for name, value in implementation.decisions.items():
-        choice, arguments = names.parse(name)
-        if choice != "size" or arguments[0] not in outermost:
+        choice, _ = names.parse(name)
+        if choice != "size":
             current = space.set_by_name(current, name, value)
     while (decision := space.decisions(current)) is not None:
         choice, arguments = decision.choice, decision.arguments

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -10,11 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import assert_never, cast
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 from warploom.gpu import device_arch, device_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import (
     Backbone,
+    Operator,
     Program,
     Role,
     Tiles,
@@ -25,6 +27,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import DEFAULT_ORDER, default_order, kernel_space
+from warploom.schedule.cost import modelled
 from warploom.schedule.cpu import c_source
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import cuda_kernel
@@ -51,7 +54,7 @@ from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.solve import Event, EventLog, EventSink, cluster_executor, sample
 from warploom.synth import Status
-from warploom.tools.explore_check import Checked, Data, Function, check_cpu, check_cuda, data_for, stage_arrays
+from warploom.tools.explore_check import Checked, Data, Function, check_cpu, check_cuda, data_for, points_of, stage_arrays
 from warploom.tools.explore_page import StageView, render_explore
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.synth_command import Outcome, Progress
@@ -61,6 +64,10 @@ SEARCHED_S = 60.0
 """Wall seconds of a search, when nobody says."""
 PROBES = 1000
 """Random descents of an estimate of the space's size."""
+_MOST_POINTS = 1 << 60
+_COPIES = 3
+"""Of each array: the reference's, the searching and the measuring process's."""
+_UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STORE})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,7 +80,7 @@ class KernelOptions:
     strategy: StrategyName | None = None
     """None: refine."""
     order: tuple[str, ...] | None = None
-    """Of decisions, by choice; None: the paper's; `reverse` alone: that one backwards."""
+    """Of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     journal: Path | None = None
     """A folder."""
@@ -88,9 +95,12 @@ class KernelOptions:
 
     @property
     def decision_order(self) -> tuple[str, ...]:
+        usual = default_order(self.target)
         if self.order is None:
-            return default_order(self.target)
-        return tuple(reversed(DEFAULT_ORDER)) if self.order == ("reverse",) else self.order
+            return usual
+        if self.order == ("reverse",):
+            return tuple(reversed(usual))
+        return tuple(dict.fromkeys((*self.order, *usual)))
 
     @property
     def is_measured(self) -> bool:
@@ -120,8 +130,7 @@ def explore_tensor(case: str, function: Function, options: KernelOptions, stopwa
     if options.replayed is not None:
         return _replay(case, function, options, options.replayed, stopwatch, progress)
     program = program_of(function, options)
-    progress("computing the reference")
-    data = data_for(program, function if isinstance(function, TensorKernel) else None, _sizes(function, options), options.seed)
+    data = _data(function, program, options, progress)
     seen: list[Event] = []
     with ExitStack() as stack:
         executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None
@@ -152,7 +161,7 @@ def _replay(
     decisions = _of_stages(program, read_decisions(file))
     explored = [_replayed(stage, options.target, decisions[stage.name]) for stage in program.stages]
     implementations = tuple(implementation for implementation, _ in explored)
-    data = data_for(program, function if isinstance(function, TensorKernel) else None, _sizes(function, options), options.seed)
+    data = _data(function, program, options, progress)
     times: list[float] = []
     evaluators = _evaluators(options, data, None)
     for stage, implementation in zip(program.stages, implementations, strict=True):
@@ -201,7 +210,37 @@ def _size(case: str, function: Function, options: KernelOptions, stopwatch: Stop
 def program_of(function: Function, options: KernelOptions) -> Program:
     """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
     tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else cuda_tiles
-    return function.program(_sizes(function, options), tiles)
+    program = function.program(_sizes(function, options), tiles)
+    if points_of(program) > _MOST_POINTS:
+        message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
+        raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
+    if options.target.kind == "cuda":
+        _check_served(program)
+    return program
+
+
+def _check_served(program: Program) -> None:
+    """Arithmetic that CUDA printing would refuse after the search. UnsupportedError at its place in the source."""
+    for instruction in (i for stage in program.stages for i in stage.instructions):
+        if instruction.dtype.name in ("f16", "bf16") and instruction.operator not in _UNTYPED:
+            message = f"expected f32, f64 or an integer type of {instruction.operator}, got {instruction.dtype.name}"
+            raise UnsupportedError(Diagnostic("CUDA_TYPE", message, instruction.span, "Declare the arrays as f32."))
+
+
+def _data(function: Function, program: Program, options: KernelOptions, progress: Progress) -> Data:
+    """Inputs and outputs where something is run on them at these sizes. UserError (SIZES) where memory does not hold them."""
+    if not options.is_measured:
+        return Data({}, {}, {}, "")
+    needed = _COPIES * sum(region.elements * max(8, region.dtype.size_bytes) for region in program.arguments)
+    if needed > (memory := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
+        message = f"expected arrays that fit {memory / 1e9:.3g} GB of memory, got about {needed / 1e9:.3g} GB with their copies"
+        raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
+    progress("computing the reference")
+    kernel = function if isinstance(function, TensorKernel) else None
+    try:
+        return data_for(program, kernel, _sizes(function, options), options.seed)
+    except MemoryError as error:
+        raise UserError(Diagnostic("SIZES", f"expected arrays that fit in memory, got: {error}", fix="Give smaller sizes.")) from error
 
 
 def _sizes(function: Function, options: KernelOptions) -> dict[str, int]:
@@ -394,6 +433,8 @@ def shown(explored: Explored, target: Target) -> tuple[str, ...]:
     for stage, implementation in zip(explored.program.stages, explored.implementations, strict=True):
         bound = Bound(kernel_space(stage, target))
         found += [text(implementation.nest), bound.explain(implementation.candidate).text]
+        if target.kind == "cuda":
+            found.append(modelled(implementation.nest, target).text)
     return tuple(found)
 
 

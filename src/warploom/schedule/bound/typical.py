@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from warploom.schedule.bound.facts import ACCUMULATORS, POINTS, THREADS
+from warploom.schedule.bound.facts import ACCUMULATORS, MOST_THREADS, POINTS, THREADS
 from warploom.schedule.bound.pressure import has_source, reuse
 from warploom.schedule.bound.problem import (
     BLOCK,
@@ -125,10 +125,14 @@ def _entry(sources: int) -> Typical:
                 unusual *= UNUSUAL
         time = evaluate(problem, machine, view, scratch)
         threads, held = scratch.grid[THREADS], scratch.grid[ACCUMULATORS]
+        most = 1.0
+        for i in range(problem.reduces.shape[0]):
+            if view.active[i]:
+                most = max(most, scratch.facts[i, MOST_THREADS])
         again = fetched(problem, view, scratch) / machine.lines[1] / machine.rates[BY_MACHINE, L2_READ]
         time = (time**4 + again**4) ** 0.25
         factor = max(1.0, threads / machine.max_threads) * max(1.0, held / REGISTERS)
-        return time * unusual * factor * factor * max(1.0, LEAST_THREADS / threads) ** 0.5
+        return time * unusual * factor * factor * max(1.0, LEAST_THREADS / most) ** 0.5
 
     return typical
 

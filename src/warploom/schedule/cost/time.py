@@ -47,6 +47,15 @@ class Modelled:
     """Of one block."""
     traffic: Traffic
 
+    @property
+    def text(self) -> str:
+        """For people: what the model expects it to take, its launch, what would take longest by itself."""
+        launch = (
+            f"{self.blocks} blocks of {self.threads} threads, about {self.registers} registers, {self.blocks_per_core} per core"
+        )
+        lines = [f"about {self.time_ms * 1e3:.3g} µs by the model, {LAUNCH_NS / 1e3:.3g} µs of it the launch ({launch})"]
+        return "\n".join([*lines, *(f"  {time / 1e3:.3g} µs  {name}" for name, time in self.parts[:4] if time > 0.0)])
+
 
 def modelled(nest: Nest, target: Target) -> Modelled:
     """Of a kernel on a CUDA target."""

@@ -99,8 +99,14 @@ def objects_of(backbone: Backbone, features: Features) -> Objects:
     return builder.build()
 
 
+NEIGHBOURS = 3
+"""Loads of values that are used once, of which each may have a temporary; with more of them (stencils) none has."""
+
+
 def _uses(backbone: Backbone, features: Features) -> list[_Use]:
     uses: list[_Use] = []
+    once = sum(_is_used_once(backbone, n, o) for n, i in enumerate(backbone.instructions) for o in i.operands)
+    stages_unshared = features.stages_unshared and (features.exact or once <= NEIGHBOURS)
     for number, instruction in enumerate(backbone.instructions):
         for position, operand in enumerate(instruction.operands):
             match operand:
@@ -108,8 +114,8 @@ def _uses(backbone: Backbone, features: Features) -> list[_Use]:
                     is_loaded = backbone.instructions[producer].operator is Operator.LOAD
                     is_stored = instruction.operator is Operator.STORE
                     is_result = not is_loaded and (is_stored or not features.stages_results)
-                    is_used_once = is_loaded and set(instruction.axes) <= set(mapped)
-                    if scope is Scope.BLOCK and (is_result or (is_used_once and not features.stages_unshared)):
+                    is_used_once = _is_used_once(backbone, number, operand)
+                    if scope is Scope.BLOCK and (is_result or (is_used_once and not stages_unshared)):
                         scope = Scope.THREAD
                     uses.append(_Use(producer, number, position, mapped, scope))
                 case Carry(init, reduced):
@@ -118,6 +124,13 @@ def _uses(backbone: Backbone, features: Features) -> list[_Use]:
                 case _:
                     pass
     return uses
+
+
+def _is_used_once(backbone: Backbone, consumer: int, operand: object) -> bool:
+    """Each loaded value by one point of the consumer."""
+    if not isinstance(operand, Result) or backbone.instructions[operand.instruction].operator is not Operator.LOAD:
+        return False
+    return set(backbone.instructions[consumer].axes) <= set(operand.mapped)
 
 
 class _Builder:

@@ -22,6 +22,9 @@ from warploom.tools.usage import Stopwatch
 if TYPE_CHECKING:
     from warploom.schedule.search import StrategyName
 
+LARGEST = 1 << 40
+"""Size of an axis: counts of a kernel's work stay below the largest integers of the search."""
+_DIGITS = 15
 STRATEGIES = ("refine", "mcts", "uct", "best-first")
 
 
@@ -39,9 +42,7 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @click.option("--budget", metavar="TIME", callback=duration, help="Wall time of the search; default 60s.")
 @click.option("--nodes", type=click.IntRange(min=1), help="Candidates looked at, a deterministic budget.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
-@click.option(
-    "--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine."
-)
+@click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine.")
 @click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
 @click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n2)=VECTOR'.")
 @click.option("--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements here; do not repeat them.")
@@ -81,7 +82,7 @@ def explore(
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
         found = explored(kernel)
         named = _sizes(sizes)
-        decided = tuple(_pair(text, "--set", "dim_kind(mad.n2)=VECTOR") for text in fixed)
+        decided = _decided(fixed)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
             arch = _arch(machine)
@@ -139,10 +140,21 @@ def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
     found: dict[str, int] = {}
     for text in (part for given in texts for part in given.split(",") if part.strip()):
         name, value = _pair(text, "--size", "m=1024,n=1024")
-        if not value.isdigit() or int(value) < 1:
-            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 on for {name}, got {value!r}"))
-        found[name] = int(value)
+        if not (value.isascii() and value.isdigit()) or not 1 <= int(value[:_DIGITS]) <= LARGEST or len(value) > _DIGITS:
+            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {value!r}"))
+        if found.setdefault(name, int(value)) != int(value):
+            raise UserError(Diagnostic("SIZES", f"expected one size {name}, got {found[name]} and {value}"))
     return found
+
+
+def _decided(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = _pair(text, "--set", "dim_kind(mad.n2)=VECTOR")
+        if found.setdefault(name, value) != value:
+            message = f"expected one value of {name}, got {found[name]} and {value}"
+            raise UserError(Diagnostic("OPTION", message, fix="Join the values that are allowed by |."))
+    return tuple(found.items())
 
 
 def _pair(text: str, option: str, example: str) -> tuple[str, str]:
@@ -153,4 +165,11 @@ def _pair(text: str, option: str, example: str) -> tuple[str, str]:
 
 
 def _order(text: str | None) -> tuple[str, ...] | None:
-    return None if text is None else tuple(name.strip() for name in text.split(",") if name.strip())
+    if text is None:
+        return None
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise UserError(
+            Diagnostic("OPTION", "expected choices, or `reverse`, for --order, got none", fix="write --order size,order")
+        )
+    return names

@@ -26,7 +26,7 @@ from warploom.schedule.backbone import (
     cuda_tiles,
 )
 from warploom.schedule.bound import Bound
-from warploom.schedule.choices import DEFAULT_ORDER, default_order, kernel_space
+from warploom.schedule.choices import default_order, kernel_space
 from warploom.schedule.cost import modelled
 from warploom.schedule.cpu import c_source
 from warploom.schedule.cuda import Options as CudaOptions
@@ -240,7 +240,9 @@ def _data(function: Function, program: Program, options: KernelOptions, progress
     try:
         return data_for(program, kernel, _sizes(function, options), options.seed)
     except MemoryError as error:
-        raise UserError(Diagnostic("SIZES", f"expected arrays that fit in memory, got: {error}", fix="Give smaller sizes.")) from error
+        raise UserError(
+            Diagnostic("SIZES", f"expected arrays that fit in memory, got: {error}", fix="Give smaller sizes.")
+        ) from error
 
 
 def _sizes(function: Function, options: KernelOptions) -> dict[str, int]:

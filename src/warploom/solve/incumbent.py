@@ -52,6 +52,8 @@ class Hints(Generic[S, A]):
     value: Callable[[S, int], Hashable] | None = None
     """What a fully decided candidate has for a choice, comparable to `Alternative.value`; missing: known only where the
     choice was branched on."""
+    decide: Callable[[S, Sequence[tuple[int, Hashable]]], S | None] | None = None
+    """A candidate with several decisions taken at once, in any order; None where they contradict it. Missing: one by one."""
     features: Callable[[A], Sequence[Hashable]] | None = None
     """What to learn corrections of the model from; missing: the decisions that were branched on."""
     drafts: Callable[[int, int], Iterable[Sequence[Hashable]]] | None = None
@@ -195,6 +197,24 @@ class Incumbent(Generic[S, A]):
                 child = self._expanded(parent, choice, position, alternative)
                 return None if child is None or self.is_beaten(child.bound) else child
         return None
+
+    def jump(self, parent: Child[S], decisions: Path) -> Child[S] | None:
+        """The descendant with all the decisions taken; None where there is none, or no way to take several at once."""
+        decide = self.hints.decide
+        if decide is None or not decisions:
+            return parent if not decisions else None
+        candidate = decide(parent.candidate, decisions)
+        if candidate is None:
+            self.statistics.refuted += 1
+            self._spend()
+            return None
+        self.statistics.nodes += 1
+        self._spend()
+        above = parent.above
+        for choice, value in decisions:
+            above = (above, choice, value)
+        bound = max(parent.bound, self.model.bound(candidate))
+        return Child(bound, candidate, *decisions[-1], lambda: decide(parent.candidate, decisions), above)
 
     def leaf(self, child: Child[S]) -> Leaf[S, A] | None:
         """None for what is no answer, or one that was handed out before."""

@@ -190,8 +190,14 @@ class _Refine(Generic[S, A]):
             return
         anew = {elite.path[n][0] for n in reopened}
         wanted = dict(elite.path)
+        kept = [d for d in elite.path[first + 1 :] if d[0] not in anew]
         while (choice := self._incumbent.next_choice(child.candidate)) is not None:
             value = wanted.get(choice, self._value(elite, choice))
+            if kept and not anew and self._incumbent.hints.decide is not None:
+                child, kept = self._with(child, tuple(kept)), []
+                if self._incumbent.is_beaten(child.bound):
+                    return
+                continue
             following = None
             if choice not in anew and value is not None:
                 following = self._incumbent.child(child, choice, value)
@@ -207,6 +213,16 @@ class _Refine(Generic[S, A]):
                 anew.discard(choice)
             child = following
         self._keep(child)
+
+    def _with(self, child: Child[S], decisions: Path) -> Child[S]:
+        """The descendant with those of the decisions that are still possible, the first ones first."""
+        following = self._incumbent.jump(child, decisions)
+        if following is not None:
+            return following
+        if len(decisions) == 1:
+            return child
+        half = len(decisions) // 2
+        return self._with(self._with(child, decisions[:half]), decisions[half:])
 
     def _reopened(self, decisions: int) -> set[int]:
         """Positions in a path: mostly few, now and then up to half of it."""
@@ -236,6 +252,8 @@ class _Refine(Generic[S, A]):
         """The candidate after so many steps of the elite's path."""
         if not elite.trail:
             elite.trail.append(root)
+        if self._incumbent.hints.decide is not None:
+            return self._incumbent.jump(root, elite.path[:steps])
         while len(elite.trail) <= steps:
             choice, value = elite.path[len(elite.trail) - 1]
             child = self._incumbent.child(elite.trail[-1], choice, value)

@@ -44,6 +44,12 @@ class FakeCandidate:
     def open(self, choice: str) -> list[tuple[int, ...]]:
         return [a for (c, a), mask in zip(VARIABLES, self.masks, strict=True) if c == choice and mask.bit_count() > 1]
 
+    def restrict_many(self, decisions: Sequence[tuple[str, tuple[int, ...], int]]) -> FakeCandidate | None:
+        found: FakeCandidate | None = self
+        for choice, arguments, mask in decisions:
+            found = None if found is None else found.restrict(choice, arguments, mask)
+        return found
+
     def restrict(self, choice: str, arguments: tuple[int, ...], mask: int) -> FakeCandidate | None:
         masks = list(self.masks)
         masks[VARIABLES.index((choice, arguments))] &= mask

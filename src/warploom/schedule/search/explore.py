@@ -221,6 +221,7 @@ class _Search(Generic[C]):
             measure=None if self._evaluator is None else self._measure,
             estimate=self._model.estimate,
             value=self._model.value,
+            decide=self._model.decide,
             features=features,
             drafts=self.drafts,
         )

@@ -47,6 +47,7 @@ class Domains(Protocol):
     def domain(self, choice: str, /, *arguments: int) -> int: ...
     def open(self, choice: str, /) -> Sequence[tuple[Hashable, ...]]: ...
     def restrict(self, choice: str, arguments: tuple[int, ...], mask: int, /) -> Self | None: ...
+    def restrict_many(self, decisions: Sequence[tuple[str, tuple[int, ...], int]], /) -> Self | None: ...
 
 
 C = TypeVar("C", bound=Domains)
@@ -129,6 +130,8 @@ class KernelModel(Generic[C]):
         self._numbers: dict[tuple[str, tuple[int, ...]], int] = {}
         self._variables: list[tuple[str, tuple[int, ...]]] = []
         self._last: tuple[Step[C], OpenDecision | None] | None = None
+        self._known: dict[tuple[int, int], str] = {}
+        """By choice and mask, the value of each alternative seen."""
         self.contradictions: list[str] = []
         """Why decided candidates could not be lowered: constraints that the space lacks."""
 
@@ -163,6 +166,7 @@ class KernelModel(Generic[C]):
             return
         name = self.space.names.text(decision.choice, decision.arguments)
         for value in decision.alternatives:
+            self._known[choice, value.mask] = value.value
             yield Alternative((0,), partial(self._decided, candidate, decision, name, value), value.mask)
 
     def bound(self, candidate: Step[C]) -> Cost:
@@ -181,6 +185,20 @@ class KernelModel(Generic[C]):
         """What a decided candidate has for a choice, as in `Alternative.value`."""
         name, arguments = self._variables[choice]
         return leaf.candidate.domain(name, *arguments)
+
+    def decide(self, step: Step[C], decisions: Sequence[tuple[int, Hashable]]) -> Step[C] | None:
+        """Several decisions at once, numbered as in `open_choices`, with the masks of their alternatives."""
+        trail = step.trail
+        for number, mask in decisions:
+            choice, arguments = self._variables[number]
+            assert isinstance(mask, int)
+            found = self._known.get((number, mask))
+            if found is None:
+                return None
+            trail = (trail, self.space.names.text(choice, arguments), found)
+        wanted = [(*self._variables[number], mask) for number, mask in decisions if isinstance(mask, int)]
+        candidate = step.candidate.restrict_many(wanted)
+        return None if candidate is None else Step(candidate, trail)
 
     def remaining(self, candidate: Step[C]) -> int:
         """Open choices: Chen's strata."""

@@ -32,6 +32,7 @@ from warploom.schedule.cpu import c_source
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.cuda import cuda_kernel
 from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.jit import announced
 from warploom.schedule.nest import text
 from warploom.schedule.search import (
     CpuEvaluator,
@@ -125,6 +126,11 @@ class Explored:
 
 def explore_tensor(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     """The line of the fastest program found (or of the one replayed, or of the space's size), its nests and what binds them."""
+    with announced(lambda: progress("compiling the propagators, once (about 40 s)")):
+        return _explored(case, function, options, stopwatch, progress)
+
+
+def _explored(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     if options.only_size:
         return _size(case, function, options, stopwatch, progress)
     if options.replayed is not None:

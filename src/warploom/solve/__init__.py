@@ -32,7 +32,7 @@ from warploom.solve.levels import Frontier, Levels, count_levels, enumerate_leve
 from warploom.solve.mcts import Mcts, mcts
 from warploom.solve.measure import Spent
 from warploom.solve.parts import Part, Split
-from warploom.solve.processes import ProcessExecutor, WorkerDiedError, process_executor
+from warploom.solve.processes import ProcessExecutor, WorkerDiedError, process_executor, sigint_blocked
 from warploom.solve.refine import Refine, refine
 from warploom.solve.smt import (
     FALSE,
@@ -150,6 +150,7 @@ __all__ = [
     "run_tasks",
     "sample",
     "search",
+    "sigint_blocked",
     "smallest_domain",
     "source_digest",
     "substitute",

@@ -12,9 +12,11 @@ import pickle
 import queue
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
 from dataclasses import dataclass
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, ParamSpec, TypeVar
@@ -160,7 +162,8 @@ class _Worker:
     def __init__(self) -> None:
         self._pipe, theirs = _CONTEXT.Pipe()
         self.process = _CONTEXT.Process(target=_work, args=(theirs,), name="warploom-worker", daemon=True)
-        self.process.start()
+        with sigint_blocked():
+            self.process.start()
         theirs.close()
 
     def ask(self, payload: bytes) -> bytes | None:
@@ -179,6 +182,17 @@ class _Worker:
         self.process.join(_LEAVE_S)
         self.process.kill()
         self.process.join()
+
+
+@contextmanager
+def sigint_blocked() -> Generator[None]:
+    """Processes that this thread starts inside never get SIGINT, not even while they import."""
+    resource_tracker.ensure_running()  # starting it unblocks SIGINT
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def process_executor(workers: int | None = None) -> ProcessExecutor:

@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from warploom.solve.driver import Cost, Outcome
+from warploom.solve.driver import Cost, Outcome, StopSearchError
 from warploom.solve.incumbent import Child, Incumbent, Leaf
 
 S = TypeVar("S")
@@ -83,10 +83,16 @@ class _Mcts(Generic[S, A]):
         root = self._incumbent.root()
         if root is not None:
             self._root = self._node(root, None)
-        while (top := self._root) is not None:
-            self._iterate(top)
-            if len(self._pending) >= self._options.batch:
+        try:
+            while (top := self._root) is not None:
+                self._iterate(top)
+                if len(self._pending) >= self._options.batch:
+                    self._evaluate()
+        except StopSearchError:
+            # A budget that is spent before anything was evaluated has at least answers to show.
+            if not self._incumbent.statistics.evaluated:
                 self._evaluate()
+            raise
         self._evaluate()
         return self._incumbent.cut
 

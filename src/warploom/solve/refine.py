@@ -96,6 +96,15 @@ class _Refine(Generic[S, A]):
         self._until: float | None = None
 
     def improve(self) -> Cost | None:
+        try:
+            return self._rounds()
+        except StopSearchError:
+            # A budget that is spent before anything was measured has at least candidates to show.
+            if not self._incumbent.statistics.evaluated and self._incumbent.best is None:
+                self._measure()
+            raise
+
+    def _rounds(self) -> Cost | None:
         root = self._incumbent.root()
         if root is None:
             return self._incumbent.cut

@@ -285,7 +285,11 @@ def _events(journal: Path | None, seen: list[Event]) -> EventSink:
     """Keeps the events for the page, and in the journal's folder."""
     if journal is None:
         return seen.append
-    journal.mkdir(parents=True, exist_ok=True)
+    try:
+        journal.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"expected a folder for the journal, got {journal}: {error.strerror or error}"
+        raise UserError(Diagnostic("JOURNAL_UNUSABLE", message, fix="Name a writable folder.")) from None
     log = EventLog(journal / "events.jsonl")
 
     def sink(event: Event) -> None:

@@ -1,0 +1,112 @@
+"""`warploom explore`: its line and exit code for every kind of request, right and wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.tools.contract import lines_of
+
+from warploom.tools.cli import cli
+
+AXPY = ("axpy", "--size", "n=40", "--target", "sm_80")
+FILE = '''"""Kernels."""
+from __future__ import annotations
+from warploom import f16, f32
+from warploom.schedule.frontend import out, tensor
+
+@tensor
+def one(A: f32["m"], B: out[f32["m"]]):
+    B[i] = A[i] * 2
+
+@tensor
+def half(A: f16["m"], B: out[f16["m"]]):
+    B[i] = A[i] * 3
+'''
+
+
+def explored(*arguments: str) -> tuple[Result, dict[str, object]]:
+    result = CliRunner().invoke(cli, ["explore", *arguments, "--json"])
+    (line,) = lines_of(result.stdout)
+    assert "Traceback" not in result.stderr
+    return result, line
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "kernels.py"
+    path.write_text(FILE)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("axpyy",), "UNKNOWN_KERNEL"),
+        (("axpy", "--size", "n=0"), "SIZES"),
+        (("axpy", "--size", "n=²"), "SIZES"),
+        (("axpy", "--size", "n=99999999999999999999"), "SIZES"),
+        (("axpy", "--size", "n=4", "--size", "n=5"), "SIZES"),
+        (("axpy", "--size", "q=4"), "UNKNOWN_SIZE"),
+        (("axpy", "--size", "n"), "OPTION"),
+        (("matmul", "--target", "sm_80", "--size", f"m={2**40},n={2**40}"), "SIZES"),
+        (("axpy", "--target", "sm_99"), "UNKNOWN_TARGET"),
+        ((*AXPY, "--order", ""), "OPTION"),
+        ((*AXPY, "--order", "size,foo"), "CHOICE"),
+        ((*AXPY, "--set", "dim_kind(mad.n0)=LOOP", "--set", "dim_kind(mad.n0)=BLOCK"), "OPTION"),
+        ((*AXPY, "--set", "dim_kind(nothing)=LOOP"), "CHOICE"),
+        ((*AXPY, "--set", "order(mad, store_z)=AFTER"), "REFUTED"),
+        ((*AXPY, "--replay", "/no/such/file"), "NOT_READ"),
+        ((*AXPY, "--journal", "/dev/null/folder"), "JOURNAL_UNUSABLE"),
+        (("no_such_file.py",), "FILE_NOT_FOUND"),
+        (("conv2d-3", "--estimate-size"), "OPTION"),
+    ],
+)
+def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
+    result, line = explored(*arguments)
+    assert result.exit_code == 2 and line["status"] == "error"
+    assert str(line["reason"]).startswith(f"{code}: ")
+
+
+def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None:
+    result, line = explored(f"{file}:half", "--size", "m=40", "--target", "sm_80")
+    assert result.exit_code == 2
+    assert f"{file}:12:" in str(line["reason"]) and "CUDA_TYPE" in str(line["reason"])
+
+
+def test_several_functions(file: str) -> None:
+    result, line = explored(file, "--size", "m=40", "--target", "sm_80")
+    assert result.exit_code == 2 and "one, half" in str(line["reason"])
+
+
+@pytest.mark.parametrize("search", ["refine", "mcts", "uct", "best-first"])
+def test_line_and_replay(search: str, tmp_path: Path) -> None:
+    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "60s")
+    assert result.exit_code == 0 and line["status"] == "solved" and line["time_is"] == "modelled"
+    kept = tmp_path / "line.json"
+    kept.write_text(json.dumps(line))
+    again, replayed = explored(*AXPY, "--replay", str(kept))
+    assert again.exit_code == 0
+    assert replayed["bound_ms"] == line["bound_ms"] and replayed["decisions"] == line["decisions"]
+    kept.write_text(json.dumps({"size(n0)": "1"}))
+    partial, refused = explored(*AXPY, "--replay", str(kept))
+    assert partial.exit_code == 2 and "UNDECIDED" in str(refused["reason"])
+    kept.write_text("[]\n")
+    wrong, refused = explored(*AXPY, "--replay", str(kept))
+    assert wrong.exit_code == 2 and "REPLAY" in str(refused["reason"])
+
+
+def test_listed_choices_come_first_and_all_are_decided() -> None:
+    result, line = explored(*AXPY, "--order", "cache", "--nodes", "300")
+    assert result.exit_code == 0
+    decisions = line["decisions"]
+    assert isinstance(decisions, dict)
+    names = [name.partition("(")[0] for name in decisions]
+    assert names[0] == "cache" and len(set(names)) > 1
+
+
+def test_sizes_beyond_memory_need_none_where_nothing_runs() -> None:
+    result, _ = explored("axpy", "--size", f"n={2**40}", "--target", "sm_80", "--nodes", "100")
+    assert result.exit_code == 0

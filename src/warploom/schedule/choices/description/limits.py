@@ -1,0 +1,137 @@
+"""What the machine has only so much of: threads, thread and block loops, unrolling, shared memory, registers."""
+
+from __future__ import annotations
+
+from warploom.schedule.choices.description.vocabulary import MOST_LOOPS, Vocabulary
+from warploom.schedule.space import Counter, EnumChoice
+
+
+def add_limits(words: Vocabulary, mapping: EnumChoice | None, partials: EnumChoice | None) -> None:
+    """`mapping`: None on targets without threads; `partials`: None where reductions keep one total."""
+    space, order, kind, size = words.space, words.order, words.kind, words.size
+    a, b, d, i, e, x, r, p = space.objects("a b d i e x r p")
+    outermost, exact = space.function("outermost"), space.fact("is_exact")
+    space.cover(
+        "tiles cover the axis",
+        {x: words.axes},
+        total=space.constant("axis_size", 1)(x),
+        outer=size(outermost(x)),
+        tiles=size(e),
+        over={e: words.tiles(x)},
+        exact=exact(x),
+    )
+    if mapping is not None:
+        thread_dims = space.quotient(
+            "ThreadDims",
+            of=words.static_dims,
+            when=kind.is_("THREAD"),
+            by=mapping.is_("MAPPED"),
+            flag="is_thread_dim",
+        )
+        threads = space.counter("threads", product=size(words.extent(d)), over={d: thread_dims})
+        levels = space.counter("thread_levels", sum=1, over={d: thread_dims})
+        space.require("threads of a block", {}, [threads() <= space.constant("max_threads")])
+        space.require("thread levels", {}, [levels() <= space.constant("max_thread_dims")])
+        space.require(
+            "outer thread loops",
+            {a: words.static_dims, b: words.static_dims},
+            [mapping(a, b).is_not("MAPPED_OUT"), size(words.extent(a)) <= space.constant("max_outer_thread_size")],
+        )
+    block_dims = space.quotient("BlockDims", of=words.dims, when=kind.is_("BLOCK"), by=order.is_("MERGED"), flag="is_block_dim")
+    blocks = space.counter("block_levels", sum=1, over={d: block_dims})
+    space.require("block levels", {}, [blocks() <= space.constant("max_block_dims")])
+    space.require(
+        "inner block loops",
+        {a: words.dims, b: words.dims},
+        [order(a, b).is_not("OUTER"), kind(b).is_not("BLOCK"),
+         size(words.extent(b)) <= space.constant("max_outer_block_size")],
+    )  # fmt: skip
+    unrolled = space.counter(
+        "unroll_factor",
+        of={i: words.instructions},
+        product=size(words.extent(d)),
+        over={d: words.own(i)},
+        when=[kind(d).is_("UNROLL")],
+    )
+    space.require("unrolling", {i: words.instructions}, [unrolled(i) <= space.constant("max_unroll")])
+    held = space.counter(
+        "temporary_bytes",
+        of={r: words.temporaries},
+        product=size(words.extent(words.source(p))),
+        over={p: words.dimensions(r)},
+        when=[order(words.source(p), words.target(p)).is_("BEFORE")],
+        start=space.constant("element_bytes", 1)(r),
+    )
+    if words.features.pipelines:
+        shared = _copies(words, held)
+    else:
+        shared = space.counter("shared_bytes", sum=held(r), over={r: words.temporaries})
+    space.require("shared memory", {}, [shared() <= space.constant("max_shared_bytes")])
+    if words.features.budgets_registers:
+        _registers(words, partials)
+
+
+def _copies(words: Vocabulary, held: Counter) -> Counter:
+    """A temporary that is filled ahead has several copies: layers, each present from some number of stages on."""
+    space, order, kind = words.space, words.order, words.kind
+    r, c = space.objects("r c")
+    layers = words.layers
+    stages = space.enum("stages", (words.temporaries,), ("1", "2", "3"))
+    layer = space.enum("layer", (layers,), ("ABSENT", "PRESENT"))
+    of = space.function("array_of")
+    for first, values in ((1, ("1", "2", "3")), (2, ("2", "3")), (3, ("3",))):
+        is_from = space.fact(f"is_layer_{first}")
+        space.require(
+            f"layer {first} is there", {c: layers}, [~is_from(c), layer(c).is_("PRESENT"), stages(of(c)).is_not(*values)]
+        )
+        space.require(f"layer {first} is needed", {c: layers}, [~is_from(c), layer(c).is_("ABSENT"), stages(of(c)).is_(*values)])
+    can = space.fact("can_pipeline")
+    space.require("arrays that may be filled ahead", {r: words.temporaries}, [can(r), stages(r).is_("1")])
+    around = space.enum("pipelined", (words.temporaries,), (*(f"LOOP_{n}" for n in range(MOST_LOOPS)), "NONE"))
+    """A sequential loop around both ends, by the position of its pair."""
+    space.require("a loop to run ahead in", {r: words.temporaries}, [stages(r).is_("1"), around(r).is_not("NONE")])
+    for n in range(MOST_LOOPS):
+        has = space.fact(f"has_pair_{n}")
+        first, second = space.function(f"source_{n}")(r), space.function(f"target_{n}")(r)
+        name = f"LOOP_{n}"
+        space.require(f"pair {n} exists", {r: words.temporaries}, [has(r), around(r).is_not(name)])
+        space.require(
+            f"pair {n} is merged",
+            {r: words.temporaries},
+            [~has(r), around(r).is_not(name), order(first, second).is_("MERGED")],
+        )
+        space.require(
+            f"pair {n} is sequential", {r: words.temporaries}, [~has(r), around(r).is_not(name), kind(first).is_("LOOP")]
+        )
+    return space.counter("shared_bytes", sum=held(of(c)), over={c: layers}, when=[layer(c).is_("PRESENT")])
+
+
+def _registers(words: Vocabulary, partials: EnumChoice | None) -> None:
+    """A value has one register per iteration of the unrolled (in scalar machines also vector) loops around it; sums that are
+    chained need one only. Those that live across loops, the totals of reductions, must fit together."""
+    space, kind, size = words.space, words.kind, words.size
+    d, i = space.objects("d i")
+    each = space.enum("registers", (words.dims,), ("ONE", "EACH"))
+    kinds = ("UNROLL",) if words.flavour.has_vector_arithmetic else ("UNROLL", "VECTOR")
+    reduced = space.fact("is_reduced")
+    space.require("a register each", {d: words.dims}, [reduced(d), kind(d).is_not(*kinds), each(d).is_("EACH")])
+    space.require("one register", {d: words.dims}, [kind(d).is_(*kinds), each(d).is_("ONE")])
+    if partials is not None:
+        space.require("one total", {d: words.reduced_dims}, [partials(d).is_("TREE"), each(d).is_("ONE")])
+        space.require(
+            "a total each",
+            {d: words.reduced_dims},
+            [partials(d).is_not("TREE"), kind(d).is_not(*kinds), each(d).is_("EACH")],
+        )
+    else:
+        space.require("one total", {d: words.reduced_dims}, [each(d).is_("ONE")])
+    held = space.counter(
+        "registers_of",
+        of={i: words.instructions},
+        product=size(words.extent(d)),
+        over={d: words.own(i)},
+        when=[each(d).is_("EACH")],
+    )
+    space.require("registers of a value", {i: words.instructions}, [held(i) <= space.constant("max_registers")])
+    totals = space.counter("registers_of_totals", sum=held(i), over={i: words.reductions})
+    space.require("registers of totals", {}, [totals() <= space.constant("max_total_registers")])

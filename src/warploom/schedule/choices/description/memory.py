@@ -1,0 +1,59 @@
+"""Where arrays lie and through which caches they are read.
+
+`layout(p, q)` orders the pairs that are dimensions of one array, outermost first; pairs that are none come first, in a fixed
+order, so that they leave nothing to decide. Vector loops run along the innermost dimension.
+"""
+
+from __future__ import annotations
+
+from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, Vocabulary
+
+
+def add_memory(words: Vocabulary) -> None:
+    space, order, kind = words.space, words.order, words.kind
+    p, q, r, i = space.objects("p q r i")
+    layout, source, target = words.layout, words.source, words.target
+    x, y, z = space.objects("x y z")
+    space.require(
+        "the layout is an order",
+        {x: words.staged_pairs, y: words.staged_pairs, z: words.staged_pairs},
+        [layout(x, y).is_not("OUTER"), layout(y, z).is_not("OUTER"), layout(x, z).is_("OUTER")],
+    )
+    laid_out, follows = words.laid_out, space.fact("follows", 2)
+    """The second pair comes after the first in the list of pairs."""
+    space.require(
+        "layouts of one array",
+        {p: words.staged_pairs, q: words.staged_pairs},
+        [laid_out(p, q), ~follows(p, q), layout(p, q).is_("OUTER")],
+    )
+    space.require(
+        "what is no dimension comes first",
+        {p: words.staged_pairs, q: words.staged_pairs},
+        [~laid_out(p, q), order(source(p), target(p)).is_not("MERGED"), order(source(q), target(q)).is_not("BEFORE"),
+         layout(p, q).is_("OUTER")],
+    )  # fmt: skip
+    space.require(
+        "what are no dimensions keep their order",
+        {p: words.staged_pairs, q: words.staged_pairs},
+        [~follows(p, q), order(source(p), target(p)).is_not("MERGED"), order(source(q), target(q)).is_not("MERGED"),
+         layout(p, q).is_("OUTER")],
+    )  # fmt: skip
+    for end in (words.put(p), words.get(p)):
+        space.require(
+            f"vectors run along memory ({end})",
+            {p: words.staged_pairs, q: words.staged_pairs},
+            [~laid_out(p, q), kind(end).is_not("VECTOR"), layout(q, p).is_("OUTER")],
+        )
+    temporary = space.fact("is_temporary")
+    space.require("arrays of the kernel are global", {r: words.regions}, [temporary(r), words.mem_space(r).is_("GLOBAL")])
+    space.require("temporaries are shared", {r: words.regions}, [~temporary(r), words.mem_space(r).is_("SHARED")])
+    if words.features.swizzles:
+        swizzle, can = space.enum("swizzle", (words.temporaries,), ("NONE", "XOR")), space.fact("can_swizzle")
+        space.require("arrays that may be permuted", {r: words.temporaries}, [can(r), swizzle(r).is_("NONE")])
+    if words.features.prefetches and not words.flavour.has_threads:
+        (k,) = space.objects("k")
+        ahead, can = space.enum("prefetch", (words.kernel,), AHEAD), space.fact("can_prefetch")
+        space.require("kernels whose data is far away", {k: words.kernel}, [can(k), ahead(k).is_("0")])
+    for value in CACHES:
+        can = space.fact(f"can_cache_{value.lower()}")
+        space.require(f"accesses that may be {value}", {i: words.accesses}, [can(i), words.cache(i).is_not(value)])

@@ -1,0 +1,82 @@
+"""What every part of the description speaks about: the sets of objects, the choices and facts that several parts need."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from warploom.schedule.choices.features import Features
+from warploom.schedule.space import Space
+
+ORDERS = ("BEFORE", "AFTER", "INNER", "OUTER", "MERGED")
+KINDS = ("LOOP", "UNROLL", "VECTOR", "BLOCK", "THREAD")
+MAPPINGS = ("NOT_THREADS", "MAPPED", "MAPPED_OUT", "MAPPED_IN")
+TRANSFERS = ("NOT_MAPPED", "UNROLL_MAP", "THREAD_MAP", "MERGED")
+SPACES = ("GLOBAL", "SHARED")
+CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
+AHEAD = ("0", "2", "8")
+MOST_LOOPS = 16
+"""Of one instruction, and pairs of one temporary."""
+VECTOR_SIZES = 3
+"""Sizes that a vector loop may have, at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flavour:
+    """All that the description depends on, besides facts about objects."""
+
+    features: Features
+    has_threads: bool
+    has_vector_arithmetic: bool
+
+
+class Vocabulary:
+    """A space with these declared, and no constraint."""
+
+    def __init__(self, flavour: Flavour) -> None:
+        self.flavour = flavour
+        self.features = flavour.features
+        self.space = space = Space("kernel")
+        self.statements = space.set("Statements")
+        self.instructions = space.set("Instructions", within=self.statements)
+        self.accesses = space.set("Accesses", within=self.instructions)
+        self.confined = space.set("Confined", within=self.instructions)
+        """Stores and reductions: not every loop may repeat them."""
+        self.reductions = space.set("Reductions", within=self.confined)
+        self.dims = space.set("Dims", within=self.statements, disjoint_from=self.instructions)
+        self.static_dims = space.set("StaticDims", within=self.dims)
+        self.reduced_dims = space.set("ReducedDims", within=self.dims)
+        self.own = space.set("Own", within=self.dims, of=self.instructions)
+        self.axes = space.set("Axes")
+        self.extents = space.set("Extents")
+        self.tiles = space.set("Tiles", within=self.extents, of=self.axes)
+        self.regions = space.set("Regions")
+        self.temporaries = space.set("Temporaries", within=self.regions)
+        self.pairs = space.set("Pairs")
+        self.block_pairs = space.set("BlockPairs", within=self.pairs)
+        """Between instructions whose value may go through a temporary."""
+        self.staged_pairs = space.set("StagedPairs", within=self.block_pairs)
+        self.laid_out = space.fact("laid_out", 2)
+        """Pairs of one value, dimensions of one array if it is staged."""
+        self.dimensions = space.set("Dimensions", within=self.pairs, of=self.temporaries)
+        self.kernel = space.set("Kernel")
+        """One object, for what is decided once."""
+        self.layers = space.set("Layers")
+        """Copies that a temporary may have."""
+
+        self.order = space.enum(
+            "order", (self.statements, self.statements), ORDERS, antisymmetric={"BEFORE": "AFTER", "INNER": "OUTER"}
+        )
+        self.kind = space.enum("dim_kind", (self.dims,), KINDS)
+        self.size = space.integer("size", (self.extents,))
+        self.transfer = space.enum("dim_mapping", (self.pairs,), TRANSFERS)
+        self.mem_space = space.enum("mem_space", (self.regions,), SPACES)
+        self.cache = space.enum("cache", (self.accesses,), CACHES)
+        self.layout = space.enum(
+            "layout", (self.staged_pairs, self.staged_pairs), ("INNER", "OUTER"), antisymmetric={"INNER": "OUTER"}
+        )
+        self.extent = space.function("extent")
+        self.owner = space.function("owner")
+        self.source, self.target = space.function("source"), space.function("target")
+        self.put, self.get = space.function("put"), space.function("get")
+        """Of a pair that may be staged: its dims around the temporary's store and load."""
+        self.own_dims = space.fact("owns", 2)

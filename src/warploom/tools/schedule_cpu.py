@@ -249,5 +249,7 @@ def race(runners: Mapping[str, Runner]) -> dict[str, Times]:
 
 
 def ratio(ours: Times, peer: Times) -> float:
-    """The median over rounds of our time over the peer's."""
+    """The median over rounds of our time over the peer's; a hopeless peer ran once."""
+    if len(peer.rounds) == 1:
+        return statistics.median(ours.rounds) / peer.rounds[0]
     return statistics.median(a / b for a, b in zip(ours.rounds, peer.rounds, strict=True))

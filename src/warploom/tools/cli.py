@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from textwrap import fill
 from types import FrameType
 from typing import NoReturn, cast
 
@@ -19,6 +20,7 @@ import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.kernels import NAMES, PROGRAM_NAMES, find
+from warploom.kernels.tensors import TENSOR_KERNELS
 from warploom.ptx.shuffle import ShuffleOptions, apply_all
 from warploom.solve import Goal, default_cache_path
 from warploom.synth import Status
@@ -422,7 +424,11 @@ def list_examples(as_json: bool) -> None:
     if as_json:
         for name in PROGRAM_NAMES:
             click.echo(encode({"case": name, "kind": "dataflow"}))
+        for kernel in TENSOR_KERNELS.values():
+            click.echo(encode({"case": kernel.name, "kind": "kernel", "sizes": dict(kernel.sizes)}))
         return
+    click.echo("\nKernels, for `explore`:")
+    click.echo(fill(", ".join(TENSOR_KERNELS), 118, initial_indent="  ", subsequent_indent="  "))
     click.echo("\nDataflow programs, for `solve`:")
     for line in listing(PROGRAM_NAMES):
         click.echo(line)

@@ -44,7 +44,7 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
 @click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine.")
 @click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
-@click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n2)=VECTOR'.")
+@click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n3)=VECTOR'.")
 @click.option("--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements here; do not repeat them.")
 @click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster with this scheduler.")
 @click.option("--estimate-size", "only_size", is_flag=True, help="Estimate the size of the space instead.")
@@ -150,7 +150,7 @@ def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
 def _decided(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     found: dict[str, str] = {}
     for text in texts:
-        name, value = _pair(text, "--set", "dim_kind(mad.n2)=VECTOR")
+        name, value = _pair(text, "--set", "dim_kind(mad.n3)=VECTOR")
         if found.setdefault(name, value) != value:
             message = f"expected one value of {name}, got {found[name]} and {value}"
             raise UserError(Diagnostic("OPTION", message, fix="Join the values that are allowed by |."))

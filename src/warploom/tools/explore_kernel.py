@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack
@@ -53,7 +54,7 @@ from warploom.schedule.search import (
 )
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
-from warploom.solve import Event, EventLog, EventSink, cluster_executor, sample
+from warploom.solve import Event, EventLog, EventSink, Probe, TreeSize, cluster_executor, knuth, tree_size
 from warploom.synth import Status
 from warploom.tools.explore_check import Checked, Data, Function, check_cpu, check_cuda, data_for, points_of, stage_arrays
 from warploom.tools.explore_page import StageView, render_explore
@@ -191,14 +192,10 @@ def _size(case: str, function: Function, options: KernelOptions, stopwatch: Stop
     """The line of the space's size: Knuth's estimate of its leaves and of the share of walks that end in a dead end."""
     program = program_of(function, options)
     sizes: list[Line] = []
+    budget_s = (SEARCHED_S if options.budget_s is None else options.budget_s) / len(program.stages)
     for stage in program.stages:
-        recipe = Recipe(stage, options.target, Bound, None, options.decision_order, tuple(options.fixed.items()))
-        size = sample(
-            recipe,
-            PROBES,
-            seed=options.seed,
-            progress=lambda s, name=stage.name: progress(f"{name}: {s.leaves.mean:.3g} +- {s.leaves.half_width:.2g}"),
-        )
+        model = Recipe(stage, options.target, Bound, None, options.decision_order, tuple(options.fixed.items()))()
+        size = _sampled(model, budget_s, options.seed, lambda told, name=stage.name: progress(f"{name}: {told}"))
         sizes.append({
             "kernel": stage.name,
             "space_size": size.leaves.mean,
@@ -211,6 +208,17 @@ def _size(case: str, function: Function, options: KernelOptions, stopwatch: Stop
     fields = first if len(sizes) == 1 else {"stages": sizes}
     line = plain_line(case, "solved", stopwatch.read(), verdict="unchecked") | facts(function, program, options) | fields
     return Outcome(line, EXIT_BY_STATUS["solved"])
+
+
+def _sampled(model: KernelModel[Candidate], budget_s: float, seed: int, progress: Progress) -> TreeSize:
+    """Knuth's descents, `PROBES` of them or as many as the wall seconds allow, two at least."""
+    began = time.monotonic()
+    probes: list[Probe] = []
+    while len(probes) < PROBES and (len(probes) < 2 or time.monotonic() - began < budget_s):
+        probes += knuth(model, range(len(probes), len(probes) + 2), seed=seed)
+        size = tree_size(probes)
+        progress(f"{size.leaves.mean:.3g} +- {size.leaves.half_width:.2g} after {len(probes)} descents")
+    return tree_size(probes)
 
 
 def program_of(function: Function, options: KernelOptions) -> Program:

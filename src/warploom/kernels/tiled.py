@@ -7,7 +7,6 @@ Source: Swizzle Inventor, section 7.2 (the finite-field multiplication calls the
 
 from __future__ import annotations
 
-import resource
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,6 +16,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.ir import fill
 from warploom.kernels.example import Example
 from warploom.sketch import Sketch
+from warploom.solve import peak_mb
 from warploom.synth import Report, complete, judge, kernel_algebra
 
 
@@ -60,7 +60,7 @@ def fill_from_tile(sketch: Sketch, tile: Report, *, seed: int = 0, progress: Cal
         lift=judged.lift,
         seconds=tile.seconds + seconds,
         wall_s=tile.wall_s + time.perf_counter() - wall_started,
-        peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        peak_mb=peak_mb(),
         statistics=tile.statistics | {"judge filled": seconds},
         diagnostics=judged.diagnostics,
     )

@@ -55,7 +55,7 @@ def measured(function: Callable[[Argument], Value], argument: Argument) -> Retur
 
     def spent() -> Spent:
         elapsed = time.perf_counter() - wall_s
-        return Spent(round(_cpu_s() - cpu_s, 3), round(elapsed, 3), round(_peak_mb(), 1), f"{socket.gethostname()}:{os.getpid()}")
+        return Spent(round(_cpu_s() - cpu_s, 3), round(elapsed, 3), round(peak_mb(), 1), f"{socket.gethostname()}:{os.getpid()}")
 
     try:
         return Returned(function(argument), spent())
@@ -76,7 +76,8 @@ def _reset_peak() -> None:
         return
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
+    """Of this process's own memory, so far."""
     # Not ru_maxrss where it can be helped: a process starts with its parent's, and it never falls.
     try:
         for line in _STATUS.read_text().splitlines():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import resource
 import time
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
@@ -16,7 +15,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.ir import HoleArg, IndexConst, IndexExpr, fill, index_cost, simplify, verify
 from warploom.ir.swizzle import SPACES, function_set
 from warploom.sketch import Sketch, TermSpec
-from warploom.solve import Budget, Cost, Statistics, StopSearchError
+from warploom.solve import Budget, Cost, Statistics, StopSearchError, peak_mb
 from warploom.synth.engine import Engine, SpaceResult
 from warploom.synth.judge import Judged, judge
 from warploom.synth.model import Chosen
@@ -358,7 +357,7 @@ class _Completing:
             lift="" if judged is None else judged.lift,
             seconds=time.process_time() - self.started,
             wall_s=time.perf_counter() - self.wall_started,
-            peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            peak_mb=peak_mb(),
             statistics=self.phases,
             diagnostics=() if judged is None else judged.diagnostics,
         )
@@ -379,7 +378,7 @@ class _Completing:
             lift="",
             seconds=time.process_time() - self.started,
             wall_s=time.perf_counter() - self.wall_started,
-            peak_mb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+            peak_mb=peak_mb(),
             statistics=self.phases,
             diagnostics=faults,
         )

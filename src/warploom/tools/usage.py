@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import resource
-import sys
 import time
 from dataclasses import dataclass
+
+from warploom.solve import peak_mb
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +27,10 @@ class Stopwatch:
         self._wall_s = time.perf_counter()
 
     def read(self) -> Usage:
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        peak_bytes = peak if sys.platform == "darwin" else peak * 1024
         return Usage(
             seconds=round(_cpu_s() - self._cpu_s, 3),
             wall_s=round(time.perf_counter() - self._wall_s, 3),
-            peak_mb=round(peak_bytes / 2**20, 1),
+            peak_mb=round(peak_mb(), 1),
         )
 
 

@@ -58,6 +58,7 @@ from warploom.solve import Event, EventLog, EventSink, Probe, TreeSize, cluster_
 from warploom.synth import Status
 from warploom.tools.explore_check import Checked, Data, Function, check_cpu, check_cuda, data_for, points_of, stage_arrays
 from warploom.tools.explore_page import StageView, render_explore
+from warploom.tools.files import write_text
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
@@ -362,23 +363,16 @@ def _outcome(
 def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     """The outcome, with the files that were asked for."""
     written: list[Path] = []
+    stages = _views(explored, options.target)
+    code = code_of(explored, options.target) if options.code is not None or options.page is not None else ""
     if options.code is not None:
-        _write(options.code, code_of(explored, options.target))
+        write_text(options.code, code)
         written.append(options.code)
     if options.page is not None:
-        _write(options.page, page_of(line, explored, options))
+        language = "C" if options.target.kind == "cpu" else "CUDA C++"
+        write_text(options.page, render_explore(explored.program.name, line, stages, code, language, explored.events))
         written.append(options.page)
-    details = shown(explored, options.target)
-    return Outcome(line, EXIT_BY_STATUS[str(line["status"])], written=tuple(written), details=details)
-
-
-def _write(path: Path, content: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(content, encoding="utf-8")
-    except OSError as error:
-        message = f"expected a place to write {path}, got: {error.strerror}"
-        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
+    return Outcome(line, EXIT_BY_STATUS[str(line["status"])], written=tuple(written), details=shown(stages, options.target))
 
 
 def code_of(explored: Explored, on: Target) -> str:
@@ -389,14 +383,13 @@ def code_of(explored: Explored, on: Target) -> str:
     return "\n".join(cuda_kernel(i.nest, printed).text for i in explored.implementations)
 
 
-def page_of(line: Line, explored: Explored, options: KernelOptions) -> str:
-    """The page of a result: loop nests, what binds them, code, the search over time."""
-    stages: list[StageView] = []
+def _views(explored: Explored, on: Target) -> list[StageView]:
+    """Each stage's loop nest and what binds it."""
+    views: list[StageView] = []
     for stage, implementation in zip(explored.program.stages, explored.implementations, strict=True):
-        bound = Bound(kernel_space(stage, options.target))
-        stages.append(StageView(stage.name, implementation.nest, bound.explain(implementation.candidate)))
-    language = "C" if options.target.kind == "cpu" else "CUDA C++"
-    return render_explore(explored.program.name, line, stages, code_of(explored, options.target), language, explored.events)
+        bound = Bound(kernel_space(stage, on))
+        views.append(StageView(stage.name, implementation.nest, bound.explain(implementation.candidate)))
+    return views
 
 
 def check(
@@ -447,14 +440,13 @@ def _speed(program: Program, time_ms: float | None) -> Line:
     }
 
 
-def shown(explored: Explored, target: Target) -> tuple[str, ...]:
+def shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
     """For people: each stage as a loop nest, and what binds it."""
     found: list[str] = []
-    for stage, implementation in zip(explored.program.stages, explored.implementations, strict=True):
-        bound = Bound(kernel_space(stage, target))
-        found += [text(implementation.nest), bound.explain(implementation.candidate).text]
+    for stage in stages:
+        found += [text(stage.nest), stage.bound.text]
         if target.kind == "cuda":
-            found.append(modelled(implementation.nest, target).text)
+            found.append(modelled(stage.nest, target).text)
     return tuple(found)
 
 

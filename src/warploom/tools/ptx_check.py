@@ -21,6 +21,7 @@ from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 from warploom.tools.console import Output
+from warploom.tools.files import write_bytes
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, IMPOSSIBLE, INTERRUPTED, SOLVED, combined_exit, plain_line
 from warploom.tools.messages import one_line, rendered
@@ -215,8 +216,4 @@ def _write(text: str, path: Path | None) -> None:
     if path is None:
         click.echo(data, nl=False)
         return
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        message = f"expected a place to write {path}, got: {error.strerror}"
-        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
+    write_bytes(path, data)

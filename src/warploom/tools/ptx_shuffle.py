@@ -11,7 +11,7 @@ from typing import cast
 
 import click
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import UserError
 from warploom.gpu import assemble, toolchain_available
 from warploom.ptx.machines import machine, occupancy
 from warploom.ptx.shuffle import (
@@ -30,6 +30,7 @@ from warploom.ptx.shuffle import (
 )
 from warploom.ptx.syntax import Module, parse
 from warploom.tools.console import Output
+from warploom.tools.files import write_bytes
 from warploom.tools.lines import GAVE_UP, SCHEMA, SOLVED, Line, combined_exit, encode, plain_line
 from warploom.tools.ptx_check import read_ptx
 from warploom.tools.synth_command import Outcome, crashed, failed
@@ -144,14 +145,6 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
     return lines
 
 
-def _write(path: Path, data: bytes) -> None:
-    try:
-        path.write_bytes(data)
-    except OSError as error:
-        message = f"expected a place to write {path}, got: {error.strerror}"
-        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
-
-
 @click.command("shuffle")
 @click.argument("file", metavar="IN.ptx")
 @click.option(
@@ -205,16 +198,16 @@ def _run(
     try:
         costs = resources(text, found.text, module, target)
     except UserError as error:
-        _write(out, text.encode("utf-8", "surrogateescape"))
+        write_bytes(out, text.encode("utf-8", "surrogateescape"))
         reason = f"ptxas refused the rewritten file, the original was written: {error.diagnostics[0].message}"
         line = plain_line(file, "error", stopwatch.read(), reason=reason)
         return output.outcome(Outcome(line, GAVE_UP, messages=(reason,), written=(out,)))
-    _write(out, found.text.encode("utf-8", "surrogateescape"))
+    write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
     kernels = _kernels(found, costs)
     written = (out,)
     if report is not None:
         whole: Line = {"v": SCHEMA, "file": file, "policy": policy, "arch": target, "kernels": kernels}
-        _write(report, (encode(whole) + "\n").encode("utf-8", "replace"))
+        write_bytes(report, (encode(whole) + "\n").encode("utf-8", "replace"))
         written = out, report
     codes = [SOLVED]
     for place, (each, kernel) in enumerate(zip(found.reports, kernels, strict=True)):

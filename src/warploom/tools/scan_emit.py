@@ -14,6 +14,7 @@ from warploom.scan.emit import TARGETS, Choices, Emitted, Target, Types, emit, s
 from warploom.scan.emit.dialect import IntType, RealType
 from warploom.scan.networks import NAMED
 from warploom.tools.console import Output
+from warploom.tools.files import write_text
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
@@ -98,7 +99,7 @@ def emitted(
         made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
     written: tuple[Path, ...] = ()
     if out is not None:
-        _write(out, made.source)
+        write_text(out, made.source)
         written = (out,)
     line = _line(case, found, made, language, types, stopwatch, out)
     code = EXIT_BY_STATUS[str(line["status"])] if made.verdict != "refuted" else IMPOSSIBLE
@@ -144,12 +145,3 @@ def _summary(line: Line) -> list[str]:
     if moved is not None:
         found.append(f"movement {moved['verdict']}: {moved.get('domain') or moved.get('reason')}")
     return found + [f"note: {n}" for n in cast("list[str]", line["notes"])]
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        message = f"expected a place to write {path}, got: {error.strerror}"
-        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error

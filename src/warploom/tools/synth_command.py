@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import UserError
 from warploom.ir import kernel_text
 from warploom.kernels import complete_example
 from warploom.synth import Report, complete
+from warploom.tools.files import write_text
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line
 from warploom.tools.messages import one_line, rendered
 from warploom.tools.pages import kernel_page, kernel_picture
@@ -118,12 +119,7 @@ def _write(
     if options.svg is not None:
         files[options.svg] = kernel_picture(target, report)
     for path, text in files.items():
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(text, encoding="utf-8")
-        except OSError as error:
-            message = f"expected a place to write {path}, got: {error.strerror}"
-            raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
+        write_text(path, text)
     return tuple(files)
 
 

@@ -1,5 +1,6 @@
 """Search for the fastest implementation of a kernel: the space as a model of `solve`, measurements, journal, live progress."""
 
+from warploom.schedule.search.arrays import difference
 from warploom.schedule.search.cpu import CpuEvaluator
 from warploom.schedule.search.cuda import CudaEvaluator
 from warploom.schedule.search.evaluate import Evaluator, Measurement, Memory, Record, Timed, Unfit, device_turn
@@ -38,6 +39,7 @@ __all__ = [
     "Timed",
     "Unfit",
     "device_turn",
+    "difference",
     "explore",
     "explore_kernel",
     "features",

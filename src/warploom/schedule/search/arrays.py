@@ -50,11 +50,16 @@ def scalar_values(backbone: Backbone) -> dict[str, float]:
 
 
 def difference(results: Arrays, reference: Arrays, tolerance: float) -> str:
-    """How results differ from the reference (flat arrays of equal length); empty if by no more than `tolerance` times its
-    largest element."""
+    """How results differ from the reference (flat arrays of equal length); empty if integers are equal and floats differ by no
+    more than `tolerance` times its largest element."""
     for name, expected in reference.items():
-        wanted = np.asarray(expected, np.float64).reshape(-1)
-        got = np.asarray(results[name], np.float64).reshape(-1)[: wanted.size]
+        wanted = np.asarray(expected).reshape(-1)
+        got = np.asarray(results[name]).reshape(-1)[: wanted.size]
+        if np.issubdtype(wanted.dtype, np.integer):
+            if not np.array_equal(got, wanted):
+                return f"expected {name} as in the reference, got other integers"
+            continue
+        wanted, got = wanted.astype(np.float64), got.astype(np.float64)
         error = float(np.max(np.abs(got - wanted), initial=0.0)) / float(np.max(np.abs(wanted), initial=1e-30))
         if not error <= tolerance:
             return f"expected {name} as in the reference, got a relative error of {error:.2g}"

@@ -550,7 +550,7 @@ def measure(name: str, case: Case, threads: int, rounds: int) -> list[dict[str, 
         peer_busy.append(time.thread_time() - start_busy)
         time.sleep(_SPIN_S)
         for label, call in calls.items():
-            taken, busy = call.run_timed(threads)
+            taken, busy = call.run_timed(threads)[0]
             times[label].append(taken)
             busies[label].append(busy)
     moved = sum(math.prod(shape) * 4 for shape in (*case.inputs, *case.outputs))

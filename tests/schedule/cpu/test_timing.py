@@ -14,13 +14,10 @@ class Pretended:
     def __init__(self, walls: Iterator[float], busy: Callable[[float], float] = lambda wall: wall) -> None:
         self.walls, self.busy, self.runs = walls, busy, 0
 
-    def run(self, threads: int = 1, repeats: int = 1) -> float:
-        return self.run_timed(threads, repeats)[0]
-
-    def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]:
-        wall = next(self.walls)
-        self.runs += 1
-        return wall * repeats, self.busy(wall) * repeats
+    def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
+        self.runs += samples
+        walls = [next(self.walls) for _ in range(samples)]
+        return tuple((wall * repeats, self.busy(wall) * repeats) for wall in walls)
 
 
 def test_a_calm_machine_needs_few_runs() -> None:
@@ -60,9 +57,9 @@ def test_turns() -> None:
             super().__init__(repeat(0.01))
             self.name = name
 
-        def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]:
+        def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
             order.append(self.name)
-            return super().run_timed(threads, repeats)
+            return super().run_timed(threads, repeats, samples)
 
     timings = retime([Noted("a"), Noted("b"), Noted("c")], rounds=3)
     assert "".join(order) == "abc" + "abc" + "cba" + "abc"

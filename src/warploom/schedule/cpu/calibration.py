@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from warploom.schedule.cpu.compiler import build_library, machine_text, the_compiler
-from warploom.schedule.cpu.team import entry_of, packaged, run_entry
+from warploom.schedule.cpu.team import Job, entry_of, packaged, run_job
 from warploom.solve import Json, ResultCache, default_cache_path
 
 _SYSFS = Path("/sys/devices/system/cpu")
@@ -127,14 +127,12 @@ class _Probe:
 
     def seconds(self, name: str, passes: float, size: int = 0, samples: int = 5) -> float:
         """Least CPU time of the busiest thread: other processes on the machine disturb it little."""
+        return min(busy for _, busy in run_job(self.job(name, passes, size), self.threads, samples=samples))
+
+    def job(self, name: str, passes: float = 0, size: int = 0) -> Job:
         none = (ctypes.c_void_p * 1)()
         parameters = (ctypes.c_double * 2)(passes, size)
-        entry = entry_of(self.library, name)
-        runs = (
-            run_entry(entry, none, parameters, units=self.threads, scratch_bytes=size, threads=self.threads, repeats=1)[1]
-            for _ in range(samples)
-        )
-        return min(runs)
+        return Job(entry_of(self.library, name), none, parameters, self.threads, size)
 
     def rate(self, name: str, size: int, aim_s: float = 4e-3) -> float:
         """Bytes per ns."""
@@ -161,7 +159,7 @@ def _measure(threads: int) -> Calibration:
     l3 = max(2 * sizes.l2_bytes, share // 2)
     dram = min(_LARGEST // threads, max(4 * share, 64 << 20))
     probe.seconds("fma_rate", passes)
-    launch_s = min(_launch(probe) for _ in range(40))
+    launch_s = _launch(probe)
     return Calibration(
         threads=threads,
         cores=core_count(),
@@ -196,9 +194,5 @@ def _measure(threads: int) -> Calibration:
 
 def _launch(probe: _Probe) -> float:
     """Seconds of a round of the team in which nobody works."""
-    none = (ctypes.c_void_p * 1)()
-    parameters = (ctypes.c_double * 2)()
-    entry = entry_of(probe.library, "nothing")
     rounds = 25
-    elapsed, _ = run_entry(entry, none, parameters, units=probe.threads, scratch_bytes=0, threads=probe.threads, repeats=rounds)
-    return elapsed / rounds
+    return min(wall for wall, _ in run_job(probe.job("nothing"), probe.threads, rounds, samples=40)) / rounds

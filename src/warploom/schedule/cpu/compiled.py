@@ -15,7 +15,7 @@ from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.accesses import is_external
 from warploom.schedule.cpu.compiler import KERNEL_FLAGS, Compiler, build_library
 from warploom.schedule.cpu.printer import ENTRY, c_source
-from warploom.schedule.cpu.team import entry_of, run_entry
+from warploom.schedule.cpu.team import Job, entry_of, run_job
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, time_call
 from warploom.schedule.nest import Buffer, Nest
 
@@ -67,23 +67,15 @@ class Call:
         self._arrays = tuple(arrays)
         self._pointers = (ctypes.c_void_p * max(1, len(arrays)))(*(a.ctypes.data for a in arrays))
         self._parameters = (ctypes.c_double * max(1, len(kernel.parameters)))(*(parameters[p] for p in kernel.parameters))
-        self._entry = entry_of(kernel.library, ENTRY)
+        self._job = Job(entry_of(kernel.library, ENTRY), self._pointers, self._parameters, kernel.units, kernel.scratch_bytes)
 
     def run(self, threads: int = 1, repeats: int = 1) -> float:
         """Elapsed seconds of all repeats."""
-        return self.run_timed(threads, repeats)[0]
+        return self.run_timed(threads, repeats)[0][0]
 
-    def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]:
-        """Elapsed seconds, and CPU seconds of the thread that worked longest."""
-        return run_entry(
-            self._entry,
-            self._pointers,
-            self._parameters,
-            units=self.kernel.units,
-            scratch_bytes=self.kernel.scratch_bytes,
-            threads=threads,
-            repeats=repeats,
-        )
+    def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
+        """As `run_job`."""
+        return run_job(self._job, threads, repeats, samples)
 
 
 def compile_nest(

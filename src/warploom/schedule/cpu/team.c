@@ -1,6 +1,10 @@
 /* A team of threads that lives on, and its clock. Built once; kernels of other libraries are given to it as pointers.
 
-   A kernel runs the units [begin, end) of its shared loops with a scratch buffer of its own. Thread 0 is the caller. */
+   A kernel runs the units [begin, end) of its shared loops with a scratch buffer of its own; when all units are done the team
+   runs those of its second part, if it has one. Thread 0 is the caller.
+
+   While a job runs, each thread has a core of its own where there are enough, and none of them sleeps: waking up takes a hundred
+   times as long as a small kernel. */
 
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -23,18 +27,24 @@ enum { MOST_THREADS = 256, SPINS_BEFORE_SLEEP = 4000, SPINS_BEFORE_YIELD = 20000
 
 typedef void (*Kernel)(void *const *arrays, const double *parameters, ptrdiff_t begin, ptrdiff_t end, char *scratch);
 
-static struct {
-    Kernel kernel;
+typedef struct {
+    Kernel kernel, second; /* `second` may be null */
     void *const *arrays;
     const double *parameters;
-    ptrdiff_t units;
+    ptrdiff_t units, second_units;
     size_t scratch_bytes;
+} Job;
+
+static struct {
+    const Job *job;
+    Kernel kernel; /* null: a round in which the team only gathers */
+    ptrdiff_t units;
     int is_timed;
 } task;
 
 /* The round's number times 1024 plus its threads, in one word: a thread that sits a round out reads nothing else. */
 static _Atomic uint64_t announced;
-static _Atomic int remaining, sleepers, failures;
+static _Atomic int remaining, sleepers, failures, is_running;
 static int started;
 static pid_t owner;
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -65,15 +75,50 @@ static int has_scratch(int thread, size_t bytes) {
     return 1;
 }
 
+/* Cores: that of the caller first, then the others that it may use. */
+#ifdef __linux__
+static cpu_set_t allowed;
+static int cores[MOST_THREADS], held[MOST_THREADS];
+
+static void choose_cores(int threads) {
+    int count = 0;
+    const int own = sched_getcpu();
+    cores[0] = -1;
+    if (own < 0 || sched_getaffinity(0, sizeof allowed, &allowed) != 0 || CPU_COUNT(&allowed) < threads) return;
+    for (int n = 0; n < CPU_SETSIZE && count < threads; ++n) {
+        const int core = (own + n) % CPU_SETSIZE;
+        if (CPU_ISSET(core, &allowed)) cores[count++] = core;
+    }
+}
+
+static void hold_core(int thread) {
+    if (cores[0] < 0 || (thread > 0 && held[thread] == cores[thread] + 1)) return;
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    CPU_SET(cores[thread], &one);
+    if (sched_setaffinity(0, sizeof one, &one) == 0) held[thread] = cores[thread] + 1;
+}
+
+static void leave_core(void) {
+    if (cores[0] >= 0) sched_setaffinity(0, sizeof allowed, &allowed);
+}
+#else
+static void choose_cores(int threads) { (void)threads; }
+static void hold_core(int thread) { (void)thread; }
+static void leave_core(void) {}
+#endif
+
 static void take_share(int thread, int threads) {
-    if (!has_scratch(thread, task.scratch_bytes)) {
-        atomic_fetch_add(&failures, 1);
+    const Job *job = task.job;
+    if (task.kernel == NULL) {
+        hold_core(thread);
+        if (!has_scratch(thread, job->scratch_bytes)) atomic_fetch_add(&failures, 1);
         return;
     }
     const ptrdiff_t begin = task.units * thread / threads, end = task.units * (thread + 1) / threads;
     if (begin == end) return;
     const double start = task.is_timed ? seconds_of(CLOCK_THREAD_CPUTIME_ID) : 0.0;
-    task.kernel(task.arrays, task.parameters, begin, end, arenas[thread]);
+    task.kernel(job->arrays, job->parameters, begin, end, arenas[thread]);
     if (task.is_timed) busy_s[thread * GAP] += seconds_of(CLOCK_THREAD_CPUTIME_ID) - start;
 }
 
@@ -85,6 +130,10 @@ static void *work(void *argument) {
         for (int spins = 0; now == seen && spins < SPINS_BEFORE_SLEEP; ++spins) {
             PAUSE();
             now = atomic_load(&announced);
+        }
+        if (now == seen && atomic_load(&is_running)) {
+            sched_yield();
+            continue;
         }
         if (now == seen) {
             pthread_mutex_lock(&mutex);
@@ -108,6 +157,7 @@ static int has_threads(int threads) {
         owner = getpid();
         started = 0;
         atomic_store(&sleepers, 0);
+        atomic_store(&is_running, 0);
         atomic_store(&announced, 0);
         pthread_mutex_init(&mutex, NULL);
         pthread_cond_init(&wake, NULL);
@@ -120,7 +170,9 @@ static int has_threads(int threads) {
     return 1;
 }
 
-static void run_round(int threads) {
+static void run_round(Kernel kernel, ptrdiff_t units, int threads) {
+    task.kernel = kernel;
+    task.units = units;
     if (threads == 1) {
         take_share(0, 1);
         return;
@@ -139,32 +191,42 @@ static void run_round(int threads) {
     }
 }
 
-/* Runs the kernel `repeats` times and returns the elapsed seconds of all; below 0: -1 no memory, -2 no threads.
-   `busy` gets, where it is not null, the CPU seconds of the thread that worked longest; of several runs, which are too short
-   to ask for the CPU time around each, those of the caller, its waiting included. */
-double warploom_run(Kernel kernel, void *const *arrays, const double *parameters, ptrdiff_t units, size_t scratch_bytes,
-                    int threads, int repeats, double *busy) {
+static int least(int threads, ptrdiff_t units) { return (ptrdiff_t)threads > units ? (int)units : threads; }
+
+static void run_once(const Job *job, int threads) {
+    run_round(job->kernel, job->units, threads);
+    if (job->second != NULL) run_round(job->second, job->second_units, least(threads, job->second_units));
+}
+
+/* Runs the job `samples` times `repeats` times. `walls` gets the elapsed seconds of each sample, `busies` the CPU seconds of
+   the thread that worked longest; of several repeats, which are too short to ask for the CPU time around each, those of the
+   caller, its waiting included. 0, or -1: no memory, -2: no threads. */
+int warploom_run(const Job *job, int threads, int repeats, int samples, double *walls, double *busies) {
     if (threads > MOST_THREADS) threads = MOST_THREADS;
-    if ((ptrdiff_t)threads > units) threads = (int)units;
+    threads = least(threads, job->units);
     if (threads < 1) threads = 1;
-    if (!has_threads(threads)) return -2.0;
-    task.kernel = kernel;
-    task.arrays = arrays;
-    task.parameters = parameters;
-    task.units = units;
-    task.scratch_bytes = scratch_bytes;
-    task.is_timed = busy != NULL && repeats == 1;
+    if (!has_threads(threads)) return -2;
+    task.job = job;
+    task.is_timed = repeats == 1;
     atomic_store(&failures, 0);
-    for (int thread = 0; thread < threads; ++thread) busy_s[thread * GAP] = 0.0;
-    const double busy_start = busy != NULL ? seconds_of(CLOCK_THREAD_CPUTIME_ID) : 0.0;
-    const double start = seconds_of(CLOCK_MONOTONIC);
-    for (int n = 0; n < repeats; ++n) run_round(threads);
-    const double elapsed = seconds_of(CLOCK_MONOTONIC) - start;
-    if (atomic_load(&failures) > 0) return -1.0;
-    if (busy != NULL) {
-        *busy = task.is_timed ? 0.0 : seconds_of(CLOCK_THREAD_CPUTIME_ID) - busy_start;
+    if (threads > 1) {
+        atomic_store(&is_running, 1);
+        choose_cores(threads);
+        run_round(NULL, 0, threads);
+    } else if (!has_scratch(0, job->scratch_bytes))
+        return -1;
+    for (int sample = 0; sample < samples && atomic_load(&failures) == 0; ++sample) {
+        for (int thread = 0; thread < threads; ++thread) busy_s[thread * GAP] = 0.0;
+        const double busy_start = seconds_of(CLOCK_THREAD_CPUTIME_ID), start = seconds_of(CLOCK_MONOTONIC);
+        for (int n = 0; n < repeats; ++n) run_once(job, threads);
+        walls[sample] = seconds_of(CLOCK_MONOTONIC) - start;
+        busies[sample] = task.is_timed ? 0.0 : seconds_of(CLOCK_THREAD_CPUTIME_ID) - busy_start;
         for (int thread = 0; thread < threads; ++thread)
-            if (busy_s[thread * GAP] > *busy) *busy = busy_s[thread * GAP];
+            if (busy_s[thread * GAP] > busies[sample]) busies[sample] = busy_s[thread * GAP];
     }
-    return elapsed;
+    if (threads > 1) {
+        leave_core();
+        atomic_store(&is_running, 0);
+    }
+    return atomic_load(&failures) > 0 ? -1 : 0;
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -17,24 +18,47 @@ def entry_of(library: Path, name: str) -> ctypes.c_void_p:
     return ctypes.cast(getattr(ctypes.CDLL(str(library)), name), ctypes.c_void_p)
 
 
-def run_entry(
-    entry: ctypes.c_void_p,
-    pointers: ctypes.Array[ctypes.c_void_p],
-    parameters: ctypes.Array[ctypes.c_double],
-    *,
-    units: int,
-    scratch_bytes: int,
-    threads: int,
-    repeats: int,
-) -> tuple[float, float]:
-    """Elapsed seconds of all repeats, and CPU seconds of the thread that worked longest. UserError where resources lack."""
-    busy = ctypes.c_double()
-    elapsed = float(_team().warploom_run(entry, pointers, parameters, units, scratch_bytes, threads, repeats, ctypes.byref(busy)))
-    if elapsed < 0:
-        lacking = "memory for scratch" if elapsed == -1 else "threads"
-        text = f"expected {threads} threads with {scratch_bytes} bytes each, got too little {lacking}"
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A kernel with its arguments, as the team takes it."""
+
+    entry: ctypes.c_void_p
+    pointers: ctypes.Array[ctypes.c_void_p]
+    parameters: ctypes.Array[ctypes.c_double]
+    units: int
+    """Iterations that the threads share."""
+    scratch_bytes: int = 0
+    """Of each thread."""
+    second: ctypes.c_void_p | None = None
+    """What runs when all units are done."""
+    second_units: int = 0
+
+
+def run_job(job: Job, threads: int, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
+    """Of each sample the elapsed seconds of all its repeats, and CPU seconds of the thread that worked longest. Threads wake up
+    before the first. UserError where resources lack."""
+    walls, busies = (ctypes.c_double * samples)(), (ctypes.c_double * samples)()
+    second = job.second if job.second is not None else ctypes.c_void_p()
+    arrays, parameters = (ctypes.cast(a, ctypes.c_void_p) for a in (job.pointers, job.parameters))
+    given = _Job(job.entry, second, arrays, parameters, job.units, job.second_units, job.scratch_bytes)
+    status = _team().warploom_run(ctypes.byref(given), threads, repeats, samples, walls, busies)
+    if status < 0:
+        lacking = "memory for scratch" if status == -1 else "threads"
+        text = f"expected {threads} threads with {job.scratch_bytes} bytes each, got too little {lacking}"
         raise UserError(Diagnostic("CPU_RESOURCES", text, fix="use fewer threads or smaller tiles"))
-    return elapsed, busy.value
+    return tuple(zip(walls, busies, strict=True))
+
+
+class _Job(ctypes.Structure):
+    _fields_ = (
+        ("kernel", ctypes.c_void_p),
+        ("second", ctypes.c_void_p),
+        ("arrays", ctypes.c_void_p),
+        ("parameters", ctypes.c_void_p),
+        ("units", ctypes.c_ssize_t),
+        ("second_units", ctypes.c_ssize_t),
+        ("scratch_bytes", ctypes.c_size_t),
+    )
 
 
 def packaged(name: str) -> str:
@@ -45,7 +69,6 @@ def packaged(name: str) -> str:
 @cache
 def _team() -> ctypes.CDLL:
     team = ctypes.CDLL(str(build_library(packaged("team.c"), flags=("-O2",))))
-    team.warploom_run.restype = ctypes.c_double
-    pointer, size = ctypes.c_void_p, ctypes.c_size_t
-    team.warploom_run.argtypes = [pointer, pointer, pointer, ctypes.c_ssize_t, size, ctypes.c_int, ctypes.c_int, pointer]
+    pointer, number = ctypes.c_void_p, ctypes.c_int
+    team.warploom_run.argtypes = [pointer, number, number, number, pointer, pointer]
     return team

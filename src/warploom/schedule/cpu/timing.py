@@ -1,6 +1,7 @@
 """Times of compiled nests: as many runs as the noise asks for, fewer where the nest is surely slow.
 
 A run is taken as slow by the CPU time of its busiest thread too: other processes on the machine lengthen the wall time only.
+Short kernels are repeated within a sample, and many samples are taken while the threads stay awake.
 """
 
 from __future__ import annotations
@@ -12,14 +13,20 @@ from typing import Protocol
 
 _MOST_SAMPLES = 1000
 _CALM = 0.01
+_CONFIRMED = 0.05
+_CONFIRMATIONS = 3
+"""So many samples come near the least CPU time, or it may be chance."""
+_TURN_S = 2e-3
+"""Samples of short kernels are taken in turns of that length."""
+_MOST_IN_TURN = 20
 
 
 class Runnable(Protocol):
     """A kernel with its arguments."""
 
-    def run(self, threads: int = 1, repeats: int = 1) -> float: ...
-
-    def run_timed(self, threads: int = 1, repeats: int = 1) -> tuple[float, float]: ...
+    def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
+        """Of each sample: elapsed seconds of all repeats, and CPU seconds of the busiest thread."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,18 +64,18 @@ def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT,
 
     Stops early after the warm-up run if that took four times the best, later by `Effort.slow`.
     """
-    warm_s, warm_busy_s = call.run_timed(threads)
+    warm_s, warm_busy_s = call.run_timed(threads)[0]
     limit_ms = best_ms * effort.slow if best_ms else float("inf")
     if min(warm_s, warm_busy_s) * 1e3 > 4 * limit_ms:
         return Timing(warm_s * 1e3, warm_s * 1e3, warm_busy_s * 1e3, 1, 1, is_early=True)
-    repeats = _repeats(call, threads, warm_s, effort)
+    repeats, turn = _plan(call, threads, warm_busy_s, effort)
     walls: list[float] = []
     busies: list[float] = []
     is_early = False
-    while not is_early and not _is_enough(walls, repeats, effort):
-        wall, busy = call.run_timed(threads, repeats)
-        walls.append(wall * 1e3 / repeats)
-        busies.append(busy * 1e3 / repeats)
+    while not is_early and not _is_enough(walls, busies, repeats, effort):
+        for wall, busy in call.run_timed(threads, repeats, turn):
+            walls.append(wall * 1e3 / repeats)
+            busies.append(busy * 1e3 / repeats)
         is_early = len(walls) >= 3 and min(walls) > limit_ms and min(busies) > limit_ms
     return Timing(statistics.median(walls), min(walls), min(busies), len(walls), repeats, is_early)
 
@@ -76,36 +83,39 @@ def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT,
 def retime(
     calls: Sequence[Runnable], threads: int = 1, *, rounds: int = 11, effort: Effort = DEFAULT_EFFORT
 ) -> tuple[Timing, ...]:
-    """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike."""
-    repeats = [_repeats(call, threads, call.run(threads), effort) for call in calls]
+    """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike. Of each
+    turn the least time counts: short kernels have many samples in one."""
+    plans = [_plan(call, threads, call.run_timed(threads)[0][1], effort) for call in calls]
     walls: list[list[float]] = [[] for _ in calls]
     busies: list[list[float]] = [[] for _ in calls]
     for n in range(rounds):
         for k in range(len(calls))[:: 1 if n % 2 == 0 else -1]:
-            wall, busy = calls[k].run_timed(threads, repeats[k])
-            walls[k].append(wall * 1e3 / repeats[k])
-            busies[k].append(busy * 1e3 / repeats[k])
+            repeats, turn = plans[k]
+            samples = calls[k].run_timed(threads, repeats, turn)
+            walls[k].append(min(wall for wall, _ in samples) * 1e3 / repeats)
+            busies[k].append(min(busy for _, busy in samples) * 1e3 / repeats)
     return tuple(
-        Timing(statistics.median(w), min(w), min(b), rounds, r, is_early=False)
-        for w, b, r in zip(walls, busies, repeats, strict=True)
+        Timing(statistics.median(w), min(w), min(b), rounds * turn, repeats, is_early=False)
+        for w, b, (repeats, turn) in zip(walls, busies, plans, strict=True)
     )
 
 
-def _repeats(call: Runnable, threads: int, warm_s: float, effort: Effort) -> int:
-    """The first run of a kernel is no measure of a short one."""
-    once = warm_s
+def _plan(call: Runnable, threads: int, warm_busy_s: float, effort: Effort) -> tuple[int, int]:
+    """(runs per sample, samples per turn), by CPU time. The first run of a kernel is no measure of a short one."""
+    once = warm_busy_s
     if once < 10 * effort.sample_s:
-        once = min(call.run(threads, 3) / 3, call.run(threads, 3) / 3)
-    return max(1, min(100_000, round(effort.sample_s / max(once, 1e-9))))
+        once = min(busy for _, busy in call.run_timed(threads, 3, 3)) / 3
+    repeats = max(1, min(100_000, round(effort.sample_s / max(once, 1e-9))))
+    return repeats, max(1, min(_MOST_IN_TURN, int(_TURN_S / max(once * repeats, 1e-9))))
 
 
-def _is_enough(walls: Sequence[float], repeats: int, effort: Effort) -> bool:
+def _is_enough(walls: Sequence[float], busies: Sequence[float], repeats: int, effort: Effort) -> bool:
     """Enough samples, and either time is up or the better half of them lies within a hundredth."""
-    if len(walls) < effort.least_samples:
-        return sum(walls) * repeats * 1e-3 > effort.max_s
     spent_s = sum(walls) * repeats * 1e-3
-    if spent_s >= effort.max_s or len(walls) >= _MOST_SAMPLES:
-        return True
+    if len(walls) < effort.least_samples or spent_s >= effort.max_s or len(walls) >= _MOST_SAMPLES:
+        return spent_s >= effort.max_s or len(walls) >= _MOST_SAMPLES
     ordered = sorted(walls)
-    is_calm = len(walls) >= 2 * effort.least_samples and ordered[len(walls) // 2] <= ordered[0] * (1 + _CALM)
-    return is_calm or spent_s >= effort.min_s
+    if len(walls) >= 2 * effort.least_samples and ordered[len(walls) // 2] <= ordered[0] * (1 + _CALM):
+        return True
+    near = sum(busy <= min(busies) * (1 + _CONFIRMED) for busy in busies)
+    return spent_s >= effort.min_s and near >= _CONFIRMATIONS

@@ -2,7 +2,7 @@
 
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
 from warploom.ir.cost import index_cost
-from warploom.ir.counts import Counts
+from warploom.ir.counts import Counts, count_wavefronts
 from warploom.ir.interp import RunResult, run
 from warploom.ir.intervals import Interval, Ranges, index_range
 from warploom.ir.kernel import (
@@ -109,6 +109,7 @@ __all__ = [
     "ValueOp",
     "ValueSelect",
     "ValueVar",
+    "count_wavefronts",
     "fill",
     "grid",
     "index_cost",

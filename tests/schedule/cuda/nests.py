@@ -29,7 +29,9 @@ from warploom.schedule.nest import (
     Register,
     Space,
     Store,
+    Swizzle,
     Value,
+    xor_of_bits,
 )
 
 F32 = BY_NAME["f32"]
@@ -138,7 +140,7 @@ def axpy(n: int = 1000, threads: int = 32, lanes: int = 4, cache: Cache = Cache.
 
 def matmul(
     m: int = 64, n: int = 64, k: int = 32, tile: tuple[int, int, int] = (32, 32, 8), registers: tuple[int, int] = (4, 4),
-    *, stages: int = 1, is_async: bool = False, swizzle: tuple[int, int, int] | None = None, has_vectors: bool = True,
+    *, stages: int = 1, is_async: bool = False, swizzle: Swizzle | None = None, has_vectors: bool = True,
     has_arrays: bool = True,
 ) -> Case:  # fmt: skip
     """C = A @ B: both operands staged in shared memory, register tiles; A is stored transposed in shared memory."""
@@ -163,7 +165,7 @@ def matmul(
                     target = index((t, tm), (u, rows), (r, 1))
                     return [
                         Load(Ref(a_copy, ()), Memory(a_array, source), is_async=is_async),
-                        Store(Memory(a_shared, target, xor=swizzle), Ref(a_copy, ())),
+                        Store(Memory(a_shared, target, swizzle=swizzle), Ref(a_copy, ())),
                     ]
 
                 return [b.unroll(tm // rows, part, "part")]
@@ -209,7 +211,9 @@ def matmul(
                     return [
                         b.unroll(
                             rm,
-                            lambda i: [Load(Ref(left, at(i)), Memory(a_shared, index((kk, tm), (y, rm), (i, 1)), xor=swizzle))],
+                            lambda i: [
+                                Load(Ref(left, at(i)), Memory(a_shared, index((kk, tm), (y, rm), (i, 1)), swizzle=swizzle))
+                            ],
                         ),
                         b.vector(rn, lambda j: [Load(Ref(right, at(j)), Memory(b_shared, index((kk, tn), (x, rn), (j, 1))))]),
                         b.unroll(
@@ -310,37 +314,40 @@ def row_sum(rows: int = 6, columns: int = 200, threads: int = 64, rows_at_once: 
     return Case(nest, {"x": data, "y": np.zeros(rows, np.float32)}, {}, {"y": data.sum(axis=1)}, 1e-4)
 
 
-def transpose(n: int = 64, swizzle: tuple[int, int, int] | None = (5, 0, 5)) -> Case:
-    """B = A.T by 32 x 32 tiles, 32 x 8 threads."""
+DIAGONALS = xor_of_bits(5, 0, 5)
+
+
+def transpose(n: int = 64, swizzle: Swizzle | None = DIAGONALS, edge: int = 32) -> Case:
+    """B = A.T by square tiles, edge x 8 threads; the tile is the last buffer."""
     b = Builder("transpose")
     source, target = b.array("A", n * n), b.array("B", n * n, Role.OUTPUT)
-    tile = b.shared("tile", 1024)
+    tile = b.shared("tile", edge * edge)
     first, second = b.value("a"), b.value("b")
 
     def block(by: int) -> list[Node]:
         def column(bx: int) -> list[Node]:
             def read(y: int, x: int, u: int) -> list[Node]:
-                place = index((by, 32 * n), (u, 8 * n), (y, n), (bx, 32), (x, 1))
+                place = index((by, edge * n), (u, 8 * n), (y, n), (bx, edge), (x, 1))
                 return [
                     Load(Ref(first, ()), Memory(source, place, cache=Cache.READ_ONLY)),
-                    Store(Memory(tile, index((u, 256), (y, 32), (x, 1)), xor=swizzle), Ref(first, ())),
+                    Store(Memory(tile, index((u, 8 * edge), (y, edge), (x, 1)), swizzle=swizzle), Ref(first, ())),
                 ]
 
             def write(y: int, x: int, u: int) -> list[Node]:
-                place = index((bx, 32 * n), (u, 8 * n), (y, n), (by, 32), (x, 1))
+                place = index((bx, edge * n), (u, 8 * n), (y, n), (by, edge), (x, 1))
                 return [
-                    Load(Ref(second, ()), Memory(tile, index((x, 32), (u, 8), (y, 1)), xor=swizzle)),
+                    Load(Ref(second, ()), Memory(tile, index((x, edge), (u, 8), (y, 1)), swizzle=swizzle)),
                     Store(Memory(target, place, cache=Cache.NONE), Ref(second, ())),
                 ]
 
             def both(body: Callable[[int, int, int], list[Node]]) -> Node:
-                return b.threads(8, lambda y: [b.threads(32, lambda x: [b.unroll(4, lambda u: body(y, x, u))])], 1)
+                return b.threads(8, lambda y: [b.threads(edge, lambda x: [b.unroll(edge // 8, lambda u: body(y, x, u))])], 1)
 
             return [both(read), Barrier(), both(write)]
 
-        return [b.block(n // 32, column, 0, "n")]
+        return [b.block(n // edge, column, 0, "n")]
 
-    nest = b.nest(b.block(n // 32, block, 1, "m"))
+    nest = b.nest(b.block(n // edge, block, 1, "m"))
     data = random(n, n)
     return Case(nest, {"A": data, "B": np.zeros((n, n), np.float32)}, {}, {"B": data.T}, 0.0)
 

@@ -21,6 +21,8 @@ from warploom.ir.swizzle.primitives import (
     Xor,
     core_cost,
     divide_cost,
+    faults,
+    image,
     mask_range,
     scale_cost,
     window_cost,
@@ -74,5 +76,5 @@ __all__ = [
     "SPACES", "AlternativeSet", "BoolArray", "Cm2Linear", "Composition", "ConditionSet", "Core", "Fan", "FunctionSet",
     "Functions", "Group", "IntArray", "NaiveSet", "PartitionSet", "Primitive", "Rot", "Supporting", "Tables", "Unit",
     "UnusedSet", "Window", "XformGrammar", "XformSet", "Xor", "check_domains", "condition_set", "core_cost", "divide_cost",
-    "function_set", "mask_range", "parse_composition", "scale_cost", "shared_cost", "window_cost", "windowed",
+    "faults", "function_set", "image", "mask_range", "parse_composition", "scale_cost", "shared_cost", "window_cost", "windowed",
 ]  # fmt: skip

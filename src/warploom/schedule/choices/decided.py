@@ -102,7 +102,7 @@ class Decided(Protocol):
         ...
 
     def swizzle(self, region: int) -> str:
-        """NONE, XOR: places of a temporary permuted against bank conflicts, where some permutation helps."""
+        """NONE, PERMUTED: places of a temporary permuted against bank conflicts, where some permutation helps."""
         ...
 
     def ahead(self) -> int:
@@ -187,4 +187,4 @@ class Table:
         return self.copies.get(region, 1)
 
     def swizzle(self, region: int) -> str:
-        return "XOR" if region in self.swizzles else "NONE"
+        return "PERMUTED" if region in self.swizzles else "NONE"

@@ -59,7 +59,7 @@ def lower(decided: Decided) -> Nest:
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
     nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children))
     for temporary in decided.temporaries():
-        if decided.swizzle(temporary.region) == "XOR":
+        if decided.swizzle(temporary.region) == "PERMUTED":
             nest = swizzled(nest, places.temporaries[temporary.region])
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:

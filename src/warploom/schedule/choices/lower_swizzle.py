@@ -1,91 +1,127 @@
-"""Permuted temporaries: the exclusive-or map that gives the fewest bank conflicts, if one is better than none."""
+"""Permuted temporaries: the `rot` or `xor` of `ir.swizzle` with the fewest bank conflicts, if one is better than none."""
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
-from warploom.schedule.nest import Affine, Kind, Load, Loop, Memory, Nest, Node, Space, Store, hardware_sizes, statements
+import numpy as np
+from numpy.typing import NDArray
 
-_BANKS = 32
-_BANK_BYTES = 4
+from warploom.ir import count_wavefronts
+from warploom.ir.swizzle import Rot, Window, Xor, core_cost
+from warploom.schedule.nest import Affine, Kind, Load, Loop, Nest, Node, Space, Store, Swizzle, hardware_sizes, statements
+
 _WARP = 32
+_ROW_BYTES = 128
+"""One element of every bank."""
+_MOST_WARPS = 4
+"""Of a block that are looked at."""
+_PERIODS = (1, 2, 4, 8, 16, 32)
 
-Access = tuple[int, tuple[int, ...]]
-"""Elements of one lane's access, and the offsets of the first one by lane of a warp."""
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """Of a block's first warps, at index 0 of all loops that are no threads."""
+
+    places: NDArray[np.int64]
+    """[warps, lanes of a warp]; of each thread's first element."""
+    active: NDArray[np.bool_]
+    elements: int
+    """Neighbours that a thread accesses together."""
+
+    def wavefronts(self, swizzle: Swizzle | None, element_bytes: int) -> int:
+        places = self.places if swizzle is None else swizzle.of(self.places)
+        return count_wavefronts(places * element_bytes, self.active, self.elements * element_bytes)
+
+    def least(self, element_bytes: int) -> int:
+        """However the elements lie, as long as those of one thread stay together."""
+        total = 0
+        for places, active in zip(self.places, self.active, strict=True):
+            total += -(-len(np.unique(places[active])) * self.elements * element_bytes // _ROW_BYTES)
+        return total
 
 
 def swizzled(nest: Nest, buffer: int) -> Nest:
     """The nest with the buffer's places permuted alike in all its accesses; the nest itself where that cannot help."""
     found = nest.buffers[buffer]
-    if found.space is not Space.SHARED or found.dtype.size_bytes > _BANK_BYTES:
+    size = found.dtype.size_bytes
+    if found.space is not Space.SHARED:
         return nest
-    accesses = [_warp(nest, s, around) for s, around in statements(nest.body) if _touches(s, buffer)]
-    per_bank = _BANK_BYTES // found.dtype.size_bytes
-    base = max(lanes for lanes, _ in accesses).bit_length() - 1
-    best: tuple[int, tuple[int, int, int] | None] = (sum(_wavefronts(a, None, per_bank) for a in accesses), None)
-    for bits, shift in itertools.product(range(1, 6), range(1, 13)):
-        unit = 1 << (bits + base)
-        if shift < bits or found.elements % unit or 1 << (base + shift) >= found.elements:
-            continue
-        xor = bits, base, shift
-        cost = sum(_wavefronts(a, xor, per_bank) for a in accesses)
+    accesses = [_access(nest, s, around) for s, around in statements(nest.body) if _touches(s, buffer)]
+    least = sum(a.least(size) for a in accesses)
+    best: tuple[int, Swizzle | None] = (sum(a.wavefronts(None, size) for a in accesses), None)
+    for swizzle in _cheapest_first(found.elements, max(a.elements for a in accesses), size):
+        if best[0] <= least:
+            break
+        cost = sum(a.wavefronts(swizzle, size) for a in accesses)
         if cost < best[0]:
-            best = cost, xor
+            best = cost, swizzle
     return nest if best[1] is None else replace(nest, body=_permuted(nest.body, buffer, best[1]))
+
+
+def _cheapest_first(elements: int, together: int, element_bytes: int) -> Sequence[Swizzle]:
+    """By the operations of an index; rows of a few banks to a few times all of them."""
+    priced = [(core_cost(s.core, Window(elements, s.unit, s.core.n), elements // s.row), n, s)
+              for n, s in enumerate(_swizzles(elements, together, element_bytes))]  # fmt: skip
+    return [s for *_, s in sorted(priced, key=lambda p: p[:2])]
+
+
+def _swizzles(elements: int, together: int, element_bytes: int) -> Iterator[Swizzle]:
+    most = 4 * _ROW_BYTES // element_bytes
+    unit = together
+    while 2 * unit <= most:
+        for n in range(2, most // unit + 1):
+            if elements % (unit * n) or elements == unit * n:
+                continue
+            rows = elements // (unit * n)
+            if n & (n - 1) == 0:
+                yield from (Swizzle(Xor(n, period), unit) for period in _PERIODS if period < rows)
+            yield from (Swizzle(Rot(n, scale), unit) for scale in (1, 2, 3, 4, 8) if scale < n)
+            yield from (Swizzle(Rot(n, 0, period), unit) for period in _PERIODS[1:] if period < rows)
+        unit *= 2
 
 
 def _touches(node: Node, buffer: int) -> bool:
     return isinstance(node, Load | Store) and node.memory.buffer == buffer
 
 
-def _warp(nest: Nest, statement: Node, around: tuple[Loop, ...]) -> Access:
-    """Of the first warp, at index 0 of all other loops."""
+def _access(nest: Nest, statement: Node, around: tuple[Loop, ...]) -> _Access:
     assert isinstance(statement, Load | Store)
     sizes = hardware_sizes(nest, Kind.THREAD)
-    threads = {loop.number: loop.hardware for loop in around if loop.kind is Kind.THREAD}
+    threads = {loop.number: loop for loop in around if loop.kind is Kind.THREAD}
     lanes = next((loop.size for loop in around if loop.kind is Kind.VECTOR), 1)
-    offsets: list[int] = []
-    for lane in range(_WARP):
-        rest, at = lane, list[int]()
-        for size in sizes:
-            at.append(rest % size)
-            rest //= size
-        if rest:
-            break
-        positions = {n: at[h] for n, h in threads.items() if h is not None}
-        offsets.append(_value(statement.memory.offset, positions))
-    return lanes, tuple(offsets)
+    numbers = np.arange(_WARP * min(_MOST_WARPS, -(-int(np.prod(sizes, dtype=np.int64)) // _WARP)), dtype=np.int64)
+    at: list[NDArray[np.int64]] = []
+    rest = numbers
+    for size in sizes:
+        at.append(rest % size)
+        rest = rest // size
+    active = rest == 0
+    indices: dict[int, NDArray[np.int64]] = {}
+    for number, loop in threads.items():
+        if loop.hardware is not None:
+            indices[number] = at[loop.hardware]
+            active &= at[loop.hardware] < loop.size
+    places = _value(statement.memory.offset, indices, numbers)
+    return _Access(places.reshape(-1, _WARP), active.reshape(-1, _WARP), lanes)
 
 
-def _value(affine: Affine, indices: dict[int, int]) -> int:
-    return affine.constant + sum(stride * indices.get(loop, 0) for loop, stride in affine.terms)
+def _value(affine: Affine, indices: dict[int, NDArray[np.int64]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    found = np.full(len(numbers), affine.constant, np.int64)
+    for loop, stride in affine.terms:
+        if loop in indices:
+            found += stride * indices[loop]
+    return found
 
 
-def _wavefronts(access: Access, xor: tuple[int, int, int] | None, per_bank: int) -> int:
-    """Passes over the banks that a warp's access takes."""
-    lanes, offsets = access
-    words: dict[int, set[int]] = {}
-    for offset in offsets:
-        for element in range(offset, offset + lanes):
-            place = element
-            if xor is not None:
-                bits, base, shift = xor
-                place ^= ((element >> (base + shift)) & ((1 << bits) - 1)) << base
-            words.setdefault(place // per_bank % _BANKS, set()).add(place // per_bank)
-    return max((len(w) for w in words.values()), default=0)
-
-
-def _permuted(nodes: tuple[Node, ...], buffer: int, xor: tuple[int, int, int]) -> tuple[Node, ...]:
-    def memory(old: Memory) -> Memory:
-        return replace(old, xor=xor)
-
+def _permuted(nodes: tuple[Node, ...], buffer: int, swizzle: Swizzle) -> tuple[Node, ...]:
     found: list[Node] = []
     for node in nodes:
         if isinstance(node, Loop):
-            found.append(replace(node, body=_permuted(node.body, buffer, xor)))
+            found.append(replace(node, body=_permuted(node.body, buffer, swizzle)))
         elif isinstance(node, Load | Store) and node.memory.buffer == buffer:
-            found.append(replace(node, memory=memory(node.memory)))
+            found.append(replace(node, memory=replace(node.memory, swizzle=swizzle)))
         else:
             found.append(node)
     return tuple(found)

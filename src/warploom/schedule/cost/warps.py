@@ -94,9 +94,8 @@ def wavefronts(threads: Threads, mask: Masks, memory: Memory, element_bytes: int
     """Of the warps of a block in one execution of an access to shared memory: lanes of wide accesses go in groups that could
     together reach all banks once, words that several lanes want are read once."""
     first = threads.value(memory.offset)
-    if memory.xor is not None:
-        bits, base, shift = memory.xor
-        first = first ^ (((first >> (base + shift)) & ((1 << bits) - 1)) << base)
+    if memory.swizzle is not None:
+        first = memory.swizzle.of(first)
     width = element_bytes * lanes
     groups = max(1, width // BANK_BYTES)
     numbers = np.arange(threads.count, dtype=np.int64)

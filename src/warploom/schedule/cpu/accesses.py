@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warploom.core import DType
+from warploom.ir.swizzle import Rot, Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers
 from warploom.schedule.cpu.scope import Scope
-from warploom.schedule.nest import Buffer, Cache, Guard, Memory, Space
+from warploom.schedule.nest import Buffer, Cache, Guard, Memory, Space, Swizzle
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,7 @@ class Accesses:
     def address(self, memory: Memory, indices: Indices) -> str:
         """The offset; a vector's is that of its first lane."""
         place = indices.place(memory.offset)
-        if memory.xor is None:
-            return place.text
-        bits, base, shift = memory.xor
-        if not place.terms:
-            offset = place.constant
-            return str(offset ^ (offset >> (base + shift) & (1 << bits) - 1) << base)
-        return f"(({place.text}) ^ (((({place.text}) >> {base + shift}) & {(1 << bits) - 1}) << {base}))"
+        return place.text if memory.swizzle is None else swizzled_text(memory.swizzle, place.text)
 
     def load(self, memory: Memory) -> str:
         buffer = self.buffers[memory.buffer]
@@ -42,7 +37,7 @@ class Accesses:
             return text if not tests else f"{' && '.join(tests)} ? {text} : {fill}"
         stride = scope.indices.place(memory.offset).stride(scope.lane_loop.number)
         parts = scope.lane_parts(memory.guards)
-        if memory.xor is not None or parts is None or (stride != 1 and (parts[1], parts[2]) != ("0", str(lanes))):
+        if memory.swizzle is not None or parts is None or (stride != 1 and (parts[1], parts[2]) != ("0", str(lanes))):
             each = [self.load_lane(memory, n) for n in range(lanes)]
             return f"({self.helpers.vector(dtype, lanes)}){{{', '.join(each)}}}"
         tests, first, last = parts
@@ -76,7 +71,7 @@ class Accesses:
             return
         stride = scope.indices.place(memory.offset).stride(scope.lane_loop.number)
         parts = scope.lane_parts(guards)
-        if memory.xor is not None or parts is None or stride != 1:
+        if memory.swizzle is not None or parts is None or stride != 1:
             scope.line(f"{{ const {self.helpers.vector(dtype, lanes)} lanes = {text};")
             for n in range(lanes):
                 indices = scope.at_lane(n)
@@ -94,6 +89,17 @@ class Accesses:
             does_stream = memory.cache is Cache.NONE and is_external(buffer)
             function = self.helpers.stream(dtype, lanes) if does_stream else self.helpers.store(dtype, lanes)
             scope.line(f"{prefix}{function}({pointer}, {text});")
+
+
+def swizzled_text(swizzle: Swizzle, place: str) -> str:
+    match swizzle.core:
+        case Xor():
+            bits, base, shift = swizzle.bits()
+            return f"(({place}) ^ (((({place}) >> {base + shift}) & {(1 << bits) - 1}) << {base}))"
+        case Rot(n, scale, period):
+            digit, row = f"({place}) / {swizzle.unit} % {n}", f"({place}) / {swizzle.row}"
+            turned = " + ".join([digit, f"{row} * {scale}", *([f"{row} / {period}"] if period else [])])
+            return f"(({place}) + (({turned}) % {n} - {digit}) * {swizzle.unit})"
 
 
 def is_external(buffer: Buffer) -> bool:

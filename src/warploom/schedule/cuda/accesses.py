@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.core import DType
+from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import memory_of
@@ -142,7 +143,7 @@ class Accesses:
             dict(form.terms).get(atom) == 1
             and indices.divisor(form, but=atom) % lanes == 0
             and not (in_turn and buffer.elements % lanes)
-            and (memory.xor is None or 1 << memory.xor[1] >= lanes)
+            and (memory.swizzle is None or memory.swizzle.unit % lanes == 0)
             and self._is_uniform(memory.guards, atom, lanes)
         )
 
@@ -173,12 +174,12 @@ class Accesses:
         is_constant = buffer.space is Space.GLOBAL and memory.buffer not in context.facts.written
         pointee = f"const {c_type(buffer.dtype)}" if is_constant else c_type(buffer.dtype)
         turn = (context.phases.get(memory.buffer, Phase(None, 0)), buffer.copies, buffer.elements) if buffer.copies > 1 else None
-        if memory.xor is None:
+        if memory.swizzle is None:
             pointer, left = context.indices.pointer(array, array, pointee, form, turn)
             return pointer, context.indices.text(left)
         pointer, left = context.indices.pointer(array, array, pointee, Form(0, ()), turn)
-        context.helpers.add("swizzled")
-        index = swizzled_text(context.indices, form, memory.xor, f"{array}_index")
+        context.helpers.add("swizzled" if isinstance(memory.swizzle.core, Xor) else "rotated")
+        index = swizzled_text(context.indices, form, memory.swizzle, f"{array}_index")
         return pointer, f"{index} + {left.constant}" if left.constant else index
 
     def _address(self, pointer: str, index: str) -> str:

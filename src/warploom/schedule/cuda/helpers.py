@@ -46,6 +46,14 @@ __device__ __forceinline__ int swizzled(int index)
     return index ^ (index >> (Base + Shift) & (1 << Bits) - 1) << Base;
 }
 """,
+    "rotated": """template <int N, int Unit, int Scale, int Period>
+__device__ __forceinline__ int rotated(int index)
+{
+    const unsigned digit = unsigned(index) / Unit % N, row = unsigned(index) / (N * Unit);
+    const unsigned turned = (digit + row * Scale + (Period > 0 ? row / (Period > 0 ? Period : 1) : 0)) % N;
+    return index + (int(turned) - int(digit)) * Unit;
+}
+""",
 }
 
 

@@ -1,4 +1,4 @@
-"""Swizzled offsets as text, with as little of them as possible inside the swizzle.
+"""Swizzled offsets as text, of an xor with as little as possible inside it.
 
     s(e) = e ^ (e >> (base + shift) & 2^bits - 1) << base
 
@@ -8,12 +8,17 @@ common with the rest is swizzled by itself: s(e + d) = s(e) ^ s(d), where d is o
 
 from __future__ import annotations
 
+from warploom.ir.swizzle import Rot
 from warploom.schedule.cuda.indices import Form, Indices
+from warploom.schedule.nest import Swizzle
 
 
-def swizzled_text(indices: Indices, form: Form, xor: tuple[int, int, int], label: str) -> str:
-    """The offset `form` through the swizzle (bits, base, shift); `label` names parts that are hoisted."""
-    bits, base, shift = xor
+def swizzled_text(indices: Indices, form: Form, swizzle: Swizzle, label: str) -> str:
+    """The offset `form` through the swizzle; `label` names parts that are hoisted."""
+    if isinstance(swizzle.core, Rot):
+        arguments = swizzle.core.n, swizzle.unit, swizzle.core.scale, swizzle.core.period
+        return f"rotated<{', '.join(map(str, arguments))}>({indices.hoisted(form, label)})"
+    bits, base, shift = swizzle.bits()
     hoisted = frozenset(a for scope in indices.scoped() for a in scope.atoms)
     rest, added = _unchanged(indices, form, 1 << base, 1 << (base + shift + bits), hoisted)
     function = f"swizzled<{bits}, {base}, {shift}>"

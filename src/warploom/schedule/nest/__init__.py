@@ -25,6 +25,7 @@ from warploom.schedule.nest.nodes import (
     Store,
     Value,
 )
+from warploom.schedule.nest.swizzle import Swizzle, xor_of_bits
 from warploom.schedule.nest.text import text
 from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
@@ -41,7 +42,7 @@ from warploom.schedule.nest.walk import (
 
 __all__ = [
     "Affine", "Argument", "Barrier", "Buffer", "Cache", "Combine", "Compute", "Count", "Guard", "Kind", "Load", "Loop", "Memory",
-    "Nest", "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Value", "code_size", "counts",
+    "Nest", "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Value", "code_size", "counts",
     "guarded_interval", "guards_of", "hardware_sizes", "identity", "interpret", "interval", "loops", "references",
-    "staged_fills", "statements", "text", "verify", "with_barriers",
+    "staged_fills", "statements", "text", "verify", "with_barriers", "xor_of_bits",
 ]  # fmt: skip

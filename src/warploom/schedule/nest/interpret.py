@@ -291,9 +291,8 @@ class _Machine:
     def place(self, thread: _Thread, memory: Memory) -> int:
         buffer = self.nest.buffers[memory.buffer]
         offset = thread.at(memory.offset)
-        if memory.xor is not None:
-            bits, base, shift = memory.xor
-            offset ^= ((offset >> (base + shift)) & ((1 << bits) - 1)) << base
+        if memory.swizzle is not None:
+            offset = int(memory.swizzle.of(np.array([offset]))[0])
         if not 0 <= offset < buffer.elements:
             raise NestError(f"{buffer.name}[{offset}] is outside its {buffer.elements} elements")
         loop = self.staged.get((memory.buffer, memory.offset))

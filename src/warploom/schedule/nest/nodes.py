@@ -17,6 +17,7 @@ from typing import TypeAlias
 
 from warploom.core import DType
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
+from warploom.schedule.nest.swizzle import Swizzle
 
 
 class Kind(StrEnum):
@@ -117,8 +118,8 @@ class Memory:
     """All hold, or the load gives `fill` and the store does nothing."""
     fill: float = 0.0
     cache: Cache = Cache.ALL
-    xor: tuple[int, int, int] | None = None
-    """Swizzle of a shared offset e: (bits, base, shift): e ^ ((e >> (base + shift)) & (2**bits - 1)) << base."""
+    swizzle: Swizzle | None = None
+    """Of a shared offset."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@
       buffer NAME: dtype[elements] in SPACE (x COPIES)
       value NAME: dtype[registers, ...]                   (a vector axis is written `<lanes>`)
       KIND NAME in SIZE (on x|y|z) (stages N):
-        VALUE[registers] = load BUFFER[offset] (if GUARD and ... else FILL) (cache KIND) (xor bits,base,shift) (async)
+        VALUE[registers] = load BUFFER[offset] (if GUARD and ... else FILL) (cache KIND) (swizzled SWIZZLE) (async)
         VALUE[registers] = OPERATOR(arguments) (if GUARD and ...)
         VALUE[registers] = combine OPERATOR VALUE[registers] over registers AXES threads LOOPS
         BUFFER[offset] = argument (if GUARD and ...)
@@ -115,8 +115,8 @@ class Printer:
 
     def memory(self, memory: Memory) -> str:
         cache = f" cache {memory.cache}" if memory.cache is not Cache.ALL else ""
-        xor = f" xor {','.join(map(str, memory.xor))}" if memory.xor else ""
-        return f"{self.buffer_names[memory.buffer]}[{self.affine(memory.offset)}]{cache}{xor}"
+        swizzle = f" swizzled {memory.swizzle}" if memory.swizzle else ""
+        return f"{self.buffer_names[memory.buffer]}[{self.affine(memory.offset)}]{cache}{swizzle}"
 
     def guards(self, guards: tuple[Guard, ...]) -> str:
         return " if " + " and ".join(f"{self.affine(g.index)} < {g.bound}" for g in guards) if guards else ""

@@ -196,10 +196,11 @@ class _Checker:
         low, high = guarded_interval(memory.offset, memory.guards, self.sizes)
         if low <= high and not (low >= 0 and high < buffer.elements) and not self._is_inside(memory, buffer.elements):
             yield f"offsets of {buffer.name} run from {low} to {high}, it has {buffer.elements} elements"
-        if memory.xor is not None:
-            bits, base, shift = memory.xor
-            if buffer.space is not Space.SHARED or shift < bits or buffer.elements % (1 << (bits + base)):
-                yield f"{buffer.name} of {buffer.elements} elements cannot be swizzled by {memory.xor}"
+        if memory.swizzle is not None:
+            if buffer.space is not Space.SHARED:
+                yield f"{buffer.name} is swizzled and not shared"
+            for fault in memory.swizzle.faults(buffer.elements):
+                yield f"{buffer.name} cannot be swizzled by {memory.swizzle}: {fault}"
         if memory.cache is not Cache.ALL and buffer.space is Space.SHARED:
             yield f"shared {buffer.name} has a cache"
 

@@ -38,6 +38,12 @@ def add_memory(words: Vocabulary) -> None:
         [~follows(p, q), order(source(p), target(p)).is_not("MERGED"), order(source(q), target(q)).is_not("MERGED"),
          layout(p, q).is_("OUTER")],
     )  # fmt: skip
+    space.require(
+        "what varies faster than a later pair is a dimension",
+        {p: words.staged_pairs, q: words.staged_pairs},
+        [~follows(p, q), order(source(p), target(p)).is_not("MERGED"), layout(p, q).is_("OUTER")],
+    )
+    """Implied by the two before."""
     for end in (words.put(p), words.get(p)):
         space.require(
             f"vectors run along memory ({end})",
@@ -48,7 +54,7 @@ def add_memory(words: Vocabulary) -> None:
     space.require("arrays of the kernel are global", {r: words.regions}, [temporary(r), words.mem_space(r).is_("GLOBAL")])
     space.require("temporaries are shared", {r: words.regions}, [~temporary(r), words.mem_space(r).is_("SHARED")])
     if words.features.swizzles:
-        swizzle, can = space.enum("swizzle", (words.temporaries,), ("NONE", "XOR")), space.fact("can_swizzle")
+        swizzle, can = space.enum("swizzle", (words.temporaries,), ("NONE", "PERMUTED")), space.fact("can_swizzle")
         space.require("arrays that may be permuted", {r: words.temporaries}, [can(r), swizzle(r).is_("NONE")])
     if words.features.prefetches and not words.flavour.has_threads:
         (k,) = space.objects("k")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program
+from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program, random_inputs
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import compile_nest
@@ -59,16 +59,8 @@ class Checked:
 
 def data_for(program: Program, kernel: TensorKernel | None, sizes: Mapping[str, int], seed: int) -> Data:
     """Random inputs of every array the program reads, and its outputs."""
-    chance = np.random.default_rng(seed)
     scalars = {p.name: 1.5 if kernel is None else dict(kernel.parameters).get(p.name, 1.5) for p in program.parameters}
-    inputs: dict[str, Array] = {}
-    for region in program.arguments:
-        if region.role is Role.INPUT:
-            kind = to_numpy(region.dtype)
-            if region.dtype.is_float:
-                inputs[region.name] = chance.uniform(-1.0, 1.0, region.shape).astype(kind)
-            else:
-                inputs[region.name] = chance.integers(0, 8, region.shape).astype(kind)
+    inputs = random_inputs(program.arguments, seed)
     points = points_of(program)
     outputs: dict[str, Array] = {}
     reference = ""

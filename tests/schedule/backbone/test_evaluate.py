@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 from tests.schedule.backbone.test_text import FILTER
 
-from warploom.schedule.backbone import evaluate, parse_backbone
+from warploom.core import f32, i8, u8
+from warploom.schedule.backbone import Region, Role, backbone_text, evaluate, parse_backbone, random_inputs
 
 X = np.arange(10, dtype=np.float32)
 W = np.array([0, 1, 2, 4, 8], np.float32)
@@ -33,6 +34,37 @@ store[j] = store f32 load[] to Y[j]
 """
     got = evaluate(parse_backbone(text), {"X": np.arange(4.0)})["Y"]
     assert got.tolist() == [3, 3, 3]
+
+
+def test_regions_of_one_element_without_an_index():
+    text = """\
+backbone one
+axis i 3: 3
+input X f32 [3] strides [1]
+input c f32 [] strides []
+output Y f32 [] strides []
+load_c[] = load f32 c[]
+load[i] = load f32 X[i]
+sum[i] = add f32 carry(load_c; i), load[i]
+store[] = store f32 sum[] to Y[]
+"""
+    assert backbone_text(parse_backbone(text)) == text
+    got = evaluate(parse_backbone(text), {"X": np.arange(3.0), "c": np.array(10.0)})["Y"]
+    assert got.shape == () and got == 13
+
+
+def test_random_inputs_are_those_of_the_seed_and_in_range():
+    regions = [
+        Region("X", f32, (50, 3), (3, 1), Role.INPUT),
+        Region("n", i8, (500,), (1,), Role.INPUT),
+        Region("u", u8, (500,), (1,), Role.INPUT),
+        Region("Y", f32, (4,), (1,), Role.OUTPUT),
+    ]
+    found = random_inputs(regions, 3)
+    assert list(found) == ["X", "n", "u"] and found["X"].shape == (50, 3)
+    assert found["X"].min() < -0.9 and found["X"].max() > 0.9
+    assert (found["n"].min(), found["n"].max(), found["u"].min(), found["u"].max()) == (-8, 7, 0, 15)
+    assert all((a == b).all() for a, b in zip(found.values(), random_inputs(regions, 3).values(), strict=True))
 
 
 def test_sums_round_at_every_step_from_first_to_last():

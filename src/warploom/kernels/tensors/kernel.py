@@ -6,11 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import to_numpy
-from warploom.schedule.backbone import Program, Role, Scope, Tiles, count_compulsory_bytes, count_flops, no_tiles
+from warploom.schedule.backbone import Program, Scope, Tiles, count_compulsory_bytes, count_flops, no_tiles, random_inputs
 from warploom.schedule.frontend import TensorFunction
 
 Array: TypeAlias = NDArray[Any]
@@ -46,20 +45,8 @@ class TensorKernel:
         return {**self.sizes, **(sizes or {})}
 
     def arrays(self, sizes: Mapping[str, int] | None = None, seed: int = 0) -> dict[str, Array]:
-        """Random inputs: floats in [-1, 1), integers in -8 .. 7 (unsigned ones 0 .. 15)."""
-        rng = np.random.default_rng(seed)
-        found: dict[str, Array] = {}
-        values = self.sizes_with(sizes)
-        for array in self.function.arrays:
-            if array.role is Role.INPUT:
-                shape = tuple(s.at(values) for s in array.shape)
-                dtype = to_numpy(array.dtype)
-                if array.dtype.is_float:
-                    found[array.name] = rng.uniform(-1.0, 1.0, shape).astype(dtype)
-                else:
-                    low = 0 if array.dtype.kind == "uint" else -8
-                    found[array.name] = rng.integers(low, low + 16, shape).astype(dtype)
-        return found
+        """Random inputs, as `random_inputs` makes them."""
+        return random_inputs(self.program(sizes).arguments, seed)
 
     def reference(self, arrays: Mapping[str, Array], parameters: Mapping[str, float] | None = None) -> dict[str, Array]:
         """The outputs by NumPy."""

@@ -3,6 +3,7 @@
 from warploom.schedule.backbone.build import backbone
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops
 from warploom.schedule.backbone.evaluate import evaluate, evaluate_program
+from warploom.schedule.backbone.inputs import random_array, random_inputs
 from warploom.schedule.backbone.nodes import (
     Access,
     Axis,
@@ -44,5 +45,5 @@ __all__ = [
     "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role", "Scope",
     "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes",
     "count_flops", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "identity_of", "no_tiles", "operand_text",
-    "paper_tiles", "parse_backbone", "tilings", "verify",
+    "paper_tiles", "parse_backbone", "random_array", "random_inputs", "tilings", "verify",
 ]  # fmt: skip

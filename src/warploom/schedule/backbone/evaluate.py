@@ -147,7 +147,10 @@ class _Evaluation:
 
     def store(self, access: Access, axes: tuple[int, ...], value: Array) -> None:
         places, inside = self.places(access, axes, {})
-        self.memory[access.region][tuple(p[inside] for p in places)] = value[inside]
+        written = value[inside]
+        if not places and written.size:  # of a region without axes, which is one element
+            written = written[-1]
+        self.memory[access.region][tuple(p[inside] for p in places)] = written
 
 
 def compute(operator: Operator, operands: list[Array], dtype: DType) -> Array:

@@ -9,24 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError, to_numpy
-from warploom.schedule.backbone import Backbone, Parameter, Role
+from warploom.schedule.backbone import Backbone, Parameter, Role, random_array
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
 
 def random_arrays(backbone: Backbone, seed: int = 0) -> dict[str, NDArray[Any]]:
-    """Inputs between -1 and 1, outputs zero, by name; flat, as long as their strides need."""
+    """Random inputs, outputs zero, by name; flat, as long as their strides need."""
     chance = np.random.default_rng(seed)
-    arrays: dict[str, NDArray[Any]] = {}
-    for region in backbone.regions:
-        kind = to_numpy(region.dtype)
-        if region.role is Role.OUTPUT:
-            arrays[region.name] = np.zeros(region.elements, kind)
-        elif region.dtype.is_float:
-            arrays[region.name] = chance.uniform(-1, 1, region.elements).astype(kind)
-        else:
-            arrays[region.name] = chance.integers(0, 8, region.elements).astype(kind)
-    return arrays
+    return {
+        r.name: np.zeros(r.elements, to_numpy(r.dtype)) if r.role is Role.OUTPUT else random_array(r.dtype, (r.elements,), chance)
+        for r in backbone.regions
+    }
 
 
 def with_outputs(backbone: Backbone, arrays: Arrays) -> dict[str, NDArray[Any]]:

@@ -13,8 +13,9 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Program, backbone_text
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, default_order, kernel_space
-from warploom.schedule.search.evaluate import Evaluator
+from warploom.schedule.search.evaluate import Evaluator, Memory
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
+from warploom.schedule.search.first import with_first
 from warploom.schedule.search.model import Bounds, KernelModel
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
@@ -83,6 +84,7 @@ def explore(
     executor: Executor | None = None,
 ) -> ProgramExploration:
     """The fastest implementation of each stage found within the budget; an interruption ends the search with the best so far.
+    A budget that ends before a stage has any implementation is overdrawn for one.
 
     `evaluators` makes what measures a stage; without it the model's cost counts. `journal` is a folder: what was measured under
     the same source of this package is not measured again. An executor (processes, a cluster) makes the first candidates. Names in
@@ -103,25 +105,26 @@ def explore(
         share = _share(weights[n:])
         left_s = None if options.budget_s is None else max(0.0, options.budget_s - (time.monotonic() - began)) * share
         name = evaluator.name if evaluator is not None else "model"
-        found.append(
-            explore_kernel(
-                model,
-                stage.name,
-                evaluator,
-                replace(
-                    options,
-                    budget_s=left_s,
-                    nodes=_part(options.nodes, sum(e.nodes for e in found), share),
-                    evaluations=_part(options.evaluations, sum(e.evaluated for e in found), share),
-                ),
-                journal=None if journal is None else _journal(journal, stage.name),
-                problem=problem_key([backbone_text(stage), target.name, name]) + "/",
-                events=events,
-                progress=progress,
-                make=recipe,
-                executor=executor,
-            )
+        kept = None if journal is None else _journal(journal, stage.name)
+        problem = problem_key([backbone_text(stage), target.name, name]) + "/"
+        explored = explore_kernel(
+            model,
+            stage.name,
+            evaluator,
+            replace(
+                options,
+                budget_s=left_s,
+                nodes=_part(options.nodes, sum(e.nodes for e in found), share),
+                evaluations=_part(options.evaluations, sum(e.evaluated for e in found), share),
+            ),
+            journal=kept,
+            problem=problem,
+            events=events,
+            progress=progress,
+            make=recipe,
+            executor=executor,
         )
+        found.append(with_first(explored, model, evaluator, Memory(problem, kept, events)))
         if found[-1].reason == "interrupted":
             break
     complete = len(found) == len(stages) and all(e.complete for e in found)

@@ -1,0 +1,80 @@
+"""One implementation, whatever the budget: for searches that ended before they had any."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
+from warploom.schedule.search.explore import Exploration
+from warploom.schedule.search.model import C, Implementation, KernelModel, Step
+
+DESCENTS = 64
+MEASURED = 4
+"""Implementations that are tried where the ones before turn out to be none."""
+_TEMPERATURES = (0.0, 0.1, 1.0)
+"""As of `solve.Refine`."""
+
+
+def with_first(
+    found: Exploration[C], model: KernelModel[C], evaluator: Evaluator | None, memory: Memory, seed: int = 0
+) -> Exploration[C]:
+    """The same exploration where it has an implementation or its budget was not what ended it; else with the first one of
+    `DESCENTS` greedy descents that can be measured. An interruption leaves it without."""
+    if found.best is not None or found.complete or not found.reason.startswith("budget"):
+        return found
+    try:
+        for tried, (implementation, nodes) in enumerate(_descents(model, seed)):
+            found = replace(found, nodes=found.nodes + nodes)
+            if tried == MEASURED:
+                break
+            if evaluator is None:
+                return _of(found, implementation, None)
+            with evaluator.open():
+                ((_, measurement),) = evaluator.measure([implementation.nest], None)
+            memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
+            match measurement:
+                case Timed(time_ms):
+                    return replace(_of(found, implementation, time_ms), evaluated=found.evaluated + 1)
+                case Unfit():
+                    found = replace(found, evaluated=found.evaluated + 1, unfit=found.unfit + 1)
+    except KeyboardInterrupt:
+        return replace(found, reason="interrupted")
+    return found
+
+
+def _of(found: Exploration[C], implementation: Implementation[C], time_ms: float | None) -> Exploration[C]:
+    return replace(
+        found, best=implementation, decisions=implementation.decisions, time_ms=time_ms, bound_ms=implementation.bound_ms
+    )
+
+
+def _descents(model: KernelModel[C], seed: int) -> Iterator[tuple[Implementation[C], int]]:
+    """Different implementations, each with the nodes it took since the one before."""
+    seen: set[str] = set()
+    nodes = 0
+    for n in range(DESCENTS):
+        chance = random.Random(f"{seed}/{n}")
+        step: Step[C] | None = model.root()
+        while step is not None and (choices := model.open_choices(step)):
+            expanded = [a.expand() for a in model.alternatives(step, choices[0][0])]
+            children = [c for c in expanded if c is not None]
+            nodes += len(children)
+            step = _drawn(model, children, chance, _TEMPERATURES[n % len(_TEMPERATURES)])
+        answer = None if step is None else model.answer(step)
+        if answer is not None and answer[1].key not in seen:
+            seen.add(answer[1].key)
+            yield answer[1], nodes
+            nodes = 0
+
+
+def _drawn(model: KernelModel[C], children: list[Step[C]], chance: random.Random, temperature: float) -> Step[C] | None:
+    """A child whose guess is dearer than the least by the share `temperature` is drawn 1 / e as often; None of none."""
+    if len(children) < 2:
+        return children[0] if children else None
+    guesses = [model.estimate(c) for c in children]
+    least = min(guesses)
+    unit = max(temperature, 1e-9) * max(least, 1e-12)
+    return chance.choices(children, [math.exp(-min((g - least) / unit, 700.0)) for g in guesses])[0]

@@ -210,6 +210,15 @@ def _renumbered(node: Node) -> Node:
             return node
 
 
+def test_guards_are_shown_whole() -> None:
+    indices = at((0, 2), constant=-1), at((0, -1), constant=7), at((0, -1), constant=6), at((0, 1))
+    guards = tuple(Guard(index, 9) for index in indices)
+    body = loop(0, Kind.LOOP, Load(Ref(0, ()), Memory(0, at((0, 1)), guards, fill=1.0)))
+    assert text(nest(body)).splitlines()[-1].strip() == (
+        "a = load x[i0] if 0 <= 2*i0 - 1 < 9 and -1*i0 + 7 < 9 and 0 <= -1*i0 + 6 < 9 and i0 < 9 else 1.0"
+    )
+
+
 def test_text() -> None:
     guarded = nest(
         loop(0, Kind.LOOP, Compute(Ref(0, ()), Operator.MUL, (Parameter("alpha", f32), Constant(2.0)), (Guard(at((0, 2)), 9),)))

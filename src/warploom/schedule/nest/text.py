@@ -10,7 +10,7 @@
         BUFFER[offset] = argument (if GUARD and ...)
         barrier
 
-A guard is written `INDEX < BOUND`; it also says that the index is not negative.
+A guard is written `0 <= INDEX < BOUND`, without the `0 <=` where no loop makes the index negative.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class Printer:
         self.loop_name = loop_name
         self.value_names = value_names or {n: v.name for n, v in enumerate(nest.values)}
         self.buffer_names = buffer_names or {n: b.name for n, b in enumerate(nest.buffers)}
+        self.sizes = {loop.number: loop.size for loop in loops(nest.body)}
 
     def text(self) -> str:
         return "\n".join([*self.header(), *(f"  {line}" for node in self.nest.body for line in self.lines(node))]) + "\n"
@@ -119,7 +120,11 @@ class Printer:
         return f"{self.buffer_names[memory.buffer]}[{self.affine(memory.offset)}]{cache}{swizzle}"
 
     def guards(self, guards: tuple[Guard, ...]) -> str:
-        return " if " + " and ".join(f"{self.affine(g.index)} < {g.bound}" for g in guards) if guards else ""
+        return " if " + " and ".join(map(self.guard, guards)) if guards else ""
+
+    def guard(self, guard: Guard) -> str:
+        least = guard.index.constant + sum(min(0, stride * (self.sizes[n] - 1)) for n, stride in guard.index.terms)
+        return f"{'0 <= ' if least < 0 else ''}{self.affine(guard.index)} < {guard.bound}"
 
     def argument(self, argument: Argument) -> str:
         match argument:

@@ -11,7 +11,7 @@ Goals: the innermost loops of the interior are as the nest says. Non-goals: reor
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.schedule.cpu.accesses import Accesses, is_external, pointer_text
@@ -21,7 +21,7 @@ from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Names, Registers
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.statements import Statements
-from warploom.schedule.nest import Guard, Kind, Load, Loop, Memory, Nest, Node, Store
+from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store
 
 _ALIGNMENT = 64
 _LINE_BYTES = 64
@@ -35,17 +35,36 @@ class Source:
     """Iterations of the shared loops together."""
     scratch_bytes: int
     """Of each thread."""
+    entry: str = ENTRY
+    """The function's name."""
+    buffers: tuple[Buffer, ...] = ()
+    """The arrays of a call, in order."""
 
 
 def c_source(nest: Nest) -> Source:
     """UnsupportedError for thread loops and for element types that C lacks."""
-    return _Printer(nest).source()
+    text, (source,) = c_program([nest])
+    return replace(source, text=text)
+
+
+def c_program(nests: Sequence[Nest]) -> tuple[str, tuple[Source, ...]]:
+    """One C text of several kernels, and each with the text of its functions; these are numbered from 1 if there are several
+    kernels. Raises as `c_source`."""
+    helpers = Helpers()
+    suffixes = [f"_{n}" for n in range(1, len(nests) + 1)] if len(nests) > 1 else [""]
+    sources = tuple(_Printer(nest, helpers, suffix).source() for nest, suffix in zip(nests, suffixes, strict=True))
+    heads = [
+        f"/* {_comment(n.name)}: units {s.units}, scratch {s.scratch_bytes} bytes per thread */\n"
+        for n, s in zip(nests, sources, strict=True)
+    ]
+    return "".join(heads) + helpers.text() + "".join(f"\n{source.text}" for source in sources), sources
 
 
 class _Printer:
-    def __init__(self, nest: Nest) -> None:
+    def __init__(self, nest: Nest, helpers: Helpers, suffix: str) -> None:
         self.nest = nest
-        self.helpers = Helpers()
+        self.helpers = helpers
+        self.suffix = suffix
         names = Names()
         self.loops = {loop.number: loop for loop in _loops(nest.body)}
         if any(loop.kind is Kind.THREAD for loop in self.loops.values()):
@@ -94,14 +113,14 @@ class _Printer:
         scratch, scratch_bytes = self.scratch()
         body_text = "\n".join([*scratch, *declarations, *inner])
         heads, passed = self.arguments()
+        function, entry = f"kernel{self.suffix}", f"{ENTRY}{self.suffix}"
         text = (
-            f"/* {_comment(self.nest.name)}: units {units}, scratch {scratch_bytes} bytes per thread */\n{self.helpers.text()}\n"
-            f"static void kernel({', '.join([*heads, 'Index begin', 'Index end', 'char *scratch'])}) {{\n{body_text}\n"
+            f"static void {function}({', '.join([*heads, 'Index begin', 'Index end', 'char *scratch'])}) {{\n{body_text}\n"
             f"    (void)begin, (void)end, (void)scratch;\n}}\n\n"
-            f"void {ENTRY}(void *const *arrays, const double *parameters, Index begin, Index end, char *scratch) {{\n"
-            f"    (void)arrays, (void)parameters;\n    kernel({', '.join([*passed, 'begin', 'end', 'scratch'])});\n}}\n"
+            f"void {entry}(void *const *arrays, const double *parameters, Index begin, Index end, char *scratch) {{\n"
+            f"    (void)arrays, (void)parameters;\n    {function}({', '.join([*passed, 'begin', 'end', 'scratch'])});\n}}\n"
         )
-        return Source(text, units, scratch_bytes)
+        return Source(text, units, scratch_bytes, entry, tuple(b for b in self.nest.buffers if is_external(b)))
 
     def arguments(self) -> tuple[list[str], list[str]]:
         heads: list[str] = []

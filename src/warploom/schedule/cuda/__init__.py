@@ -1,6 +1,6 @@
 """CUDA C++ of loop nests: printed, compiled, run on the PTX interpreter or on a device."""
 
-from warploom.schedule.cuda.kernel import CudaKernel, cuda_kernel
+from warploom.schedule.cuda.kernel import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.run import (
     KernelFacts,
@@ -15,6 +15,6 @@ from warploom.schedule.cuda.run import (
 )
 
 __all__ = [
-    "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "facts_of", "interpret",
-    "interpret_all", "run", "time", "with_outputs",
+    "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "cuda_program", "facts_of",
+    "interpret", "interpret_all", "run", "time", "with_outputs",
 ]  # fmt: skip

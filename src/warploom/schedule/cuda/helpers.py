@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 _COPY = """template <int Bytes>
 __device__ __forceinline__ void copy_async_KIND(void* to, const void* from)
@@ -60,3 +60,14 @@ __device__ __forceinline__ int rotated(int index)
 def helper_texts(names: Iterable[str]) -> list[str]:
     wanted = set(names)
     return [text for name, text in _TEXTS.items() if name in wanted]
+
+
+def joined(texts: Sequence[str]) -> str:
+    """Of several kernels, with each helper where it first stands."""
+    found: list[str] = []
+    for text in texts:
+        for helper in _TEXTS.values():
+            if any(helper in before for before in found):
+                text = text.replace(f"{helper}\n", "")
+        found.append(text)
+    return "\n".join(found)

@@ -9,6 +9,7 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, DType, UnsupportedError
@@ -18,7 +19,7 @@ from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
 from warploom.schedule.cuda.context import AXES, Context
 from warploom.schedule.cuda.facts import STATIC_SHARED_BYTES, WARP, gather, loops_of
-from warploom.schedule.cuda.helpers import helper_texts
+from warploom.schedule.cuda.helpers import helper_texts, joined
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.options import Options
@@ -81,6 +82,11 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
     body = Body(context, pipelines, Accesses(context), Combinations(context))
     items = with_declarations(body.block(nest.body), context.declaration, context.word)
     return _assembled(context, name, items)
+
+
+def cuda_program(kernels: Sequence[CudaKernel]) -> str:
+    """One text of several kernels of different names."""
+    return joined([kernel.text for kernel in kernels])
 
 
 def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:

@@ -150,7 +150,8 @@ class _Scope:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         body = tuple(self.builder.open.pop())
-        self.builder.add(Loop(self.number, self.name, self.kind, self.size, body, stages=self.stages))
+        hardware = self.number if self.kind is Kind.BLOCK else None
+        self.builder.add(Loop(self.number, self.name, self.kind, self.size, body, hardware, self.stages))
 
 
 def matmul(

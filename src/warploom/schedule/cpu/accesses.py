@@ -107,6 +107,11 @@ def is_external(buffer: Buffer) -> bool:
     return buffer.role is not Role.TEMPORARY and buffer.space is Space.GLOBAL
 
 
+def is_common(buffer: Buffer) -> bool:
+    """Passed from the first part of a kernel to the second."""
+    return buffer.space is Space.COMMON
+
+
 def literal(value: float, dtype: DType) -> str:
     if not dtype.is_float:
         return str(int(value))

@@ -14,13 +14,16 @@ from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.accesses import is_external
 from warploom.schedule.cpu.compiler import KERNEL_FLAGS, Compiler, build_library
-from warploom.schedule.cpu.printer import ENTRY, c_source
+from warploom.schedule.cpu.printer import ENTRY, SECOND_ENTRY, c_source
 from warploom.schedule.cpu.team import Job, entry_of, run_job
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, time_call
 from warploom.schedule.nest import Buffer, Nest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+
+_LINE_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,10 @@ class CompiledNest:
     """Iterations that threads share."""
     scratch_bytes: int
     """Of each thread."""
+    second_units: int = 0
+    """Of the part that runs when all units are done; 0: there is none."""
+    common_bytes: tuple[int, ...] = ()
+    """Of the arrays that the second part gets from the first."""
 
     def run(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None, threads: int = 1) -> float:
         """Runs it once on arrays, flat or of any shape, and returns the elapsed seconds. Outputs are written in place."""
@@ -65,9 +72,19 @@ class Call:
         _check(kernel, arrays, parameters)
         self.kernel = kernel
         self._arrays = tuple(arrays)
-        self._pointers = (ctypes.c_void_p * max(1, len(arrays)))(*(a.ctypes.data for a in arrays))
+        self._common = tuple(_aligned(size) for size in kernel.common_bytes)
+        given = [a.ctypes.data for a in (*arrays, *self._common)]
+        self._pointers = (ctypes.c_void_p * max(1, len(given)))(*given)
         self._parameters = (ctypes.c_double * max(1, len(kernel.parameters)))(*(parameters[p] for p in kernel.parameters))
-        self._job = Job(entry_of(kernel.library, ENTRY), self._pointers, self._parameters, kernel.units, kernel.scratch_bytes)
+        self._job = Job(
+            entry_of(kernel.library, ENTRY),
+            self._pointers,
+            self._parameters,
+            kernel.units,
+            kernel.scratch_bytes,
+            entry_of(kernel.library, SECOND_ENTRY) if kernel.second_units else None,
+            kernel.second_units,
+        )
 
     def run(self, threads: int = 1, repeats: int = 1) -> float:
         """Elapsed seconds of all repeats."""
@@ -84,8 +101,23 @@ def compile_nest(
     """Prints, compiles (unless `folder` has it) and describes a nest; loads nothing. UnsupportedError, UserError."""
     source = c_source(nest)
     library = build_library(source.text, flags=flags, folder=folder, compiler=compiler)
-    external = tuple(b for b in nest.buffers if is_external(b))
-    return CompiledNest(nest.name, library, external, tuple(p.name for p in nest.parameters), source.units, source.scratch_bytes)
+    return CompiledNest(
+        nest.name,
+        library,
+        tuple(b for b in nest.buffers if is_external(b)),
+        tuple(p.name for p in nest.parameters),
+        source.units,
+        source.scratch_bytes,
+        source.second_units,
+        source.common_bytes,
+    )
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    """Bytes that begin with a cache line."""
+    held = np.zeros(size + _LINE_BYTES, np.uint8)
+    start = -held.ctypes.data % _LINE_BYTES
+    return held[start : start + size]
 
 
 def _check(kernel: CompiledNest, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float]) -> None:

@@ -12,20 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from warploom.core import Diagnostic, UnsupportedError
-from warploom.schedule.cpu.accesses import Accesses, is_external, pointer_text
+from warploom.schedule.cpu.accesses import Accesses, is_common, is_external, pointer_text
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.guards import first_holding, guards_of, has_running, is_statement, runs_inside
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Names, Registers
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.statements import Statements
-from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store
+from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, blocks_of
 
 _ALIGNMENT = 64
 _LINE_BYTES = 64
 ENTRY = "warploom_kernel"
+SECOND_ENTRY = "warploom_second"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +41,11 @@ class Source:
     """The function's name."""
     buffers: tuple[Buffer, ...] = ()
     """The arrays of a call, in order."""
+    second_entry: str = ""
+    """Of a part that runs when all units are done, with the same arrays; empty: there is none."""
+    second_units: int = 0
+    common_bytes: tuple[int, ...] = ()
+    """Of further arrays of a call, behind `buffers`: what the second part gets from the first."""
 
 
 def c_source(nest: Nest) -> Source:
@@ -52,7 +59,7 @@ def c_program(nests: Sequence[Nest]) -> tuple[str, tuple[Source, ...]]:
     kernels. Raises as `c_source`."""
     helpers = Helpers()
     suffixes = [f"_{n}" for n in range(1, len(nests) + 1)] if len(nests) > 1 else [""]
-    sources = tuple(_Printer(nest, helpers, suffix).source() for nest, suffix in zip(nests, suffixes, strict=True))
+    sources = tuple(_source(nest, helpers, suffix) for nest, suffix in zip(nests, suffixes, strict=True))
     heads = [
         f"/* {_comment(n.name)}: units {s.units}, scratch {s.scratch_bytes} bytes per thread */\n"
         for n, s in zip(nests, sources, strict=True)
@@ -60,11 +67,31 @@ def c_program(nests: Sequence[Nest]) -> tuple[str, tuple[Source, ...]]:
     return "".join(heads) + helpers.text() + "".join(f"\n{source.text}" for source in sources), sources
 
 
+def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
+    blocks = blocks_of(nest)
+    loops = (*blocks.around, *blocks.inner)
+    first = _Printer(nest, helpers)
+    text = first.part(f"kernel{suffix}", f"{ENTRY}{suffix}", loops, blocks.body)
+    if blocks.rest:
+        text += "\n" + _Printer(nest, helpers).part(f"second{suffix}", f"{SECOND_ENTRY}{suffix}", blocks.around, blocks.rest)
+    return Source(
+        text,
+        prod(loop.size for loop in loops),
+        first.scratch()[1],
+        f"{ENTRY}{suffix}",
+        tuple(b for b in nest.buffers if is_external(b)),
+        f"{SECOND_ENTRY}{suffix}" if blocks.rest else "",
+        prod(loop.size for loop in blocks.around) if blocks.rest else 0,
+        tuple(b.elements * b.dtype.size_bytes for b in nest.buffers if is_common(b)),
+    )
+
+
 class _Printer:
-    def __init__(self, nest: Nest, helpers: Helpers, suffix: str) -> None:
+    """Of one part of a kernel."""
+
+    def __init__(self, nest: Nest, helpers: Helpers) -> None:
         self.nest = nest
         self.helpers = helpers
-        self.suffix = suffix
         names = Names()
         self.loops = {loop.number: loop for loop in _loops(nest.body)}
         if any(loop.kind is Kind.THREAD for loop in self.loops.values()):
@@ -82,19 +109,12 @@ class _Printer:
 
     # The frame
 
-    def source(self) -> Source:
-        chain: list[Loop] = []
-        body = self.nest.body
-        while len(body) == 1 and isinstance(body[0], Loop) and body[0].kind is Kind.BLOCK:
-            chain.append(body[0])
-            body = body[0].body
-        units = 1
-        for loop in chain:
-            units *= loop.size
+    def part(self, name: str, entry: str, chain: Sequence[Loop], body: Sequence[Node]) -> str:
+        """The function over units [begin, end) of the chain, and its entry."""
         if chain:
             self.scope.line("for (Index unit = begin; unit < end; ++unit) {")
             self.scope.depth += 1
-            rest = units
+            rest = prod(loop.size for loop in chain)
             for n, loop in enumerate(chain):
                 rest //= loop.size
                 text = "unit" + (f" / {rest}" if rest > 1 else "") + (f" % {loop.size}" if n else "")
@@ -104,32 +124,30 @@ class _Printer:
         if chain:
             self.scope.depth -= 1
             self.scope.line("}")
-        inner = self.scope.lines
         declarations = [
             "    " + self.registers.declaration(n, frozenset(used), self.helpers)
             for n, used in sorted(self.statements.used.items())
             if used
         ]
-        scratch, scratch_bytes = self.scratch()
-        body_text = "\n".join([*scratch, *declarations, *inner])
+        text = "\n".join([*self.scratch()[0], *declarations, *self.scope.lines])
         heads, passed = self.arguments()
-        function, entry = f"kernel{self.suffix}", f"{ENTRY}{self.suffix}"
-        text = (
-            f"static void {function}({', '.join([*heads, 'Index begin', 'Index end', 'char *scratch'])}) {{\n{body_text}\n"
+        return (
+            f"static void {name}({', '.join([*heads, 'Index begin', 'Index end', 'char *scratch'])}) {{\n{text}\n"
             f"    (void)begin, (void)end, (void)scratch;\n}}\n\n"
             f"void {entry}(void *const *arrays, const double *parameters, Index begin, Index end, char *scratch) {{\n"
-            f"    (void)arrays, (void)parameters;\n    {function}({', '.join([*passed, 'begin', 'end', 'scratch'])});\n}}\n"
+            f"    (void)arrays, (void)parameters;\n    {name}({', '.join([*passed, 'begin', 'end', 'scratch'])});\n}}\n"
         )
-        return Source(text, units, scratch_bytes, entry, tuple(b for b in self.nest.buffers if is_external(b)))
 
     def arguments(self) -> tuple[list[str], list[str]]:
         heads: list[str] = []
         passed: list[str] = []
-        for n, (name, buffer) in enumerate(zip(self.buffers, self.nest.buffers, strict=True)):
-            if is_external(buffer):
-                const = "" if n in self.written else "const "
-                heads.append(f"{const}{c_type(buffer.dtype)} *restrict {name}")
-                passed.append(f"arrays[{len(passed)}]")
+        named = list(enumerate(zip(self.buffers, self.nest.buffers, strict=True)))
+        for is_given in (is_external, is_common):
+            for n, (name, buffer) in named:
+                if is_given(buffer):
+                    const = "" if n in self.written else "const "
+                    heads.append(f"{const}{c_type(buffer.dtype)} *restrict {name}")
+                    passed.append(f"arrays[{len(passed)}]")
         for n, parameter in enumerate(self.nest.parameters):
             heads.append(f"const {c_type(parameter.dtype)} {self.parameters[parameter.name]}")
             passed.append(f"({c_type(parameter.dtype)})parameters[{n}]")
@@ -139,7 +157,7 @@ class _Printer:
         lines: list[str] = []
         offset = 0
         for name, buffer in zip(self.buffers, self.nest.buffers, strict=True):
-            if not is_external(buffer):
+            if not is_external(buffer) and not is_common(buffer):
                 scalar = c_type(buffer.dtype)
                 lines.append(f"    {scalar} *restrict {name} = ({scalar} *)(scratch + {offset});")
                 size = buffer.elements * buffer.copies * buffer.dtype.size_bytes

@@ -15,7 +15,7 @@ _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
 short signed sizeof static struct switch typedef union unsigned void volatile while
 """
-_USED = "begin end unit scratch arrays parameters lanes Index exp log sqrt tanh fabs main kernel j0 j1 jn y0 y1 yn gamma"
+_USED = "begin end unit scratch arrays parameters lanes Index exp log sqrt tanh fabs main kernel second j0 j1 jn y0 y1 yn gamma"
 _RESERVED = frozenset((_KEYWORDS + _USED).split())
 
 

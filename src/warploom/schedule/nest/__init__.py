@@ -1,8 +1,9 @@
 """Loop nests of fully specified implementations: nodes, text form, verifier, interpreter."""
 
+from warploom.schedule.nest.arithmetic import NestError
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, code_size, counts
-from warploom.schedule.nest.interpret import NestError, interpret
+from warploom.schedule.nest.interpret import interpret
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -29,7 +30,9 @@ from warploom.schedule.nest.swizzle import Swizzle, xor_of_bits
 from warploom.schedule.nest.text import text
 from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
+    Blocks,
     Statement,
+    blocks_of,
     guarded_interval,
     guards_of,
     hardware_sizes,
@@ -41,8 +44,8 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "Affine", "Argument", "Barrier", "Buffer", "Cache", "Combine", "Compute", "Count", "Guard", "Kind", "Load", "Loop", "Memory",
-    "Nest", "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Value", "code_size", "counts",
-    "guarded_interval", "guards_of", "hardware_sizes", "identity", "interpret", "interval", "loops", "references",
-    "staged_fills", "statements", "text", "verify", "with_barriers", "xor_of_bits",
+    "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Cache", "Combine", "Compute", "Count", "Guard", "Kind", "Load",
+    "Loop", "Memory", "Nest", "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Value",
+    "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interpret",
+    "interval", "loops", "references", "staged_fills", "statements", "text", "verify", "with_barriers", "xor_of_bits",
 ]  # fmt: skip

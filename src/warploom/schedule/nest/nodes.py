@@ -28,7 +28,8 @@ class Kind(StrEnum):
     VECTOR = "vector"
     """One vector instruction: the body is one statement."""
     BLOCK = "block"
-    """CUDA: thread blocks. CPU: shared out among the threads. Outermost."""
+    """CUDA: thread blocks. CPU: shared out among the threads. Outermost; on the CPU one of them may have nodes behind it in the
+    body around, which run when all its iterations are done, once for each iteration of the blocks outside."""
     THREAD = "thread"
     """CUDA: threads of a block. The CPU has none."""
 
@@ -38,6 +39,8 @@ class Space(StrEnum):
     """Inputs and outputs; a temporary here is private to its block."""
     SHARED = "shared"
     """CUDA: shared memory. CPU: a scratch buffer of the thread."""
+    COMMON = "common"
+    """CPU: one array of all blocks, stored inside of them and loaded behind them: results of the parts of a shared sum."""
 
 
 class Cache(StrEnum):

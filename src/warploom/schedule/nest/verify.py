@@ -19,12 +19,14 @@ from warploom.schedule.nest.nodes import (
     Loop,
     Memory,
     Nest,
+    Node,
     Ref,
     Space,
     Store,
 )
 from warploom.schedule.nest.walk import (
     Statement,
+    blocks_of,
     guarded_interval,
     guards_of,
     hardware_sizes,
@@ -40,11 +42,12 @@ _MOST_POINTS = 1 << 20
 def verify(nest: Nest) -> tuple[str, ...]:
     """What is wrong with the nest, in words; empty: every rule holds.
 
-    Loops: numbers are unique, blocks are outermost and each on its own hardware dimension, thread loops of one hardware dimension
-    are not nested, a vector loop holds one statement whose lanes have registers of their own. Expressions use loops around
-    them. Registers exist and are written, in program order, before they are read. Places are inside their buffers where the
-    guards hold. No two threads store to one place; barriers and totals over threads are outside of thread loops, and barriers
-    stand wherever threads exchange data. Copies of a buffer belong to one loop with as many stages, filled first in its body.
+    Loops: numbers are unique, blocks are outermost, at most one has nodes behind it and each is on its own hardware dimension,
+    thread loops of one hardware dimension are not nested, a vector loop holds one statement whose lanes have registers of their
+    own. Expressions use loops around them. Registers exist and are written, in program order, before they are read. Places are
+    inside their buffers where the guards hold. No two threads store to one place; barriers and totals over threads are outside
+    of thread loops, and barriers stand wherever threads exchange data. What runs behind the blocks reads of them common arrays
+    only. Copies of a buffer belong to one loop with as many stages, filled first in its body.
     """
     checker = _Checker(nest)
     return tuple(dict.fromkeys(checker.problems()))
@@ -56,12 +59,22 @@ class _Checker:
         self.loops = {loop.number: loop for loop in loops(nest.body)}
         self.sizes = {n: loop.size for n, loop in self.loops.items()}
         self.threads = hardware_sizes(nest, Kind.THREAD)
+        self.blocks = blocks_of(nest)
 
     def problems(self) -> Iterator[str]:
         yield from self._loops()
+        for nodes, around in ((self.blocks.body, self.blocks.around + self.blocks.inner), (self.blocks.rest, self.blocks.around)):
+            yield from self._part(nodes, around)
+        yield from self._common()
+        yield from self._buffers()
+        if with_barriers(self.nest) != self.nest:
+            yield "threads exchange data without a barrier between"
+
+    def _part(self, nodes: tuple[Node, ...], outside: tuple[Loop, ...]) -> Iterator[str]:
+        """The blocks' body, or what runs behind them: registers and temporaries are not passed from one to the other."""
         written: set[int] = set()
         stored: set[int] = set()
-        for statement, around in statements(self.nest.body):
+        for statement, around in statements(nodes, outside):
             yield from self._statement(statement, around)
             read, made = references(statement)
             for ref in read:
@@ -74,9 +87,20 @@ class _Checker:
                     stored.add(number)
                 elif number not in stored and self._is_temporary(number):
                     yield f"{self.nest.buffers[number].name} is loaded before it is stored"
-        yield from self._buffers()
-        if with_barriers(self.nest) != self.nest:
-            yield "threads exchange data without a barrier between"
+
+    def _common(self) -> Iterator[str]:
+        inside = {loop.number: loop.size for loop in (*self.blocks.around, *self.blocks.inner)}
+        for nodes, kind in ((self.blocks.body, Store), (self.blocks.rest, Load)):
+            for statement, _ in statements(nodes):
+                if not isinstance(statement, Load | Store) or not self._is_common(statement.memory.buffer):
+                    continue
+                name = self.nest.buffers[statement.memory.buffer].name
+                is_kind = isinstance(statement, Store) == (kind is Store)
+                if not is_kind:
+                    yield f"{name} is {'loaded inside' if kind is Store else 'stored behind'} the blocks"
+                used = {n for n, _ in statement.memory.offset.terms}
+                if kind is Store and any(size > 1 and n not in used for n, size in inside.items()):
+                    yield f"several blocks store to one place of {name}"
 
     # Loops
 
@@ -84,13 +108,11 @@ class _Checker:
         everything = list(loops(self.nest.body))
         for number in {n.number for n in everything if sum(o.number == n.number for o in everything) > 1}:
             yield f"loop number {number} is used twice"
-        chain = self.nest.body
-        blocks: list[Loop] = []
-        while len(chain) == 1 and isinstance(chain[0], Loop) and chain[0].kind is Kind.BLOCK:
-            blocks.append(chain[0])
-            chain = chain[0].body
+        blocks = (*self.blocks.around, *self.blocks.inner)
         if sum(loop.kind is Kind.BLOCK for loop in everything) != len(blocks):
             yield "block loops are not outermost around everything"
+        if self.blocks.rest and self.threads:
+            yield "nodes stand behind the blocks of a nest with threads"
         if len({b.hardware for b in blocks}) != len(blocks):
             yield "two block loops share a hardware dimension"
         for loop in everything:
@@ -240,15 +262,19 @@ class _Checker:
                 yield f"input {buffer.name} is stored to"
             if stores and any(s.memory.cache is Cache.READ_ONLY for s, _ in accesses):
                 yield f"{buffer.name} is read through the read-only cache and stored to"
-            if buffer.space is Space.SHARED and buffer.role is not Role.TEMPORARY:
-                yield f"{buffer.role} {buffer.name} is in shared memory"
+            if buffer.space is not Space.GLOBAL and buffer.role is not Role.TEMPORARY:
+                yield f"{buffer.role} {buffer.name} is in {buffer.space} memory"
             if buffer.copies > 1:
                 staged = {tuple(x.number for x in a if x.stages == buffer.copies) for _, a in accesses}
                 if len(staged) != 1 or len(next(iter(staged))) != 1:
                     yield f"the {buffer.copies} copies of {buffer.name} belong to no loop of as many stages"
 
     def _is_temporary(self, number: int) -> bool:
-        return 0 <= number < len(self.nest.buffers) and self.nest.buffers[number].role is Role.TEMPORARY
+        is_buffer = 0 <= number < len(self.nest.buffers)
+        return is_buffer and self.nest.buffers[number].role is Role.TEMPORARY and not self._is_common(number)
+
+    def _is_common(self, number: int) -> bool:
+        return 0 <= number < len(self.nest.buffers) and self.nest.buffers[number].space is Space.COMMON
 
     def _name(self, number: int) -> str:
         return self.loops[number].name if number in self.loops else str(number)

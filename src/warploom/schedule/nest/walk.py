@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from warploom.schedule.nest.nodes import Affine, Barrier, Combine, Compute, Guard, Kind, Load, Loop, Nest, Node, Ref, Store
 
@@ -24,6 +25,30 @@ def loops(nodes: tuple[Node, ...]) -> Iterator[Loop]:
         if isinstance(node, Loop):
             yield node
             yield from loops(node.body)
+
+
+@dataclass(frozen=True, slots=True)
+class Blocks:
+    """The block loops of a nest and what they hold."""
+
+    around: tuple[Loop, ...]
+    """Around everything, outer to inner."""
+    inner: tuple[Loop, ...]
+    """Further ones, all of whose iterations are done before `rest`."""
+    body: tuple[Node, ...]
+    """Of the innermost."""
+    rest: tuple[Node, ...]
+
+
+def blocks_of(nest: Nest) -> Blocks:
+    around: list[Loop] = []
+    inner: list[Loop] = []
+    nodes, rest = nest.body, ()
+    while nodes and isinstance(nodes[0], Loop) and nodes[0].kind is Kind.BLOCK and not (rest and nodes[1:]):
+        rest = rest or nodes[1:]
+        (inner if rest else around).append(nodes[0])
+        nodes = nodes[0].body
+    return Blocks(tuple(around), tuple(inner), nodes, rest)
 
 
 def hardware_sizes(nest: Nest, kind: Kind) -> tuple[int, ...]:

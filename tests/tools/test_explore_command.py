@@ -98,6 +98,69 @@ def test_line_and_replay(search: str, tmp_path: Path) -> None:
     assert wrong.exit_code == 2 and "REPLAY" in str(refused["reason"])
 
 
+def test_replay_of_other_requests(tmp_path: Path) -> None:
+    _, line = explored(*AXPY, "--nodes", "20")
+    kept = tmp_path / "line.json"
+    kept.write_text(json.dumps(line, indent=1))
+    file = ("--replay", str(kept))
+    for arguments, words in (
+        (("dot", "--size", "n=40", "--target", "sm_80", *file), "expected decisions of dot, got those of axpy"),
+        (("axpy", "--target", "sm_80", *file), "got those at n=40"),
+        (("axpy", "--size", "n=40", *file), "expected decisions for cpu, got those for sm_80"),
+        (("axpy", "--size", "n=41", "--target", "sm_80", *file), "hold here (the decisions are of n=40, judged at n=41), got: "),
+    ):
+        result, refused = explored(*arguments)
+        assert result.exit_code == 2 and refused["status"] == "error"
+        assert "REPLAY: " in str(refused["reason"]) and words in str(refused["reason"])
+        assert "fix: " in result.stderr
+    result, held = explored("axpy", "--size", "n=40", "--target", "sm_90", *file)
+    assert result.exit_code == 0 and held["time_is"] == "modelled"
+    assert str(held["note"]).startswith("the decisions are of sm_80, judged on sm_90")
+
+
+def test_choices_are_listed_and_can_be_set() -> None:
+    result, line = explored(*AXPY, "--choices")
+    assert result.exit_code == 0 and line["status"] == "solved"
+    choices = line["choices"]
+    assert isinstance(choices, dict)
+    assert {name.partition("(")[0] for name in choices} >= {"size", "dim_kind", "order", "cache"}
+    name = next(n for n in choices if n.startswith("size("))
+    _, less = explored(*AXPY, "--choices", "--set", f"{name}={choices[name][0]}")
+    fewer = less["choices"]
+    assert isinstance(fewer, dict)
+    assert name not in fewer and all(set(values) <= set(choices[n]) for n, values in fewer.items() if n in choices)
+    people = CliRunner().invoke(cli, ["explore", *AXPY, "--choices"])
+    assert f"  {name} " in people.stdout
+    for set_by_hand in [(n, values[-1]) for n, values in choices.items()][:: len(choices) // 3]:
+        asked, decided = explored(*AXPY, "--choices", "--set", "=".join(set_by_hand))
+        assert asked.exit_code == 0 and set_by_hand[0] not in decided["choices"]  # type: ignore[operator]
+
+
+def test_choices_of_several_stages_and_of_sketches() -> None:
+    _, line = explored("atax", "--size", "m=8,n=8", "--target", "sm_80", "--choices")
+    choices = line["choices"]
+    assert isinstance(choices, dict)
+    assert {name.partition("/")[0] for name in choices} == {"atax_Ax", "atax_y"}
+    name, values = next(iter(choices.items()))
+    result, _ = explored(
+        "atax", "--size", "m=8,n=8", "--target", "sm_80", "--estimate-size", "--budget", "0.1s", "--set", f"{name}={values[0]}"
+    )
+    assert result.exit_code == 0
+    _, sketch = explored("conv2d-3", "--choices", "--set", "warps=4")
+    assert sketch["choices"] == {
+        "outputs": ["1x1", "2x1", "4x1", "4x2", "4x4", "8x1"],
+        "warp_shape": ["1x32", "2x16", "4x8", "8x4"],
+    }
+
+
+def test_the_smallest_budget_gives_a_kernel_of_each_stage() -> None:
+    result, line = explored("atax", "--size", "m=8,n=8", "--target", "sm_80", "--nodes", "1")
+    assert result.exit_code == 0 and line["ended"] == "budget: nodes"
+    decisions = line["decisions"]
+    assert isinstance(decisions, dict)
+    assert {name.partition("/")[0] for name in decisions} == {"atax_Ax", "atax_y"}
+
+
 def test_listed_choices_come_first_and_all_are_decided() -> None:
     result, line = explored(*AXPY, "--order", "cache", "--nodes", "300")
     assert result.exit_code == 0

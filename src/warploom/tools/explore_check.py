@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -18,18 +19,21 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.cuda import Options, cuda_kernel, interpret_all
-from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation, KernelModel, Step, difference
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
+from warploom.tools.explore_code import arch_of
+from warploom.tools.explore_options import Function, KernelOptions, points_of, sizes_of
+from warploom.tools.synth_command import Progress
 
 Array: TypeAlias = NDArray[Any]
-Function: TypeAlias = TensorKernel | TensorFunction
 
 EVALUATED = 3_000_000_000
 """Points of instructions that the reference evaluation is asked for at most; above it, only kernels with a NumPy reference are
 checked at their own size."""
+_COPIES = 3
+"""Of each array: the reference's, the searching and the measuring process's."""
 TOLERANCE = 1e-3
 """Relative to the largest element of the output: sums are taken in other orders."""
 
@@ -57,7 +61,40 @@ class Checked:
     reason: str = ""
 
 
-def data_for(program: Program, kernel: TensorKernel | None, sizes: Mapping[str, int], seed: int) -> Data:
+def reference_data(function: Function, program: Program, options: KernelOptions, progress: Progress) -> Data:
+    """Inputs and outputs where something is run on them at these sizes. UserError (SIZES) where memory does not hold them."""
+    if not options.is_measured:
+        return Data({}, {}, {}, "")
+    needed = _COPIES * sum(region.elements * max(8, region.dtype.size_bytes) for region in program.arguments)
+    if needed > (memory := os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")):
+        message = f"expected arrays that fit {memory / 1e9:.3g} GB of memory, got about {needed / 1e9:.3g} GB with their copies"
+        raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
+    progress("computing the reference")
+    kernel = function if isinstance(function, TensorKernel) else None
+    try:
+        return data_for(program, kernel, options.seed)
+    except MemoryError as error:
+        raise UserError(
+            Diagnostic("SIZES", f"expected arrays that fit in memory, got: {error}", fix="Give smaller sizes.")
+        ) from error
+
+
+def checked(
+    program: Program,
+    function: Function,
+    implementations: Sequence[Implementation[Candidate]],
+    data: Data,
+    options: KernelOptions,
+    progress: Progress,
+) -> Checked:
+    """On the CPU by running them; for CUDA the same decisions at a small size on the PTX interpreter."""
+    progress("checking the results")
+    if options.target.kind == "cpu":
+        return check_cpu(program, [i.nest for i in implementations], data, options.threads)
+    return check_cuda(function, sizes_of(function, options), program, implementations, options.target, options.seed)
+
+
+def data_for(program: Program, kernel: TensorKernel | None, seed: int) -> Data:
     """Random inputs of every array the program reads, and its outputs."""
     scalars = {p.name: 1.5 if kernel is None else dict(kernel.parameters).get(p.name, 1.5) for p in program.parameters}
     inputs = random_inputs(program.arguments, seed)
@@ -70,11 +107,6 @@ def data_for(program: Program, kernel: TensorKernel | None, sizes: Mapping[str, 
         evaluated = evaluate_program(program, inputs, scalars)
         outputs, reference = evaluated | outputs, reference or "evaluation"
     return Data(inputs, scalars, outputs, reference)
-
-
-def points_of(program: Program) -> int:
-    """Executions of instructions, each on its own axes."""
-    return sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)
 
 
 def stage_arrays(stage: Backbone, data: Data) -> dict[str, Array] | None:
@@ -138,13 +170,19 @@ def check_cuda(
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
-        data = data_for(kernels, function if isinstance(function, TensorKernel) else None, small, seed)
-        printed = [cuda_kernel(nest, Options(arch=_arch(target))) for nest in nests]
-        outcome = interpret_all(printed, data.inputs, data.scalars)
-        if outcome.findings:
-            return Checked("refuted", 0, f"the PTX interpreter found: {outcome.findings[0]}")
-        return compare(outcome.arrays, data)
+        return _interpreted(function, kernels, nests, target, seed)
+    if points_of(program) <= SMALL:
+        return _interpreted(function, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason)
+
+
+def _interpreted(function: Function, program: Program, nests: Sequence[Nest], target: Target, seed: int) -> Checked:
+    data = data_for(program, function if isinstance(function, TensorKernel) else None, seed)
+    printed = [cuda_kernel(nest, Options(arch=arch_of(target))) for nest in nests]
+    outcome = interpret_all(printed, data.inputs, data.scalars)
+    if outcome.findings:
+        return Checked("refuted", 0, f"the PTX interpreter found: {outcome.findings[0]}")
+    return compare(outcome.arrays, data)
 
 
 def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
@@ -212,7 +250,3 @@ def _carried_over(stage: Backbone, implementation: Implementation[Candidate], ta
     if found is None:
         raise UserError(Diagnostic("REFUTED", "; ".join(model.contradictions)))
     return found[1].nest
-
-
-def _arch(target: Target) -> str:
-    return target.name if target.name.startswith("sm_") else "sm_80"

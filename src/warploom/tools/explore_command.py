@@ -48,6 +48,7 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @click.option("--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements here; do not repeat them.")
 @click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster with this scheduler.")
 @click.option("--estimate-size", "only_size", is_flag=True, help="Estimate the size of the space instead.")
+@click.option("--choices", "only_choices", is_flag=True, help="List what --set can decide, with the values, instead.")
 @click.option("--replay", "file", type=click.Path(dir_okay=False, path_type=Path), help="The implementation of these decisions.")
 @click.option("--code", type=click.Path(dir_okay=False, path_type=Path), help="Write the C or CUDA C++ here.")
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page: loop nest, what binds it, code.")
@@ -67,6 +68,7 @@ def explore(
     journal: Path | None,
     cluster: str | None,
     only_size: bool,
+    only_choices: bool,
     file: Path | None,
     code: Path | None,
     html: Path | None,
@@ -79,22 +81,27 @@ def explore(
     tensor function, a sketch, or a family of sketches.
     """
 
+    source = click.get_current_context().get_parameter_source("machine")
+    is_target_given = source is not click.core.ParameterSource.DEFAULT
+
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
         found = explored(kernel)
         named = _sizes(sizes)
         decided = _decided(fixed)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
-            arch = _arch(machine)
-            return explore_sketch(kernel, found, SketchOptions(arch, named, budget, decided), stopwatch, progress)
+            asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
+            return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: numba takes most of a second to load, which no other command needs.
         from warploom.schedule.cpu import core_count, host
-        from warploom.tools.explore_kernel import KernelOptions, explore_tensor
+        from warploom.tools.explore_kernel import explore_tensor
+        from warploom.tools.explore_options import KernelOptions
 
         threads_used = threads or core_count()
         on = host(threads_used) if machine == "cpu" else target(machine)
         options = KernelOptions(
             target=on,
+            is_target_given=is_target_given,
             sizes=named,
             threads=threads_used if on.kind == "cpu" else 1,
             budget_s=budget,
@@ -106,6 +113,7 @@ def explore(
             journal=journal,
             cluster=cluster,
             only_size=only_size,
+            only_choices=only_choices,
             replayed=file,
             code=code,
             page=html,

@@ -17,12 +17,13 @@ from warploom.tools.explore_chart import chart
 from warploom.tools.lines import Line
 
 _MEANINGS = {
-    "block": "shared out among blocks (CUDA) or threads (CPU)",
+    "block": "thread blocks",
     "thread": "threads of a block",
     "vector": "one vector instruction",
     "unroll": "unrolled: one register per iteration",
     "sequential": "loop",
 }
+_ON_CPU = {**_MEANINGS, "block": "shares of the threads"}
 _FACTS = {
     "status": "status",
     "verdict": "results",
@@ -71,11 +72,12 @@ def render_explore(
     `line` is the report line; `code` all kernels in `language` (`C`, `CUDA C++`); `events` those of the run, as `read_events`
     gives them.
     """
+    meanings = _ON_CPU if language == "C" else _MEANINGS
     return Template(_asset("explore.html")).substitute(
         title=escape(title),
         summary=escape(_summary(line)),
         css=_asset("page.css") + _asset("explore.css"),
-        stages="".join(_stage(stage, is_only=len(stages) == 1) for stage in stages),
+        stages="".join(_stage(stage, meanings, is_only=len(stages) == 1) for stage in stages),
         chart="".join(f'<section class="wide"><h2>{escape(head)}</h2>{svg}</section>' for head, svg in _charts(stages, events)),
         code_summary=f"{escape(language)}, {code.count(chr(10)) + 1} lines",
         code=escape(code),
@@ -96,10 +98,10 @@ def _summary(line: Line) -> str:
     return f"{time_ms} ms ({line.get('time_is', 'measured')}){speed}; the model allows no less than {bound_ms} ms."
 
 
-def _stage(stage: StageView, *, is_only: bool) -> str:
+def _stage(stage: StageView, meanings: Mapping[str, str], *, is_only: bool) -> str:
     heading = "Loop nest" if is_only else f"{stage.name}: loop nest"
     kinds = {_css(loop.kind) for loop in _loops(stage.nest.body)}
-    legend = "".join(f'<span><i class="{k}"></i>{k}: {m}</span>' for k, m in _MEANINGS.items() if k in kinds)
+    legend = "".join(f'<span><i class="{k}"></i>{k}: {m}</span>' for k, m in meanings.items() if k in kinds)
     body = "".join(_nodes(stage.nest.body, _lines(stage.nest)))
     binding = "What binds it" if is_only else f"{stage.name}: what binds it"
     parts = _explanation(stage.bound, stage.bound.time_ms)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
@@ -24,6 +24,8 @@ class SketchOptions:
     budget_s: float | None = None
     fixed: tuple[tuple[str, str], ...] = ()
     """Parameters decided by hand, as text."""
+    only_choices: bool = False
+    """List the parameters that are open and search nothing."""
 
 
 def explore_sketch(
@@ -32,6 +34,10 @@ def explore_sketch(
     """The fastest kernel of the family at these sizes: modelled, or measured where there is a device."""
     family = _narrowed(family, options.fixed)
     sizes = _sizes(family, options.sizes)
+    if options.only_choices:
+        choices = {name: [_text(v) for v in values] for name, values in family.parameters.items() if len(values) > 1}
+        line = plain_line(case, "solved", stopwatch.read(), sizes=sizes, choices=choices)
+        return CommandOutcome(line, EXIT_BY_STATUS["solved"], details=table(choices))
     model = SketchModel(family, sizes, known_device(options.arch), options.budget_s, progress=progress)
 
     def tell(statistics: Statistics) -> None:
@@ -109,5 +115,15 @@ def _value(name: str, text: str, values: tuple[Tuning, ...]) -> Tuning:
         written = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
         if written == wanted or str(value) == text:
             return value
-    known = ", ".join("x".join(map(str, v)) if isinstance(v, tuple) else str(v) for v in values)
+    known = ", ".join(map(_text, values))
     raise UserError(Diagnostic("UNKNOWN_VALUE", f"expected one of {known} for {name}, got {text!r}"))
+
+
+def _text(value: Tuning) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def table(choices: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Open choices for people, one a line."""
+    width = max(map(len, choices), default=0)
+    return tuple(f"  {name:<{width}}  {' '.join(values)}" for name, values in choices.items()) or ("  nothing is open",)

@@ -23,7 +23,8 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import CompiledNest, compile_nest, host, plain_loop
 from warploom.schedule.search import KernelModel, replay
-from warploom.tools.explore_kernel import KernelOptions, explore_tensor, program_of
+from warploom.tools.explore_kernel import explore_tensor
+from warploom.tools.explore_options import KernelOptions, program_of
 from warploom.tools.lines import Line
 from warploom.tools.schedule_names import SEARCH_S
 from warploom.tools.schedule_peers import NUMPY, Peer

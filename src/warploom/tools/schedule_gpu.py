@@ -19,7 +19,8 @@ from warploom.gpu import compile_cuda, device_arch, device_available, time_kerne
 from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import count_flops
 from warploom.schedule.targets import target
-from warploom.tools.explore_kernel import KernelOptions, explore_tensor, program_of
+from warploom.tools.explore_kernel import explore_tensor
+from warploom.tools.explore_options import KernelOptions, program_of
 from warploom.tools.lines import Line, plain_line
 from warploom.tools.schedule_names import SEARCH_S
 from warploom.tools.synth_command import Progress

@@ -74,7 +74,8 @@ class Bound:
         least = self.of(candidate)
         names = [o.name for o in self.space.objects.operations]
         loops = [self.space.statement_names[int(s)] for s in self.problem.dim_statement]
-        return explanation(least, self.problem, self.machine, self.scratch, names, loops)
+        has_blocks = self.space.target.has_threads
+        return explanation(least, self.problem, self.machine, self.scratch, names, loops, has_blocks=has_blocks)
 
 
 def positions_of(space: KernelSpace, problem: Problem) -> Positions:

@@ -53,9 +53,17 @@ def time_text(time_ms: float) -> str:
 
 
 def explanation(
-    time_ms: float, problem: Problem, machine: Machine, scratch: Scratch, names: Sequence[str], loops: Sequence[str]
+    time_ms: float,
+    problem: Problem,
+    machine: Machine,
+    scratch: Scratch,
+    names: Sequence[str],
+    loops: Sequence[str],
+    *,
+    has_blocks: bool = True,
 ) -> Explanation:
-    """Of the evaluation that `scratch` holds. `names` of the instructions, `loops` of the dims."""
+    """Of the evaluation that `scratch` holds. `names` of the instructions, `loops` of the dims. Without blocks of threads (CPU)
+    there are shares that threads take."""
     parts = [part for level in range(3) for part in _resources(level, machine, scratch, names)]
     moved = scratch.others[DRAM] * machine.bandwidth
     parts.append(
@@ -65,10 +73,11 @@ def explanation(
     parts.append(_latency(problem, scratch, loops))
     kept = _largest(parts, _SHOWN * time_ms)
     grid = scratch.grid
-    shape = (
-        f"at least {grid[BLOCKS]:.6g} blocks of {grid[THREADS]:.6g} threads, at most {grid[CONCURRENT]:.6g} at once: "
-        f"{grid[WAVES]:.6g} waves"
-    )
+    if has_blocks:
+        shape = f"at least {grid[BLOCKS]:.6g} blocks of {grid[THREADS]:.6g} threads, at most {grid[CONCURRENT]:.6g} at once: "
+        shape += f"{grid[WAVES]:.6g} waves"
+    else:
+        shape = f"at least {grid[BLOCKS]:.6g} shares, at most {grid[CONCURRENT]:.6g} threads: {grid[WAVES]:.6g} shares each"
     binding = kept[0].what.partition(":")[0] if kept else "nothing"
     return Explanation(f"bound by {binding} ({shape})", time_ms, tuple(kept))
 

@@ -15,7 +15,7 @@ from warploom.schedule.search.explore import (
 )
 from warploom.schedule.search.model import Bounds, Choices, Implementation, KernelModel, Step, features
 from warploom.schedule.search.modelled import ModelEvaluator
-from warploom.schedule.search.program import ProgramExploration, Recipe, explore
+from warploom.schedule.search.program import ProgramExploration, Recipe, explore, recipes
 
 __all__ = [
     "Bounds",
@@ -43,6 +43,7 @@ __all__ = [
     "explore",
     "explore_kernel",
     "features",
+    "recipes",
     "replay",
     "strategy_named",
 ]  # fmt: skip

@@ -42,6 +42,20 @@ class Recipe:
         return KernelModel(space, self.bound(space), order=self.order or default_order(self.target), fixed=dict(self.fixed))
 
 
+def recipes(
+    program: Program | Backbone,
+    target: Target,
+    make_bound: MakeBound = Bound,
+    features: Features | None = None,
+    order: tuple[str, ...] | None = None,
+    fixed: Mapping[str, str] | None = None,
+) -> list[Recipe]:
+    """One per stage. Names in `fixed` begin with `STAGE/` where there are several stages, else UserError (CHOICE)."""
+    stages = program.stages if isinstance(program, Program) else (program,)
+    by_stage = zip(stages, _fixed(stages, fixed or {}), strict=True)
+    return [Recipe(stage, target, make_bound, features, order, tuple(decided.items())) for stage, decided in by_stage]
+
+
 @dataclass(frozen=True, slots=True)
 class ProgramExploration:
     stages: tuple[Exploration[Candidate], ...]
@@ -92,15 +106,12 @@ def explore(
     """
     options = options or Options()
     stages = program.stages if isinstance(program, Program) else (program,)
-    recipes = [
-        Recipe(stage, target, make_bound, features, options.order, tuple(fixed.items()))
-        for stage, fixed in zip(stages, _fixed(stages, options.fixed), strict=True)
-    ]
-    models = [recipe() for recipe in recipes]
+    made = recipes(program, target, make_bound, features, options.order, options.fixed)
+    models = [recipe() for recipe in made]
     weights = [max(model.bound(model.root())[0], 1) for model in models]
     found: list[Exploration[Candidate]] = []
     began = time.monotonic()
-    for n, (stage, recipe, model) in enumerate(zip(stages, recipes, models, strict=True)):
+    for n, (stage, recipe, model) in enumerate(zip(stages, made, models, strict=True)):
         evaluator = evaluators(stage) if evaluators is not None else None
         share = _share(weights[n:])
         left_s = None if options.budget_s is None else max(0.0, options.budget_s - (time.monotonic() - began)) * share

@@ -1,0 +1,115 @@
+"""What `warploom explore` is asked about a tensor function, and the program that this is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import prod
+from pathlib import Path
+from typing import TypeAlias, assert_never
+
+from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.gpu import device_available
+from warploom.kernels.tensors import TensorKernel
+from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles
+from warploom.schedule.choices import default_order
+from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.search import StrategyName
+from warploom.schedule.targets import Target
+
+Function: TypeAlias = TensorKernel | TensorFunction
+
+SEARCHED_S = 60.0
+"""Wall seconds of a search, when nobody says."""
+_MOST_POINTS = 1 << 60
+_UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STORE})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KernelOptions:
+    target: Target
+    is_target_given: bool = True
+    """By the user."""
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Those that the user gave."""
+    threads: int = 1
+    budget_s: float | None = None
+    seed: int = 0
+    strategy: StrategyName | None = None
+    """None: refine."""
+    order: tuple[str, ...] | None = None
+    """Of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
+    fixed: Mapping[str, str] = field(default_factory=dict[str, str])
+    journal: Path | None = None
+    """A folder."""
+    cluster: str | None = None
+    nodes: int | None = None
+    only_size: bool = False
+    """Estimate the size of the space and search nothing."""
+    only_choices: bool = False
+    """List the choices that are open and search nothing."""
+    replayed: Path | None = None
+    """Judge the implementation whose decisions this file holds and search nothing."""
+    code: Path | None = None
+    page: Path | None = None
+
+    @property
+    def decision_order(self) -> tuple[str, ...]:
+        usual = default_order(self.target)
+        if self.order is None:
+            return usual
+        if self.order == ("reverse",):
+            return tuple(reversed(usual))
+        return tuple(dict.fromkeys((*self.order, *usual)))
+
+    @property
+    def wall_budget_s(self) -> float:
+        return SEARCHED_S if self.budget_s is None else self.budget_s
+
+    @property
+    def is_measured(self) -> bool:
+        """Candidates run on the machine that they are for."""
+        return self.target.kind == "cpu" or device_available()
+
+    @property
+    def is_proof(self) -> bool:
+        """The bound alone judges, so that a complete search proves the best of the model."""
+        return not self.is_measured and self.strategy == "best-first"
+
+
+def program_of(function: Function, options: KernelOptions) -> Program:
+    """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
+    tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else cuda_tiles
+    program = function.program(sizes_of(function, options), tiles)
+    if points_of(program) > _MOST_POINTS:
+        message = f"expected sizes with at most 2**60 points of {program.name}, got {points_of(program):.3g}"
+        raise UserError(Diagnostic("SIZES", message, fix="Give smaller sizes."))
+    if options.target.kind == "cuda":
+        _check_served(program)
+    return program
+
+
+def sizes_of(function: Function, options: KernelOptions) -> dict[str, int]:
+    match function:
+        case TensorKernel():
+            if unknown := sorted(set(options.sizes) - set(function.sizes)):
+                message = f"expected sizes of {function.name} ({', '.join(function.sizes)}), got {', '.join(unknown)}"
+                raise UserError(Diagnostic("UNKNOWN_SIZE", message, fix="give those of its arrays"))
+            return function.sizes_with(options.sizes)
+        case TensorFunction():
+            return dict(options.sizes)
+        case _:
+            assert_never(function)
+
+
+def points_of(program: Program) -> int:
+    """Executions of instructions, each on its own axes."""
+    return sum(prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions)
+
+
+def _check_served(program: Program) -> None:
+    """Arithmetic that CUDA printing would refuse after the search. UnsupportedError at its place in the source."""
+    for instruction in (i for stage in program.stages for i in stage.instructions):
+        if instruction.dtype.name in ("f16", "bf16") and instruction.operator not in _UNTYPED:
+            message = f"expected f32, f64 or an integer type of {instruction.operator}, got {instruction.dtype.name}"
+            raise UnsupportedError(Diagnostic("CUDA_TYPE", message, instruction.span, "Declare the arrays as f32."))

@@ -1,0 +1,130 @@
+"""What `warploom explore` reports of implementations: the line, loop nests, what binds them, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, cast
+
+from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.cost import modelled
+from warploom.schedule.nest import text
+from warploom.schedule.search import Implementation
+from warploom.schedule.space import Candidate
+from warploom.schedule.targets import Target
+from warploom.solve import Event
+from warploom.tools.explore_check import Checked
+from warploom.tools.explore_code import code_of
+from warploom.tools.explore_options import Function, KernelOptions, sizes_of
+from warploom.tools.explore_page import StageView, render_explore
+from warploom.tools.files import write_text
+from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.synth_command import Outcome
+from warploom.tools.usage import Stopwatch
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """A program and the implementation of each of its stages."""
+
+    program: Program
+    implementations: tuple[Implementation[Candidate], ...]
+    events: tuple[Event, ...] = ()
+    """Of the search."""
+
+
+def facts(function: Function, program: Program, options: KernelOptions) -> Line:
+    """What was asked."""
+    dtypes = {r.dtype.name for r in program.arguments}
+    return {
+        "kernel": program.name,
+        "target": options.target.name,
+        "threads": options.threads,
+        "dtype": next(iter(dtypes)) if len(dtypes) == 1 else sorted(dtypes),
+        "sizes": sizes_of(function, options),
+        "seed": options.seed,
+    }
+
+
+def judged_line(
+    case: str, checked: Checked, time_ms: float | None, fields: Line, explored: Explored, options: KernelOptions, watch: Stopwatch
+) -> Line:
+    """Of implementations, their time (None: unknown) and the check of their results."""
+    if checked.verdict == "refuted":
+        reason = f"internal error: {checked.reason}"
+        line = plain_line(case, "error", watch.read(), verdict="refuted", reason=reason)
+    else:
+        line = plain_line(case, "solved", watch.read(), verdict=checked.verdict)
+        if checked.verdict == "tested":
+            line["cases"] = checked.cases
+        if checked.reason:
+            line["note"] = checked.reason
+    line |= {
+        "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
+        "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
+        "time_ms": rounded(time_ms),
+    }
+    if time_ms is not None:
+        line["time_is"] = "measured" if options.is_measured else "modelled"
+    return line | fields | _speed(explored.program, time_ms)
+
+
+def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
+    """The outcome, with the files that were asked for."""
+    written: list[Path] = []
+    stages = _views(explored, options.target)
+    implementations, is_code = explored.implementations, options.code is not None or options.page is not None
+    sizes = cast("dict[str, int]", line["sizes"])
+    code = code_of(explored.program, [i.nest for i in implementations], sizes, options) if is_code else ""
+    if options.code is not None:
+        write_text(options.code, code)
+        written.append(options.code)
+    if options.page is not None:
+        language = "C" if options.target.kind == "cpu" else "CUDA C++"
+        write_text(options.page, render_explore(explored.program.name, line, stages, code, language, explored.events))
+        written.append(options.page)
+    return Outcome(line, EXIT_BY_STATUS[str(line["status"])], written=tuple(written), details=_shown(stages, options.target))
+
+
+def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """Of the first stages; where the program has several, each name begins with its stage's and a slash."""
+    if len(program.stages) == 1:
+        return dict(decisions[0]) if decisions else {}
+    return {f"{s.name}/{k}": v for s, found in zip(program.stages, decisions, strict=False) for k, v in found.items()}
+
+
+def rounded(ms: float | None) -> float | None:
+    return None if ms is None else round(ms, 6)
+
+
+def _speed(program: Program, time_ms: float | None) -> Line:
+    if not time_ms:
+        return {"gflops": None, "gb_s": None}
+    return {
+        "gflops": round(count_flops(program) / (time_ms * 1e6), 3),
+        "gb_s": round(count_compulsory_bytes(program) / (time_ms * 1e6), 3),
+    }
+
+
+def _views(explored: Explored, on: Target) -> list[StageView]:
+    """Each stage's loop nest and what binds it."""
+    views: list[StageView] = []
+    for stage, implementation in zip(explored.program.stages, explored.implementations, strict=True):
+        bound = Bound(kernel_space(stage, on))
+        views.append(StageView(stage.name, implementation.nest, bound.explain(implementation.candidate)))
+    return views
+
+
+def _shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
+    """For people: each stage as a loop nest, and what binds it."""
+    found: list[str] = []
+    for stage in stages:
+        found += [text(stage.nest), stage.bound.text]
+        if target.kind == "cuda":
+            found.append(modelled(stage.nest, target).text)
+    return tuple(found)

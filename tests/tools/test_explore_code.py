@@ -1,0 +1,112 @@
+"""The files of `explore --code` say how their kernels are called: a program written from the comment alone gets the results."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warploom.gpu import compile_to_ptx, toolchain_available
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import cpu_tiles, cuda_tiles
+from warploom.schedule.cpu import find_compiler
+from warploom.schedule.search import Options, explore, strategy_named
+from warploom.schedule.targets import target
+from warploom.tools.explore_code import code_of
+from warploom.tools.explore_options import KernelOptions
+
+SIZES = {"gesummv": {"n": 20}, "atax": {"m": 24, "n": 20}}
+
+
+def code(name: str, machine: str) -> str:
+    kernel = tensor_kernel(name)
+    program = kernel.program(SIZES[name], cpu_tiles if machine == "cpu" else cuda_tiles)
+    found = explore(program, target(machine), options=Options(strategy=strategy_named("refine"), nodes=40))
+    nests = [stage.best.nest for stage in found.stages if stage.best is not None]
+    return code_of(program, nests, SIZES[name], KernelOptions(target=target(machine)))
+
+
+def main_of(comment: str) -> str:
+    """Calls every kernel in two parts; fills inputs with n % 7 - 3, scalars with 2, 3, ...; prints the other arrays."""
+    lines = ["#include <stdint.h>", "#include <stddef.h>", "#include <stdio.h>", "#include <stdlib.h>"]
+    body: list[str] = []
+    arrays: dict[str, int] = {}
+    outputs: list[str] = []
+    for part in re.split(r"\n \*\n", comment):
+        if (entry := re.search(r"void (\w+)\(void", part)) is None:
+            continue
+        name = entry[1]
+        lines.append(f"void {name}(void *const *, const double *, ptrdiff_t, ptrdiff_t, char *);")
+        given: list[str] = []
+        for scalar, array, shape, role in re.findall(r"arrays\[\d+\]\s+(?:const )?(\w+) (\w+)((?:\[\d+\])*)  (.+)", part):
+            size = int(np.prod([int(n) for n in re.findall(r"\d+", shape)]))
+            if array not in arrays:
+                arrays[array] = size
+                lines.append(f"static {scalar} {array}[{size}];")
+                if role == "input":
+                    body.append(f"for (int n = 0; n < {size}; ++n) {array}[n] = n % 7 - 3;")
+            if role == "output":
+                outputs.append(array)
+            given.append(array)
+        scalars = [str(n + 2) for n in range(len(re.findall(r"parameters\[\d+\]", part)))]
+        units = re.search(r"cover \[0, (\d+)\)", part)
+        scratch = re.search(r"scratch\s+(\d+) bytes aligned to (\d+)", part)
+        assert units is not None
+        memory = "NULL"
+        if scratch is not None:
+            amount = -(-int(scratch[1]) // int(scratch[2])) * int(scratch[2])
+            memory = f"aligned_alloc({scratch[2]}, {amount})"
+        passed = f"(const double[]){{{', '.join(scalars)}}}" if scalars else "NULL"
+        middle = int(units[1]) // 2
+        for begin, end in ((middle, int(units[1])), (0, middle)):
+            body.append(f"{name}((void *const[]){{{', '.join(given)}}}, {passed}, {begin}, {end}, {memory});")
+    body += [f'for (int n = 0; n < {arrays[a]}; ++n) printf("%.9g\\n", (double){a}[n]);' for a in outputs]
+    return "\n".join([*lines, "int main(void) {", *body, "return 0; }", ""])
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+@pytest.mark.parametrize("name", list(SIZES))
+def test_c_is_called_as_its_comment_says(name: str, tmp_path: Path) -> None:
+    text = code(name, "cpu")
+    comment = text[: text.index("*/")]
+    assert all(len(line) < 200 for line in comment.splitlines())
+    (tmp_path / "kernel.c").write_text(text)
+    (tmp_path / "main.c").write_text(main_of(comment))
+    command = re.search(r"Compiled with: (.*) \(link with -lm\)", comment)
+    assert command is not None
+    program = tmp_path / "program"
+    subprocess.run([*shlex.split(command[1]), "-o", program, "kernel.c", "main.c", "-lm"], cwd=tmp_path, check=True, timeout=60)
+    printed = subprocess.run([program], capture_output=True, text=True, check=True, timeout=20).stdout
+    kernel = tensor_kernel(name)
+    inputs = {n: (np.arange(a.size) % 7 - 3.0).astype(a.dtype).reshape(a.shape) for n, a in kernel.arrays(SIZES[name]).items()}
+    scalars = {p.name: n + 2.0 for n, p in enumerate(kernel.function.parameters)}
+    expected = np.concatenate([a.ravel() for a in kernel.reference(inputs, scalars).values()])
+    np.testing.assert_allclose(np.array([float(word) for word in printed.split()]), expected, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.parametrize("name", list(SIZES))
+def test_cuda_says_its_launch(name: str) -> None:
+    text = code(name, "sm_80")
+    comment = text[: text.index("*/")]
+    launches = re.findall(r"// grid ([\d x]+), block ([\d x]+)", text)
+    assert [tuple(map(int, re.findall(r"\d+", g))) for g in re.findall(r"grid +\((.*)\)", comment)] == [
+        tuple(map(int, grid.split(" x "))) for grid, _ in launches
+    ]
+    signatures = re.findall(r"^(\w+)\((.*)\)$", text, re.MULTILINE)
+    for kernel, arguments in signatures:
+        part = comment[comment.index(f" {kernel}:") :].split("\n *\n")[0]
+        listed = re.findall(r"^ \*     (?:const )?\w+ (\w+)", part.partition("in order:")[2], re.MULTILINE)
+        assert listed == [re.split(r"[ *]+", argument)[-1] for argument in arguments.split(", ")]
+    if toolchain_available():
+        compile_to_ptx(text, "sm_80", options=("--fmad=false",))
+
+
+def test_kernels_of_one_file_share_helpers() -> None:
+    text = code("atax", "cpu")
+    functions = re.findall(r"^static inline .* (\w+)\(", text, re.MULTILINE)
+    assert len(functions) == len(set(functions))
+    assert re.findall(r"^void (\w+)\(", text, re.MULTILINE) == ["warploom_kernel_1", "warploom_kernel_2"]

@@ -18,9 +18,9 @@ from warploom.schedule.space import Candidate
 from warploom.schedule.targets import TARGETS
 
 
-def descend(space: KernelSpace, source: random.Random) -> Candidate | None:
+def descend(space: KernelSpace, source: random.Random, start: Candidate | None = None) -> Candidate | None:
     """A candidate with everything decided at random; None at a dead end."""
-    candidate = space.root()
+    candidate = start or space.root()
     while (decision := space.decisions(candidate)) is not None:
         alternatives = list(decision.alternatives)
         source.shuffle(alternatives)

@@ -28,6 +28,8 @@ class Features:
     """Loads may travel through a temporary where each value has one use only."""
     partials: bool = True
     """Reductions may keep several partial results: unrolled, vector and thread loops."""
+    shares_sums: bool = False
+    """A reduced loop may be a block, if `partials`; for targets without threads."""
     pipelines: bool = True
     """Temporaries may be filled ahead of their use."""
     prefetches: bool = True
@@ -63,7 +65,7 @@ class Features:
     @classmethod
     def cpu(cls) -> Features:
         """As `full`, less what the caches of a CPU do by themselves: neighbours need no common array to share what they load."""
-        return cls(stages_unshared=False)
+        return cls(stages_unshared=False, shares_sums=True)
 
     @classmethod
     def of(cls, target: Target) -> Features:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from warploom.schedule.backbone import Access, Operator, Role, Scope
 from warploom.schedule.choices.decided import Temporary
-from warploom.schedule.choices.description import MOST_LOOPS, VECTOR_SIZES, Flavour, description
+from warploom.schedule.choices.description import MOST_LOOPS, MOST_SUMS, VECTOR_SIZES, Flavour, description
 from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.objects import Loop, Objects, Operation
+from warploom.schedule.choices.shared_sums import facts_of_shared_sums, shared_sums
 from warploom.schedule.nest import Cache
 from warploom.schedule.space import Instance, Lowering, Thing, Things
 from warploom.schedule.targets import Target
@@ -34,7 +35,9 @@ class _Inputs:
         objects, backbone = self.objects, self.objects.backbone
         loops = {x.statement: x for x in objects.loops}
         of = {o.statement: o for o in objects.operations}
-        flavour = Flavour(self.features, self.target.has_threads, self.target.has_vector_arithmetic)
+        shared = shared_sums(objects) if self.features.shares_sums and not self.target.has_threads else ()
+        features = replace(self.features, shares_sums=bool(shared))
+        flavour = Flavour(features, self.target.has_threads, self.target.has_vector_arithmetic)
         staged = [n for t in range(len(objects.temporaries)) for n in objects.pairs_of(t)]
         put: dict[Thing, Thing] = {
             n: p.store for t, x in enumerate(objects.temporaries) for n, p in zip(objects.pairs_of(t), x.pairs, strict=True)
@@ -78,8 +81,14 @@ class _Inputs:
         compiled = description(flavour)
         facts: dict[str, Fact] = {
             **self._facts_of_instructions(of, loops),
-            **self._facts_of_loops(list(loops.values())),
+            **self._facts_of_loops(list(loops.values()), shared),
             **self._facts_of_pairs(loops),
+            **(facts_of_shared_sums(objects) if flavour.shares_sums else {}),
+            **{f"may_merge_with_sum_{n}": frozenset[int]() for n in range(len(shared), MOST_SUMS)},
+            **{
+                f"may_merge_with_sum_{n}": frozenset(s for s, x in loops.items() if self._may_merge(x, loops[sum_]))
+                for n, sum_ in enumerate(shared)
+            },
             "can_unroll": frozenset(static),
             "can_vector": frozenset(s for s, lanes in vectors.items() if lanes),
             "is_temporary": frozenset(temporaries),
@@ -100,6 +109,7 @@ class _Inputs:
             "get": get,
             # functions are total: where there is no such loop or pair a fact says so
             **{f"loop_{n}": {s: _nth(o.loops, n, any_loop) for s, o in of.items()} for n in range(MOST_LOOPS)},
+            **{f"sum_{n}": {s: _nth(shared, n, any_loop) for s in loops} for n in range(MOST_SUMS)},
             "array_of": {(t, n): t for t in temporaries for n in (1, 2, 3)},
             **{
                 f"source_{n}": {t: objects.pairs[_nth(p, n, p[0])].source for t, p in pairs_of.items()} for n in range(MOST_LOOPS)
@@ -148,7 +158,7 @@ class _Inputs:
             facts[f"can_cache_{cache.lower()}"] = frozenset(s for s, o in of.items() if self._can_cache(o, cache))
         return facts
 
-    def _facts_of_loops(self, loops: list[Loop]) -> dict[str, Fact]:
+    def _facts_of_loops(self, loops: list[Loop], shared: tuple[int, ...]) -> dict[str, Fact]:
         two = [(a, b) for a in loops for b in loops if a.statement != b.statement]
         kin = [(a, b) for a, b in two if a.owner == b.owner]
         return {
@@ -162,7 +172,7 @@ class _Inputs:
             "same_part": _statements((a, b) for a, b in two if a.extent == b.extent and a.owner != b.owner),
             "can_block": frozenset(
                 a.statement for a in loops if a.is_parallel and not a.is_reduction and not a.is_consumed_whole
-            ),
+            ).union(shared),
             "can_thread": frozenset(a.statement for a in loops if self._can_thread(a)),
             "can_tree": frozenset(a.statement for a in loops if a.is_parallel),
         }

@@ -13,13 +13,14 @@ Source: Beaugnon et al., On the Representation of Partially Specified Implementa
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
+from warploom.schedule.choices.lower_parts import Parts
 from warploom.schedule.choices.lower_pipeline import pipelined
 from warploom.schedule.choices.lower_prefetch import prefetching
 from warploom.schedule.choices.lower_swizzle import swizzled
@@ -56,6 +57,7 @@ def lower(decided: Decided) -> Nest:
     backbone = decided.backbone
     buffers = [Buffer(r.name, r.dtype, r.elements, r.role) for r in backbone.regions]
     buffers += [places.buffer(t) for t in decided.temporaries()]
+    buffers += writer.common
     parameters = dict.fromkeys(o for i in backbone.instructions for o in i.operands if isinstance(o, Parameter))
     nest = Nest(backbone.name, tuple(buffers), tuple(parameters), registers.values(), writer.nodes(tree.children))
     for temporary in decided.temporaries():
@@ -80,6 +82,8 @@ class _Writer:
     registers: Registers
     places: Places
     next_loop: int
+    common: list[Buffer] = field(default_factory=list[Buffer])
+    """Arrays of parts of sums, behind the temporaries."""
 
     @property
     def dropped(self) -> frozenset[int]:
@@ -164,10 +168,64 @@ class _Writer:
                     self._insert(reduction, 0, self._copied(reduction))
                 case Start.PARTIAL:
                     self._insert(reduction, 0, self._neutral(reduction))
-                    self._insert(reduction, 1, self._joined(reduction))
+                    if reduction.blocks:
+                        self._share(reduction)
+                    else:
+                        self._insert(reduction, 1, self._joined(reduction))
 
-    def _insert(self, reduction: Reduction, shift: int, nodes: tuple[Node, ...]) -> None:
-        place: Branch | int = reduction.outermost or reduction.operation.statement
+    def _share(self, reduction: Reduction) -> None:
+        """Parts of a sum go to an array of all blocks, and what runs behind those adds them up in their order."""
+        number = len(self.decided.backbone.regions) + len(self.places.temporaries) + len(self.common)
+        parts = Parts(reduction, self.operations, self.tree, self.registers, number)
+        self.common.append(parts.buffer())
+        self._insert(reduction, 1, self._part(reduction, parts))
+        self._insert(reduction, 1, self._total(reduction, parts), behind=reduction.blocks[0])
+
+    def _part(self, reduction: Reduction, parts: Parts) -> tuple[Node, ...]:
+        registers, partial = self.registers, self.registers.written[reduction.operation.statement]
+        summed = tuple(n for n, e in enumerate(partial.axes) if e in partial.partial)
+        nodes: tuple[Node, ...] = ()
+        source = partial
+        if summed:
+            source = parts.cell
+
+            def combine(loops: dict[int, int]) -> tuple[Node, ...]:
+                at = tuple(Affine() if n in summed else a for n, a in enumerate(registers.ref(partial, loops).at))
+                target = registers.ref(parts.cell, loops)
+                return (Combine(target, parts.joining, Ref(partial.number, at), summed, ()),)
+
+            nodes = self._over(reduction, (source, partial), combine, can_be_vector=False)
+
+        def store(loops: dict[int, int]) -> tuple[Node, ...]:
+            return (Store(parts.memory(loops), registers.ref(source, loops)),)
+
+        return (*nodes, *self._over(reduction, (source,), store, can_be_vector=True))
+
+    def _total(self, reduction: Reduction, parts: Parts) -> tuple[Node, ...]:
+        registers, total = self.registers, self.registers.read[reduction.operation.statement]
+        loop = self.next_loop
+        self.next_loop += 1
+
+        def start(loops: dict[int, int]) -> tuple[Node, ...]:
+            return (Compute(registers.ref(total, loops), Operator.MOVE, (Constant(parts.neutral),)),)
+
+        def load(loops: dict[int, int]) -> tuple[Node, ...]:
+            return (Load(registers.ref(parts.cell, loops), parts.memory(loops, loop)),)
+
+        def join(loops: dict[int, int]) -> tuple[Node, ...]:
+            sums = registers.ref(total, loops), registers.ref(parts.cell, loops)
+            return (Compute(sums[0], parts.joining, sums),)
+
+        inside = [
+            node
+            for cell, body in ((parts.cell, load), (total, join))
+            for node in self._over(reduction, (cell,), body, can_be_vector=True, is_behind=True)
+        ]
+        started = self._over(reduction, (total,), start, can_be_vector=True, is_behind=True)
+        return (*started, Loop(loop, "part", Kind.LOOP, parts.count, tuple(inside)))
+
+    def _insert(self, reduction: Reduction, shift: int, nodes: tuple[Node, ...], behind: Branch | None = None) -> None:
+        place: Branch | int = behind or reduction.outermost or reduction.operation.statement
         path = self.tree.paths[reduction.operation.statement]
         if isinstance(place, Branch):
             position = path.index(place)
@@ -222,13 +280,15 @@ class _Writer:
         body: Callable[[dict[int, int]], tuple[Node, ...]],
         *,
         can_be_vector: bool,
+        is_behind: bool = False,
     ) -> tuple[Node, ...]:
         """The body at every register of the cells: the loops around the reduction select where they can, new ones elsewhere.
-        With one cell, loops over partial results are made too."""
+        With one cell, loops over partial results are made too. `is_behind`: where totals of blocks are made."""
+        encloses = reduction.encloses_total if is_behind else reduction.encloses
         around: dict[int, int] = {}
         for extent, dim in reduction.operation.dims.items():
             loop = self.tree.loop_of[dim]
-            if loop is not None and reduction.encloses(self.tree, loop):
+            if loop is not None and encloses(self.tree, loop):
                 around[extent] = loop.number
         partial = cells[0].partial if len(cells) == 1 else {}
         wanted = dict.fromkeys(e for c in cells for e in c.axes if e not in around and (e not in c.partial or e in partial))

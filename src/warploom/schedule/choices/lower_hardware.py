@@ -41,9 +41,9 @@ def _is_inside(decided: Decided, inner: Branch, outer: Branch) -> bool:
 def _assign_blocks(tree: Tree) -> None:
     blocks: list[Branch] = []
     items = tree.children
-    while len(items) == 1 and isinstance(items[0], Branch) and items[0].kind is Kind.BLOCK:
-        blocks.append(items[0])
-        items = items[0].children
+    while inner := [i for i in items if isinstance(i, Branch) and i.kind is Kind.BLOCK]:
+        blocks.append(inner[0])
+        items = inner[0].children
     if len(blocks) != sum(b.kind is Kind.BLOCK for b in tree.branches):
         raise LoweringError("block loops must be outermost, around every statement")
     order = list(reversed(blocks))

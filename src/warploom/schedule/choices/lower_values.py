@@ -68,11 +68,18 @@ class Reduction:
     """Nodes made by lowering read the value of `init`."""
     drops_init: bool
     """`init` only gives the neutral element, and nothing else reads it."""
+    blocks: tuple[Branch, ...] = ()
+    """Loops whose iterations add up a part each; `outermost` is inside of them."""
 
     def encloses(self, tree: Tree, loop: Branch) -> bool:
         """The loop is around the place before and after the reduction."""
         path = tree.paths[self.operation.statement]
         return loop in path and (self.outermost is None or path.index(loop) < path.index(self.outermost))
+
+    def encloses_total(self, tree: Tree, loop: Branch) -> bool:
+        """The loop is around the place where the total is made."""
+        path = tree.paths[self.operation.statement]
+        return self.encloses(tree, loop) and all(path.index(loop) < path.index(block) for block in self.blocks)
 
 
 @dataclass(slots=True)
@@ -85,6 +92,8 @@ class Registers:
     """By statement: what it writes."""
     read: dict[int, Cell]
     """By statement: what users of its value read."""
+    parts: dict[int, Cell]
+    """By statement of a sum that blocks share: the result of one of them."""
     cells: list[Cell]
 
     def ref(self, cell: Cell, loops: dict[int, int]) -> Ref:
@@ -110,7 +119,7 @@ class Registers:
 
 def assign_registers(decided: Decided, operations: Operations, tree: Tree) -> Registers:
     reductions = {s: _reduction(decided, operations, tree, o) for s, o in operations.by_statement.items() if o.carry is not None}
-    registers = Registers(operations, tree, reductions, {}, {}, [])
+    registers = Registers(operations, tree, reductions, {}, {}, {}, [])
     for operation in operations.by_statement.values():
         if operation.operator is not Operator.STORE and operation.statement not in reductions:
             cell = _cell(registers, operation, operation.name, operations.axes_of(operation))
@@ -119,12 +128,15 @@ def assign_registers(decided: Decided, operations: Operations, tree: Tree) -> Re
         _reduction_cells(registers, reduction)
     for operation in operations.by_statement.values():
         _see_access(registers, operation)
-    used = {id(c) for c in registers.written.values()} | {id(c) for c in registers.read.values()}
+    made = (registers.written, registers.read, registers.parts)
+    used = {id(c) for cells in made for c in cells.values()}
     dropped = {id(registers.written[r.init.statement]) for r in reductions.values() if r.drops_init}
     kept = [c for c in registers.cells if id(c) in used and id(c) not in dropped]
     for number, cell in enumerate(kept):
         cell.number = number
         _settle(registers, cell)
+    for statement, part in registers.parts.items():
+        part.axes, part.vector = registers.read[statement].axes, registers.read[statement].vector
     registers.cells = kept
     return registers
 
@@ -148,7 +160,8 @@ def _reduction(decided: Decided, operations: Operations, tree: Tree, operation: 
     trees = {
         e: loop
         for e, loop in loops.items()
-        if loop.kind in (Kind.VECTOR, Kind.THREAD) or (decided.partials(operation.dims[e]) == "TREE" and loop.kind is Kind.UNROLL)
+        if loop.kind in (Kind.VECTOR, Kind.THREAD, Kind.BLOCK)
+        or (decided.partials(operation.dims[e]) == "TREE" and loop.kind is Kind.UNROLL)
     }
     own = {loop for d in operation.dims.values() if (loop := tree.loop_of[d]) is not None}
     for loop in path:
@@ -165,8 +178,15 @@ def _reduction(decided: Decided, operations: Operations, tree: Tree, operation: 
         drops = is_neutral and operations.users.get(init.statement, ()) == (operation.statement,)
         if threads:
             outermost = _around_threads(operation, path, outermost)
-        registers = {e: b for e, b in trees.items() if b.kind is not Kind.THREAD}
-        return Reduction(operation, init, Start.PARTIAL, outermost, registers, threads, not is_neutral, drops)
+        registers = {e: b for e, b in trees.items() if b.kind not in (Kind.THREAD, Kind.BLOCK)}
+        blocks = tuple(b for b in path if b in trees.values() and b.kind is Kind.BLOCK)
+        if blocks:
+            if not drops:
+                raise LoweringError(
+                    f"blocks share the sum of {operation.name}, but its start is no neutral element of its own"
+                )
+            outermost = next((b for b in path if b.kind is not Kind.BLOCK), None)
+        return Reduction(operation, init, Start.PARTIAL, outermost, registers, threads, not is_neutral, drops, blocks)
     only_user = operations.users.get(init.statement, ()) == (operation.statement,)
     start = Start.SHARED if only_user and init.carry is None else Start.COPIED
     return Reduction(operation, init, start, outermost, {}, (), start is Start.COPIED, False)
@@ -205,6 +225,11 @@ def _reduction_cells(registers: Registers, reduction: Reduction) -> None:
         partial.partial = dict(reduction.registers)
         for extent in partial.extents:
             partial.see(extent, between[extent])
+    if reduction.blocks:
+        part = _cell(registers, operation, f"{operation.name}_part", axes)
+        registers.parts[statement] = part
+        outside = {b for b in tree.paths[statement] if reduction.encloses_total(tree, b)}
+        between = {e: loop if loop in outside else None for e, loop in between.items()}
     for extent in total.extents:
         total.see(extent, between[extent])
         if reduction.reads_init and extent in init.dims:

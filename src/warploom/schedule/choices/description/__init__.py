@@ -7,6 +7,7 @@ implementation of each code.
 Source: Beaugnon et al., sections 3 and 4; facts of the published implementation.
 """
 
+from warploom.schedule.choices.description.shared_sums import MOST_SUMS
 from warploom.schedule.choices.description.vocabulary import (
     AHEAD,
     CACHES,
@@ -22,6 +23,6 @@ from warploom.schedule.choices.description.vocabulary import (
 from warploom.schedule.choices.description.whole import description
 
 __all__ = [
-    "AHEAD", "CACHES", "KINDS", "MAPPINGS", "MOST_LOOPS", "ORDERS", "SPACES", "TRANSFERS", "VECTOR_SIZES", "Flavour",
+    "AHEAD", "CACHES", "KINDS", "MAPPINGS", "MOST_LOOPS", "MOST_SUMS", "ORDERS", "SPACES", "TRANSFERS", "VECTOR_SIZES", "Flavour",
     "description",
 ]  # fmt: skip

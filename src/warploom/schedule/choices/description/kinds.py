@@ -32,11 +32,12 @@ def add_kinds(words: Vocabulary) -> None:
         {a: words.dims, b: words.dims},
         [same_extent(a, b), ~may_merge(a, b), order(a, b).is_not("MERGED"), size(words.extent(a)) == size(words.extent(b))],
     )
-    space.require(
-        "blocks lie around or inside",
-        {d: words.dims, a: words.statements},
-        [kind(d).is_not("BLOCK"), order(d, a).is_("OUTER", "INNER", "MERGED")],
-    )
+    if not words.flavour.shares_sums:
+        space.require(
+            "blocks lie around or inside",
+            {d: words.dims, a: words.statements},
+            [kind(d).is_not("BLOCK"), order(d, a).is_("OUTER", "INNER", "MERGED")],
+        )
     space.require(
         "only blocks around blocks",
         {a: words.dims, b: words.dims},
@@ -68,11 +69,11 @@ def add_partials(words: Vocabulary) -> EnumChoice:
     partials = space.enum("partials", (words.reduced_dims,), ("CHAIN", "TREE"))
     can = space.fact("can_tree")
     space.require("reductions that may be reordered", {d: words.reduced_dims}, [can(d), partials(d).is_("CHAIN")])
-    space.require("loops add up", {d: words.reduced_dims}, [kind(d).is_not("LOOP", "BLOCK"), partials(d).is_("CHAIN")])
+    space.require("loops add up", {d: words.reduced_dims}, [kind(d).is_not("LOOP"), partials(d).is_("CHAIN")])
     space.require(
-        "vectors and threads keep parts",
+        "vectors, threads and blocks keep parts",
         {d: words.reduced_dims},
-        [kind(d).is_not("VECTOR", "THREAD"), partials(d).is_("TREE")],
+        [kind(d).is_not("VECTOR", "THREAD", "BLOCK"), partials(d).is_("TREE")],
     )
     space.require("one iteration adds up", {d: words.reduced_dims}, [words.size(words.extent(d)) != 1, partials(d).is_("CHAIN")])
     return partials

@@ -28,6 +28,10 @@ class Flavour:
     has_threads: bool
     has_vector_arithmetic: bool
 
+    @property
+    def shares_sums(self) -> bool:
+        return self.features.partials and self.features.shares_sums and not self.has_threads
+
 
 class Vocabulary:
     """A space with these declared, and no constraint."""

@@ -8,6 +8,7 @@ from warploom.schedule.choices.description.kinds import add_kinds, add_partials
 from warploom.schedule.choices.description.limits import add_limits
 from warploom.schedule.choices.description.memory import add_memory
 from warploom.schedule.choices.description.order import add_flow, add_order
+from warploom.schedule.choices.description.shared_sums import add_shared_sums
 from warploom.schedule.choices.description.threads import add_threads
 from warploom.schedule.choices.description.ties import add_ties
 from warploom.schedule.choices.description.values import add_values
@@ -23,6 +24,8 @@ def description(flavour: Flavour) -> CompiledSpace:
     add_kinds(words)
     mapping = add_threads(words) if flavour.has_threads else None
     partials = add_partials(words) if flavour.features.partials else None
+    if flavour.shares_sums:
+        add_shared_sums(words, own_loop)
     add_values(words, own_loop, mapping)
     add_memory(words)
     add_limits(words, mapping, partials)

@@ -8,7 +8,7 @@ from warploom.schedule.backbone import Program, Role
 from warploom.schedule.cpu import COMMON, KERNEL_FLAGS, Source, c_program, find_compiler
 from warploom.schedule.cuda import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda import Options as CudaOptions
-from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Node
+from warploom.schedule.nest import Buffer, Nest, blocks_of
 from warploom.schedule.targets import Target
 from warploom.tools.explore_options import KernelOptions
 
@@ -46,6 +46,8 @@ def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source])
         yield f"{' ' * len(head)}ptrdiff_t begin, ptrdiff_t end, char *scratch)"
         for n, buffer in enumerate(source.buffers):
             yield f"    arrays[{n}]      {_array(program, buffer)}"
+        for n, size in enumerate(source.common_bytes, len(source.buffers)):
+            yield f"    arrays[{n}]      {size} bytes aligned to 64, of all threads: parts of sums; need not be cleared"
         for n, parameter in enumerate(nest.parameters):
             yield f"    parameters[{n}]  {parameter.name}, rounded to {_TYPES.get(parameter.dtype.name, parameter.dtype.name)}"
         if not nest.parameters:
@@ -56,6 +58,9 @@ def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source])
             yield f"    scratch        {source.scratch_bytes} bytes aligned to 64 for each thread; need not be cleared"
         else:
             yield "    scratch        none: may be NULL"
+        if source.second_entry:
+            yield f"  then, when all of that is done, {source.second_entry} with the same arguments:"
+            yield f"    begin, end     shares of [0, {source.second_units})"
     yield ""
     yield "Arrays are contiguous, the last index varies fastest; alignment to 64 bytes is fastest, that of an element is enough."
     yield "What is written shares no memory with any other array."
@@ -108,14 +113,9 @@ def _array(program: Program, buffer: Buffer) -> str:
 
 
 def _shared_loops(nest: Nest) -> str:
-    names = [f"{loop.name} ({loop.size})" for loop in _blocks(nest.body)]
+    blocks = blocks_of(nest)
+    names = [f"{loop.name} ({loop.size})" for loop in (*blocks.around, *blocks.inner)]
     return f"the block loop{'s' if len(names) > 1 else ''} {' x '.join(names)}" if names else "the whole, which is one"
-
-
-def _blocks(nodes: Sequence[Node]) -> Iterator[Loop]:
-    while len(nodes) == 1 and isinstance(loop := nodes[0], Loop) and loop.kind is Kind.BLOCK:
-        yield loop
-        nodes = loop.body
 
 
 def _comment(lines: Sequence[str]) -> str:

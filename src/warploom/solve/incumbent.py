@@ -49,6 +49,8 @@ class Hints(Generic[S, A]):
     """Missing: the model's cost counts."""
     estimate: Callable[[S], float] | None = None
     """A guess at the best cost (its first component) behind a candidate, for ordering only; missing: its bound."""
+    appraise: Callable[[A], float] | None = None
+    """A better guess at the cost of an answer, before it is measured; missing: the estimate of its candidate."""
     value: Callable[[S, int], Hashable] | None = None
     """What a fully decided candidate has for a choice, comparable to `Alternative.value`; missing: known only where the
     choice was branched on."""

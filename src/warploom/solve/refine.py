@@ -72,7 +72,10 @@ class _Draft(Generic[S, A]):
 
     leaf: Leaf[S, A]
     path: Path
+    estimate: float
+    """What descents go by."""
     guess: float
+    """The best one before it is measured."""
     row: npt.NDArray[np.int32]
     cost: float = math.inf
     """Once it is measured."""
@@ -276,11 +279,11 @@ class _Refine(Generic[S, A]):
         if leaf is None:
             return
         path = child.path
-        estimate = self._incumbent.hints.estimate
-        guess = float(leaf.cost[0]) if estimate is None else estimate(leaf.candidate)
-        features = self._incumbent.hints.features
-        row = self._table.row(path if features is None else features(leaf.answer))
-        self._pool.append(_Draft(leaf, path, max(guess, 1e-12), row))
+        hints = self._incumbent.hints
+        estimate = max(float(leaf.cost[0]) if hints.estimate is None else hints.estimate(leaf.candidate), _LEAST)
+        guess = estimate if hints.appraise is None else max(hints.appraise(leaf.answer), _LEAST)
+        row = self._table.row(path if hints.features is None else hints.features(leaf.answer))
+        self._pool.append(_Draft(leaf, path, estimate, guess, row))
 
     def _measure(self) -> bool:
         """False when there is nothing to measure."""
@@ -294,7 +297,7 @@ class _Refine(Generic[S, A]):
         costs = self._incumbent.evaluate([d.leaf for d in batch])
         for draft, cost in zip(batch, costs, strict=True):
             if cost is not None:
-                draft.cost = max(float(cost[0]), 1e-12)
+                draft.cost = max(float(cost[0]), _LEAST)
                 self._measured.append(draft)
         self._measured.sort(key=lambda d: d.cost)
         elites = self._elites()
@@ -327,16 +330,23 @@ class _Refine(Generic[S, A]):
         return batch
 
     def _learn(self) -> None:
-        if not self._measured:
-            return
-        residuals = [math.log(d.cost / d.guess) for d in self._measured]
-        average = math.fsum(residuals) / len(residuals)
-        sums: dict[tuple[int, Hashable], tuple[float, int]] = {}
-        for draft, residual in zip(self._measured, residuals, strict=True):
-            for decision in draft.path:
-                total, count = sums.get(decision, (0.0, 0))
-                sums[decision] = total + residual - average, count + 1
-        self._bias = {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
+        bias = _tendencies([(d.path, math.log(d.cost / d.guess)) for d in self._measured])
+        if self._incumbent.hints.appraise is not None:
+            appraised = [(d.path, math.log(d.guess / d.estimate)) for d in (*self._measured, *self._pool)]
+            for decision, tendency in _tendencies(appraised).items():
+                bias[decision] = bias.get(decision, 0.0) + tendency
+        self._bias = bias
+
+
+def _tendencies(known: Sequence[tuple[Path, float]]) -> dict[tuple[int, Hashable], float]:
+    """By decision: by how much the paths with it are above the average."""
+    average = math.fsum(value for _, value in known) / max(1, len(known))
+    sums: dict[tuple[int, Hashable], tuple[float, int]] = {}
+    for path, value in known:
+        for decision in path:
+            total, count = sums.get(decision, (0.0, 0))
+            sums[decision] = total + value - average, count + 1
+    return {decision: total / (count + _PRIOR) for decision, (total, count) in sums.items()}
 
 
 def _difference(a: _Draft[S, A], b: _Draft[S, A]) -> float:
@@ -344,6 +354,8 @@ def _difference(a: _Draft[S, A], b: _Draft[S, A]) -> float:
     return 1.0 - 2 * common / max(1, len(a.row) + len(b.row))
 
 
+_LEAST = 1e-12
+"""Costs above 0 have logarithms."""
 _ENOUGH = 4
 """Measured candidates before anything is predicted."""
 _PRIOR = 4

@@ -15,11 +15,16 @@ from warploom.schedule.bound.reader import Positions, bound_of
 from warploom.schedule.bound.tables import Staging, machine_of, tables
 from warploom.schedule.bound.typical import typical, usual_kinds
 from warploom.schedule.bound.views import open_view, scratch
+from warploom.schedule.cost import waiting_ns
 from warploom.schedule.targets import Target
 
 if TYPE_CHECKING:
     from warploom.schedule.choices import KernelSpace
+    from warploom.schedule.nest import Nest
     from warploom.schedule.space import Candidate
+
+SECOND, OTHERS = 0.5, 0.25
+"""Shares of what waiting behind the longest is not hidden by it."""
 
 
 class Bound:
@@ -67,6 +72,14 @@ class Bound:
             found = typical(self.problem, self.machine, self.view, self.scratch, self.usual, self.positions.kind)
             return max(least, found / 1e6)
         return max(least, guess(self.problem, self.machine, self.view, self.scratch, least * 1e6) / 1e6)
+
+    def appraise(self, candidate: Candidate, nest: Nest) -> float:
+        """Milliseconds, a better guess for a decided candidate and its nest: on a CPU its caches count."""
+        guess_ms = self.estimate(candidate)
+        if self.machine.is_cuda:
+            return guess_ms
+        *rest, second, longest = sorted((guess_ms, *(ns / 1e6 for ns in waiting_ns(nest, self.target))))
+        return longest + SECOND * second + OTHERS * sum(rest)
 
     def explain(self, candidate: Candidate) -> Explanation:
         """What the bound of the candidate is made of, the part that binds first."""

@@ -220,6 +220,7 @@ class _Search(Generic[C]):
             key=lambda i: i.key,
             measure=None if self._evaluator is None else self._measure,
             estimate=self._model.estimate,
+            appraise=self._model.appraise,
             value=self._model.value,
             decide=self._model.decide,
             features=features,

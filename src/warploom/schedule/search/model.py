@@ -73,6 +73,7 @@ class Bounds(Protocol[C_contra]):
 
     def of(self, candidate: C_contra, /) -> float: ...
     def estimate(self, candidate: C_contra, /) -> float: ...
+    def appraise(self, candidate: C_contra, nest: Nest, /) -> float: ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,6 +181,10 @@ class KernelModel(Generic[C]):
         if not candidate.guesses:
             candidate.guesses.append(self._bound.estimate(candidate.candidate))
         return candidate.guesses[0] * PS_PER_MS
+
+    def appraise(self, implementation: Implementation[C]) -> float:
+        """Picoseconds, a guess."""
+        return self._bound.appraise(implementation.candidate, implementation.nest) * PS_PER_MS
 
     def value(self, leaf: Step[C], choice: int) -> Hashable:
         """What a decided candidate has for a choice, as in `Alternative.value`."""

@@ -16,11 +16,13 @@ from warploom.schedule.space.engine import (
     Bytes,
     Ints,
     Masks,
+    Records,
     narrow_and_propagate,
     propagate_all,
     work_lists,
 )
 from warploom.schedule.space.inputs import Inputs, Thing, Things
+from warploom.schedule.space.listing import listed_tuples
 from warploom.schedule.space.nodes import Choice, EnumChoice, wrong
 from warploom.schedule.space.numbering import Numbering
 from warploom.schedule.space.tables import TableBuilder, mask_of_values
@@ -54,12 +56,16 @@ class Instance:
         positions = self.domains.size + count
         self.work = work_lists(positions, count, self.members.size, 3 * longest + 4)
         self.packed = self.tables.packed()
+        state = (self.domains, self.members, self.bounds, self.work)
+        self.records: Records = listed_tuples(self.tables, self.packed, *state)
 
     def root(self) -> Candidate | None:
         """The candidate before any decision, propagated; None when the constraints refute it."""
         candidate = Candidate(self, self.domains.copy(), self.members.copy(), self.bounds.copy())
         return (
-            candidate if propagate_all(self.packed, candidate.domains, candidate.members, candidate.bounds, self.work) else None
+            candidate
+            if propagate_all(self.packed, candidate.domains, candidate.members, candidate.bounds, self.work, self.records)
+            else None
         )
 
     def variables(self, choice: str) -> NDArray[np.int32]:
@@ -180,7 +186,9 @@ class Candidate:
         """As `restrict_many`, by position in `domains`."""
         child = self.copy()
         own = self.instance
-        is_possible = narrow_and_propagate(own.packed, child.domains, child.members, child.bounds, own.work, variables, masks)
+        is_possible = narrow_and_propagate(
+            own.packed, child.domains, child.members, child.bounds, own.work, own.records, variables, masks
+        )
         return child if is_possible else None
 
     def is_member(self, set_name: str, *things: Thing) -> bool:

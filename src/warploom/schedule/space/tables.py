@@ -13,6 +13,7 @@ from warploom.schedule.space.forms import Form, FormKind, FormLiteral, flipped
 from warploom.schedule.space.inputs import Inputs, Lowering, Things
 from warploom.schedule.space.nodes import Comparator, EnumChoice, FactLiteral, Number, ObjectSet, wrong
 from warploom.schedule.space.numbering import Numbering, concatenated
+from warploom.schedule.space.signatures import signature_of
 from warploom.schedule.space.supports import DIRECT_BITS, supports_of
 
 _COMPARATORS = {Comparator.EQ: 0, Comparator.NE: 1, Comparator.LE: 2, Comparator.LT: 3}
@@ -39,7 +40,8 @@ class TableBuilder:
         starts: list[tuple[int, list[int]]] = []
         exacts: list[tuple[int, list[int]]] = []
         none = (0, [0] * WIDTH)
-        wakes: list[list[tuple[int, int, int, int, int]]] = [[] for _ in range(len(self.classes) + len(forms))]
+        signatures: dict[tuple[int, ...], int] = {}
+        wakes: list[list[tuple[int, int, int, int, int, int]]] = [[] for _ in range(len(self.classes) + len(forms))]
         for n, form in enumerate(forms):
             first_slot = len(slots)
             slots += [self.parts.slot(form, applied) for applied in form.slots]
@@ -57,9 +59,17 @@ class TableBuilder:
             exacts.append(self._exact(form) if form.kind is FormKind.COVER else none)
             for wake in form.wakes:
                 is_direct = self._is_triangle(form)
-                wakes[self._class(form.slots[wake.slot].name)].append(
-                    (n, first_slot + wake.slot, int(wake.is_twofold), wake.idle_mask, int(is_direct))
-                )
+                name = form.slots[wake.slot].name
+                signature = signature_of(form, wake.slot, self.space.choices.get(name))
+                for is_turned in (False, True) if wake.is_twofold and not is_direct else (False,):
+                    seen = -1
+                    if signature is not None:
+                        mirror = getattr(self.space.choices[name], "mirror", ()) if is_turned else ()
+                        by_domain = tuple(signature[flipped(d, mirror)] for d in range(len(signature))) if mirror else signature
+                        seen = signatures.setdefault(by_domain, sum(map(len, signatures)))
+                    wakes[self._class(name)].append(
+                        (n, first_slot + wake.slot, int(is_turned), wake.idle_mask, int(is_direct), seen)
+                    )
         relations = [supports_of(form.relation) for form in forms]
         supports: list[int] = []
         relation_offset: list[list[int]] = []
@@ -77,6 +87,7 @@ class TableBuilder:
         for n, row in enumerate(activated):
             for member in row:
                 makers[member].append(n)
+        first_made: dict[tuple[int, ...], int] = {}
         lowering_tables, lowering_offset = self._lowering_table(lowering_names)
         class_of = [self.classes[choice] for choice, _ in numbering.arguments]
         class_first = [self.parts.class_range(name)[0] for name in self.classes]
@@ -85,6 +96,7 @@ class TableBuilder:
             class_of += [len(self.classes) + n] * count
             class_first.append(self.parts.variables + self.firsts[n])
             class_size.append(0)
+        positions = np.bincount(class_of, minlength=len(wakes)).tolist()
         flip_offset, flips = self._flips()
         values_start, universe_values = concatenated(numbering.universes)
         items_start, items, set_row = self._items()
@@ -166,9 +178,16 @@ class TableBuilder:
             wakes_start=wakes_start,
             wake_form=ints([w[0] for w in flat_wakes]),
             wake_slot=ints([w[1] for w in flat_wakes]),
-            wake_twofold=ints([w[2] for w in flat_wakes]),
+            wake_turned=ints([w[2] for w in flat_wakes]),
             wake_idle=masks([w[3] for w in flat_wakes]),
             wake_is_triangle=ints([w[4] for w in flat_wakes]),
+            wake_class=ints([c for c, row in enumerate(wakes) for _ in row]),
+            wake_positions=ints([positions[c] for c, row in enumerate(wakes) for _ in row]),
+            wake_row=np.full(len(flat_wakes), -1, dtype=np.int64),
+            wake_signature=ints([w[5] for w in flat_wakes]),
+            signatures=ints([n for signature in signatures for n in signature]),
+            listed=np.zeros(len(forms), dtype=np.int64),
+            condition=ints([first_made.setdefault(tuple(row), m) if row else m for m, row in enumerate(makers)]),
             instance_first=ints(self.firsts[:-1]),
             instance_strides=grid([self.parts.strides(f, range(f.parameters)) for f in forms]),
             instance_sizes=grid([[n for _, n in row] + [1] * (WIDTH - len(row)) for row in parameters]),

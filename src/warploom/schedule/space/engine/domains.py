@@ -19,7 +19,7 @@ from warploom.schedule.space.engine.packed import (
     Ints,
     Masks,
 )
-from warploom.schedule.space.engine.work import FAILED, push, push_instance
+from warploom.schedule.space.engine.work import FAILED, LOG_END, push, push_instance, record
 
 
 @compiled
@@ -39,15 +39,19 @@ def narrow(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, v:
     new = old & mask
     if new == old:
         return True
+    if work[LOG_END] > 0:
+        record(work, v, np.int64(old), np.int64(new))
     if new == np.uint64(0):
         work[FAILED] = 1
         return False
     domains[v] = new
     m = t[t[MIRROR] + v]
     if m >= 0:
+        if m < v:
+            old = domains[m]
         domains[m] = flip(t, t[t[CLASS_OF] + v], new)
         v = min(v, m)
-    push(work, v)
+    push(work, v, old)
     return True
 
 
@@ -63,11 +67,13 @@ def narrow_bounds(
     if high < bounds[1, i]:
         bounds[1, i] = high
         is_changed = True
+    if is_changed and work[LOG_END] > 0:
+        record(work, t[VARIABLES] + i, bounds[0, i], bounds[1, i])
     if bounds[0, i] > bounds[1, i]:
         work[FAILED] = 1
         return False
     if is_changed:
-        push(work, t[VARIABLES] + i)
+        push(work, t[VARIABLES] + i, np.uint64(0))
         if not is_own:
             push_instance(work, i)
     return True

@@ -109,9 +109,23 @@ class Tables(NamedTuple):
     wakes_start: Ints
     wake_form: Ints
     wake_slot: Ints
-    wake_twofold: Ints
+    wake_turned: Ints
+    """1: about the variable for the arguments exchanged."""
     wake_idle: Masks
+    """Without signatures: while one of these values is possible, the change has no effect."""
     wake_is_triangle: Ints
+    wake_class: Ints
+    wake_positions: Ints
+    """Of its class."""
+    wake_row: Ints
+    """Into the records of the instance: its rows, by position; -1: its tuples are not listed."""
+    wake_signature: Ints
+    """Into `signatures`, by domain: while it stays, there is no change; -1: every change is one."""
+    signatures: Ints
+    listed: Ints
+    """By form: 1 where its tuples with reserved objects are listed by condition."""
+    condition: Ints
+    """By member: one that becomes a member, or can no longer, whenever it does."""
     # instances of counters, covers, quotient sets; lowerings
     instance_first: Ints
     """By form: the first of its instances."""
@@ -145,10 +159,10 @@ class Tables(NamedTuple):
 
     def packed(self) -> Ints:
         """One array: where each table begins, numbers of things, then the tables."""
-        header = len(self) + 4
+        header = len(self) + 5
         parts = [np.ascontiguousarray(part).reshape(-1).astype(np.int64) for part in self]
         begins = header + np.concatenate([[0], np.cumsum([part.size for part in parts])])
-        counts = [self.mirror.size, self.kind.size, self.wake_form.size, self.set_offset.size]
+        counts = [self.mirror.size, self.kind.size, self.wake_form.size, self.set_offset.size, self.instance_form.size]
         return np.concatenate([begins[:-1], counts, *parts]).astype(np.int64)
 
 
@@ -209,9 +223,16 @@ class Tables(NamedTuple):
     WAKES_START,
     WAKE_FORM,
     WAKE_SLOT,
-    WAKE_TWOFOLD,
+    WAKE_TURNED,
     WAKE_IDLE,
     WAKE_IS_TRIANGLE,
+    WAKE_CLASS,
+    WAKE_POSITIONS,
+    WAKE_ROW,
+    WAKE_SIGNATURE,
+    SIGNATURES,
+    LISTED,
+    CONDITION,
     INSTANCE_FIRST,
     INSTANCE_STRIDES,
     INSTANCE_SIZES,
@@ -241,5 +262,6 @@ class Tables(NamedTuple):
     FORMS,
     WAKES,
     SETS,
-) = range(len(Tables._fields) + 4)
+    INSTANCES,
+) = range(len(Tables._fields) + 5)
 """Header of the packed tables, in the order of the fields of `Tables`."""

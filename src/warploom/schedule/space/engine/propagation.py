@@ -22,45 +22,56 @@ from warploom.schedule.space.engine.covers import run_cover
 from warploom.schedule.space.engine.domains import narrow
 from warploom.schedule.space.engine.packed import (
     CLASS_FIRST,
-    CLASS_OF,
+    CONDITION,
     COUNTER,
     COVER,
     FORMS,
-    INSTANCE_FIRST,
     INSTANCE_FORM,
-    INSTANCE_STRIDES,
+    INSTANCES,
     KIND,
+    LISTED,
     MEMBER,
     MIRROR,
     OVER_OWNER,
-    PARAMETERS,
-    QUANTIFIED,
     RELATION,
     REVERSE,
     REVERSE_START,
     SET_OFFSET,
     SET_SIZE,
     SETS,
-    SLOT_AXES,
+    SIGNATURES,
+    SLOT_INDIRECT,
     SLOT_REVERSE,
-    SLOT_SIZES,
     TRIGGER,
     USE_FORM,
     USE_OBJECT,
     USES_START,
     VARIABLES,
+    WAKE_CLASS,
     WAKE_FORM,
     WAKE_IDLE,
     WAKE_IS_TRIANGLE,
+    WAKE_POSITIONS,
+    WAKE_ROW,
+    WAKE_SIGNATURE,
     WAKE_SLOT,
-    WAKE_TWOFOLD,
+    WAKE_TURNED,
     WAKES,
-    WAKES_START,
     Bytes,
     Ints,
     Masks,
 )
 from warploom.schedule.space.engine.quotients import run_quotient
+from warploom.schedule.space.engine.records import (
+    UNLISTED,
+    Records,
+    bind_cell,
+    bind_free,
+    instance_of,
+    push_instances,
+    run_activated,
+    run_records,
+)
 from warploom.schedule.space.engine.relations import run_relation, visit_triangle
 from warploom.schedule.space.engine.triggers import run_trigger
 from warploom.schedule.space.engine.tuples import next_tuple, tuple_state
@@ -69,9 +80,11 @@ from warploom.schedule.space.engine.work import (
     DIRTY_LIST,
     EVENT_LIST,
     EVENTS,
-    FREE_OBJECTS,
+    FORM,
     IS_DIRTY,
     IS_QUEUED,
+    LAST_SEEN,
+    LOG_END,
     OBJECTS,
     QUEUE,
     QUEUE_HEAD,
@@ -82,33 +95,22 @@ from warploom.schedule.space.engine.work import (
     push_instance,
 )
 
-Narrow: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints, Ints, Masks], bool]
-"""Tables, domains, members, bounds, work lists, variables to restrict, their masks."""
-PropagateAll: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints], bool]
+Narrow: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints, Records, Ints, Masks], bool]
+"""Tables, domains, members, bounds, work lists, records, variables to restrict, their masks."""
+PropagateAll: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints, Records], bool]
 
 
 @compiled
 def visit(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int) -> bool:
     """Runs a form on, or marks its instances for, all tuples that agree with the bound objects."""
+    work[FORM] = f
     kind = t[t[KIND] + f]
-    limit = t[t[QUANTIFIED] + f]
-    if kind >= COUNTER:
-        limit = t[t[PARAMETERS] + f]
-        for k in range(limit, t[t[QUANTIFIED] + f]):
-            work[OBJECTS + k] = -1
-    count = 0
-    for k in range(limit):
-        if work[OBJECTS + k] < 0:
-            work[FREE_OBJECTS + count] = k
-            count += 1
+    count = bind_free(t, work, f)
     is_first = True
     while next_tuple(t, domains, members, bounds, work, f, count, is_first):
         is_first = False
         if kind >= COUNTER:
-            i = t[t[INSTANCE_FIRST] + f]
-            for k in range(limit):
-                i += t[t[INSTANCE_STRIDES] + 4 * f + k] * work[OBJECTS + k]
-            push_instance(work, i)
+            push_instance(work, instance_of(t, work, f))
             continue
         state = tuple_state(t, domains, members, bounds, work, f)
         if kind == TRIGGER:
@@ -132,12 +134,18 @@ def set_of(t: Ints, m: int) -> int:
 
 
 @compiled
-def visit_users(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, m: int) -> bool:
+def visit_users(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, m: int) -> bool:
     """All tuples with a changed member, for each form that quantifies over its set."""
+    if t[t[CONDITION] + m] == m and members[m] == MEMBER and work[LOG_END] == 0:
+        n = t[VARIABLES] + t[INSTANCES] + m
+        if not run_activated(t, domains, members, bounds, work, records, records[n], records[n + 1]):
+            return False
     one = set_of(t, m)
     cell = m - t[t[SET_OFFSET] + one]
     for n in range(t[t[USES_START] + one], t[t[USES_START] + one + 1]):
         f = t[t[USE_FORM] + n]
+        if t[t[LISTED] + f] != 0 and work[LOG_END] == 0:
+            continue
         k = t[t[USE_OBJECT] + n]
         for j in range(4):
             work[OBJECTS + j] = -1
@@ -150,55 +158,83 @@ def visit_users(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
 
 
 @compiled
-def wake(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, p: int) -> bool:
-    c = t[t[CLASS_OF] + p]
-    is_variable = p < t[VARIABLES]
-    for w in range(t[t[WAKES_START] + c], t[t[WAKES_START] + c + 1]):
-        f = t[t[WAKE_FORM] + w]
-        slot = t[t[WAKE_SLOT] + w]
-        if t[t[WAKE_IS_TRIANGLE] + w] != 0:
-            if not visit_triangle(t, domains, members, bounds, work, f, p):
-                return False
-            continue
-        q = p
-        for _ in range(1 + t[t[WAKE_TWOFOLD] + w]):
-            if not is_variable or domains[q] & np.uint64(t[t[WAKE_IDLE] + w]) == np.uint64(0):
-                row = t[t[SLOT_REVERSE] + slot] + q - t[t[CLASS_FIRST] + c]
-                for n in range(t[t[REVERSE_START] + row], t[t[REVERSE_START] + row + 1]):
-                    cell = t[t[REVERSE] + n]
-                    for k in range(4):
-                        work[OBJECTS + k] = -1
-                    if t[t[SLOT_AXES] + 2 * slot + 1] >= 0:
-                        work[OBJECTS + t[t[SLOT_AXES] + 2 * slot + 1]] = cell % t[t[SLOT_SIZES] + 2 * slot + 1]
-                        cell //= t[t[SLOT_SIZES] + 2 * slot + 1]
-                    if t[t[SLOT_AXES] + 2 * slot] >= 0:
-                        work[OBJECTS + t[t[SLOT_AXES] + 2 * slot]] = cell
-                    if not visit(t, domains, members, bounds, work, f):
-                        return False
-            if is_variable:
-                q = t[t[MIRROR] + p]
+def visit_position(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, w: int, v: int) -> bool:
+    """All tuples of a wake's form that read the variable or instance at a position."""
+    slot = t[t[WAKE_SLOT] + w]
+    row = t[t[SLOT_REVERSE] + slot] + v - t[t[CLASS_FIRST] + t[t[WAKE_CLASS] + w]]
+    for n in range(t[t[REVERSE_START] + row], t[t[REVERSE_START] + row + 1]):
+        bind_cell(t, work, slot, t[t[REVERSE] + n])
+        if not visit(t, domains, members, bounds, work, t[t[WAKE_FORM] + w]):
+            return False
     return True
 
 
 @compiled
-def propagate(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> bool:
+def run_wake(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, w: int, p: int) -> bool:
+    f = t[t[WAKE_FORM] + w]
+    if t[t[WAKE_IS_TRIANGLE] + w] != 0:
+        return visit_triangle(t, domains, members, bounds, work, f, p)
+    v = t[t[MIRROR] + p] if t[t[WAKE_TURNED] + w] != 0 else p
+    row = t[t[WAKE_ROW] + w]
+    if row < 0 or work[LOG_END] > 0:  # what a record says of the tuple is bound by enumeration
+        return visit_position(t, domains, members, bounds, work, w, v)
+    n = p - t[t[CLASS_FIRST] + t[t[WAKE_CLASS] + w]]
+    first = row + t[t[WAKE_POSITIONS] + w] + 1
+    start = first + records[row + n]
+    end = first + records[row + n + 1]
+    if t[t[KIND] + f] >= COUNTER:
+        push_instances(work, records, start, end)
+        return True
+    if records[start] == UNLISTED:
+        return visit_position(t, domains, members, bounds, work, w, v)
+    return run_records(t, domains, members, bounds, work, records, start, end, w, v)
+
+
+@compiled
+def wake(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, p: int, is_new: bool) -> bool:
+    """`is_new`: its objects take part from now on."""
+    is_variable = p < t[VARIABLES]
+    before = work[work[LAST_SEEN] + p]
+    for n in range(records[p], records[p + 1]):
+        w = records[n]
+        if is_new and t[t[SLOT_INDIRECT] + t[t[WAKE_SLOT] + w]] != 0 and t[t[LISTED] + t[t[WAKE_FORM] + w]] == 0:
+            v = t[t[MIRROR] + p] if t[t[WAKE_TURNED] + w] != 0 else p
+            if not visit_position(t, domains, members, bounds, work, w, v):
+                return False
+            continue
+        if is_variable and not (is_new and t[t[WAKE_IS_TRIANGLE] + w] != 0):
+            seen = t[t[WAKE_SIGNATURE] + w]
+            if seen >= 0:
+                if t[t[SIGNATURES] + seen + before] == t[t[SIGNATURES] + seen + np.int64(domains[p])]:
+                    continue
+            elif domains[p] & np.uint64(t[t[WAKE_IDLE] + w]) != np.uint64(0):
+                continue
+        if not run_wake(t, domains, members, bounds, work, records, w, p):
+            return False
+    return True
+
+
+@compiled
+def propagate(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records) -> bool:
     while True:
         if work[QUEUED] > 0:
             p = work[work[QUEUE] + work[QUEUE_HEAD]]
             work[QUEUE_HEAD] = (work[QUEUE_HEAD] + 1) % work[QUEUE_SIZE]
             work[QUEUED] -= 1
+            is_new = work[work[IS_QUEUED] + p] == 2
             work[work[IS_QUEUED] + p] = 0
-            if not wake(t, domains, members, bounds, work, p):
+            if not wake(t, domains, members, bounds, work, records, p, is_new):
                 return False
         elif work[EVENTS] > 0:
             work[EVENTS] -= 1
-            if not visit_users(t, domains, members, bounds, work, work[work[EVENT_LIST] + work[EVENTS]]):
+            if not visit_users(t, domains, members, bounds, work, records, work[work[EVENT_LIST] + work[EVENTS]]):
                 return False
         elif work[DIRTY] > 0:
             work[DIRTY] -= 1
             i = work[work[DIRTY_LIST] + work[DIRTY]]
             work[work[IS_DIRTY] + i] = 0
             f = t[t[INSTANCE_FORM] + i]
+            work[FORM] = f
             kind = t[t[KIND] + f]
             if kind == COUNTER:
                 if not run_counter(t, domains, members, bounds, work, f, i):
@@ -217,27 +253,28 @@ def _entries(sources: int) -> tuple[Narrow, PropagateAll]:
 
     @entry
     def narrow_and_propagate(
-        t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, variables: Ints, masks: Masks
+        t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, variables: Ints, masks: Masks
     ) -> bool:
         """Restricts variables and propagates, in place; False when refuted. The work lists are empty afterwards."""
         _ = sources
         is_possible = True
+        work[FORM] = -1
         for n in range(variables.shape[0]):
             if not narrow(t, domains, members, bounds, work, variables[n], masks[n]):
                 is_possible = False
                 break
         if is_possible:
-            is_possible = propagate(t, domains, members, bounds, work)
+            is_possible = propagate(t, domains, members, bounds, work, records)
         clear(work)
         return is_possible
 
     @entry
-    def propagate_all(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> bool:
+    def propagate_all(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records) -> bool:
         """Runs every form on all of its tuples, then propagates, in place; False when refuted."""
         _ = sources
         for p in range(t[VARIABLES]):
             if t[t[MIRROR] + p] < 0 or p < t[t[MIRROR] + p]:
-                push(work, p)
+                push(work, p, np.uint64(0))
         is_possible = True
         for f in range(t[FORMS]):
             is_triangle = False
@@ -249,7 +286,7 @@ def _entries(sources: int) -> tuple[Narrow, PropagateAll]:
                     work[OBJECTS + k] = -1
                 is_possible = visit(t, domains, members, bounds, work, f)
         if is_possible:
-            is_possible = propagate(t, domains, members, bounds, work)
+            is_possible = propagate(t, domains, members, bounds, work, records)
         clear(work)
         return is_possible
 

@@ -33,6 +33,7 @@ from warploom.schedule.space.engine.packed import (
     Masks,
 )
 from warploom.schedule.space.engine.tuples import position
+from warploom.schedule.space.engine.work import FORM, OBJECTS
 
 
 @compiled
@@ -79,14 +80,20 @@ def run_relation(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: In
     begin = t[t[SLOTS_START] + f]
     count = t[t[SLOTS_START] + f + 1] - begin
     a = position(t, domains, members, bounds, work, begin)
-    if count == 1:
+    b = position(t, domains, members, bounds, work, begin + 1) if count > 1 else -1
+    c = position(t, domains, members, bounds, work, begin + 2) if count > 2 else -1
+    return relate(t, domains, members, bounds, work, f, a, b, c)
+
+
+@compiled
+def relate(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, a: int, b: int, c: int) -> bool:
+    """A form's relation of the variables at up to three positions (-1: fewer)."""
+    if b < 0:
         return narrow(t, domains, members, bounds, work, a, np.uint64(t[t[SUPPORTS] + t[t[RELATION_OFFSET] + 3 * f]]))
-    b = position(t, domains, members, bounds, work, begin + 1)
-    if count == 2:
+    if c < 0:
         if not narrow(t, domains, members, bounds, work, a, support_of_pair(t, f, 0, domains[b])):
             return False
         return narrow(t, domains, members, bounds, work, b, support_of_pair(t, f, 1, domains[a]))
-    c = position(t, domains, members, bounds, work, begin + 2)
     if not narrow(
         t, domains, members, bounds, work, a, support(t, f, 0, t[t[RELATION_SIZES] + 3 * f + 2], domains[b], domains[c])
     ):
@@ -102,7 +109,7 @@ def run_relation(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: In
 
 @compiled
 def visit_triangle(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, v: int) -> bool:
-    """A relation that is the same for all orders of its three objects, around the pair of variable v."""
+    """A relation that is the same for all orders of its three objects: what the pair of variable v leaves of the other two."""
     one = t[t[OVER_SET] + 4 * f]
     size = t[t[SET_SIZE] + one]
     slot = t[t[SLOTS_START] + f]
@@ -114,32 +121,34 @@ def visit_triangle(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: 
     if members[first + a] != MEMBER or members[first + b] != MEMBER:
         return True
     shift = t[t[RELATION_SIZES] + 3 * f]
-    to_ab = t[t[RELATION_OFFSET] + 3 * f]
     to_ac = t[t[RELATION_OFFSET] + 3 * f + 1]
     to_bc = t[t[RELATION_OFFSET] + 3 * f + 2]
     row = t[t[SET_ROW] + one]
     ab = np.int64(domains[v])
-    for n in range(t[t[ITEMS_START] + row], t[t[ITEMS_START] + row + 1]):
-        c = t[t[ITEMS] + n]
+    work[FORM] = f
+    work[OBJECTS] = a
+    work[OBJECTS + 1] = b
+    work[OBJECTS + 3] = -1
+    ac_of = t[SUPPORTS] + to_ac + ab
+    bc_of = t[SUPPORTS] + to_bc + ab
+    row_a = t[SLOT_TABLE] + table + a * size
+    row_b = t[SLOT_TABLE] + table + b * size
+    items = t[ITEMS]
+    for n in range(items + t[t[ITEMS_START] + row], items + t[t[ITEMS_START] + row + 1]):
+        c = t[n]
         if c in (a, b) or members[first + c] != MEMBER:
             continue
-        p = t[t[SLOT_TABLE] + table + a * size + c]
-        q = t[t[SLOT_TABLE] + table + b * size + c]
+        work[OBJECTS + 2] = c
+        p = t[row_a + c]
+        q = t[row_b + c]
         ac = np.int64(domains[p])
         bc = np.int64(domains[q])
-        new = np.int64(np.uint64(t[t[SUPPORTS] + to_ac + ab + (bc << shift)]))
+        new = t[ac_of + (bc << shift)]
         if ac & ~new != 0:
             if not narrow(t, domains, members, bounds, work, p, np.uint64(new)):
                 return False
             ac &= new
-        new = np.int64(np.uint64(t[t[SUPPORTS] + to_bc + ab + (ac << shift)]))
-        if bc & ~new != 0:
-            if not narrow(t, domains, members, bounds, work, q, np.uint64(new)):
-                return False
-            bc &= new
-        new = np.int64(np.uint64(t[t[SUPPORTS] + to_ab + ac + (bc << shift)]))
-        if ab & ~new != 0:
-            if not narrow(t, domains, members, bounds, work, v, np.uint64(new)):
-                return False
-            ab &= new
+        new = t[bc_of + (ac << shift)]
+        if bc & ~new != 0 and not narrow(t, domains, members, bounds, work, q, np.uint64(new)):
+            return False
     return True

@@ -36,14 +36,15 @@ from warploom.schedule.space.engine.packed import (
     Masks,
 )
 from warploom.schedule.space.engine.tuples import entry_of
-from warploom.schedule.space.engine.work import EVENT_LIST, EVENTS, push
+from warploom.schedule.space.engine.work import EVENT_LIST, EVENTS, push_activated
 
 
 @compiled
 def activate(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, m: int) -> None:
     """A reserved member becomes one, or can no longer: whatever reads its variables is looked at again."""
     for n in range(t[t[TOUCHED_START] + m], t[t[TOUCHED_START] + m + 1]):
-        push(work, t[t[TOUCHED] + n])
+        v = t[t[TOUCHED] + n]
+        push_activated(work, v, domains[v])
     work[work[EVENT_LIST] + work[EVENTS]] = m
     work[EVENTS] += 1
 

@@ -12,13 +12,14 @@ The whole kernel is a loop of one iteration. Block loops and lanes take no part,
 
 from __future__ import annotations
 
-from warploom.schedule.bound.facts import LEAST_COPIES, MOST_LANES
+from warploom.schedule.bound.facts import LEAST_COPIES, MOST_LANES, whole_rounds
 from warploom.schedule.bound.problem import (
     BEFORE,
     BY_THREAD,
     CACHE_ALL,
     CACHE_READ_ONLY,
     CHAIN,
+    COMPUTE,
     GLOBAL_LATENCY,
     IN_GLOBAL,
     IN_SHARED,
@@ -93,7 +94,7 @@ def find_loops(problem: Problem, view: View, found: Ints) -> int:
         fewest = count + 1
         for k in range(position, count):
             inside = 0
-            for other in range(count):
+            for other in range(position, count):
                 if view.order[problem.dim_statement[found[k]], problem.dim_statement[found[other]]] == OUTER:
                     inside += 1
             if inside < fewest:
@@ -126,12 +127,43 @@ def carried(problem: Problem, view: View, loop: int, instruction: int) -> float:
         if not problem.dim_reduces[own]:
             continue
         if view.kind[own] == UNROLL and view.partials[own] == CHAIN:
-            copies *= view.smallest[problem.dim_extent[own]]
+            copies *= whole_rounds(problem, view, int(problem.dim_extent[own]))
         if loop != NO_LOOP:
             merged = view.order[problem.dim_statement[loop], problem.dim_statement[own]] == MERGED
             if (own == loop or merged) and view.partials[own] == CHAIN:
                 carries = True
     return float(copies) if carries else 0.0
+
+
+@compiled
+def depends(problem: Problem, view: View, loop: int, instruction: int) -> bool:
+    """The loop is surely one of the instruction's own."""
+    if loop == NO_LOOP or problem.dim_owner[loop] == instruction:
+        return True
+    for n in range(problem.own_start[instruction], problem.own_start[instruction + 1]):
+        if view.order[problem.dim_statement[loop], problem.dim_statement[problem.own_dims[n]]] == MERGED:
+            return True
+    return False
+
+
+@compiled
+def must_issue(problem: Problem, machine: Machine, view: View, loop: int, instruction: int) -> bool:
+    """No compiler takes it out of the loop, nor finds it equal to another."""
+    if machine.kept == 0:
+        return True
+    if not depends(problem, view, loop, instruction) or problem.leader[instruction] != instruction:
+        return False
+    return machine.is_cuda or problem.operation[instruction] == COMPUTE
+
+
+@compiled
+def joined_rounds(problem: Problem, machine: Machine, view: View, loop: int, rounds: float, count: int, found: Ints) -> float:
+    """Iterations of the loop whose waiting may overlap since a compiler joins them: of innermost ones."""
+    for k in range(count):
+        is_within = loop == NO_LOOP or view.order[problem.dim_statement[loop], problem.dim_statement[found[k]]] == OUTER
+        if is_within and whole_rounds(problem, view, int(problem.dim_extent[found[k]])) > machine.unrolled:
+            return 1.0
+    return rounds if rounds <= machine.unrolled else machine.overlapped
 
 
 @compiled
@@ -141,24 +173,26 @@ def find_times(problem: Problem, machine: Machine, view: View, facts: Floats, fo
     pace = machine.rates[BY_THREAD, ISSUE]
     for k in range(count + 1):
         loop = found[k] if k < count else NO_LOOP
-        cycle = machine.latencies[LOOP_LATENCY] if k < count else 0.0
+        rounds = whole_rounds(problem, view, int(problem.dim_extent[loop])) if k < count else 1.0
+        joined = joined_rounds(problem, machine, view, loop, rounds, count, found)
+        cycle = machine.latencies[LOOP_LATENCY] / joined if k < count and rounds > machine.unrolled else 0.0
         issued = 0.0
         for i in range(problem.instruction_statement.shape[0]):
-            if is_inside(problem, view, loop, i):
+            if is_inside(problem, view, loop, i) and must_issue(problem, machine, view, loop, i):
                 issued += facts[i, LEAST_COPIES] / facts[i, MOST_LANES] * problem.issues[i]
-                if problem.reduces[i]:
-                    waits = carried(problem, view, loop, i)
-                    if waits > 0.0 and not machine.is_cuda:
-                        rounds = view.smallest[problem.dim_extent[loop]] if k < count else 1
-                        waits /= 1.0 + REORDERED / (waits * rounds)
-                    cycle = max(cycle, waits * problem.latency[i])
+            if is_inside(problem, view, loop, i) and problem.reduces[i]:
+                waits = carried(problem, view, loop, i)
+                if waits > 0.0 and not machine.is_cuda:
+                    waits /= 1.0 + REORDERED / (waits * rounds)
+                cycle = max(cycle, waits * problem.latency[i])
         cycle = max(cycle, issued / pace)
         for inner in range(k):
             if loop == NO_LOOP or view.order[problem.dim_statement[loop], problem.dim_statement[found[inner]]] == OUTER:
                 cycle = max(cycle, times[inner])
         if machine.is_cuda:
-            cycle = max(cycle, longest_path(problem, machine, view, loop, k, found, times, starts))
-        times[k] = cycle * view.smallest[problem.dim_extent[loop]] if k < count else cycle
+            path = longest_path(problem, machine, view, loop, k, found, times, starts)
+            cycle = max(cycle, path / joined if k < count else path)
+        times[k] = cycle * rounds
     return count
 
 
@@ -180,7 +214,8 @@ def longest_path(
         start = 0.0
         for n in range(problem.source_start[i], problem.source_start[i + 1]):
             producer = problem.sources[n]
-            if is_inside(problem, view, loop, producer) and not is_ahead(problem, view, i):
+            is_late = machine.kept == 0 or depends(problem, view, loop, producer)
+            if is_inside(problem, view, loop, producer) and is_late and not is_ahead(problem, view, i):
                 start = max(start, starts[producer] + least_latency(problem, machine, view, producer))
         for k in range(inner_count):
             inner = problem.dim_statement[found[k]]
@@ -198,6 +233,7 @@ def longest_path(
                                 and is_inside(problem, view, loop, producer)
                                 and is_ranked_before(problem, producer, i)
                                 and not is_ahead(problem, view, member)
+                                and (machine.kept == 0 or depends(problem, view, loop, producer))
                             ):
                                 ready = starts[producer] + least_latency(problem, machine, view, producer)
                                 end = max(end, ready + times[k])

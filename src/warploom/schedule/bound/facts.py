@@ -56,8 +56,26 @@ thread, most blocks per core, least bytes of shared memory per block."""
 
 
 @compiled
-def most(problem: Problem, view: View, instruction: int, mask: int) -> float:
-    """Largest product of the instruction's own loops whose kind may be in `mask`."""
+def whole_rounds(problem: Problem, view: View, extent: int) -> float:
+    """Iterations of a loop at a level of an axis in which the levels inside it run whole: where tiles do not divide, the last one
+    may be cut off. 1 if even the first one is."""
+    least_size = float(view.smallest[extent])
+    axis = problem.extent_axis[extent]
+    if problem.axis_divides[axis]:
+        return least_size
+    tiles = 1.0
+    for deeper in range(problem.extent_level[extent] + 1, problem.axis_extents.shape[1]):
+        other = problem.axis_extents[axis, deeper]
+        if other < 0:
+            break
+        tiles *= view.largest[other]
+    return min(least_size, max(1.0, float(problem.axis_size[axis] // tiles)))
+
+
+@compiled
+def most(problem: Problem, view: View, instruction: int, mask: int, unrolled: int) -> float:
+    """Largest product of the instruction's own loops whose kind may be in `mask`, and of sequential ones of up to `unrolled`
+    iterations."""
     product = 1.0
     for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
         axis = problem.slot_axis[slot]
@@ -74,6 +92,9 @@ def most(problem: Problem, view: View, instruction: int, mask: int) -> float:
             dim = problem.slot_dims[slot, level]
             if dim >= 0 and view.kind[dim] & mask:
                 inside *= view.largest[extent]
+                is_any = True
+            elif dim >= 0 and view.kind[dim] & LOOP and view.smallest[extent] <= unrolled:
+                inside *= min(view.largest[extent], unrolled)
                 is_any = True
             else:
                 outside *= view.smallest[extent]
@@ -110,6 +131,77 @@ def least(problem: Problem, view: View, instruction: int, mask: int) -> float:
 
 
 @compiled
+def least_whole(problem: Problem, view: View, instruction: int, mask: int, beyond: int) -> float:
+    """As `least`, of iterations that surely run, in loops of more than so many iterations."""
+    product = 1.0
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        axis = problem.slot_axis[slot]
+        if mask == BLOCK and not problem.axis_divides[axis]:
+            outer = problem.slot_dims[slot, 0]
+            if outer < 0 or view.kind[outer] != BLOCK:
+                continue
+        inside = 1.0
+        outside = 1.0
+        is_any = False
+        for level in range(problem.axis_extents.shape[1]):
+            extent = problem.axis_extents[axis, level]
+            if extent < 0:
+                break
+            dim = problem.slot_dims[slot, level]
+            rounds = whole_rounds(problem, view, extent)
+            if dim >= 0 and not view.kind[dim] & ~mask and rounds > beyond:
+                inside *= rounds
+                is_any = True
+            else:
+                outside *= view.largest[extent]
+        if is_any and (problem.axis_divides[axis] or mask != BLOCK):
+            product *= max(inside, problem.axis_size[axis] / outside)
+        elif is_any:
+            product *= inside
+    return float(product)
+
+
+@compiled
+def least_stride(problem: Problem, view: View, slot: int, level: int) -> float:
+    """Bytes between two iterations of the loop at that level, at least."""
+    axis = problem.slot_axis[slot]
+    stride = abs(float(problem.slot_coefficient[slot]))
+    for deeper in range(level + 1, problem.axis_extents.shape[1]):
+        extent = problem.axis_extents[axis, deeper]
+        if extent < 0:
+            break
+        stride *= view.smallest[extent]
+    return float(stride)
+
+
+@compiled
+def most_lanes(problem: Problem, machine: Machine, view: View, instruction: int) -> float:
+    """Elements that one instruction moves or computes at most: compilers make vectors of neighbours that one body accesses."""
+    region = problem.region[instruction]
+    together = VECTOR
+    if machine.is_cuda and region >= 0 and problem.is_temporary[region]:
+        together |= UNROLL
+    lanes = float(problem.vectors[instruction])
+    if machine.kept == 0 or not machine.is_cuda or region < 0 or problem.is_temporary[region]:
+        return min(lanes, most(problem, view, instruction, together, 0))
+    product = 1.0
+    leader = problem.leader[instruction]
+    neighbours = max(1, problem.member_start[leader + 1] - problem.member_start[leader])
+    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
+        axis = problem.slot_axis[slot]
+        for level in range(problem.axis_extents.shape[1]):
+            extent = problem.axis_extents[axis, level]
+            if extent < 0:
+                break
+            dim = problem.slot_dims[slot, level]
+            is_written_out = dim >= 0 and view.kind[dim] & LOOP and view.smallest[extent] <= machine.unrolled
+            is_one_body = dim >= 0 and (view.kind[dim] & (VECTOR | UNROLL) or is_written_out)
+            if is_one_body and least_stride(problem, view, slot, level) <= neighbours:
+                product *= view.largest[extent]
+    return min(lanes, float(product * neighbours))
+
+
+@compiled
 def is_foreign(problem: Problem, view: View, dim: int, instruction: int) -> bool:
     """The loop is surely around the instruction and surely none of its own."""
     outer = problem.dim_statement[dim]
@@ -123,7 +215,22 @@ def is_foreign(problem: Problem, view: View, dim: int, instruction: int) -> bool
 
 
 @compiled
-def find_repeats(problem: Problem, view: View, facts: Floats, instruction: int) -> None:
+def is_made_anew(problem: Problem, machine: Machine, view: View, dim: int, instruction: int) -> bool:
+    """Every iteration of a foreign loop surely executes the instruction: a compiler takes what is equal in all of them out of the
+    loop, but not what a loop inside makes one after another."""
+    if machine.kept == 0:
+        return True
+    outer = problem.dim_statement[dim]
+    for n in range(problem.own_start[instruction], problem.own_start[instruction + 1]):
+        own = problem.own_dims[n]
+        is_inside = view.kind[own] == LOOP and view.order[outer, problem.dim_statement[own]] == OUTER
+        if is_inside and whole_rounds(problem, view, int(problem.dim_extent[own])) > machine.unrolled:
+            return True
+    return False
+
+
+@compiled
+def find_repeats(problem: Problem, machine: Machine, view: View, facts: Floats, instruction: int) -> None:
     """Executions of every point by loops of other instructions. The loops of one owner never merge with each other, so their
     product counts; between owners the largest."""
     every = 1.0
@@ -140,18 +247,29 @@ def find_repeats(problem: Problem, view: View, facts: Floats, instruction: int) 
             kind = view.kind[dim]
             if kind & THREAD or not is_foreign(problem, view, dim, instruction):
                 continue
-            size = view.smallest[problem.dim_extent[dim]]
-            all_loops *= size
-            if kind == BLOCK:
+            size = whole_rounds(problem, view, int(problem.dim_extent[dim]))
+            is_block = kind == BLOCK
+            if is_block:
                 block_loops *= size
-            elif not kind & BLOCK:
-                serial_loops *= size
+            if (is_block and machine.is_cuda) or is_made_anew(problem, machine, view, dim, instruction):
+                all_loops *= size
+                if not kind & BLOCK:
+                    serial_loops *= size
         every = max(every, all_loops)
         serial = max(serial, serial_loops)
         blocks = max(blocks, block_loops)
     facts[instruction, REPEATS] = every
     facts[instruction, SERIAL_REPEATS] = serial
     facts[instruction, BLOCK_REPEATS] = blocks
+
+
+@compiled
+def may_share_sums(problem: Problem, view: View) -> bool:
+    """Some reduced loop may be a block: what is behind it runs once, not in each block."""
+    for dim in range(problem.dim_statement.shape[0]):
+        if problem.dim_reduces[dim] and view.kind[dim] & BLOCK and view.active[problem.dim_owner[dim]]:
+            return True
+    return False
 
 
 @compiled
@@ -163,20 +281,19 @@ def find_facts(problem: Problem, machine: Machine, view: View, facts: Floats, gr
     for i in range(problem.instruction_statement.shape[0]):
         if not view.active[i]:
             continue
-        facts[i, POINTS] = least(problem, view, i, 31)
-        find_repeats(problem, view, facts, i)
-        facts[i, MOST_THREADS] = min(float(machine.max_threads), most(problem, view, i, THREAD))
+        facts[i, POINTS] = problem.points[i]
+        if problem.points[i] < 0.0:
+            facts[i, POINTS] = least_whole(problem, view, i, 31, 0)
+        find_repeats(problem, machine, view, facts, i)
+        facts[i, MOST_THREADS] = min(float(machine.max_threads), most(problem, view, i, THREAD, 0))
         facts[i, LEAST_THREADS] = least(problem, view, i, THREAD)
-        facts[i, MOST_BLOCKS] = most(problem, view, i, BLOCK)
-        facts[i, LEAST_BLOCKS] = least(problem, view, i, BLOCK)
-        facts[i, MOST_PARALLEL] = most(problem, view, i, BLOCK | THREAD)
-        together = VECTOR
-        if machine.is_cuda and problem.region[i] >= 0 and problem.is_temporary[problem.region[i]]:
-            together |= UNROLL  # aligned neighbours in shared memory: compilers make vectors of them
-        facts[i, MOST_LANES] = min(float(problem.vectors[i]), most(problem, view, i, together))
-        facts[i, MOST_COPIES] = most(problem, view, i, UNROLL | VECTOR)
-        facts[i, LEAST_COPIES] = least(problem, view, i, UNROLL)
-        facts[i, LEAST_LOOPS] = least(problem, view, i, LOOP)
+        facts[i, MOST_BLOCKS] = most(problem, view, i, BLOCK, 0)
+        facts[i, LEAST_BLOCKS] = least_whole(problem, view, i, BLOCK, 0)
+        facts[i, MOST_PARALLEL] = most(problem, view, i, BLOCK | THREAD, 0)
+        facts[i, MOST_LANES] = most_lanes(problem, machine, view, i)
+        facts[i, MOST_COPIES] = machine.overlapped * most(problem, view, i, UNROLL | VECTOR, machine.unrolled)
+        facts[i, LEAST_COPIES] = least_whole(problem, view, i, UNROLL, 0)
+        facts[i, LEAST_LOOPS] = least_whole(problem, view, i, LOOP, machine.unrolled)
         blocks = max(blocks, facts[i, LEAST_BLOCKS] * facts[i, BLOCK_REPEATS])
         threads = max(threads, facts[i, LEAST_THREADS])
         if problem.reduces[i]:
@@ -191,6 +308,8 @@ def find_facts(problem: Problem, machine: Machine, view: View, facts: Floats, gr
         resident = min(resident, max(1.0, machine.core_shared // grid[SHARED_BYTES]))
     concurrent = resident * machine.cores
     waves = -(-blocks // concurrent)
+    if may_share_sums(problem, view):
+        waves = 1.0
     grid[BLOCKS] = blocks
     grid[THREADS] = threads
     grid[CONCURRENT] = concurrent
@@ -205,8 +324,13 @@ def find_facts(problem: Problem, machine: Machine, view: View, facts: Floats, gr
             own = min(facts[i, MOST_PARALLEL], facts[i, MOST_THREADS] * facts[i, MOST_BLOCKS])
             at_once = machine.cores * min(float(machine.core_threads), facts[i, MOST_THREADS] * resident)
             every = points * facts[i, REPEATS]
-            facts[i, SERIAL] = max(once / own * waves, every / at_once)
-            facts[i, SHARE] = max(once / facts[i, MOST_BLOCKS] * busiest, every / machine.cores)
+            if machine.is_cuda:
+                facts[i, SERIAL] = max(once / own * waves, every / at_once)
+                facts[i, SHARE] = max(once / facts[i, MOST_BLOCKS] * busiest, every / machine.cores)
+            else:
+                mine = -(-facts[i, LEAST_BLOCKS] // machine.cores)
+                facts[i, SERIAL] = max(once / own * mine, every / machine.cores)
+                facts[i, SHARE] = facts[i, SERIAL]
 
 
 @compiled
@@ -227,9 +351,10 @@ def least_accumulators(problem: Problem, view: View, instruction: int) -> float:
 @compiled
 def wasted_lanes(problem: Problem, machine: Machine, facts: Floats, grid: Floats, instruction: int) -> float:
     """Lanes that a warp instruction occupies per useful one: short blocks, and threads that do not run this nest's own loops.
-    Those repeat loads and sums, but skip stores."""
+    Those repeat loads and sums, but skip stores; compilers move what only a store needs to where that is skipped."""
     if not machine.is_cuda:
         return 1.0
-    running = facts[instruction, LEAST_THREADS] if problem.operation[instruction] == STORE else grid[THREADS]
+    is_skipped = problem.operation[instruction] == STORE or machine.kept > 0
+    running = facts[instruction, LEAST_THREADS] if is_skipped else grid[THREADS]
     warps = -(-running // machine.warp)
     return max(1.0, machine.warp * warps / facts[instruction, MOST_THREADS])

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeAlias
 
-from warploom.schedule.bound.lines import least_stride
-from warploom.schedule.bound.problem import LOOP, STORE, UNROLL, Machine, Problem, View
-from warploom.schedule.bound.total import Scratch
+from warploom.schedule.bound.facts import least_stride
+from warploom.schedule.bound.problem import BY_MACHINE, LOOP, MEMORY, STORE, UNROLL, Machine, Problem, Scratch, View
 from warploom.schedule.jit import digest_of, entry
 
 OVERLAP = 0.25
@@ -31,16 +30,22 @@ def _entry(sources: int) -> Guess:
     def guess(problem: Problem, machine: Machine, view: View, scratch: Scratch, bound: float) -> float:
         """Nanoseconds; `bound` is that of the evaluation that `scratch` holds."""
         _ = sources
+        longest = bound
+        for resource in range(scratch.plain.shape[0]):
+            longest = max(longest, scratch.plain[resource] / machine.rates[BY_MACHINE, resource])
         second = 0.0
-        for level in range(3):
-            for resource in range(machine.rates.shape[1]):
+        for resource in range(machine.rates.shape[1]):
+            time = scratch.plain[resource] / machine.rates[BY_MACHINE, resource]
+            if time < longest:
+                second = max(second, time)
+            for level in range(3):
                 time = scratch.totals[level, resource]
-                if time < bound:
+                if time < longest:
                     second = max(second, time)
         for part in range(scratch.others.shape[0]):
-            if scratch.others[part] < bound:
+            if scratch.others[part] < longest:
                 second = max(second, scratch.others[part])
-        total = bound + OVERLAP * second
+        total = longest + OVERLAP * second
         if machine.is_cuda:
             return total
         penalty = 0.0
@@ -58,7 +63,7 @@ def _entry(sources: int) -> Guess:
                         stride = least_stride(problem, view, slot, level) * problem.element_bytes[i]
                         if stride >= SAME_SET_BYTES and stride % SAME_SET_BYTES == 0.0:
                             meets = SET_PENALTY
-            penalty += meets * scratch.usage[i, 2, 3] / machine.rates[2, 3]
+            penalty += meets * scratch.usage[i, BY_MACHINE, MEMORY] / machine.rates[BY_MACHINE, MEMORY]
         kept = max(0.0, written - machine.capacities[2]) / machine.bandwidth
         return total + penalty + kept
 

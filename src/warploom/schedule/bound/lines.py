@@ -1,4 +1,4 @@
-"""Lines, sectors and banks that an access touches, and what must be fetched again because it does not fit.
+"""Lines and sectors that an access touches.
 
 `sharing` is the most elements of one vector or warp instruction that lie in one line. Over loops with strides s (bytes) it is at
 most the product of min(size, ceil(line / s)), and size where s is 0, as long as no two points meet in an element; a loop whose
@@ -8,13 +8,10 @@ stride.
 
 from __future__ import annotations
 
-from warploom.schedule.bound.facts import LEAST_THREADS, MOST_LANES, MOST_THREADS
+from warploom.schedule.bound.facts import LEAST_THREADS, MOST_LANES, MOST_THREADS, least_stride
 from warploom.schedule.bound.problem import (
-    BLOCK,
     MAPPED_IN,
     MAPPED_OUT,
-    MERGED,
-    OUTER,
     THREAD,
     VECTOR,
     Floats,
@@ -24,19 +21,6 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.jit import compiled
-
-
-@compiled
-def least_stride(problem: Problem, view: View, slot: int, level: int) -> float:
-    """Bytes between two iterations of the loop at that level, at least."""
-    axis = problem.slot_axis[slot]
-    stride = abs(float(problem.slot_coefficient[slot]))
-    for deeper in range(level + 1, problem.axis_extents.shape[1]):
-        extent = problem.axis_extents[axis, deeper]
-        if extent < 0:
-            break
-        stride *= view.smallest[extent]
-    return float(stride)
 
 
 @compiled
@@ -194,80 +178,3 @@ def lines_per_point(
     if elements == 0.0:
         return optimistic
     return max(optimistic, found / elements)
-
-
-@compiled
-def refetched(problem: Problem, view: View, instruction: int, line: float, capacity: float, is_private: bool) -> float:
-    """Bytes that an access must bring into a cache, by the pass argument: what one iteration of a loop touches and the cache
-    cannot have held is fetched in that iteration. Of one core, all cores together if the cache is private to a core.
-
-    Footprint of an iteration: own loops surely inside, in lines; passes: own loops surely around, with it. Parallel loops around
-    count only for private caches, where each core passes by itself.
-    """
-    best = 0.0
-    statement = problem.instruction_statement[instruction]
-    first, last = problem.own_start[instruction], problem.own_start[instruction + 1]
-    for loop in range(problem.dim_statement.shape[0]):
-        owner = problem.dim_owner[loop]
-        if not view.active[owner] or view.kind[loop] & (VECTOR | THREAD):
-            continue
-        if view.kind[loop] & BLOCK and not is_private:
-            continue
-        outer = problem.dim_statement[loop]
-        is_own = owner == instruction
-        if not is_own and view.order[outer, statement] != OUTER:
-            continue
-        passes = float(view.smallest[problem.dim_extent[loop]])
-        is_usable = True
-        for n in range(first, last):
-            own = problem.own_dims[n]
-            if own == loop:
-                continue
-            relation = view.order[outer, problem.dim_statement[own]]
-            if not is_own and relation & MERGED:
-                is_usable = False
-                break
-            apart = VECTOR | THREAD if is_private else VECTOR | THREAD | BLOCK
-            if view.order[problem.dim_statement[own], outer] == OUTER and not view.kind[own] & apart:
-                passes *= view.smallest[problem.dim_extent[own]]
-        if not is_usable:
-            continue
-        footprint = least_footprint(problem, view, instruction, outer, line)
-        if footprint > capacity:
-            best = max(best, passes * (footprint - capacity))
-    return float(best)
-
-
-@compiled
-def least_footprint(problem: Problem, view: View, instruction: int, outer: int, line: float) -> float:
-    """Bytes of the lines that the own loops surely inside statement `outer` touch in one of its iterations."""
-    width = float(problem.element_bytes[instruction])
-    elements = 1.0
-    packed = 1.0
-    for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
-        if problem.slot_coefficient[slot] == 0:
-            continue
-        axis = problem.slot_axis[slot]
-        for level in range(problem.axis_extents.shape[1]):
-            extent = problem.axis_extents[axis, level]
-            if extent < 0:
-                break
-            dim = problem.slot_dims[slot, level]
-            if dim < 0:
-                continue
-            statement = problem.dim_statement[dim]
-            stride = least_stride(problem, view, slot, level) * width
-            if statement != outer and view.order[outer, statement] == OUTER:
-                if problem.is_injective[instruction]:
-                    elements *= view.smallest[extent]
-                else:
-                    elements = max(elements, float(view.smallest[extent]))
-            may_be_inside = statement != outer and view.order[outer, statement] & OUTER
-            if may_be_inside and stride < line:
-                if problem.is_injective[instruction]:
-                    packed *= min(float(view.largest[extent]), -(-line // stride))
-                else:
-                    packed = line / width
-    if elements <= 1.0:
-        return width
-    return float(elements * width * max(1.0, line / width / min(packed, line / width)))

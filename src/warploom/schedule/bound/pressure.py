@@ -7,6 +7,10 @@ Operands (GPU): a thread keeps what it loaded in registers, so it uses it for ot
 over axes that its operand does not have, those of them that are loops of one thread are all the reuse there is; the loads, or
 those from the temporary between, are at least points / reuse.
 
+What a compiler leaves out (see `meetings`): on a CPU loads count as what registers cannot have kept (`refetch`), and what goes
+into a temporary and comes from it as nothing, since values in one body never need to go there. On a GPU loads of equal elements
+by one thread count once. `plain` has what the nest says, for guesses.
+
 Totals over S threads (GPU): each of them takes part in a tree of at least log2(min(S, 32)) exchanges and additions.
 """
 
@@ -25,9 +29,10 @@ from warploom.schedule.bound.facts import (
     WAVES,
     wasted_lanes,
 )
-from warploom.schedule.bound.lines import lines_per_point, refetched, vector_gain
+from warploom.schedule.bound.lines import lines_per_point, vector_gain
 from warploom.schedule.bound.problem import (
     ALU,
+    ANY_LOOP,
     BY_CORE,
     BY_MACHINE,
     BY_THREAD,
@@ -50,8 +55,10 @@ from warploom.schedule.bound.problem import (
     Ints,
     Machine,
     Problem,
+    Scratch,
     View,
 )
+from warploom.schedule.bound.refetch import INTO_NEAR, INTO_REGISTERS, INTO_SECOND, equal_loads, refetch
 from warploom.schedule.jit import compiled
 
 
@@ -65,33 +72,29 @@ def use(usage: Floats, facts: Floats, instruction: int, resource: int, per_point
 
 
 @compiled
-def find_usage(
-    problem: Problem,
-    machine: Machine,
-    view: View,
-    facts: Floats,
-    grid: Floats,
-    usage: Floats,
-    loops: Floats,
-    lanes: Ints,
-    seen: Ints,
-) -> None:
-    """`usage[instruction, level, resource]` of the bodies and `loops[level, resource]` of loop control."""
+def find_usage(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> None:
+    """Fills `usage`, `loops`, `plain` and `again` of the scratch."""
+    facts, usage, loops, plain, again = scratch.facts, scratch.usage, scratch.loops, scratch.plain, scratch.again
     usage[:] = 0.0
     loops[:] = 0.0
+    plain[:] = 0.0
     for i in range(problem.instruction_statement.shape[0]):
         if not view.active[i]:
             continue
-        wasted = wasted_lanes(problem, machine, facts, grid, i)
+        wasted = wasted_lanes(problem, machine, facts, scratch.grid, i)
         operation = problem.operation[i]
         if operation == COMPUTE:
             issued = problem.issues[i] / facts[i, MOST_LANES]
+            plain[ALU] += facts[i, POINTS] * issued
             use(usage, facts, i, ISSUE, issued * wasted, issued)
             use(usage, facts, i, ALU, issued * wasted, issued)
             if machine.is_cuda and problem.reduces[i]:
                 use_combining(problem, view, facts, i, usage)
         else:
-            use_memory(problem, machine, view, facts, i, wasted, usage, lanes, seen)
+            if machine.is_cuda:
+                use_memory(problem, machine, view, facts, i, wasted, usage, scratch.lanes, scratch.seen)
+            else:
+                use_ports(problem, machine, view, facts, i, usage, plain, again[i])
         if facts[i, LEAST_LOOPS] > 1.0:
             copies = facts[i, MOST_COPIES]
             rounds = facts[i, POINTS] * facts[i, REPEATS] / copies * wasted
@@ -107,6 +110,25 @@ def find_usage(
         for i in range(problem.instruction_statement.shape[0]):
             if view.active[i] and problem.operation[i] == LOAD and not problem.is_temporary[problem.region[i]]:
                 use_operand(problem, view, facts, i, usage)
+        if machine.kept > 0:
+            for i in range(problem.instruction_statement.shape[0]):
+                if problem.member_start[i + 1] - problem.member_start[i] > 1:
+                    share_equal(problem, view, i, usage)
+
+
+@compiled
+def share_equal(problem: Problem, view: View, leader: int, usage: Floats) -> None:
+    """Of loads of one array that may read the same elements in a thread only those count that surely do not."""
+    count = equal_loads(problem, view, leader, ANY_LOOP)
+    first, last = problem.member_start[leader], problem.member_start[leader + 1]
+    for level in range(usage.shape[1]):
+        for resource in range(usage.shape[2]):
+            least_used = usage[leader, level, resource]
+            for n in range(first, last):
+                least_used = min(least_used, usage[problem.members[n], level, resource])
+            for n in range(first, last):
+                usage[problem.members[n], level, resource] = 0.0
+            usage[leader, level, resource] = least_used * count
 
 
 @compiled
@@ -226,18 +248,6 @@ def use_memory(
 ) -> None:
     operation = problem.operation[instruction]
     region = problem.region[instruction]
-    port = MEMORY if machine.is_cuda or operation == LOAD else STORES
-    if not machine.is_cuda:
-        gain = vector_gain(problem, view, facts, instruction)
-        use(usage, facts, instruction, ISSUE, 1.0 / gain, 1.0 / gain)
-        use(usage, facts, instruction, port, 1.0 / gain, 1.0 / gain)
-        if not problem.is_temporary[region]:
-            for level, resource in ((0, L1_LINES), (1, L2_READ)):
-                size = float(machine.lines[level])
-                fetched = refetched(problem, view, instruction, size, float(machine.capacities[level]), True) / size
-                usage[instruction, BY_MACHINE, resource] += fetched
-                usage[instruction, BY_CORE, resource] += fetched / machine.cores
-        return
     requests = 1.0 / facts[instruction, MOST_LANES]
     issued = requests * wasted
     is_global = view.space[region] == IN_GLOBAL and not problem.is_temporary[region]
@@ -255,13 +265,51 @@ def use_memory(
         else:
             use(usage, facts, instruction, L2_STORED, far, 0.0)
     use(usage, facts, instruction, ISSUE, issued, requests)
-    use(usage, facts, instruction, port, moved, requests)
+    use(usage, facts, instruction, MEMORY, moved, requests)
+
+
+@compiled
+def use_ports(
+    problem: Problem, machine: Machine, view: View, facts: Floats, instruction: int, usage: Floats, plain: Floats, again: Floats
+) -> None:
+    """Of a CPU: accesses by vectors, and lines into the caches."""
+    is_load = problem.operation[instruction] == LOAD
+    is_temporary = problem.is_temporary[problem.region[instruction]] != 0
+    gain = vector_gain(problem, view, facts, instruction)
+    plain[MEMORY if is_load else STORES] += facts[instruction, POINTS] * facts[instruction, REPEATS] / gain
+    refetch(problem, machine, view, facts, instruction, again)
+    if is_load:
+        loads = again[INTO_REGISTERS] / max(gain, most_copied(problem, view, instruction))
+        for resource in (ISSUE, MEMORY):
+            usage[instruction, BY_MACHINE, resource] += loads
+            usage[instruction, BY_CORE, resource] += loads / machine.cores
+            usage[instruction, BY_THREAD, resource] += loads / machine.cores
+    elif not is_temporary:
+        if problem.is_copied[problem.sources[problem.source_start[instruction]]]:
+            gain = max(gain, float(problem.vectors[instruction]))
+        use(usage, facts, instruction, ISSUE, 1.0 / gain, 1.0 / gain)
+        use(usage, facts, instruction, STORES, 1.0 / gain, 1.0 / gain)
+    if not is_temporary:
+        for level, resource, place in ((0, L1_LINES, INTO_NEAR), (1, L2_READ, INTO_SECOND)):
+            fetched = again[place] / machine.lines[level]
+            usage[instruction, BY_MACHINE, resource] += fetched
+            usage[instruction, BY_CORE, resource] += fetched / machine.cores
+
+
+@compiled
+def most_copied(problem: Problem, view: View, load: int) -> float:
+    """Elements that a compiler moves at once where a loop only copies what it loads."""
+    is_copied = problem.is_copied[load] != 0
+    for put in range(problem.instruction_statement.shape[0]):
+        if problem.operation[put] != LOAD and problem.region[put] >= 0 and problem.is_temporary[problem.region[put]]:
+            is_copied = is_copied or (view.possible[put] != 0 and has_source(problem, put, load))
+    return float(problem.vectors[load]) if is_copied else 1.0
 
 
 @compiled
 def loop_rounds(problem: Problem, machine: Machine, view: View, facts: Floats, grid: Floats, instruction: int) -> float:
     """Iterations of the innermost sequential loop around the instruction that one thread runs one after another."""
-    sure = facts[instruction, LEAST_LOOPS] * grid[WAVES]
+    sure = facts[instruction, LEAST_LOOPS] * grid[WAVES] / machine.overlapped
     if facts[instruction, LEAST_LOOPS] <= 1.0:
         return 0.0
     return max(sure, facts[instruction, SERIAL] / facts[instruction, MOST_COPIES])

@@ -16,6 +16,8 @@ Floats = npt.NDArray[np.float64]
 Masks = npt.NDArray[np.uint8]
 
 LOOP, UNROLL, VECTOR, BLOCK, THREAD = 1, 2, 4, 8, 16
+ANY_LOOP = -1
+"""Stands for a loop: what one thread does, all of it."""
 BEFORE, AFTER, INNER, OUTER, MERGED = 1, 2, 4, 8, 16
 NOT_THREADS, MAPPED, MAPPED_OUT, MAPPED_IN = 1, 2, 4, 8
 IN_GLOBAL, IN_SHARED = 1, 2
@@ -31,6 +33,9 @@ BY_THREAD, BY_CORE, BY_MACHINE = range(3)
 LEVELS = ("thread", "core", "machine")
 
 NO_LIMIT = 1e30
+
+PIPES = 3
+"""Of a CPU: products and all else, sums, comparisons."""
 
 
 class Machine(NamedTuple):
@@ -55,6 +60,12 @@ class Machine(NamedTuple):
     core_shared: int
     max_threads: int
     registers: int
+    kept: int
+    """Values that a compiler may keep in registers of a thread; 0: it does as it is told."""
+    unrolled: int
+    """Iterations of a sequential loop that a compiler may write out."""
+    overlapped: float
+    """Iterations of a longer loop that it may interleave."""
     loop_issues: float
     loop_alus: float
     lines: Ints
@@ -86,16 +97,39 @@ class Problem(NamedTuple):
     """[slot, level]: the instruction's dim, or -1."""
     slot_coefficient: Ints
     """Elements by which the access moves per unit of the axis."""
+    slot_group: Ints
+    """Slots of an instruction with the same number add up to one array axis; the number is the place of the first."""
+    slot_factor: Ints
+    """[slot, array axis]: of the axis in that index."""
+    constants: Ints
+    """[instruction, array axis]: of that index."""
+    points: Floats
+    """By instruction: executions that every implementation has, at least; -1 of temporaries, whose loops are not known."""
+    inside: Floats
+    """By instruction: share of its points that lie in the array."""
+    distinct: Floats
+    """By instruction: elements of an access, at least; 0 of temporaries."""
+    leader: Ints
+    """By instruction: the first load that differs from it by constants, or itself."""
+    member_start: Ints
+    members: Ints
+    """Loads of leader i: members[member_start[i]:member_start[i + 1]], at most eight."""
+    is_copied: Masks
+    """Loads whose value goes to memory unchanged, if nothing is put between."""
     axis_extents: Ints
     """[axis, level], -1 beyond the last."""
     axis_size: Ints
     axis_divides: Masks
     """Tiles divide the size, so the product of the levels is the size."""
+    extent_axis: Ints
+    extent_level: Ints
     operation: Masks
     """COMPUTE, LOAD, STORE."""
     latency: Floats
     """Nanoseconds from a compute instruction to its user."""
     issues: Floats
+    pipe: Ints
+    """By instruction: arithmetic of different pipes runs side by side (`PIPES`)."""
     vectors: Ints
     """Most elements of one vector instruction."""
     element_bytes: Ints
@@ -119,6 +153,8 @@ class View(NamedTuple):
     """The domains of one candidate."""
 
     active: Masks
+    possible: Masks
+    """May become active."""
     kind: Masks
     smallest: Ints
     largest: Ints
@@ -133,3 +169,25 @@ class View(NamedTuple):
     """By dim."""
     pipelined: Masks
     """By region: 1 where the iterations of a loop may fill it ahead."""
+
+
+class Scratch(NamedTuple):
+    """Arrays that an evaluation fills; they also explain it."""
+
+    facts: Floats
+    grid: Floats
+    usage: Floats
+    """[instruction, level, resource]"""
+    plain: Floats
+    """[resource] of the machine, of a CPU that does as the nest says."""
+    again: Floats
+    """[instruction, place] of `refetch`."""
+    loops: Floats
+    totals: Floats
+    """[level, resource] in nanoseconds."""
+    others: Floats
+    found: Ints
+    times: Floats
+    starts: Floats
+    lanes: Ints
+    seen: Ints

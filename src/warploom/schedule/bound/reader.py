@@ -29,7 +29,7 @@ from warploom.schedule.jit import compiled, digest_of, entry
 Domains = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
 
-MEMBER_STATE = 2
+NEVER_STATE, MEMBER_STATE = 0, 2
 
 
 class Positions(NamedTuple):
@@ -61,6 +61,7 @@ def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, v
     for i in range(positions.member.shape[0]):
         if positions.member[i] >= 0:
             view.active[i] = 1 if members[positions.member[i]] == MEMBER_STATE else 0
+            view.possible[i] = 1 if members[positions.member[i]] != NEVER_STATE else 0
         if positions.cache[i] >= 0:
             view.cache[i] = domains[positions.cache[i]]
     for a in range(positions.order.shape[0]):

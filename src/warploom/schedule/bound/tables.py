@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role
+from warploom.schedule.bound.meetings import MOST_TOGETHER, padded, reads_of, slot_groups, slot_rows
 from warploom.schedule.bound.problem import (
     BY_CORE,
     BY_MACHINE,
@@ -25,6 +26,7 @@ from warploom.schedule.bound.problem import (
 from warploom.schedule.targets import Target
 
 _KINDS = {Operator.LOAD: LOAD, Operator.STORE: STORE}
+_PIPES = {Operator.ADD: 1, Operator.SUB: 1, Operator.MAX: 2, Operator.MIN: 2}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     dims = [(i, *d) for i, made in enumerate(every) for d in made.dims]
     own_start = np.concatenate(([0], np.cumsum([len(made.dims) for made in every]))).astype(np.int64)
     slot_start, slot_axis, slot_dims, slot_coefficient = [0], list[int](), list[list[int]](), list[int]()
+    slot_group, slot_factor = list[int](), list[tuple[int, ...]]()
     for i, made in enumerate(every):
         axes = list(dict.fromkeys(backbone.extents[extent].axis for extent, _, _ in made.dims))
         for axis in axes:
@@ -78,12 +81,22 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
             slot_axis.append(axis)
             slot_dims.append(row)
             slot_coefficient.append(made.coefficients.get(axis, 0))
+        access = backbone.instructions[i].access if i < len(backbone.instructions) else None
+        is_apart = _is_injective(backbone, made.coefficients)
+        slot_group += range(len(axes)) if is_apart else slot_groups(backbone, access, axes)
+        slot_factor += slot_rows(access, axes)
         slot_start.append(len(slot_axis))
     source_start = np.concatenate(([0], np.cumsum([len(made.sources) for made in every]))).astype(np.int64)
     costs = {name: (latency, issues) for name, latency, issues in target.rates.operations}
     clock = target.rates.clock_ghz
     read, written = _compulsory(backbone)
     regions = len(backbone.regions) + len(stagings)
+    found = reads_of(backbone)
+    temporaries = len(every) - len(backbone.instructions)
+    leaders = [*found.leaders, *range(len(backbone.instructions), len(every))]
+    together = [[n for n, leader in enumerate(leaders) if leader == i][:MOST_TOGETHER] for i in range(len(every))]
+    rows = max((len(row) for row in found.constants), default=0)
+    leaves_out = target.rates.kept_registers > 0
     return Problem(
         instruction_statement=_ints([made.statement for made in every]),
         dim_statement=_ints([statement for _, _, statement, _ in dims]),
@@ -99,9 +112,22 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         axis_extents=axis_extents,
         axis_size=_ints([axis.size for axis in backbone.axes]),
         axis_divides=np.array([_divides(backbone, n) for n in range(len(backbone.axes))], np.uint8),
+        extent_axis=_ints([extent.axis for extent in backbone.extents]),
+        extent_level=_ints([extent.level for extent in backbone.extents]),
+        slot_group=_ints(slot_group),
+        slot_factor=padded(slot_factor, rows),
+        constants=padded([*found.constants, *[()] * temporaries], rows),
+        points=np.array([*found.points, *[-1.0] * temporaries]),
+        inside=np.array([*found.inside, *[1.0] * temporaries]),
+        distinct=np.array([*found.distinct, *[0.0] * temporaries]),
+        leader=_ints(leaders),
+        member_start=np.concatenate(([0], np.cumsum([len(group) for group in together]))).astype(np.int64),
+        members=_ints([member for group in together for member in group]),
+        is_copied=np.array([*found.is_copied, *[0] * temporaries], np.uint8),
         operation=np.array([made.operation for made in every], np.uint8),
         latency=np.array([costs.get(made.operator.value, (0.0, 1.0))[0] / clock for made in every]),
-        issues=np.array([_issues(made, costs) for made in every]),
+        issues=np.array([0.0 if leaves_out and i in found.fused else _issues(made, costs) for i, made in enumerate(every)]),
+        pipe=_ints([0 if target.kind == "cuda" else _PIPES.get(made.operator, 0) for made in every]),
         vectors=_ints([_vectors(made, target) for made in every]),
         element_bytes=_ints([made.element_bytes for made in every]),
         region=_ints([made.region for made in every]),
@@ -148,6 +174,9 @@ def machine_of(target: Target) -> Machine:
         core_shared=rates.shared_bytes_per_core,
         max_threads=target.max_threads,
         registers=target.registers,
+        kept=rates.kept_registers,
+        unrolled=rates.unrolled_rounds,
+        overlapped=rates.overlapped_rounds,
         loop_issues=control.get("loop", 0.0),
         loop_alus=control.get("loop_alu", 0.0),
         lines=_ints([near.line_bytes, second.line_bytes]),

@@ -2,60 +2,45 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from warploom.schedule.bound.chains import find_times
 from warploom.schedule.bound.facts import WAVES, find_facts
-from warploom.schedule.bound.lines import refetched
 from warploom.schedule.bound.pressure import find_usage, loop_rounds
 from warploom.schedule.bound.problem import (
+    ALU,
     BY_MACHINE,
     L1_LINES,
     L2_READ,
     L2_STORED,
     LOOP_LATENCY,
-    Floats,
-    Ints,
+    PIPES,
     Machine,
     Problem,
+    Scratch,
     View,
 )
+from warploom.schedule.bound.refetch import FROM_MEMORY, refetch
 from warploom.schedule.jit import compiled
 
 DRAM, LATENCY, LOOPS = 0, 1, 2
 """Nanoseconds of the parts that are not resources, in `Scratch.others`."""
 
 
-class Scratch(NamedTuple):
-    """Arrays that an evaluation fills; they also explain it."""
-
-    facts: Floats
-    grid: Floats
-    usage: Floats
-    """[instruction, level, resource]"""
-    loops: Floats
-    totals: Floats
-    """[level, resource] in nanoseconds."""
-    others: Floats
-    found: Ints
-    times: Floats
-    starts: Floats
-    lanes: Ints
-    seen: Ints
-
-
 @compiled
 def evaluate(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> float:
     """Nanoseconds that every completion of the view takes, at least. A view with every choice decided: the leaf cost."""
     find_facts(problem, machine, view, scratch.facts, scratch.grid)
-    find_usage(problem, machine, view, scratch.facts, scratch.grid, scratch.usage, scratch.loops, scratch.lanes, scratch.seen)
+    find_usage(problem, machine, view, scratch)
     longest = 0.0
     distinct = problem.compulsory_read + problem.compulsory_written
     for level in range(3):
         for resource in range(machine.rates.shape[1]):
-            amount = scratch.loops[level, resource]
-            for i in range(problem.instruction_statement.shape[0]):
-                amount += scratch.usage[i, level, resource]
+            amount = 0.0
+            for pipe in range(PIPES if resource == ALU else 1):
+                busy = scratch.loops[level, resource]
+                for i in range(problem.instruction_statement.shape[0]):
+                    if resource != ALU or problem.pipe[i] == pipe:
+                        busy += scratch.usage[i, level, resource]
+                amount = max(amount, busy)
             if level == BY_MACHINE:
                 amount = max(amount, compulsory_lines(problem, machine, resource))
             time = amount / machine.rates[level, resource]
@@ -68,8 +53,9 @@ def evaluate(problem: Problem, machine: Machine, view: View, scratch: Scratch) -
         if view.active[i]:
             rounds = max(rounds, loop_rounds(problem, machine, view, scratch.facts, scratch.grid, i))
             if problem.region[i] >= 0 and not problem.is_temporary[problem.region[i]]:
-                line = float(machine.lines[1])
-                again = max(again, refetched(problem, view, i, line, float(machine.capacities[2]), False))
+                if machine.is_cuda:
+                    refetch(problem, machine, view, scratch.facts, i, scratch.again[i])
+                again = max(again, scratch.again[i, FROM_MEMORY])
     scratch.others[DRAM] = max(moved, again) / machine.bandwidth
     scratch.others[LOOPS] = rounds * machine.latencies[LOOP_LATENCY]
     count = find_times(problem, machine, view, scratch.facts, scratch.found, scratch.times, scratch.starts)

@@ -50,6 +50,7 @@ def open_view(problem: Problem, backbone: Backbone, statements: int, sizes: Sequ
     order[np.arange(statements), np.arange(statements)] = MERGED
     return View(
         active=np.array([n < len(backbone.instructions) for n in range(instructions)], np.uint8),
+        possible=np.ones(instructions, np.uint8),
         kind=np.full(dims, 31, np.uint8),
         smallest=np.array([min(s) for s in found], np.int64),
         largest=np.array([max(s) for s in found], np.int64),
@@ -69,6 +70,8 @@ def scratch(problem: Problem) -> Scratch:
         facts=np.zeros((instructions, FACTS)),
         grid=np.zeros(GRID_FACTS),
         usage=np.zeros((instructions, 3, len(RESOURCES))),
+        plain=np.zeros(len(RESOURCES)),
+        again=np.zeros((instructions, 4)),
         loops=np.zeros((3, len(RESOURCES))),
         totals=np.zeros((3, len(RESOURCES))),
         others=np.zeros(3),

@@ -86,6 +86,9 @@ def cuda_rates(arch: str) -> Rates:
             ("l1", 28.0), ("l2", 190.0), ("dram", 400.0), ("shared", 20.0), ("barrier", 8.0), ("loop", 4.0), ("loop_end", 0.0),
         ),
         operations=_CUDA_OPERATIONS,
+        kept_registers=machine.max_registers_per_thread,
+        unrolled_rounds=64,
+        overlapped_rounds=4.0,
     )  # fmt: skip
 
 
@@ -131,6 +134,8 @@ def cpu_rates(
         caches=caches or system_caches(),
         latency_cycles=(("l2", 0.0), ("shared", 0.0), ("loop", 0.5)),
         operations=_CPU_OPERATIONS,
+        kept_registers=48,
+        unrolled_rounds=17,
     )
 
 

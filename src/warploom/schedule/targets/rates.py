@@ -50,6 +50,12 @@ class Rates:
     """By event: l2, dram, shared, barrier, loop, loop_end."""
     operations: tuple[tuple[str, float, float], ...] = ()
     """(operator, latency in cycles, instructions issued); `loop` and `loop_alu`: what one iteration of a loop issues."""
+    kept_registers: int = 0
+    """Values that a compiler may keep in registers of a thread from one use to a later one; 0: it does what the nest says."""
+    unrolled_rounds: int = 0
+    """Iterations of a sequential loop that a compiler may write out, at most."""
+    overlapped_rounds: float = 1.0
+    """Iterations of a longer loop that a compiler may join."""
     replays_issue: bool = False
     """An access that moves several lines issues once per line (GPUs before Maxwell)."""
 

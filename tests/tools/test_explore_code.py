@@ -9,10 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.schedule.cpu.test_shared_sums import columns
 
+from warploom.core import f32
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import cpu_tiles, cuda_tiles
+from warploom.schedule.backbone import Operator, Program, Region, Role, cpu_tiles, cuda_tiles
 from warploom.schedule.cpu import find_compiler
 from warploom.schedule.search import Options, explore, strategy_named
 from warploom.schedule.targets import target
@@ -40,7 +42,8 @@ def main_of(comment: str) -> str:
         if (entry := re.search(r"void (\w+)\(void", part)) is None:
             continue
         name = entry[1]
-        lines.append(f"void {name}(void *const *, const double *, ptrdiff_t, ptrdiff_t, char *);")
+        calls = [(name, *re.findall(r"cover \[0, (\d+)\)", part)[:1])]
+        calls += [(second, units) for second, units in re.findall(r"done, (\w+) with the same arguments[^[]*\[0, (\d+)\)", part)]
         given: list[str] = []
         for scalar, array, shape, role in re.findall(r"arrays\[\d+\]\s+(?:const )?(\w+) (\w+)((?:\[\d+\])*)  (.+)", part):
             size = int(np.prod([int(n) for n in re.findall(r"\d+", shape)]))
@@ -52,40 +55,57 @@ def main_of(comment: str) -> str:
             if role == "output":
                 outputs.append(array)
             given.append(array)
+        room = re.findall(r"  (\d+) bytes aligned to (\d+), of all threads", part)
+        given += [f"aligned_alloc({a}, {-(-int(n) // int(a)) * int(a)})" for n, a in room]
         scalars = [str(n + 2) for n in range(len(re.findall(r"parameters\[\d+\]", part)))]
-        units = re.search(r"cover \[0, (\d+)\)", part)
         scratch = re.search(r"scratch\s+(\d+) bytes aligned to (\d+)", part)
-        assert units is not None
         memory = "NULL"
         if scratch is not None:
             amount = -(-int(scratch[1]) // int(scratch[2])) * int(scratch[2])
             memory = f"aligned_alloc({scratch[2]}, {amount})"
         passed = f"(const double[]){{{', '.join(scalars)}}}" if scalars else "NULL"
-        middle = int(units[1]) // 2
-        for begin, end in ((middle, int(units[1])), (0, middle)):
-            body.append(f"{name}((void *const[]){{{', '.join(given)}}}, {passed}, {begin}, {end}, {memory});")
+        body.append(f"void *given_{name}[] = {{{', '.join(f'(void *){g}' for g in given)}}};")
+        for called, units in calls:
+            lines.append(f"void {called}(void *const *, const double *, ptrdiff_t, ptrdiff_t, char *);")
+            middle = int(units) // 2
+            for begin, end in ((middle, int(units)), (0, middle)):
+                body.append(f"{called}(given_{name}, {passed}, {begin}, {end}, {memory});")
     body += [f'for (int n = 0; n < {arrays[a]}; ++n) printf("%.9g\\n", (double){a}[n]);' for a in outputs]
     return "\n".join([*lines, "int main(void) {", *body, "return 0; }", ""])
+
+
+def printed_by(text: str, folder: Path) -> np.ndarray:
+    comment = text[: text.index("*/")]
+    assert all(len(line) < 200 for line in comment.splitlines())
+    (folder / "kernel.c").write_text(text)
+    (folder / "main.c").write_text(main_of(comment))
+    command = re.search(r"Compiled with: (.*) \(link with -lm\)", comment)
+    assert command is not None
+    program = folder / "program"
+    subprocess.run([*shlex.split(command[1]), "-o", program, "kernel.c", "main.c", "-lm"], cwd=folder, check=True, timeout=60)
+    printed = subprocess.run([program], capture_output=True, text=True, check=True, timeout=20).stdout
+    return np.array([float(word) for word in printed.split()])
 
 
 @pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 @pytest.mark.parametrize("name", list(SIZES))
 def test_c_is_called_as_its_comment_says(name: str, tmp_path: Path) -> None:
-    text = code(name, "cpu")
-    comment = text[: text.index("*/")]
-    assert all(len(line) < 200 for line in comment.splitlines())
-    (tmp_path / "kernel.c").write_text(text)
-    (tmp_path / "main.c").write_text(main_of(comment))
-    command = re.search(r"Compiled with: (.*) \(link with -lm\)", comment)
-    assert command is not None
-    program = tmp_path / "program"
-    subprocess.run([*shlex.split(command[1]), "-o", program, "kernel.c", "main.c", "-lm"], cwd=tmp_path, check=True, timeout=60)
-    printed = subprocess.run([program], capture_output=True, text=True, check=True, timeout=20).stdout
+    results = printed_by(code(name, "cpu"), tmp_path)
     kernel = tensor_kernel(name)
     inputs = {n: (np.arange(a.size) % 7 - 3.0).astype(a.dtype).reshape(a.shape) for n, a in kernel.arrays(SIZES[name]).items()}
     scalars = {p.name: n + 2.0 for n, p in enumerate(kernel.function.parameters)}
     expected = np.concatenate([a.ravel() for a in kernel.reference(inputs, scalars).values()])
-    np.testing.assert_allclose(np.array([float(word) for word in printed.split()]), expected, rtol=1e-5, atol=1e-3)
+    np.testing.assert_allclose(results, expected, rtol=1e-5, atol=1e-3)
+
+
+@pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
+def test_sums_that_threads_share_have_a_second_part(tmp_path: Path) -> None:
+    regions = [Region(n, f32, (s,), (1,), r) for n, s, r in (("x", 90, Role.INPUT), ("y", 15, Role.OUTPUT))]
+    stages = tensor_kernel("axpy").program({"n": 8}).stages
+    nest = columns(Operator.ADD, 6, (3, 5), 2, 3)
+    program = Program("columns", stages, tuple(regions))
+    results = printed_by(code_of(program, [nest], {}, KernelOptions(target=target("cpu"))), tmp_path)
+    np.testing.assert_allclose(results, (np.arange(90) % 7 - 3.0).reshape(6, 15).sum(0))
 
 
 @pytest.mark.parametrize("name", list(SIZES))
@@ -109,4 +129,4 @@ def test_kernels_of_one_file_share_helpers() -> None:
     text = code("atax", "cpu")
     functions = re.findall(r"^static inline .* (\w+)\(", text, re.MULTILINE)
     assert len(functions) == len(set(functions))
-    assert re.findall(r"^void (\w+)\(", text, re.MULTILINE) == ["warploom_kernel_1", "warploom_kernel_2"]
+    assert re.findall(r"^void (warploom_kernel\w*)\(", text, re.MULTILINE) == ["warploom_kernel_1", "warploom_kernel_2"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -168,6 +169,31 @@ def test_listed_choices_come_first_and_all_are_decided() -> None:
     assert isinstance(decisions, dict)
     names = [name.partition("(")[0] for name in decisions]
     assert names[0] == "cache" and len(set(names)) > 1
+
+
+def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> None:
+    asked = (*AXPY, "--nodes", "200", "--journal", str(tmp_path / "runs"))
+    _, line = explored(*asked)
+    assert line["evaluated"] and not line["resumed"]
+    kept = tmp_path / "runs" / "axpy.jsonl"
+    whole = kept.read_bytes()
+    kept.write_bytes(whole + b"no entry\n\xff\xfe\n" + whole[:100])
+    again, resumed = explored(*asked)
+    assert again.exit_code == 0 and resumed["resumed"] == line["evaluated"] and resumed["time_ms"] == line["time_ms"]
+    assert again.stderr.count("JOURNAL_DAMAGED") == 2
+    kept.write_bytes(whole[:-40])
+    _, cut = explored(*asked)
+    assert cut["status"] == "solved" and cut["resumed"] == whole.count(b"\n") - 1
+    kept.write_bytes(re.sub(rb'"key": ".', b'"key": "x', whole))
+    _, other = explored(*asked)
+    assert other["status"] == "solved" and other["resumed"] == 0
+    result, another = explored(
+        "dot", "--size", "n=40", "--target", "sm_80", "--nodes", "100", "--journal", str(tmp_path / "runs")
+    )
+    assert result.exit_code == 0 and another["resumed"] == 0
+    kept.write_text("hello\n")
+    refused, error = explored(*asked)
+    assert refused.exit_code == 2 and "JOURNAL_UNUSABLE" in str(error["reason"])
 
 
 def test_sizes_beyond_memory_need_none_where_nothing_runs() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError
@@ -20,6 +21,7 @@ from warploom.tools.explore_replay import replay_file
 from warploom.tools.explore_result import Explored, facts, judged_line, named, rounded, told
 from warploom.tools.explore_size import estimate_size
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.messages import rendered
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
@@ -60,7 +62,8 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
             progress=lambda live: progress(live_text(live)),
             executor=executor,
         )
-    return _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress)
+    outcome = _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress)
+    return replace(outcome, messages=(*rendered(found.damage), *outcome.messages))
 
 
 def _events(journal: Path | None, seen: list[Event]) -> EventSink:

@@ -62,6 +62,8 @@ class ProgramExploration:
     """Those that were begun, in the program's order."""
     complete: bool
     reason: str
+    damage: tuple[Diagnostic, ...] = ()
+    """`JOURNAL_DAMAGED` for each line of the journal that was skipped."""
 
     @property
     def time_ms(self) -> float | None:
@@ -108,6 +110,7 @@ def explore(
     stages = program.stages if isinstance(program, Program) else (program,)
     made = recipes(program, target, make_bound, features, options.order, options.fixed)
     models = [recipe() for recipe in made]
+    damage: list[Diagnostic] = []
     weights = [max(model.bound(model.root())[0], 1) for model in models]
     found: list[Exploration[Candidate]] = []
     began = time.monotonic()
@@ -117,6 +120,7 @@ def explore(
         left_s = None if options.budget_s is None else max(0.0, options.budget_s - (time.monotonic() - began)) * share
         name = evaluator.name if evaluator is not None else "model"
         kept = None if journal is None else _journal(journal, stage.name)
+        damage += kept.damage if kept is not None else ()
         problem = problem_key([backbone_text(stage), target.name, name]) + "/"
         explored = explore_kernel(
             model,
@@ -139,7 +143,7 @@ def explore(
         if found[-1].reason == "interrupted":
             break
     complete = len(found) == len(stages) and all(e.complete for e in found)
-    return ProgramExploration(tuple(found), complete, next((e.reason for e in reversed(found) if e.reason), ""))
+    return ProgramExploration(tuple(found), complete, next((e.reason for e in reversed(found) if e.reason), ""), tuple(damage))
 
 
 def _share(weights: list[int]) -> float:

@@ -53,6 +53,8 @@ class _Inputs:
         reduced = [x.statement for x in objects.loops if x.is_reduction]
         pairs_of = {t.region: objects.pairs_of(k) for k, t in enumerate(objects.temporaries)}
         any_loop = objects.loops[0].statement if objects.loops else 0
+        sizes_of = {n: backbone.extents[n].sizes for n in {x.extent for x in objects.loops if self._can_thread(x)}}
+        thread_sizes = sorted({n for sizes in sizes_of.values() for n in sizes if 1 < n <= self.target.max_threads})
         sets: Mapping[str, Sequence[Thing]] = {
             "Statements": list(range(objects.statements)),
             "Instructions": list(of),
@@ -71,6 +73,9 @@ class _Inputs:
             "Pairs": list(range(len(objects.pairs))),
             "BlockPairs": staged,
             "StagedPairs": staged,
+            "ThreadSizes": list(range(len(thread_sizes))),
+            "Travelling": temporaries,
+            "Travels": [(t.region, n) for k, t in enumerate(objects.temporaries) for n in objects.pairs_of(k)],
             "Kernel": [0],
             "Layers": [(t, n) for t in temporaries for n in ((1, 2, 3) if self.features.pipelines else ())],
             "Dimensions": [(t.region, n) for k, t in enumerate(objects.temporaries) for n in objects.pairs_of(k)],
@@ -123,6 +128,7 @@ class _Inputs:
             **{f"lanes_{n}": {s: v[n] if n < len(v) else 0 for s, v in vectors.items()} for n in range(VECTOR_SIZES)},
             "axis_size": {n: a.size for n, a in enumerate(backbone.axes)},
             "element_bytes": {t.region: _bytes(backbone.instructions[t.producer].dtype.bits) for t in objects.temporaries},
+            "thread_size": dict(enumerate(thread_sizes)),
             "max_threads": self.target.max_threads,
             "max_thread_dims": self.target.max_thread_dims,
             "max_outer_thread_size": self.target.max_outer_thread_size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -65,6 +65,11 @@ class KernelSpace:
         self.static_dims = frozenset(x.statement for x in self.objects.loops if self.features.outer_is_static or x.level > 0)
         """Loops of a size known beforehand: those that may be threads."""
         self._is_instruction = frozenset(o.statement for o in self.objects.operations)
+        self._orders_of_pairs = tuple(
+            (min(p.source, p.target), max(p.source, p.target))
+            for p in self.objects.pairs
+            if p.temporary is not None and not p.is_reserved
+        )
         self._turns = _turns(self.objects) if target.has_threads and not self.features.exact else {}
 
     @property
@@ -88,12 +93,24 @@ class KernelSpace:
 
     def decisions(self, candidate: Candidate, order: Sequence[str] = DEFAULT_ORDER) -> Decision | None:
         """The next open decision; None when everything that changes the code is decided."""
-        for choice in self.choices(order):
-            for arguments in self._open(candidate, choice):
-                alternatives = self.alternatives(candidate, choice, arguments)
-                if len(alternatives) > 1:
-                    return Decision(choice, arguments, alternatives)
+        for choice, arguments in self._in_turn(candidate, self.choices(order)):
+            alternatives = self.alternatives(candidate, choice, arguments)
+            if len(alternatives) > 1:
+                return Decision(choice, arguments, alternatives)
         return None
+
+    def _in_turn(self, candidate: Candidate, choices: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
+        """Open variables. Whether loops of a load are those of its user comes before what they become: an array has a dimension
+        for each one that is not, so that its size is known early."""
+        for n, choice in enumerate(choices):
+            if choice != "dim_kind" or not self._turns:
+                yield from ((choice, arguments) for arguments in self._open(candidate, choice))
+                continue
+            kinds = self._open(candidate, choice)
+            yield from ((choice, arguments) for arguments in kinds if self._turns[arguments[0]] < _LOADS)
+            if "order" in choices[n:]:
+                yield from (("order", arguments) for arguments in self._orders_of_pairs)
+            yield from ((choice, arguments) for arguments in kinds if self._turns[arguments[0]] >= _LOADS)
 
     def _open(self, candidate: Candidate, choice: str) -> list[tuple[int, ...]]:
         found = cast("list[tuple[int, ...]]", candidate.open(choice))
@@ -186,15 +203,19 @@ class KernelSpace:
         return candidate
 
 
+_LOADS = 3
+"""Turn of the loops of loads; those of temporaries come later."""
+
+
 def _turns(objects: Objects) -> dict[int, int]:
     """By loop, when its kind is decided: those of reductions first, since the others follow from them; of loads last."""
     backbone = objects.backbone
     turn: dict[int, int] = {}
     for operation in objects.operations:
         if operation.temporary is not None:
-            turn[operation.statement] = 4
+            turn[operation.statement] = _LOADS + 1
         elif operation.operator is Operator.LOAD:
-            turn[operation.statement] = 3
+            turn[operation.statement] = _LOADS
         elif operation.operator is Operator.STORE:
             turn[operation.statement] = 2
         else:

@@ -32,6 +32,8 @@ def add_limits(words: Vocabulary, mapping: EnumChoice | None, partials: EnumChoi
         levels = space.counter("thread_levels", sum=1, over={d: thread_dims})
         space.require("threads of a block", {}, [threads() <= space.constant("max_threads")])
         space.require("thread levels", {}, [levels() <= space.constant("max_thread_dims")])
+        _threads_of_instructions(words)
+        _sizes_of_threads(words)
         space.require(
             "outer thread loops",
             {a: words.static_dims, b: words.static_dims},
@@ -62,6 +64,7 @@ def add_limits(words: Vocabulary, mapping: EnumChoice | None, partials: EnumChoi
         when=[order(words.source(p), words.target(p)).is_("BEFORE")],
         start=space.constant("element_bytes", 1)(r),
     )
+    _bytes_if_staged(words)
     if words.features.pipelines:
         shared = _copies(words, held)
     else:
@@ -69,6 +72,95 @@ def add_limits(words: Vocabulary, mapping: EnumChoice | None, partials: EnumChoi
     space.require("shared memory", {}, [shared() <= space.constant("max_shared_bytes")])
     if words.features.budgets_registers:
         _registers(words, partials)
+
+
+def _sizes_of_threads(words: Vocabulary) -> None:
+    """Implied: thread loops of different sizes are different levels, whichever instructions they belong to."""
+    space, kind, size = words.space, words.kind, words.size
+    d, e, n = space.objects("d e n")
+    has_threads = space.enum("extent_has_threads", (words.extents,), ("NO", "YES"))
+    occurs = space.enum("thread_size_occurs", (words.thread_sizes,), ("NO", "YES"))
+    value = space.constant("thread_size", 1)
+    space.require(
+        "extents of threads", {d: words.static_dims}, [kind(d).is_not("THREAD"), has_threads(words.extent(d)).is_("YES")]
+    )
+    space.require(
+        "sizes of threads",
+        {e: words.extents, n: words.thread_sizes},
+        [has_threads(e).is_("NO"), size(e) != value(n), occurs(n).is_("YES")],
+    )
+    product = space.counter("threads_of_sizes", product=value(n), over={n: words.thread_sizes}, when=[occurs(n).is_("YES")])
+    space.require("threads of all sizes", {}, [product() <= space.constant("max_threads")])
+    count = space.counter("levels_of_sizes", sum=1, over={n: words.thread_sizes}, when=[occurs(n).is_("YES")])
+    space.require("thread levels of all sizes", {}, [count() <= space.constant("max_thread_dims")])
+
+
+def _bytes_if_staged(words: Vocabulary) -> None:
+    """Implied: what travels through an array has a dimension for each unrolled, vector or thread loop at either end, which are
+    not merged, and for each two loops of which one comes first; where that does not fit nothing may travel through it."""
+    space, order, kind, size = words.space, words.order, words.kind, words.size
+    v, p = space.objects("v p")
+    source, target = words.source(p), words.target(p)
+    dimension = space.enum("dimension_if_staged", (words.block_pairs,), ("NO", "YES"))
+    kinds = ("VECTOR", "THREAD") if words.features.shares_unrolled else ("UNROLL", "VECTOR", "THREAD")
+    for end in (source, target):
+        space.require(
+            f"dimensions of arrays by kind ({end})",
+            {p: words.block_pairs},
+            [kind(end).is_not(*kinds), dimension(p).is_("YES")],
+        )
+    space.require(
+        "dimensions of arrays by order",
+        {p: words.block_pairs},
+        [order(source, target).is_not("BEFORE"), dimension(p).is_("YES")],
+    )
+    held = space.counter(
+        "bytes_if_staged",
+        of={v: words.travelling},
+        product=size(words.extent(target)),
+        over={p: words.travels(v)},
+        when=[dimension(p).is_("YES")],
+        start=space.constant("element_bytes", 1)(v),
+    )
+    space.require(
+        "arrays that fit",
+        {v: words.travelling, p: words.travels(v)},
+        [words.transfer(p).is_not("NOT_MAPPED"), held(v) <= space.constant("max_shared_bytes")],
+    )
+
+
+def _threads_of_instructions(words: Vocabulary) -> None:
+    """Implied: the thread loops of one instruction are nested, so that each is a level of its own. Whether a loop represents its
+    level is known late, as long as loops of lower numbers may be mapped to it; this is seen at once."""
+    space, kind, size = words.space, words.kind, words.size
+    i, d = space.objects("i d")
+    threads = space.counter(
+        "threads_of",
+        of={i: words.instructions},
+        product=size(words.extent(d)),
+        over={d: words.own(i)},
+        when=[kind(d).is_("THREAD")],
+    )
+    space.require("threads of an instruction", {i: words.instructions}, [threads(i) <= space.constant("max_threads")])
+    levels = space.counter(
+        "thread_levels_of", of={i: words.instructions}, sum=1, over={d: words.own(i)}, when=[kind(d).is_("THREAD")]
+    )
+    space.require("thread levels of an instruction", {i: words.instructions}, [levels(i) <= space.constant("max_thread_dims")])
+
+
+def _registers_of_operands(words: Vocabulary, kinds: tuple[str, ...]) -> None:
+    """Implied: whether a value comes from registers or from an array that is read into registers, it has one for each iteration
+    of the unrolled loops in which it is used."""
+    space, kind, size = words.space, words.kind, words.size
+    v, p = space.objects("v p")
+    held = space.counter(
+        "registers_of_operand",
+        of={v: words.travelling},
+        product=size(words.extent(words.target(p))),
+        over={p: words.travels(v)},
+        when=[kind(words.target(p)).is_(*kinds)],
+    )
+    space.require("registers of an operand", {v: words.travelling}, [held(v) <= space.constant("max_registers")])
 
 
 def _copies(words: Vocabulary, held: Counter) -> Counter:
@@ -133,5 +225,6 @@ def _registers(words: Vocabulary, partials: EnumChoice | None) -> None:
         when=[each(d).is_("EACH")],
     )
     space.require("registers of a value", {i: words.instructions}, [held(i) <= space.constant("max_registers")])
+    _registers_of_operands(words, kinds)
     totals = space.counter("registers_of_totals", sum=held(i), over={i: words.reductions})
     space.require("registers of totals", {}, [totals() <= space.constant("max_total_registers")])

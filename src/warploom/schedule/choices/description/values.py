@@ -62,6 +62,12 @@ def add_values(words: Vocabulary, own_loop: EnumChoice, mapping: EnumChoice | No
             {p: words.pairs},
             [~threads(p), transfer(p).is_not("NOT_MAPPED"), mapped.is_not("MAPPED")],
         )
+        space.require(
+            "values without an array stay on their level",
+            {p: words.pairs},
+            [~threads(p), transfer(p).is_("NOT_MAPPED"), mapped.is_("NOT_THREADS", "MAPPED")],
+        )
+        """Implied: merged loops and threads that keep registers are mapped alike."""
         space.require("threads are static", {p: words.pairs}, [threads(p), transfer(p).is_not("THREAD_MAP")])
     else:
         space.require("no threads", {p: words.pairs}, [transfer(p).is_not("THREAD_MAP")])

@@ -58,7 +58,12 @@ class Vocabulary:
         self.pairs = space.set("Pairs")
         self.block_pairs = space.set("BlockPairs", within=self.pairs)
         """Between instructions whose value may go through a temporary."""
+        self.travelling = space.set("Travelling")
+        """Values that may go through a temporary, whether they do or not."""
+        self.travels = space.set("Travels", within=self.block_pairs, of=self.travelling)
         self.staged_pairs = space.set("StagedPairs", within=self.block_pairs)
+        self.thread_sizes = space.set("ThreadSizes")
+        """Sizes that a thread loop may have, 1 left out."""
         self.laid_out = space.fact("laid_out", 2)
         """Pairs of one value, dimensions of one array if it is staged."""
         self.dimensions = space.set("Dimensions", within=self.pairs, of=self.temporaries)

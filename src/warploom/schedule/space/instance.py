@@ -56,6 +56,7 @@ class Instance:
         positions = self.domains.size + count
         self.work = work_lists(positions, count, self.members.size, 3 * longest + 4)
         self.packed = self.tables.packed()
+        self._one_way: dict[str, Ints] = {}
         state = (self.domains, self.members, self.bounds, self.work)
         self.records: Records = listed_tuples(self.tables, self.packed, *state)
 
@@ -72,6 +73,16 @@ class Instance:
         """Positions in `Candidate.domains` by objects ([objects] or [objects, objects], numbered as in `number`), -1: none."""
         self._choice(choice)
         return self.numbering.tables[choice]
+
+    def one_way(self, choice: str) -> Ints:
+        """Positions of all variables of a choice, ascending; one of two directions."""
+        found = self._one_way.get(choice)
+        if found is None:
+            table = self.variables(choice)
+            positions = table[table >= 0].astype(np.int64)
+            mirror = self.tables.mirror[positions]
+            found = self._one_way[choice] = positions[(mirror < 0) | (positions < mirror)]
+        return found
 
     def member_positions(self, set_name: str) -> NDArray[np.int32]:
         """Positions in `Candidate.members` by object, or [owners, objects] for a parametric set; their states are `NEVER`,
@@ -221,16 +232,13 @@ class Candidate:
 
     def open_variables(self, choice: str) -> Ints:
         """Positions in `domains`, as `open`."""
-        tables = self.instance.tables
-        table = self.instance.variables(choice)
-        positions = table[table >= 0].astype(np.int64)
-        mirror = tables.mirror[positions]
+        positions = self.instance.one_way(choice)
         domains = self.domains[positions]
-        is_open = (domains & (domains - np.uint64(1)) != 0) & ((mirror < 0) | (positions < mirror))
-        for k in range(2):
-            member = tables.argument_members[positions, k]
-            is_open &= (member < 0) | (self.members[member] == MEMBER)
-        return positions[is_open]
+        found = positions[domains & (domains - np.uint64(1)) != 0]
+        if found.size:
+            needed = self.instance.tables.argument_members[found]
+            found = found[((needed < 0) | (self.members[needed] == MEMBER)).all(axis=1)]
+        return found
 
     def is_decided(self) -> bool:
         return not any(self.open_variables(choice).size for choice in self.instance.space.choices)

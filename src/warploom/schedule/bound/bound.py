@@ -15,7 +15,7 @@ from warploom.schedule.bound.reader import Positions, bound_of
 from warploom.schedule.bound.tables import Staging, machine_of, tables
 from warploom.schedule.bound.typical import typical, usual_kinds
 from warploom.schedule.bound.views import open_view, scratch
-from warploom.schedule.cost import waiting_ns
+from warploom.schedule.cost import modelled, waiting_ns
 from warploom.schedule.targets import Target
 
 if TYPE_CHECKING:
@@ -74,10 +74,11 @@ class Bound:
         return max(least, guess(self.problem, self.machine, self.view, self.scratch, least * 1e6) / 1e6)
 
     def appraise(self, candidate: Candidate, nest: Nest) -> float:
-        """Milliseconds, a better guess for a decided candidate and its nest: on a CPU its caches count."""
-        guess_ms = self.estimate(candidate)
+        """Milliseconds, a better guess for a decided candidate and its nest: the model of `schedule.cost` for GPUs, on a CPU what
+        it waits for the caches."""
         if self.machine.is_cuda:
-            return guess_ms
+            return modelled(nest, self.target).time_ms
+        guess_ms = self.estimate(candidate)
         *rest, second, longest = sorted((guess_ms, *(ns / 1e6 for ns in waiting_ns(nest, self.target))))
         return longest + SECOND * second + OTHERS * sum(rest)
 

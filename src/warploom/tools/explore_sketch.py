@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.sketches import SketchModel, TunableSketch, Tuned, Tuning, known_device
+from warploom.schedule.sketches import SketchModel, TunableSketch, Tuned, Tuning
+from warploom.schedule.targets import board
 from warploom.solve import Outcome, Statistics, declared_order, search
 from warploom.tools.completions import hole_texts
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
@@ -38,7 +39,7 @@ def explore_sketch(
         choices = {name: [_text(v) for v in values] for name, values in family.parameters.items() if len(values) > 1}
         line = plain_line(case, "solved", stopwatch.read(), sizes=sizes, choices=choices)
         return CommandOutcome(line, EXIT_BY_STATUS["solved"], details=table(choices))
-    model = SketchModel(family, sizes, known_device(options.arch), options.budget_s, progress=progress)
+    model = SketchModel(family, sizes, board(options.arch), options.budget_s, progress=progress)
 
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.bounded} pruned, {model.completed} kernels completed")

@@ -71,6 +71,7 @@ def explanation(
     )
     parts.append(Explanation("iterations of sequential loops, one after another", float(scratch.others[LOOPS]) / 1e6))
     parts.append(_latency(problem, scratch, loops))
+    parts.append(Explanation("launch", machine.launch / 1e6))
     kept = _largest(parts, _SHOWN * time_ms)
     grid = scratch.grid
     if has_blocks:

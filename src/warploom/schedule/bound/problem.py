@@ -45,6 +45,8 @@ class Machine(NamedTuple):
     """[level, resource] per nanosecond; `NO_LIMIT` where a resource does not exist."""
     bandwidth: float
     """Bytes per nanosecond from and to memory."""
+    launch: float
+    """Nanoseconds."""
     latencies: Floats
     """Nanoseconds: global load, load that may hit the first-level cache, shared load, barrier, loop iteration, loop end."""
     is_cuda: bool

@@ -162,6 +162,7 @@ def machine_of(target: Target) -> Machine:
     return Machine(
         rates=table,
         bandwidth=rates.bandwidth_bytes_per_ns,
+        launch=rates.launch_ns,
         latencies=np.array([*events, cycles.get("loop_end", 0.0)]) / rates.clock_ghz,
         is_cuda=is_cuda,
         replays_issue=rates.replays_issue,

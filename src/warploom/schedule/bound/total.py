@@ -62,7 +62,7 @@ def evaluate(problem: Problem, machine: Machine, view: View, scratch: Scratch) -
     scratch.others[LATENCY] = scratch.times[count] * scratch.grid[WAVES]
     for part in range(3):
         longest = max(longest, scratch.others[part])
-    return longest
+    return machine.launch + longest
 
 
 @compiled

@@ -15,10 +15,8 @@ from warploom.schedule.cost.traffic import Traffic, traffic_of
 from warploom.schedule.cost.warps import LINE_BYTES, SECTOR_BYTES, WARP, threads_of
 from warploom.schedule.cost.work import Work, work_of
 from warploom.schedule.nest import Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements
-from warploom.schedule.targets import Target
+from warploom.schedule.targets import Target, board
 
-LAUNCH_NS = 1500.0
-"""From one kernel to the next, with nothing to do."""
 START_CYCLES = 300.0
 """Of a block: parameters, indices, first addresses."""
 SHARPNESS = 4.0
@@ -36,6 +34,7 @@ class Modelled:
     """Of one launch."""
 
     time_ms: float
+    launch_ns: float
     parts: tuple[tuple[str, float], ...]
     """What would take how many nanoseconds by itself, the longest first."""
     registers: int
@@ -53,7 +52,7 @@ class Modelled:
         launch = (
             f"{self.blocks} blocks of {self.threads} threads, about {self.registers} registers, {self.blocks_per_core} per core"
         )
-        lines = [f"about {self.time_ms * 1e3:.3g} µs by the model, {LAUNCH_NS / 1e3:.3g} µs of it the launch ({launch})"]
+        lines = [f"about {self.time_ms * 1e3:.3g} µs by the model, {self.launch_ns / 1e3:.3g} µs of it the launch ({launch})"]
         return "\n".join([*lines, *(f"  {time / 1e3:.3g} µs  {name}" for name, time in self.parts[:4] if time > 0.0)])
 
 
@@ -81,15 +80,18 @@ def modelled(nest: Nest, target: Target) -> Modelled:
     spilled = max(0, wanted - most)
     slowed = (1.0 + spilled / 16.0) * max(1.0, code_size(nest.body) / CODE)
     pipes = _pipes(work, machine, target)
-    sector_rate = dict(rates.rates)["l2_lines_read"]
     parts = {name: cycles * each * slowed / clock for name, cycles in pipes.items()}
     parts["waiting"] = -(-each // at_once) * alone * slowed / clock
     busiest = each * rates.cores / blocks
-    parts["traffic to the second-level cache"] = (traffic.read + traffic.written) / SECTOR_BYTES / sector_rate.machine * busiest
+    asked_rate = dict(rates.rates)["l2_lines_read"].machine * SECTOR_BYTES
+    far_bytes = min(asked_rate, board(target.name).l2_gb_s) if target.name in MACHINES else asked_rate
+    parts["traffic to the second-level cache"] = (traffic.read + traffic.written) / far_bytes * busiest
     parts["memory traffic"] = traffic.memory / rates.bandwidth_bytes_per_ns
     joined = sum(t**SHARPNESS for t in parts.values()) ** (1.0 / SHARPNESS)
     listed = tuple(sorted(parts.items(), key=lambda p: -p[1]))
-    return Modelled((LAUNCH_NS + joined) / 1e6, listed, wanted, fitting, blocks, threads.count, work, traffic)
+    return Modelled(
+        (rates.launch_ns + joined) / 1e6, rates.launch_ns, listed, wanted, fitting, blocks, threads.count, work, traffic
+    )
 
 
 def _pipes(work: Work, machine: Machine, target: Target) -> dict[str, float]:

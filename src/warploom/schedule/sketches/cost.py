@@ -13,48 +13,14 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.core import to_numpy
 from warploom.gpu import Machine, estimate, grid_of, machine
 from warploom.ir import Counts, Declare, HoleUse, If, IndexConst, Kernel, Param, Read, SizeVar, Store, fill, run, tabulate
 from warploom.ir import For as Loop
+from warploom.schedule.targets import Board
 
 LATENCY_CYCLES = 500
 """From a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
-
-
-@dataclass(frozen=True, slots=True)
-class Device:
-    """A GPU board around the multiprocessors of `Machine`."""
-
-    name: str
-    arch: str
-    multiprocessors: int
-    clock_ghz: float
-    """Sustained."""
-    memory_gb_s: float
-    l2_gb_s: float
-
-
-_DEVICES = (
-    Device("T4", "sm_75", 40, 1.59, 320, 1270),
-    Device("A100", "sm_80", 108, 1.41, 1555, 5120),
-    Device("RTX 3090", "sm_86", 82, 1.70, 936, 3900),
-    Device("RTX 4090", "sm_89", 128, 2.52, 1008, 5500),
-    Device("H100", "sm_90", 132, 1.755, 3350, 5700),
-    Device("B200", "sm_100", 148, 1.85, 8000, 10000),
-    Device("RTX 5090", "sm_120", 170, 2.41, 1792, 8000),
-)
-"""Multiprocessors, clocks and memory: the vendor's data sheets. Second-level cache: 64 bytes per clock and slice or published
-microbenchmarks (Jia et al. for Turing; Luo et al. for Ampere, Ada, Hopper); later ones are assumed."""
-
-
-def known_device(arch: str) -> Device:
-    """The board that stands for `arch`; UserError (UNKNOWN_ARCH)."""
-    for device in _DEVICES:
-        if device.arch == arch:
-            return device
-    known = ", ".join(d.arch for d in _DEVICES)
-    raise UserError(Diagnostic("UNKNOWN_ARCH", f"expected one of {known}, got {arch}", fix="choose the nearest older one"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +39,13 @@ class Modelled:
         return max(self.terms, key=self.terms.__getitem__)
 
 
-def compulsory(kernel: Kernel, sizes: Mapping[str, int], device: Device) -> Modelled:
+def compulsory(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelled:
     """Every array crosses the memory bus once: holds for every sketch of the same parameters."""
     used = sum(math.prod(_shape(param, sizes)) * param.dtype.size_bytes for param in kernel.params if param.space == "global")
     return Modelled({"memory": used / (device.memory_gb_s * 1e6)})
 
 
-def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Device) -> Modelled:
+def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelled:
     """A bound on every completion of `kernel`: what is counted with any numbers in its holes, where they do not matter.
 
     They matter where a hole is in the index of a global array, a guard or a bound of a loop; then only `compulsory` is left.
@@ -93,7 +59,7 @@ def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Device) -> Modell
     return Modelled(terms)
 
 
-def modelled(kernel: Kernel, sizes: Mapping[str, int], device: Device, registers: int = 0, shared_bytes: int = 0) -> Modelled:
+def modelled(kernel: Kernel, sizes: Mapping[str, int], device: Board, registers: int = 0, shared_bytes: int = 0) -> Modelled:
     """Of a kernel without holes; `registers` per thread and `shared_bytes` per block limit how many blocks run at once."""
     counts = _counted(kernel, sizes)
     terms = _terms(kernel, counts, device, machine(device.arch), registers, shared_bytes)
@@ -133,7 +99,7 @@ def _few_blocks(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _terms(kernel: Kernel, counted: _Counted, device: Device, sm: Machine, registers: int, shared_bytes: int) -> dict[str, float]:
+def _terms(kernel: Kernel, counted: _Counted, device: Board, sm: Machine, registers: int, shared_bytes: int) -> dict[str, float]:
     scale = counted.blocks / counted.run_blocks
     cost = estimate(counted.per_block, sm)
     cycle_ms = 1e-6 / device.clock_ghz

@@ -24,8 +24,9 @@ from warploom.gpu import (
     toolchain_available,
 )
 from warploom.ir import IndexExpr, Kernel, SizeVar, tabulate
-from warploom.schedule.sketches.cost import Device, Modelled, modelled, unfilled
+from warploom.schedule.sketches.cost import Modelled, modelled, unfilled
 from warploom.schedule.sketches.tunable import Setting, TunableSketch
+from warploom.schedule.targets import Board
 from warploom.sketch import Sketch
 from warploom.solve import Alternative, Cost, StopSearchError
 from warploom.synth import Report, complete
@@ -59,7 +60,7 @@ class SketchModel:
 
     family: TunableSketch
     sizes: Mapping[str, int]
-    device: Device
+    device: Board
     budget_s: float | None = None
     """Wall seconds from the making of the model; then the search ends with the best so far."""
     measures: bool = field(default_factory=device_available)

@@ -1,47 +1,21 @@
 """Rates of machines in use today. Every figure is at least what the machine does, so that bounds made of them hold.
 
-GPUs: data sheets (cores, boost clock, bandwidth, caches) and `gpu.MACHINES` (units per multiprocessor); traffic between the
-second level and the multiprocessors: 64 bytes per clock and multiprocessor. CPUs: the ports of a wide core of today at its
+GPUs: `boards` (data sheets) and `gpu.MACHINES` (units per multiprocessor). CPUs: the ports of a wide core of today at its
 highest clock, caches as the system says; `schedule.cpu` measures the machine at hand and replaces them.
 """
 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 from warploom.gpu import MACHINES
+from warploom.schedule.targets.boards import board
 from warploom.schedule.targets.rates import CacheLevel, Rate, Rates
 
 _KIB = 1024
 _MIB = 1024 * _KIB
 
-
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """The fastest product of an architecture."""
-
-    cores: int
-    clock_ghz: float
-    bandwidth: float
-    """Bytes per nanosecond."""
-    l1_kib: int
-    l2_mib: int
-    l2_bytes_per_clock: int
-    load_lanes: int
-    """Lanes of loads and stores per multiprocessor and clock."""
-
-
-_PRODUCTS: dict[str, _Product] = {
-    "sm_75": _Product(72, 1.77, 672.0, 64, 6, 4096, 16),
-    "sm_80": _Product(108, 1.41, 2039.0, 192, 40, 5120, 32),
-    "sm_86": _Product(84, 1.86, 1008.0, 128, 6, 4096, 32),
-    "sm_89": _Product(142, 2.52, 1008.0, 128, 96, 8192, 32),
-    "sm_90": _Product(132, 1.98, 4800.0, 256, 60, 8448, 32),
-    "sm_100": _Product(148, 1.97, 8000.0, 256, 126, 9472, 32),
-    "sm_120": _Product(170, 2.41, 1792.0, 128, 128, 10880, 32),
-}
 
 _CUDA_OPERATIONS = (
     ("add", 4.0, 1.0), ("sub", 4.0, 1.0), ("mul", 4.0, 1.0), ("fma", 4.0, 1.0), ("max", 4.0, 1.0), ("min", 4.0, 1.0),
@@ -52,8 +26,8 @@ _CUDA_OPERATIONS = (
 
 def cuda_rates(arch: str) -> Rates:
     """Of an architecture of `gpu.MACHINES`."""
-    machine, product = MACHINES[arch], _PRODUCTS[arch]
-    clock, cores = product.clock_ghz, product.cores
+    machine, product = MACHINES[arch], board(arch)
+    clock, cores = product.clock_ghz, product.multiprocessors
 
     def rate(per_clock: float, thread: float = 1.0) -> Rate:
         return Rate(thread * clock, per_clock * clock, per_clock * clock * cores)
@@ -77,7 +51,7 @@ def cuda_rates(arch: str) -> Rates:
             ("l2_lines_read", far),
             ("l2_lines_stored", far),
         ),
-        bandwidth_bytes_per_ns=product.bandwidth,
+        bandwidth_bytes_per_ns=product.memory_gb_s,
         caches=(
             CacheLevel("l1", product.l1_kib * _KIB, 128, False),
             CacheLevel("l2", product.l2_mib * _MIB, machine.sector_bytes, True),
@@ -86,6 +60,7 @@ def cuda_rates(arch: str) -> Rates:
             ("l1", 28.0), ("l2", 190.0), ("dram", 400.0), ("shared", 20.0), ("barrier", 8.0), ("loop", 4.0), ("loop_end", 0.0),
         ),
         operations=_CUDA_OPERATIONS,
+        launch_ns=1500.0,
         kept_registers=machine.max_registers_per_thread,
         unrolled_rounds=64,
         overlapped_rounds=4.0,

@@ -213,7 +213,7 @@ def test_packed_matmul_is_reachable() -> None:
         ("dim_kind", "LOOP", "for example"),
         ("thread_mapping(mad.m0, mad.n0)", "MAPPED", "open on cpu"),
         ("dim_kind(mad)", "LOOP", "expected objects that dim_kind is about"),
-        ("dim_kind(mad.k0)", "BLOCK", "agrees with the other decisions"),
+        ("dim_kind(mad.k0)", "THREAD", "agrees with the other decisions"),
     ],
 )
 def test_wrong_decisions_are_explained(name: str, value: str, message: str) -> None:

@@ -270,7 +270,8 @@ class _Inputs:
             return ()
         if operation.temporary is not None:
             return lanes
-        size = backbone.axes[loop.axis].size
+        # Of a CPU, the lanes of a vector that are beyond the axis are masked.
+        size = 0 if self.target.has_vector_arithmetic else backbone.axes[loop.axis].size
         if loop.is_reduction:
             can = self.features.partials and loop.is_parallel and self.target.has_vector_arithmetic
             return tuple(n for n in lanes if size % n == 0) if can and loop.is_innermost else ()
@@ -292,10 +293,12 @@ class _Inputs:
             for term, coefficient in index.terms:
                 total[term] = total.get(term, 0) + coefficient * stride
         is_guarded = access.fill is not None and any(axis == t for index in access.indices for t, _ in index.terms)
-        if total.get(axis) != 1 or is_guarded:
-            return False
-        return self.target.has_vector_arithmetic or all(
-            v % lanes == 0 for v in (constant, *(total[t] for t in total if t != axis))
+        if self.target.has_vector_arithmetic:
+            return total.get(axis) == 1
+        return (
+            total.get(axis) == 1
+            and not is_guarded
+            and all(v % lanes == 0 for v in (constant, *(total[t] for t in total if t != axis)))
         )
 
     def _can_pipeline(self, temporary: Temporary) -> bool:

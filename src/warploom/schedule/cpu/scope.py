@@ -44,7 +44,8 @@ class Scope:
         """Tests of the whole vector, first lane, end of lanes; None where its lanes are not one run."""
         assert self.lane_loop is not None
         tests: list[str] = []
-        first, last = "0", str(self.lanes)
+        firsts: dict[str, None] = {}
+        ends: dict[str, None] = {}
         for guard in guards:
             if self.is_certain(guard):
                 continue
@@ -52,12 +53,21 @@ class Scope:
             match place.stride(self.lane_loop.number):
                 case 0:
                     tests += test(guard, self.indices)
-                case 1 if (first, last) == ("0", str(self.lanes)):
-                    first = affine_text(-place.constant, tuple((v, -s) for v, s in place.terms))
-                    last = affine_text(guard.bound - place.constant, tuple((v, -s) for v, s in place.terms))
+                case 1:
                     low, high = self.indices.span(guard.index)
-                    first = "0" if low >= 0 else first
-                    last = str(self.lanes) if high < guard.bound else last
+                    negated = tuple((v, -s) for v, s in place.terms)
+                    if low < 0:
+                        firsts[affine_text(-place.constant, negated)] = None
+                    if high >= guard.bound:
+                        ends[affine_text(guard.bound - place.constant, negated)] = None
                 case _:
                     return None
-        return tests, first, last
+        return list(dict.fromkeys(tests)), _extreme(list(firsts), ">") or "0", _extreme(list(ends), "<") or str(self.lanes)
+
+
+def _extreme(texts: Sequence[str], sign: str) -> str:
+    """The greatest or least of several numbers; empty for none."""
+    text = texts[0] if texts else ""
+    for other in texts[1:]:
+        text = f"(({text}) {sign} ({other}) ? ({text}) : ({other}))"
+    return text

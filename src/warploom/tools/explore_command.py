@@ -12,6 +12,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.sketches import TunableSketch
 from warploom.schedule.targets import TARGETS, target
 from warploom.tools.duration import duration
+from warploom.tools.explore_cache import keep_machine_code
 from warploom.tools.explore_sketch import SketchOptions, explore_sketch
 from warploom.tools.explore_target import explored
 from warploom.tools.guard import report
@@ -92,6 +93,7 @@ def explore(
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
             asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
             return explore_sketch(kernel, found, asked, stopwatch, progress)
+        keep_machine_code()
         # Imported here: numba takes most of a second to load, which no other command needs.
         from warploom.schedule.cpu import core_count, host
         from warploom.tools.explore_kernel import explore_tensor

@@ -15,6 +15,7 @@ from warploom.schedule.choices.inputs import instance_of
 from warploom.schedule.choices.lower_candidate import lower_candidate
 from warploom.schedule.choices.names import SORTS, Names, names_of
 from warploom.schedule.choices.objects import Objects, objects_of
+from warploom.schedule.choices.refusal import refusal
 from warploom.schedule.nest import Nest
 from warploom.schedule.space import Candidate, Instance
 from warploom.schedule.targets import Target
@@ -142,29 +143,25 @@ class KernelSpace:
         UserError (CHOICE) for unknown names and values, UserError (REFUTED) where that contradicts what is decided.
         """
         choice, arguments = self.names.parse(name)
-        restricted = self._restrict_by_name(candidate, choice, arguments, name, value)
+        mask = self._mask_by_name(choice, arguments, name, value)
+        restricted = candidate.restrict(choice, arguments, mask)
         if restricted is None:
-            before = "|".join(a.value for a in self.alternatives(candidate, choice, arguments)) or "the only value left"
-            message = f"expected a value of {name} that agrees with the other decisions, got {value} ({before} were open)"
-            raise UserError(Diagnostic("REFUTED", message, fix="decide less beforehand, or another value"))
+            raise refusal(self, candidate, choice, arguments, mask, value)
         return restricted
 
-    def _restrict_by_name(
-        self, candidate: Candidate, choice: str, arguments: tuple[int, ...], name: str, value: str
-    ) -> Candidate | None:
+    def _mask_by_name(self, choice: str, arguments: tuple[int, ...], name: str, value: str) -> int:
         if choice not in self.instance.space.choices:
             raise UserError(Diagnostic("CHOICE", f"expected a choice that is open on {self.target.name}, got {name}"))
         if int(self.instance.variables(choice)[arguments]) < 0:
             raise UserError(Diagnostic("CHOICE", f"expected objects that {choice} is about, got {name}"))
-        root = self.instance.universe(choice, *arguments)
-        known = [str(v) for v in root]
+        known = [str(v) for v in self.instance.universe(choice, *arguments)]
         mask = 0
         for word in value.split("|"):
             if word.strip() not in known:
                 message = f"expected a value of {name} ({', '.join(known)}), got {word.strip()}"
                 raise UserError(Diagnostic("CHOICE", message))
             mask |= 1 << known.index(word.strip())
-        return candidate.restrict(choice, arguments, mask)
+        return mask
 
     def lower(self, candidate: Candidate) -> Nest:
         """The loop nest of a candidate without open decisions."""

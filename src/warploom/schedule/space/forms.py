@@ -91,6 +91,8 @@ class Form:
     literals: tuple[FormLiteral, ...] = ()
     relation: Relation | None = None
     """[values of slot 0, of slot 1, ...]."""
+    parts: tuple[tuple[str, Relation], ...] = ()
+    """Of a relation: the constraints that it joins, each with what it allows."""
     is_triangle: bool = False
     """The slots are one mirrored choice of (0, 1), (1, 2), (0, 2), and the relation is the same for all orders of the objects."""
     is_product: bool = False

@@ -22,6 +22,8 @@ class _Group:
     guards: frozenset[FactLiteral]
     slots: tuple[Applied, ...]
     relation: Relation
+    parts: tuple[tuple[str, Relation], ...] = ()
+    """Of what it is joined from."""
 
 
 def is_relational(requirement: Requirement, choices: Mapping[str, Choice]) -> bool:
@@ -130,7 +132,9 @@ def _conjoin(clause: _Group, group: _Group, names: dict[str, str], choices: Mapp
             relation = np.take(relation, choice.mirror, axis=axis)
     missing = [n for n in range(len(group.slots)) if n not in axes]
     spread = relation.reshape(relation.shape + (1,) * len(missing))
-    group.relation = group.relation & np.moveaxis(spread, range(spread.ndim), [*axes, *missing])
+    placed = np.moveaxis(spread, range(spread.ndim), [*axes, *missing])
+    group.parts = (*group.parts, (clause.name, np.broadcast_to(placed, group.relation.shape)))
+    group.relation = group.relation & placed
 
 
 def _replaces(other: _Group, group: _Group, choices: Mapping[str, Choice]) -> bool:
@@ -174,6 +178,7 @@ def _form(group: _Group, choices: Mapping[str, Choice]) -> Form:
         tuple(wakes),
         tuple(sorted(group.guards, key=str)),
         relation=group.relation,
+        parts=group.parts,
         is_triangle=_is_triangle(group, len(symmetries)),
     )
 

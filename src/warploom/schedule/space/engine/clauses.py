@@ -7,7 +7,7 @@ from __future__ import annotations
 from warploom.schedule.jit import compiled
 from warploom.schedule.space.engine.literals import enforce, status_of
 from warploom.schedule.space.engine.packed import LITERALS_START, TRUE, UNKNOWN, Bytes, Ints, Masks
-from warploom.schedule.space.engine.work import FAILED
+from warploom.schedule.space.engine.work import FAILED, record
 
 
 @compiled
@@ -22,6 +22,7 @@ def run_clause(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints
                 return True
             last = literal
     if last < 0:
+        record(work, -1, 0, 0)
         work[FAILED] = 1
         return False
     return enforce(t, domains, members, bounds, work, last, True)

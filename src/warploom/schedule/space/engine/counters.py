@@ -29,7 +29,7 @@ from warploom.schedule.space.engine.packed import (
     Masks,
 )
 from warploom.schedule.space.engine.tuples import bind_instance, entry_of, next_tuple, position, tuple_state
-from warploom.schedule.space.engine.work import FAILED
+from warploom.schedule.space.engine.work import FAILED, record
 
 
 @compiled
@@ -142,6 +142,7 @@ def run_counter(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Int
                 if not narrow_bounds(t, domains, members, bounds, work, p - t[VARIABLES], need, cap, False):
                     return False
             elif least > cap or least < need:
+                record(work, -1, 0, 0)
                 work[FAILED] = 1
                 return False
     return True

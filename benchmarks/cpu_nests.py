@@ -22,136 +22,14 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import DType, f32
+from warploom.core import f32
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.cpu import calibrate, compile_nest
-from warploom.schedule.nest import (
-    Affine,
-    Argument,
-    Buffer,
-    Cache,
-    Combine,
-    Compute,
-    Guard,
-    Kind,
-    Load,
-    Loop,
-    Memory,
-    Nest,
-    Node,
-    Ref,
-    Register,
-    Space,
-    Store,
-    Value,
-)
+from warploom.schedule.nest import Builder, Cache, Index, Kind, Nest, OpenLoop
 
 Array: TypeAlias = NDArray[np.float32]
 _SPIN_S = 0.05
 """NumPy's idle threads keep their cores that long."""
-
-
-@dataclass(frozen=True, slots=True)
-class Index:
-    """An affine sum of loops that can be added and scaled."""
-
-    constant: int = 0
-    terms: tuple[tuple[int, int], ...] = ()
-
-    def __add__(self, other: Index | int) -> Index:
-        other = Index(other) if isinstance(other, int) else other
-        sums = dict(self.terms)
-        for loop, stride in other.terms:
-            sums[loop] = sums.get(loop, 0) + stride
-        return Index(self.constant + other.constant, tuple((n, s) for n, s in sums.items() if s))
-
-    __radd__ = __add__
-
-    def __mul__(self, factor: int) -> Index:
-        return Index(self.constant * factor, tuple((n, s * factor) for n, s in self.terms if s * factor))
-
-    __rmul__ = __mul__
-
-    @property
-    def affine(self) -> Affine:
-        return Affine(self.constant, self.terms)
-
-
-@dataclass
-class Builder:
-    """Collects a nest in program order: `with b.loop("m", Kind.LOOP, 4) as m: ...`."""
-
-    name: str
-    buffers: list[Buffer] = field(default_factory=list)
-    values: list[Value] = field(default_factory=list)
-    parameters: list[Parameter] = field(default_factory=list)
-    loops: int = 0
-    open: list[list[Node]] = field(default_factory=lambda: [[]])
-
-    def buffer(self, name: str, elements: int, role: Role = Role.INPUT, dtype: DType = f32, space: Space = Space.GLOBAL) -> int:
-        self.buffers.append(Buffer(name, dtype, elements, role, space))
-        return len(self.buffers) - 1
-
-    def scratch(self, name: str, elements: int, dtype: DType = f32) -> int:
-        return self.buffer(name, elements, Role.TEMPORARY, dtype, Space.SHARED)
-
-    def value(self, name: str, *sizes: int, vector: int = 0, dtype: DType = f32) -> int:
-        axes = tuple(Register(s, False) for s in sizes) + ((Register(vector, True),) if vector else ())
-        self.values.append(Value(name, dtype, axes))
-        return len(self.values) - 1
-
-    def loop(self, name: str, kind: Kind, size: int, stages: int = 1) -> _Scope:
-        self.loops += 1
-        return _Scope(self, name, kind, size, self.loops - 1, stages)
-
-    def add(self, node: Node) -> None:
-        self.open[-1].append(node)
-
-    def ref(self, value: int, *at: Index | int) -> Ref:
-        return Ref(value, tuple(Affine(i) if isinstance(i, int) else i.affine for i in at))
-
-    def load(self, target: Ref, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0) -> None:
-        self.add(Load(target, self.memory(buffer, offset, *guards, fill=fill)))
-
-    def store(
-        self, buffer: int, offset: Index | int, argument: Argument, *guards: tuple[Index, int], cache: Cache = Cache.ALL
-    ) -> None:
-        self.add(Store(self.memory(buffer, offset, *guards, cache=cache), argument))
-
-    def memory(
-        self, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0, cache: Cache = Cache.ALL
-    ) -> Memory:
-        place = Affine(offset) if isinstance(offset, int) else offset.affine
-        return Memory(buffer, place, tuple(Guard(i.affine, n) for i, n in guards), fill, cache)
-
-    def compute(self, target: Ref, operator: Operator, *arguments: Argument, guards: tuple[tuple[Index, int], ...] = ()) -> None:
-        self.add(Compute(target, operator, arguments, tuple(Guard(i.affine, n) for i, n in guards)))
-
-    def combine(self, target: Ref, operator: Operator, source: Ref, *registers: int) -> None:
-        self.add(Combine(target, operator, source, registers, ()))
-
-    def nest(self) -> Nest:
-        assert len(self.open) == 1
-        return Nest(self.name, tuple(self.buffers), tuple(self.parameters), tuple(self.values), tuple(self.open[0]))
-
-
-@dataclass
-class _Scope:
-    builder: Builder
-    name: str
-    kind: Kind
-    size: int
-    number: int
-    stages: int
-
-    def __enter__(self) -> Index:
-        self.builder.open.append([])
-        return Index(0, ((self.number, 1),))
-
-    def __exit__(self, kind: object, error: object, trace: object) -> None:
-        body = tuple(self.builder.open.pop())
-        hardware = self.number if self.kind is Kind.BLOCK else None
-        self.builder.add(Loop(self.number, self.name, self.kind, self.size, body, hardware, self.stages))
 
 
 def matmul(
@@ -193,7 +71,7 @@ def matmul(
             b.load(b.ref(copied, j, v), b_buffer, p * (k * n) + kk * n + column, (column, n))
             b.store(b_panel, kk * width + j * lanes + v, b.ref(copied, j, v))
 
-    def each() -> tuple[_Scope, _Scope, _Scope]:
+    def each() -> tuple[OpenLoop, OpenLoop, OpenLoop]:
         return b.loop("i", Kind.UNROLL, rows), b.loop("j", Kind.UNROLL, vectors), b.loop("v", Kind.VECTOR, lanes)
 
     def step(p: Index, m0: Index, n0: Index, kk: Index) -> None:
@@ -378,7 +256,7 @@ def softmax(m: int, n: int, lanes: int = 16, unroll: int = 4) -> Nest:
     scaled = b.value("scaled", unroll, vector=lanes)
     width, tiles = lanes * unroll, -(-n // (lanes * unroll))
 
-    def parts() -> tuple[_Scope, _Scope]:
+    def parts() -> tuple[OpenLoop, OpenLoop]:
         return b.loop("u", Kind.UNROLL, unroll), b.loop("v", Kind.VECTOR, lanes)
 
     with b.loop("line", Kind.BLOCK, m) as line:

@@ -9,10 +9,9 @@ from tests.schedule.cpu.test_nests import nests
 from warploom.core import DType, UnsupportedError, UserError, bf16, f64, i32, to_numpy
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.cpu import c_source, compile_nest, find_compiler
-from warploom.schedule.nest import Kind, Memory, Nest, interpret, xor_of_bits
+from warploom.schedule.nest import Builder, Kind, Load, Memory, Nest, Store, interpret, xor_of_bits
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
-Builder, Index = nests.Builder, nests.Index
 LOOP, UNROLL, VECTOR, BLOCK = Kind.LOOP, Kind.UNROLL, Kind.VECTOR, Kind.BLOCK
 
 
@@ -81,11 +80,11 @@ def test_gather_broadcast_scatter_and_swizzle() -> None:
     with b.loop("i", LOOP, 16) as i, b.loop("v", VECTOR, 4) as v:
         b.load(b.ref(x, v), source, i + v * 16)
         place = b.memory(tile, i * 4 + v)
-        b.add(nests.Store(Memory(place.buffer, place.offset, swizzle=xor_of_bits(2, 1, 2)), b.ref(x, v)))
+        b.add(Store(Memory(place.buffer, place.offset, swizzle=xor_of_bits(2, 1, 2)), b.ref(x, v)))
     with b.loop("i", LOOP, 16) as i:
         with b.loop("v", VECTOR, 4) as v:
             place = b.memory(tile, i * 4 + v)
-            b.add(nests.Load(b.ref(y, v), Memory(place.buffer, place.offset, swizzle=xor_of_bits(2, 1, 2))))
+            b.add(Load(b.ref(y, v), Memory(place.buffer, place.offset, swizzle=xor_of_bits(2, 1, 2))))
             b.load(b.ref(z, v), source, i)
         with b.loop("v", VECTOR, 4) as v:
             b.store(target, i * 8 + v * 2, b.ref(y, v))

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.schedule.cpu.test_nests import nests
 
 from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.cpu import compile_nest, find_compiler
-from warploom.schedule.nest import Kind, Loop, Nest, NestError, Space, interpret, verify
+from warploom.schedule.nest import Builder, Kind, Loop, Nest, NestError, Space, interpret, verify
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 
@@ -25,7 +24,7 @@ def columns(operator: Operator, rows: int, shape: tuple[int, ...], parts: int, e
     """Results over the rows of X [rows, prod(shape)], shared out in `parts` of `each` rows. Column 0 of `shape` is a block, too;
     the totals of the others are an array that is larger than registers."""
     blocks, width = shape
-    b = nests.Builder("columns")
+    b = Builder("columns")
     x, y = b.buffer("x", rows * blocks * width), b.buffer("y", blocks * width, Role.OUTPUT)
     held = b.scratch("held", width)
     common = b.buffer("common", blocks * parts * width, Role.TEMPORARY, space=Space.COMMON)

@@ -1,6 +1,7 @@
 """Loop nests of fully specified implementations: nodes, text form, verifier, interpreter."""
 
 from warploom.schedule.nest.arithmetic import NestError
+from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, code_size, counts
 from warploom.schedule.nest.interpret import interpret
@@ -44,8 +45,9 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Cache", "Combine", "Compute", "Count", "Guard", "Kind", "Load",
-    "Loop", "Memory", "Nest", "NestError", "Node", "Ref", "Register", "Space", "Statement", "Store", "Swizzle", "Value",
-    "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes", "identity", "interpret",
-    "interval", "loops", "references", "staged_fills", "statements", "text", "verify", "with_barriers", "xor_of_bits",
+    "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Guard", "Index",
+    "Kind", "Load", "Loop", "Memory", "Nest", "NestError", "Node", "OpenLoop", "Ref", "Register", "Space", "Statement",
+    "Store", "Swizzle", "Value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes",
+    "identity", "interpret", "interval", "loops", "references", "staged_fills", "statements", "text", "verify",
+    "with_barriers", "xor_of_bits",
 ]  # fmt: skip

@@ -9,13 +9,12 @@ import numpy as np
 
 from warploom.core import UnsupportedError
 from warploom.schedule.space.arrays import WIDTH
-from warploom.schedule.space.engine import Ints
+from warploom.schedule.space.engine import SATURATED, Ints
 from warploom.schedule.space.forms import Form, FormKind, FormLiteral, LiteralKind
 from warploom.schedule.space.inputs import Inputs, Thing, Things, apply_function, constant_of, holds
 from warploom.schedule.space.nodes import Applied, Argument, Comparator, FactLiteral, ObjectSet, Quantity, wrong
 from warploom.schedule.space.numbering import Numbering
 
-SATURATED = 1 << 60
 _ABSENT = object()
 
 

@@ -1,0 +1,133 @@
+"""Nests written by hand: loops as context managers, indices as sums that can be added and scaled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from warploom.core import DType, f32
+from warploom.schedule.backbone import Operator, Parameter, Role
+from warploom.schedule.nest.nodes import (
+    Affine,
+    Argument,
+    Buffer,
+    Cache,
+    Combine,
+    Compute,
+    Guard,
+    Kind,
+    Load,
+    Loop,
+    Memory,
+    Nest,
+    Node,
+    Ref,
+    Register,
+    Space,
+    Store,
+    Value,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Index:
+    """An affine sum of loops that can be added and scaled."""
+
+    constant: int = 0
+    terms: tuple[tuple[int, int], ...] = ()
+
+    def __add__(self, other: Index | int) -> Index:
+        other = Index(other) if isinstance(other, int) else other
+        sums = dict(self.terms)
+        for loop, stride in other.terms:
+            sums[loop] = sums.get(loop, 0) + stride
+        return Index(self.constant + other.constant, tuple((n, s) for n, s in sums.items() if s))
+
+    __radd__ = __add__
+
+    def __mul__(self, factor: int) -> Index:
+        return Index(self.constant * factor, tuple((n, s * factor) for n, s in self.terms if s * factor))
+
+    __rmul__ = __mul__
+
+    @property
+    def affine(self) -> Affine:
+        return Affine(self.constant, self.terms)
+
+
+@dataclass
+class Builder:
+    """Collects a nest in program order: `with b.loop("m", Kind.LOOP, 4) as m: ...`."""
+
+    name: str
+    buffers: list[Buffer] = field(default_factory=list[Buffer])
+    values: list[Value] = field(default_factory=list[Value])
+    parameters: list[Parameter] = field(default_factory=list[Parameter])
+    loops: int = 0
+    open: list[list[Node]] = field(default_factory=lambda: [[]])
+
+    def buffer(self, name: str, elements: int, role: Role = Role.INPUT, dtype: DType = f32, space: Space = Space.GLOBAL) -> int:
+        self.buffers.append(Buffer(name, dtype, elements, role, space))
+        return len(self.buffers) - 1
+
+    def scratch(self, name: str, elements: int, dtype: DType = f32) -> int:
+        return self.buffer(name, elements, Role.TEMPORARY, dtype, Space.SHARED)
+
+    def value(self, name: str, *sizes: int, vector: int = 0, dtype: DType = f32) -> int:
+        axes = tuple(Register(s, False) for s in sizes) + ((Register(vector, True),) if vector else ())
+        self.values.append(Value(name, dtype, axes))
+        return len(self.values) - 1
+
+    def loop(self, name: str, kind: Kind, size: int, stages: int = 1) -> OpenLoop:
+        self.loops += 1
+        return OpenLoop(self, name, kind, size, self.loops - 1, stages)
+
+    def add(self, node: Node) -> None:
+        self.open[-1].append(node)
+
+    def ref(self, value: int, *at: Index | int) -> Ref:
+        return Ref(value, tuple(Affine(i) if isinstance(i, int) else i.affine for i in at))
+
+    def load(self, target: Ref, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0) -> None:
+        self.add(Load(target, self.memory(buffer, offset, *guards, fill=fill)))
+
+    def store(
+        self, buffer: int, offset: Index | int, argument: Argument, *guards: tuple[Index, int], cache: Cache = Cache.ALL
+    ) -> None:
+        self.add(Store(self.memory(buffer, offset, *guards, cache=cache), argument))
+
+    def memory(
+        self, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0, cache: Cache = Cache.ALL
+    ) -> Memory:
+        place = Affine(offset) if isinstance(offset, int) else offset.affine
+        return Memory(buffer, place, tuple(Guard(i.affine, n) for i, n in guards), fill, cache)
+
+    def compute(self, target: Ref, operator: Operator, *arguments: Argument, guards: tuple[tuple[Index, int], ...] = ()) -> None:
+        self.add(Compute(target, operator, arguments, tuple(Guard(i.affine, n) for i, n in guards)))
+
+    def combine(self, target: Ref, operator: Operator, source: Ref, *registers: int) -> None:
+        self.add(Combine(target, operator, source, registers, ()))
+
+    def nest(self) -> Nest:
+        assert len(self.open) == 1
+        return Nest(self.name, tuple(self.buffers), tuple(self.parameters), tuple(self.values), tuple(self.open[0]))
+
+
+@dataclass
+class OpenLoop:
+    """A loop while nodes are added to it; entering gives its index."""
+
+    builder: Builder
+    name: str
+    kind: Kind
+    size: int
+    number: int
+    stages: int
+
+    def __enter__(self) -> Index:
+        self.builder.open.append([])
+        return Index(0, ((self.number, 1),))
+
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
+        body = tuple(self.builder.open.pop())
+        hardware = self.number if self.kind is Kind.BLOCK else None
+        self.builder.add(Loop(self.number, self.name, self.kind, self.size, body, hardware, self.stages))

@@ -1,4 +1,4 @@
-"""Bound and estimate beside measured times: `python benchmarks/schedule_bound.py [--case NAME] [--count N] [--journal F]`.
+"""Bound and estimate beside measured times: `python benchmarks/schedule_bound.py [--case NAME | --small] [--count N]`.
 
 Random candidates of CPU kernels on one thread, or those that a run of `warploom explore --journal` evaluated. One JSON line per
 kernel: how many ran in less CPU time than the bound allows (`below`, and `worst`, the smallest ratio of time to bound; with its
@@ -35,6 +35,38 @@ CASES = {
     "stencil3d": {"d": 64, "h": 64, "w": 64},
     "stencil3d-9": {"d": 8, "h": 9, "w": 10},
 }
+SMALL = {
+    "axpy": {"n": 1000},
+    "dot": {"n": 3000},
+    "outer": {"m": 30, "n": 70},
+    "matvec": {"m": 48, "n": 100},
+    "matvec_t": {"m": 60, "n": 50},
+    "gesummv": {"n": 50},
+    "matmul": {"m": 24, "n": 40, "k": 20},
+    "matmul_tn": {"m": 16, "n": 32, "k": 24},
+    "matmul_nt": {"m": 20, "n": 16, "k": 30},
+    "matmul_tt": {"m": 16, "n": 16, "k": 16},
+    "matmul_strided": {"m": 16, "n": 24, "k": 16},
+    "matmul_batched": {"b": 8, "m": 8, "n": 12, "k": 8},
+    "matmul_batched_strided": {"b": 8, "m": 8, "n": 8, "k": 8},
+    "2mm": {"m": 16, "n": 16, "k": 16, "p": 16},
+    "atax": {"m": 30, "n": 40},
+    "bicg": {"m": 30, "n": 40},
+    "mvt": {"n": 40},
+    "syrk": {"n": 24, "k": 16},
+    "conv2d": {"c": 4, "o": 4, "h": 6, "w": 10, "r": 3, "s": 3},
+    "conv2d_7x7": {"c": 2, "o": 2, "h": 8, "w": 8, "r": 7, "s": 7},
+    "conv2d_same": {"c": 4, "o": 4, "h": 7, "w": 9},
+    "conv2d_same_7x7": {"c": 2, "o": 2, "h": 8, "w": 9},
+    "filter2d": {"c": 1, "o": 1, "h": 20, "w": 30, "r": 3, "s": 3},
+    "filter2d_7x7": {"c": 1, "o": 1, "h": 16, "w": 20, "r": 7, "s": 7},
+    "stencil3d": {"d": 8, "h": 9, "w": 10},
+    "jacobi2d": {"h": 20, "w": 33},
+    "softmax": {"rows": 8, "columns": 40},
+    "layer_norm": {"rows": 8, "columns": 40},
+    "rms_norm": {"rows": 8, "columns": 40},
+}
+"""Every kernel, where compilers see most of it at once."""
 TOLERANCE = 0.97
 """Of a bound: what the clocks may err."""
 EFFORT = Effort(min_s=0.02, max_s=0.3)
@@ -114,13 +146,15 @@ def judged(stage: Backbone, count: int, seed: int, journal: Path | None) -> dict
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--case", choices=CASES, action="append")
+    parser.add_argument("--small", action="store_true", help="Every kernel at a small size.")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--journal", type=Path, help="Of one case: STAGE.jsonl in the journal's folder.")
     options = parser.parse_args()
-    for case in options.case or CASES:
-        kernel = tensor_kernel(case.partition("-")[0])
-        for stage in kernel.program(CASES[case], cpu_tiles).stages:
+    cases = SMALL if options.small else {case: CASES[case] for case in options.case or CASES}
+    for case, sizes in cases.items():
+        kernel = tensor_kernel(case if options.small else case.partition("-")[0])
+        for stage in kernel.program(sizes, cpu_tiles).stages:
             found = judged(stage, options.count, options.seed, options.journal)
             print(json.dumps({"case": case, "kernel": stage.name, "seed": options.seed, **found}), flush=True)
 

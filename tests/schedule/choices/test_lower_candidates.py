@@ -8,7 +8,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from warploom.kernels.tensors import tensor_kernel
+from warploom.kernels.tensors import TENSOR_KERNELS, tensor_kernel
 from warploom.schedule.backbone import AxisUse, Backbone, Levels, Parameter, Role, evaluate
 from warploom.schedule.choices.decided import LoweringError
 from warploom.schedule.choices.kernel import KernelSpace, kernel_space
@@ -46,6 +46,22 @@ def stages(name: str) -> tuple[Backbone, ...]:
     ("name", "count"), [("axpy", 5), ("dot", 6), ("matvec", 3), ("matmul", 2), ("softmax", 1), ("conv2d_same", 1)]
 )
 def test_random_candidates(name: str, target: str, count: int) -> None:
+    check(name, target, count)
+
+
+@pytest.mark.parametrize("name", ["outer", "matvec_t", "bicg", "jacobi2d", "rms_norm"])
+def test_random_gpu_candidates(name: str) -> None:
+    check(name, "sm_90", 1)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TENSOR_KERNELS)
+def test_random_gpu_candidates_of_every_kernel(name: str) -> None:
+    check(name, "sm_90", 3)
+
+
+def check(name: str, target: str, count: int) -> None:
+    """So many candidates of each stage: lowered, verified, run, compared."""
     for backbone in stages(name):
         space = kernel_space(backbone, TARGETS[target])
         source = random.Random(f"{name} {target}")

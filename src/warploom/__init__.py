@@ -1,5 +1,6 @@
 """Warploom: invents GPU data movement and proves it right."""
 
+import warploom.core.starting  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from warploom.core import Diagnostic, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from warploom.gpu import CudaSource, cuda_source
 from warploom.ir import index_text, run

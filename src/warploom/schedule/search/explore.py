@@ -37,6 +37,9 @@ StrategyName: TypeAlias = Literal["refine", "mcts", "uct", "best-first"]
 
 _FINAL_SHARE = 0.08
 """Of a stage's wall seconds, kept for timing its fastest implementations side by side."""
+_ROUNDS = 11
+"""In which each of them runs, about."""
+_FEW = 4
 _NEAR = 0.02
 """Implementations whose times differ by less are taken as equally fast."""
 
@@ -56,8 +59,8 @@ class Options:
     """Only faster implementations count."""
     margin: float = 0.0
     """Only what is faster than the best by this share is looked for."""
-    finalists: int = 6
-    """Implementations timed side by side in the end; 0: none."""
+    finalists: int = 24
+    """Implementations timed side by side in the end, at most (fewer of slow ones, with a budget of seconds); 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +306,7 @@ class _Search(Generic[C]):
             return None, None
         time_ms = milliseconds(outcome.answers[0][0])
         finalists = [best]
-        for key, record in self._memory.best(self._options.finalists):
+        for key, record in self._memory.best(self._finalists(time_ms)):
             implementation = self._found.get(key) or self._again(key, record)
             if implementation is not None and key != best.key:
                 finalists.append(implementation)
@@ -324,6 +327,13 @@ class _Search(Generic[C]):
         time_ms, best = next((m.time_ms, i) for m, i in timed if m.judged_ms <= least * (1 + _NEAR))
         emit(self._events, "final", times_ms=[m.time_ms for m, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
         return best, time_ms
+
+    def _finalists(self, time_ms: float) -> int:
+        """As many as there is time for, at least a few."""
+        if self._options.budget_s is None:
+            return self._options.finalists
+        seconds = 0.5 * _FINAL_SHARE * self._options.budget_s
+        return min(self._options.finalists, max(_FEW, int(seconds / (_ROUNDS * time_ms * 1e-3))))
 
     def _best(self, outcome: Outcome[Implementation[C]]) -> Implementation[C] | None:
         return outcome.answers[0][1] if outcome.answers else None

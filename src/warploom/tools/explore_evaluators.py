@@ -6,9 +6,9 @@ from collections.abc import Callable
 from concurrent.futures import Executor
 
 from warploom.gpu import device_arch
-from warploom.schedule.backbone import Backbone, Role
+from warploom.schedule.backbone import Backbone, Program, Role
 from warploom.schedule.cuda import Options as CudaOptions
-from warploom.schedule.search import CpuEvaluator, CudaEvaluator, Evaluator, ModelEvaluator
+from warploom.schedule.search import CpuEvaluator, CpuPrograms, CudaEvaluator, Evaluator, ModelEvaluator, Programs
 from warploom.tools.explore_check import Data, stage_arrays
 from warploom.tools.explore_options import KernelOptions
 
@@ -26,5 +26,14 @@ def evaluators(options: KernelOptions, data: Data, executor: Executor | None) ->
             return ModelEvaluator(options.target)
         printed = CudaOptions(arch=device_arch())
         return CudaEvaluator(stage, printed, executor=executor, reference=outputs, arrays=arrays, scalars=data.scalars)
+
+    return make
+
+
+def programs(options: KernelOptions, data: Data) -> Callable[[Program], Programs | None]:
+    def make(program: Program) -> Programs | None:
+        if options.target.kind != "cpu":
+            return None
+        return CpuPrograms(program, threads=options.threads, arrays=data.inputs, scalars=data.scalars)
 
     return make

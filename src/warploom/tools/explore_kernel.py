@@ -15,7 +15,7 @@ from warploom.solve import Event, EventLog, EventSink, cluster_executor
 from warploom.synth import Status
 from warploom.tools.explore_check import Data, checked, reference_data
 from warploom.tools.explore_choices import list_choices
-from warploom.tools.explore_evaluators import evaluators
+from warploom.tools.explore_evaluators import evaluators, programs
 from warploom.tools.explore_options import Function, KernelOptions, program_of
 from warploom.tools.explore_replay import replay_file
 from warploom.tools.explore_result import Explored, facts, judged_line, named, rounded, told
@@ -57,6 +57,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
                 nodes=options.nodes,
             ),
             evaluators=None if options.is_proof else evaluators(options, data, executor),
+            programs=programs(options, data),
             journal=options.journal,
             events=_events(options.journal, seen),
             progress=lambda live: progress(live_text(live)),

@@ -109,6 +109,10 @@ class Decided(Protocol):
         """Iterations ahead for which the loops of a CPU fetch, 0: none."""
         ...
 
+    def is_backward(self) -> bool:
+        """Sequential and block loops run in reverse."""
+        ...
+
 
 _MIRRORED = {
     "BEFORE": "AFTER", "AFTER": "BEFORE", "INNER": "OUTER", "OUTER": "INNER",
@@ -140,6 +144,7 @@ class Table:
     copies: Mapping[int, int] = field(default_factory=dict[int, int])
     swizzles: frozenset[int] = frozenset()
     fetched_ahead: int = 0
+    runs_backward: bool = False
     has_threads: bool = True
     has_async_copy: bool = True
 
@@ -148,6 +153,9 @@ class Table:
 
     def ahead(self) -> int:
         return self.fetched_ahead
+
+    def is_backward(self) -> bool:
+        return self.runs_backward
 
     def order(self, first: int, second: int) -> str:
         found = self.orders.get((first, second))

@@ -34,6 +34,8 @@ class Features:
     """Temporaries may be filled ahead of their use."""
     prefetches: bool = True
     """Loops of a CPU may fetch what later iterations read."""
+    directions: bool = True
+    """Kernels of a CPU may run backwards."""
     swizzles: bool = True
     """Temporaries may be stored permuted against bank conflicts."""
     budgets_registers: bool = True
@@ -53,6 +55,7 @@ class Features:
             partials=False,
             pipelines=False,
             prefetches=False,
+            directions=False,
             swizzles=False,
             budgets_registers=False,
         )

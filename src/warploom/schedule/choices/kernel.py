@@ -24,7 +24,7 @@ DEFAULT_ORDER = (
     "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
-CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch")
+CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")
 """Which loops are vectors, unrolled or shared by threads says what sizes fit: registers, lanes, caches."""
 
 SEQUENTIAL = 0b11
@@ -84,6 +84,11 @@ class KernelSpace:
             message = f"expected an implementation of {self.backbone.name} on {self.target.name}, got none"
             raise UserError(Diagnostic("NO_IMPLEMENTATION", message, fix="give tile sizes that divide the axes, or more of them"))
         return root
+
+    @property
+    def usual(self) -> dict[str, str]:
+        """Decisions that matter only to several kernels together, as a search for one takes them."""
+        return {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
 
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
         """Those of `order` that this space has. UserError (CHOICE) for a name that is no choice."""

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result
 from warploom.schedule.choices.decided import Decided
+from warploom.schedule.choices.lower_direction import backward
 from warploom.schedule.choices.lower_hardware import assign_hardware, only_first_threads
 from warploom.schedule.choices.lower_memory import Places
 from warploom.schedule.choices.lower_operations import Operation, Operations, joining_of, operations_of
@@ -66,6 +67,8 @@ def lower(decided: Decided) -> Nest:
         stages = decided.stages(temporary.region)
         if stages > 1 and decided.has_threads:
             nest = pipelined(nest, places.temporaries[temporary.region], stages, has_async_copy=decided.has_async_copy)
+    if decided.is_backward():
+        nest = backward(nest)
     return with_barriers(prefetching(nest, decided.ahead()))
 
 

@@ -95,6 +95,9 @@ class CandidateDecisions:
     def ahead(self) -> int:
         return int(self._single("prefetch", 0, plain="0"))
 
+    def is_backward(self) -> bool:
+        return self._single("direction", 0, plain="FORWARD") == "BACKWARD"
+
     def _single(self, choice: str, *things: int, plain: str = "") -> str:
         if plain and choice not in self.has_choice:
             return plain

@@ -26,6 +26,7 @@ SORTS: Mapping[str, tuple[str, ...]] = {
     "stages": ("region",),
     "swizzle": ("region",),
     "prefetch": ("kernel",),
+    "direction": ("kernel",),
 }
 """What the choices that people may set are about."""
 

@@ -95,7 +95,7 @@ def retime(
             walls[k].append(min(wall for wall, _ in samples) * 1e3 / repeats)
             busies[k].append(min(busy for _, busy in samples) * 1e3 / repeats)
     return tuple(
-        Timing(statistics.median(w), min(w), min(b), rounds * turn, repeats, is_early=False)
+        Timing(statistics.median(w), min(w), statistics.median(b), rounds * turn, repeats, is_early=False)
         for w, b, (repeats, turn) in zip(walls, busies, plans, strict=True)
     )
 

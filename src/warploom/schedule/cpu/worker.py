@@ -64,7 +64,19 @@ class _Run:
     threads: int
 
 
-_Request: TypeAlias = _Attach | _Time | _Run
+Step: TypeAlias = tuple[CompiledNest, tuple[int, ...]]
+"""A kernel of a program, and which of the arrays it is given."""
+
+
+@dataclass(frozen=True, slots=True)
+class _TimeTogether:
+    programs: tuple[tuple[Step, ...], ...]
+    parameters: dict[str, float]
+    threads: int
+    rounds: int
+
+
+_Request: TypeAlias = _Attach | _Time | _TimeTogether | _Run
 
 
 @dataclass
@@ -132,6 +144,19 @@ class MeasureWorker:
     ) -> tuple[Timing, ...] | Crashed:
         """As `retime`, in the child."""
         return self._times(tuple(kernels), parameters, threads, DEFAULT_EFFORT, None, rounds)
+
+    def retime_programs(
+        self,
+        programs: Sequence[Sequence[Step]],
+        parameters: Mapping[str, float] | None = None,
+        *,
+        threads: int = 1,
+        rounds: int = 11,
+    ) -> tuple[Timing, ...] | Crashed:
+        """As `retime`, of kernels that run one after the other."""
+        request = _TimeTogether(tuple(tuple(p) for p in programs), dict(parameters or {}), threads, rounds)
+        answer = self._ask(request, self.timeout_s)
+        return answer if isinstance(answer, tuple | Crashed) else Crashed(f"expected times, got {answer!r}")
 
     def _times(
         self,
@@ -213,10 +238,31 @@ def _serve(pipe: Connection) -> None:
                     pipe.send(elapsed)
                 case _Time():
                     pipe.send(_times([k.call(arrays, request.parameters) for k in request.kernels], request))
+                case _TimeTogether():
+                    together = [_Together.of(program, arrays, request.parameters) for program in request.programs]
+                    pipe.send(retime(together, request.threads, rounds=request.rounds))
         except WarploomError as error:
             pipe.send(Crashed(str(error)))
         except OSError as error:
             pipe.send(Crashed(f"{type(error).__name__}: {error}"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Together:
+    """Kernels that run one after the other, as one `Runnable`."""
+
+    calls: tuple[Call, ...]
+
+    @classmethod
+    def of(cls, program: Sequence[Step], arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float]) -> _Together:
+        return cls(tuple(kernel.call([arrays[n] for n in which], parameters) for kernel, which in program))
+
+    def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
+        found: list[tuple[float, float]] = []
+        for _ in range(samples):
+            times = [call.run_timed(threads)[0] for _ in range(repeats) for call in self.calls]
+            found.append((sum(wall for wall, _ in times), sum(busy for _, busy in times)))
+        return tuple(found)
 
 
 def _times(calls: Sequence[Call], request: _Time) -> tuple[Timing, ...]:

@@ -1,7 +1,7 @@
 """Search for the fastest implementation of a kernel: the space as a model of `solve`, measurements, journal, live progress."""
 
 from warploom.schedule.search.arrays import difference
-from warploom.schedule.search.cpu import CpuEvaluator
+from warploom.schedule.search.cpu import CpuEvaluator, CpuPrograms
 from warploom.schedule.search.cuda import CudaEvaluator
 from warploom.schedule.search.evaluate import Evaluator, Measurement, Memory, Record, Timed, Unfit, device_turn
 from warploom.schedule.search.explore import (
@@ -16,11 +16,13 @@ from warploom.schedule.search.explore import (
 from warploom.schedule.search.model import Bounds, Choices, Implementation, KernelModel, Step, features
 from warploom.schedule.search.modelled import ModelEvaluator
 from warploom.schedule.search.program import ProgramExploration, Recipe, explore, recipes
+from warploom.schedule.search.together import Programs
 
 __all__ = [
     "Bounds",
     "Choices",
     "CpuEvaluator",
+    "CpuPrograms",
     "CudaEvaluator",
     "Evaluator",
     "Exploration",
@@ -32,6 +34,7 @@ __all__ = [
     "ModelEvaluator",
     "Options",
     "ProgramExploration",
+    "Programs",
     "Recipe",
     "Record",
     "Step",

@@ -37,9 +37,12 @@ StrategyName: TypeAlias = Literal["refine", "mcts", "uct", "best-first"]
 
 _FINAL_SHARE = 0.08
 """Of a stage's wall seconds, kept for timing its fastest implementations side by side."""
-_ROUNDS = 11
-"""In which each of them runs, about."""
-_FEW = 4
+_FINAL_S = 5.0
+"""Of all of them together at most."""
+_ROUNDS, _TURN_MS = 12, 3.0
+"""How often each of them runs, and for how long at least, about."""
+_FAR = 1.25
+"""Implementations that were slower than the best by this factor are not timed again."""
 _NEAR = 0.02
 """Implementations whose times differ by less are taken as equally fast."""
 
@@ -306,11 +309,11 @@ class _Search(Generic[C]):
             return None, None
         time_ms = milliseconds(outcome.answers[0][0])
         finalists = [best]
-        for key, record in self._memory.best(self._finalists(time_ms)):
+        for key, record in self._finalists(time_ms):
             implementation = self._found.get(key) or self._again(key, record)
             if implementation is not None and key != best.key:
                 finalists.append(implementation)
-        if len(finalists) < 2 or not self._options.finalists:
+        if len(finalists) < 2:
             return best, time_ms
         try:
             times = evaluator.retime([i.nest for i in finalists])
@@ -328,12 +331,19 @@ class _Search(Generic[C]):
         emit(self._events, "final", times_ms=[m.time_ms for m, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
         return best, time_ms
 
-    def _finalists(self, time_ms: float) -> int:
-        """As many as there is time for, at least a few."""
-        if self._options.budget_s is None:
-            return self._options.finalists
-        seconds = 0.5 * _FINAL_SHARE * self._options.budget_s
-        return min(self._options.finalists, max(_FEW, int(seconds / (_ROUNDS * time_ms * 1e-3))))
+    def _finalists(self, time_ms: float) -> Iterator[tuple[str, Record]]:
+        """Of those nearly as fast as the best, as many as there is time for."""
+        budget_s = self._options.budget_s
+        left_ms = 1e3 * (_FINAL_S if budget_s is None else min(_FINAL_S, 0.5 * _FINAL_SHARE * budget_s))
+        left_ms -= _ROUNDS * max(time_ms, _TURN_MS)
+        for key, record in self._memory.best(self._options.finalists):
+            measurement = record.measurement
+            if not isinstance(measurement, Timed) or measurement.is_rough or measurement.judged_ms > _FAR * time_ms:
+                continue
+            left_ms -= _ROUNDS * max(measurement.judged_ms, _TURN_MS)
+            if left_ms < 0:
+                return
+            yield key, record
 
     def _best(self, outcome: Outcome[Implementation[C]]) -> Implementation[C] | None:
         return outcome.answers[0][1] if outcome.answers else None

@@ -17,12 +17,14 @@ from warploom.schedule.search.evaluate import Evaluator, Memory
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.first import with_first
 from warploom.schedule.search.model import Bounds, KernelModel
+from warploom.schedule.search.together import Programs, together
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.solve import EventSink, Journal, problem_key
 
 MakeBound: TypeAlias = Callable[[KernelSpace], Bounds[Candidate]]
 MakeEvaluator: TypeAlias = Callable[[Backbone], Evaluator | None]
+MakePrograms: TypeAlias = Callable[[Program], Programs | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class Recipe:
     def __call__(self) -> KernelModel[Candidate]:
         """UserError: CHOICE, REFUTED, NO_IMPLEMENTATION."""
         space = kernel_space(self.backbone, self.target, self.features)
-        return KernelModel(space, self.bound(space), order=self.order or default_order(self.target), fixed=dict(self.fixed))
+        fixed = space.usual | dict(self.fixed)
+        return KernelModel(space, self.bound(space), order=self.order or default_order(self.target), fixed=fixed)
 
 
 def recipes(
@@ -64,11 +67,13 @@ class ProgramExploration:
     reason: str
     damage: tuple[Diagnostic, ...] = ()
     """`JOURNAL_DAMAGED` for each line of the journal that was skipped."""
+    together_ms: float | None = None
+    """Of all stages, measured one after the other; None where that was not done."""
 
     @property
     def time_ms(self) -> float | None:
         """Of all stages; None unless each has a measured implementation."""
-        return _sum([s.time_ms for s in self.stages])
+        return _sum([s.time_ms for s in self.stages]) if self.together_ms is None else self.together_ms
 
     @property
     def bound_ms(self) -> float | None:
@@ -94,6 +99,7 @@ def explore(
     *,
     features: Features | None = None,
     evaluators: MakeEvaluator | None = None,
+    programs: MakePrograms | None = None,
     journal: Path | None = None,
     events: EventSink | None = None,
     progress: Callable[[Live], None] | None = None,
@@ -102,9 +108,11 @@ def explore(
     """The fastest implementation of each stage found within the budget; an interruption ends the search with the best so far.
     A budget that ends before a stage has any implementation is overdrawn for one.
 
-    `evaluators` makes what measures a stage; without it the model's cost counts. `journal` is a folder: what was measured under
-    the same source of this package is not measured again. An executor (processes, a cluster) makes the first candidates. Names in
-    `options.fixed` begin with `STAGE/` where there are several stages. UserError: CHOICE, REFUTED, NO_IMPLEMENTATION.
+    `evaluators` makes what measures a stage; without it the model's cost counts. With `programs`, which times several stages one
+    after the other, each begins where the one before ended, if that is faster (`direction`). `journal` is a folder: what was
+    measured under the same source of this package is not measured again. An executor (processes, a cluster) makes the first
+    candidates. Names in `options.fixed` begin with `STAGE/` where there are several stages. UserError: CHOICE, REFUTED,
+    NO_IMPLEMENTATION.
     """
     options = options or Options()
     stages = program.stages if isinstance(program, Program) else (program,)
@@ -143,7 +151,15 @@ def explore(
         if found[-1].reason == "interrupted":
             break
     complete = len(found) == len(stages) and all(e.complete for e in found)
-    return ProgramExploration(tuple(found), complete, next((e.reason for e in reversed(found) if e.reason), ""), tuple(damage))
+    reason = next((e.reason for e in reversed(found) if e.reason), "")
+    together_ms = None
+    timer = programs(program) if programs is not None and isinstance(program, Program) and len(stages) > 1 else None
+    if timer is not None and reason != "interrupted" and len(found) == len(stages) and all(e.best is not None for e in found):
+        try:
+            found, together_ms = together(found, models, [dict(recipe.fixed) for recipe in made], timer)
+        except KeyboardInterrupt:
+            reason = "interrupted"
+    return ProgramExploration(tuple(found), complete, reason, tuple(damage), together_ms)
 
 
 def _share(weights: list[int]) -> float:

@@ -6,7 +6,7 @@ order, so that they leave nothing to decide. Vector loops run along the innermos
 
 from __future__ import annotations
 
-from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, Vocabulary
+from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, DIRECTIONS, Vocabulary
 
 
 def add_memory(words: Vocabulary) -> None:
@@ -60,6 +60,8 @@ def add_memory(words: Vocabulary) -> None:
         (k,) = space.objects("k")
         ahead, can = space.enum("prefetch", (words.kernel,), AHEAD), space.fact("can_prefetch")
         space.require("kernels whose data is far away", {k: words.kernel}, [can(k), ahead(k).is_("0")])
+    if words.features.directions and not words.flavour.has_threads:
+        space.enum("direction", (words.kernel,), DIRECTIONS)
     for value in CACHES:
         can = space.fact(f"can_cache_{value.lower()}")
         space.require(f"accesses that may be {value}", {i: words.accesses}, [can(i), words.cache(i).is_not(value)])

@@ -14,6 +14,7 @@ TRANSFERS = ("NOT_MAPPED", "UNROLL_MAP", "THREAD_MAP", "MERGED")
 SPACES = ("GLOBAL", "SHARED")
 CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
 AHEAD = ("0", "2", "8")
+DIRECTIONS = ("FORWARD", "BACKWARD")
 MOST_LOOPS = 16
 """Of one instruction, and pairs of one temporary."""
 VECTOR_SIZES = 3

@@ -135,7 +135,19 @@ def test_a_descent_in_another_order_reaches_leaves_too() -> None:
     space = kernel_space(backbone, CPU)
     candidate = space.root()
     draw = random.Random(1)
-    order = ("cache", "order", "dim_kind", "size", "partials", "layout", "mem_space", "thread_mapping", "stages", "swizzle")
+    order = (
+        "cache",
+        "order",
+        "dim_kind",
+        "size",
+        "partials",
+        "layout",
+        "mem_space",
+        "thread_mapping",
+        "stages",
+        "swizzle",
+        "direction",
+    )
     while (decision := space.decisions(candidate, order)) is not None:
         children = [c for a in decision.alternatives if (c := space.apply(candidate, decision, a)) is not None]
         candidate = draw.choice(children)

@@ -22,6 +22,7 @@ from warploom.schedule.targets import Target
 
 DEFAULT_ORDER = (
     "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",
+    "direction",
 )  # fmt: skip
 """Choices from the most to the least important (paper, section 5.5)."""
 CPU_ORDER = ("dim_kind", "size", "order", "layout", "cache", "partials", "stages", "prefetch", "direction")

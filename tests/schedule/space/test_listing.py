@@ -24,7 +24,7 @@ def narrowed(instance: Instance, candidate: Candidate, variable: int, mask: int,
     return child if narrow_and_propagate(instance.packed, *arrays, work, instance.records, *changed) else None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(200))
 def test_listed_tuples_are_those_enumerated(seed: int) -> None:
     random = Random(seed)
     world = random_world(seed)

@@ -188,10 +188,7 @@ class TableBuilder:
             signatures=ints([n for signature in signatures for n in signature]),
             listed=np.zeros(len(forms), dtype=np.int64),
             condition=ints(
-                [
-                    first_made.setdefault(tuple(row), m) if numbering.members[m] == POSSIBLE else m
-                    for m, row in enumerate(makers)
-                ]
+                [first_made.setdefault(tuple(row), m) if numbering.members[m] == POSSIBLE else m for m, row in enumerate(makers)]
             ),
             instance_first=ints(self.firsts[:-1]),
             instance_strides=grid([self.parts.strides(f, range(f.parameters)) for f in forms]),

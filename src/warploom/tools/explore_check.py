@@ -231,11 +231,7 @@ def _carried_over(stage: Backbone, implementation: Implementation[Candidate], ta
     """
     space = kernel_space(stage, target)
     names = space.names
-    current = space.root()
-    for name, value in implementation.decisions.items():
-        choice, _ = names.parse(name)
-        if choice != "size":
-            current = space.set_by_name(current, name, value)
+    current = space.replay([(name, value) for name, value in implementation.decisions.items() if names.parse(name)[0] != "size"])
     while (decision := space.decisions(current)) is not None:
         choice, arguments = decision.choice, decision.arguments
         mask = implementation.candidate.domain(choice, *arguments)

@@ -9,14 +9,21 @@ from dataclasses import replace
 import pytest
 from tests.schedule.choices import hand
 
-from warploom.schedule.backbone import Backbone
 from warploom.schedule.choices import KernelSpace, kernel_space
-from warploom.schedule.choices.description import limits, whole
+from warploom.schedule.choices.description import limits, memory, values, whole
 from warploom.schedule.choices.description.vocabulary import Vocabulary
 from warploom.schedule.space import Candidate
-from warploom.schedule.targets import Target, target
+from warploom.schedule.targets import target
 
-IMPLIED = ("_bytes_if_staged", "_threads_of_instructions", "_sizes_of_threads", "_registers_of_operands")
+IMPLIED = (
+    (limits, "_bytes_if_staged"),
+    (limits, "_threads_of_instructions"),
+    (limits, "_sizes_of_threads"),
+    (limits, "_registers_of_operands"),
+    (memory, "_faster_pairs_are_dimensions"),
+    (values, "_values_stay_on_their_level"),
+)
+SMALL = hand.matmul(8, 8, 8, (((1, 2, 4), (2,)), ((1, 2, 4), (2,)), ((1, 2, 4),)))
 TIGHT = {"max_threads": 16, "shared_bytes": 128, "registers": 12, "reserved_registers": 2}
 
 
@@ -28,15 +35,10 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
         del words, more
 
     whole.description.cache_clear()
-    for name in IMPLIED:
-        monkeypatch.setattr(limits, name, nothing)
+    for part, name in IMPLIED:
+        monkeypatch.setattr(part, name, nothing)
     yield
     whole.description.cache_clear()
-
-
-def small(machine: Target) -> Backbone:
-    del machine
-    return hand.matmul(8, 8, 8, (((1, 2, 4), (2,)), ((1, 2, 4), (2,)), ((1, 2, 4),)))
 
 
 def leaf(space: KernelSpace, seed: int) -> Candidate | None:
@@ -53,11 +55,11 @@ def leaf(space: KernelSpace, seed: int) -> Candidate | None:
 @pytest.mark.parametrize("name", ["sm_80", "cpu"])
 def test_no_implementation_is_lost(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = replace(target(name), **TIGHT)
-    loose = kernel_space(small(machine), machine)
+    loose = kernel_space(SMALL, machine)
     leaves = [found for seed in range(24) if (found := leaf(loose, seed)) is not None]
     monkeypatch.undo()
     whole.description.cache_clear()
-    tight = kernel_space(small(machine), machine)
+    tight = kernel_space(SMALL, machine)
     assert len(tight.instance.space.counters) > len(loose.instance.space.counters)
     assert len(leaves) > 5
     for found in leaves:
@@ -68,10 +70,10 @@ def test_no_implementation_is_lost(name: str, monkeypatch: pytest.MonkeyPatch) -
             for arguments in variables(loose, found, choice)
         ]
         candidate: Candidate | None = tight.root()
-        for choice, arguments, values in decided:
+        for choice, arguments, kept in decided:
             assert candidate is not None
             candidate = candidate.restrict(
-                choice, arguments, [v for v in candidate.instance.universe(choice, *arguments) if v in values]
+                choice, arguments, [v for v in candidate.instance.universe(choice, *arguments) if v in kept]
             )
             assert candidate is not None, tight.names.text(choice, arguments)
 

@@ -89,7 +89,10 @@ class FakeSpace:
                 return OpenDecision(choice, arguments, open_ones)
         return None
 
-    def set_by_name(self, candidate: FakeCandidate, name: str, value: str) -> FakeCandidate:
+    def set_by_name(
+        self, candidate: FakeCandidate, name: str, value: str, taken: Sequence[tuple[str, str]] = ()
+    ) -> FakeCandidate:
+        del taken
         choice, argument = name.rstrip(")").split("(")
         found = candidate.restrict(choice, (int(argument),), 1 << values(choice).index(value))
         if found is None:

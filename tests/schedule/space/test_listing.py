@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from warploom.schedule.space import Candidate, EnumChoice, Instance
+from warploom.schedule.space import Candidate, EnumChoice, Instance, listing
 from warploom.schedule.space.engine import narrow_and_propagate, work_with_records
 from warploom.schedule.space.forms import Form, FormKind
 from warploom.schedule.space.nodes import Applied, Argument
@@ -24,7 +24,7 @@ def narrowed(instance: Instance, candidate: Candidate, variable: int, mask: int,
     return child if narrow_and_propagate(instance.packed, *arrays, work, instance.records, *changed) else None
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(200))
 def test_listed_tuples_are_those_enumerated(seed: int) -> None:
     random = Random(seed)
     world = random_world(seed)
@@ -43,6 +43,29 @@ def test_listed_tuples_are_those_enumerated(seed: int) -> None:
         if child is not None and other is not None:
             assert child.key() == other.key()
         candidate = child
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("total", [0, 60])
+def test_what_exceeds_the_total_is_enumerated(seed: int, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    random = Random(seed)
+    world = random_world(seed)
+    whole = world.space.compile().instance(**world.inputs())
+    monkeypatch.setattr(listing, "MAX_TOTAL", total)
+    part = world.space.compile().instance(**world.inputs())
+    assert part.records.size <= whole.records.size
+    candidate, other = whole.root(), part.root()
+    while candidate is not None:
+        assert other is not None
+        assert candidate.key() == other.key()
+        variables = [int(v) for choice in whole.space.choices for v in candidate.open_variables(choice)]
+        if not variables:
+            return
+        variable = random.choice(variables)
+        domain = int(candidate.domains[variable])
+        changed = np.array([variable]), np.array([1 << random.choice([n for n in range(64) if domain >> n & 1])], dtype=np.uint64)
+        candidate, other = candidate.narrowed(*changed), other.narrowed(*changed)
+    assert other is None
 
 
 def test_a_signature_changes_where_support_can() -> None:

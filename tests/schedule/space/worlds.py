@@ -118,11 +118,21 @@ def random_world(seed: int) -> World:
         ("size", (10,)): tuple(sorted(random.sample((1, 2, 3, 4, 6), 2))),
         ("size", (11,)): random.choice(((2, 3), (2, 4), (1, 3))),
     }
+    reserved = any(thing == count for lowering in lowerings.values() for _, thing in lowering.members)
+    if random.random() < 0.6:
+        partner = space.function("partner")
+        near = random.choice((dims, statements))
+        beside = kind(a).is_("LOOP") if near is dims else order(a, partner(a)).is_not("BEFORE")
+        space.require("partners", {a: near}, [beside, kind(partner(a)).is_(random.choice(("LOOP", "THREAD")))])
     return World(
         space,
         {"Statements": listed, "Dims": dim_list, "Extents": extent_list, "Axes": [20], "Tiles": tile_list},
         universes,
-        {"extent": {n: 10 + n % 2 for n in range(count + 1)}, "outermost": {20: 10}},
+        {
+            "extent": {n: 10 + n % 2 for n in range(count + 1)},
+            "outermost": {20: 10},
+            "partner": {n: (n + 1) % (count + reserved) for n in range(count + reserved)},
+        },
         {"odd": lambda thing: thing % 2 == 1, "pair": lambda p, q: (p + q) % 2 == 0},
         {"weight": lambda thing: 1 + thing % 3, "length": lambda thing: random_length(seed)},
         lowerings,

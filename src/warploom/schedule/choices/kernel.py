@@ -15,7 +15,7 @@ from warploom.schedule.choices.inputs import instance_of
 from warploom.schedule.choices.lower_candidate import lower_candidate
 from warploom.schedule.choices.names import SORTS, Names, names_of
 from warploom.schedule.choices.objects import Objects, objects_of
-from warploom.schedule.choices.refusal import refusal
+from warploom.schedule.choices.refusal import Given, refusal
 from warploom.schedule.nest import Nest
 from warploom.schedule.space import Candidate, Instance
 from warploom.schedule.targets import Target
@@ -143,19 +143,20 @@ class KernelSpace:
             value = next(a for a in decision.alternatives if a.value == value)
         return candidate.restrict(decision.choice, decision.arguments, value.mask)
 
-    def set_by_name(self, candidate: Candidate, name: str, value: str) -> Candidate:
-        """The candidate with `choice(names)` set to a value, or to one of several joined by `|`.
+    def set_by_name(self, candidate: Candidate, name: str, value: str, taken: Sequence[tuple[str, str]] = ()) -> Candidate:
+        """The candidate with `choice(names)` set to a value, or to one of several joined by `|`. A refusal says which of the
+        decisions `taken` before it contradicts.
 
         UserError (CHOICE) for unknown names and values, UserError (REFUTED) where that contradicts what is decided.
         """
-        choice, arguments = self.names.parse(name)
-        mask = self._mask_by_name(choice, arguments, name, value)
-        restricted = candidate.restrict(choice, arguments, mask)
+        wanted = self._given(name, value)
+        restricted = candidate.restrict(wanted.choice, wanted.arguments, wanted.mask)
         if restricted is None:
-            raise refusal(self, candidate, choice, arguments, mask, value)
+            raise refusal(self, candidate, wanted, [self._given(*decision) for decision in taken])
         return restricted
 
-    def _mask_by_name(self, choice: str, arguments: tuple[int, ...], name: str, value: str) -> int:
+    def _given(self, name: str, value: str) -> Given:
+        choice, arguments = self.names.parse(name)
         if choice not in self.instance.space.choices:
             raise UserError(Diagnostic("CHOICE", f"expected a choice that is open on {self.target.name}, got {name}"))
         if int(self.instance.variables(choice)[arguments]) < 0:
@@ -167,7 +168,7 @@ class KernelSpace:
                 message = f"expected a value of {name} ({', '.join(known)}), got {word.strip()}"
                 raise UserError(Diagnostic("CHOICE", message))
             mask |= 1 << known.index(word.strip())
-        return mask
+        return Given(choice, arguments, mask, value)
 
     def lower(self, candidate: Candidate) -> Nest:
         """The loop nest of a candidate without open decisions."""
@@ -200,9 +201,10 @@ class KernelSpace:
 
     def replay(self, decisions: dict[str, str] | list[tuple[str, str]]) -> Candidate:
         """The root with these decisions taken, in the order given. UserError as `set_by_name`."""
+        listed = list(decisions.items()) if isinstance(decisions, dict) else decisions
         candidate = self.root()
-        for name, value in decisions.items() if isinstance(decisions, dict) else decisions:
-            candidate = self.set_by_name(candidate, name, value)
+        for n, (name, value) in enumerate(listed):
+            candidate = self.set_by_name(candidate, name, value, listed[:n])
         return candidate
 
 

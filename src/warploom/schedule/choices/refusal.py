@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.choices.names import SORTS, Names
 from warploom.schedule.space import Candidate, Instance, Step, last_step, removal, removal_at_root
-
-_FIRST = ("size", "dim_kind", "thread_mapping", "order")
-"""Choices in which people think, tried before the others that follow from them."""
 
 
 class Decided(Protocol):
@@ -23,70 +21,88 @@ class Decided(Protocol):
     def root(self) -> Candidate: ...
 
 
-def refusal(space: Decided, candidate: Candidate, choice: str, arguments: tuple[int, ...], mask: int, value: str) -> UserError:
-    """REFUTED, for a value that contradicts what a candidate has decided."""
-    name = space.names.text(choice, arguments)
-    possible = [str(v) for v in candidate.values(choice, *arguments)]
-    opposed, step = _reason(space, candidate, choice, arguments, mask)
+@dataclass(frozen=True, slots=True)
+class Given:
+    """A decision as somebody gives it."""
+
+    choice: str
+    arguments: tuple[int, ...]
+    mask: int
+    value: str
+
+
+def refusal(space: Decided, candidate: Candidate, wanted: Given, taken: Sequence[Given]) -> UserError:
+    """REFUTED, for a value that contradicts what a candidate has decided.
+
+    `taken` led to the candidate: of these one is named, never what followed from them.
+    """
+    name = space.names.text(wanted.choice, wanted.arguments)
+    possible = [str(v) for v in candidate.values(wanted.choice, *wanted.arguments)]
+    opposed, step = _reason(space, candidate, wanted, taken)
     message = (
-        f"expected a value of {name} that agrees with the other decisions, got {value}; possible before: {', '.join(possible)}"
+        f"expected a value of {name} that agrees with the other decisions, got {wanted.value}; "
+        f"possible before: {', '.join(possible)}"
     )
-    if opposed:
-        message += f"; it contradicts {opposed}"
+    fixes: list[str] = []
+    if opposed is not None:
+        other = space.names.text(opposed.choice, opposed.arguments)
+        message += f"; it contradicts {other} = {opposed.value}"
+        if _is_possible_without(space, wanted, opposed, taken):
+            fixes.append(f"leave {other} open")
     if step is not None and step.rules:
         message += f"; by the rule {' and '.join(repr(r) for r in step.rules[:2])}"
         about = _subject(space, step)
         message += f" (nothing is left for {about})" if about and about != name else ""
-    others = [v for v in possible if v != value]
-    fixes = [f"leave {opposed.split(' = ')[0]} open"] if opposed else []
-    if others:
-        fixes.append(f"take {' or '.join(others)}")
+    accepted = _accepted(candidate, wanted)
+    if accepted:
+        fixes.append(f"take {' or '.join(accepted)}")
     return UserError(Diagnostic("REFUTED", message, fix=", or ".join(fixes) or "decide less beforehand"))
 
 
-def _reason(space: Decided, candidate: Candidate, choice: str, arguments: tuple[int, ...], mask: int) -> tuple[str, Step | None]:
-    """A decision that does not go with the value (empty: no other is needed), and the step at which that shows."""
-    instance, plain = space.instance, space.root()
+def _accepted(candidate: Candidate, wanted: Given) -> list[str]:
+    """Values that the variable can have instead, each one tried."""
+    universe = candidate.instance.universe(wanted.choice, *wanted.arguments)
+    left = candidate.domain(wanted.choice, *wanted.arguments) & ~wanted.mask
+    return [
+        str(value)
+        for n, value in enumerate(universe)
+        if left >> n & 1 and candidate.restrict(wanted.choice, wanted.arguments, 1 << n) is not None
+    ]
+
+
+def _is_possible_without(space: Decided, wanted: Given, opposed: Given, taken: Sequence[Given]) -> bool:
+    variable = opposed.choice, opposed.arguments
+    kept = [(d.choice, d.arguments, d.mask) for d in (*taken, wanted) if d is wanted or (d.choice, d.arguments) != variable]
+    return space.root().restrict_many(kept) is not None
+
+
+def _reason(space: Decided, candidate: Candidate, wanted: Given, taken: Sequence[Given]) -> tuple[Given | None, Step | None]:
+    """A decision that does not go with the value (None: no other is needed), and the step at which that shows."""
+    choice, arguments, mask = wanted.choice, wanted.arguments, wanted.mask
+    plain = space.root()
     if not plain.domain(choice, *arguments) & mask:
-        return "", removal_at_root(instance, choice, arguments, mask)
+        return None, removal_at_root(space.instance, choice, arguments, mask)
     current = plain.restrict(choice, arguments, mask)
     if current is None:
-        return "", last_step(plain, choice, arguments, mask)
-    for name, other in _decided(space, candidate, choice, arguments):
-        wanted = candidate.domain(name, *other)
-        current = current.restrict(name, other, wanted)
+        return None, last_step(plain, choice, arguments, mask)
+    mine = _owners(space, wanted)
+    for other in sorted(taken, key=lambda d: (d.choice != choice or d.arguments != arguments, not mine & _owners(space, d))):
+        current = current.restrict(other.choice, other.arguments, other.mask)
+        following = plain.restrict(other.choice, other.arguments, other.mask)
         if current is None:
-            values = "|".join(str(v) for v in candidate.values(name, *other))
-            step = removal(plain, (name, other, wanted), choice, arguments, mask)
-            following = plain.restrict(name, other, wanted)
+            step = removal(plain, (other.choice, other.arguments, other.mask), choice, arguments, mask)
             if step is None and following is not None:
                 step = last_step(following, choice, arguments, mask)
-            return f"{space.names.text(name, other)} = {values}", step
-        following = plain.restrict(name, other, wanted)
-        if following is None:
-            break
+            return other, step
+        assert following is not None, "with less decided there is no less left"
         plain = following
-    return "", last_step(candidate, choice, arguments, mask)
+    return None, last_step(candidate, choice, arguments, mask)
 
 
-def _decided(
-    space: Decided, candidate: Candidate, choice: str, arguments: tuple[int, ...]
-) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """Variables that the candidate has narrowed: what people decide first, and of it what is about the same instruction."""
-    instance, root = space.instance, space.root()
-    mine = _owners(space, choice, arguments)
-    for name in (*_FIRST, *(c for c in SORTS if c not in _FIRST)):
-        if name not in instance.space.choices:
-            continue
-        found = [tuple(int(str(t)) for t in things) for things in root.open(name)]
-        for other in sorted(found, key=lambda things: not mine & _owners(space, name, things)):
-            if (name, other) != (choice, arguments) and candidate.domain(name, *other) != root.domain(name, *other):
-                yield name, other
-
-
-def _owners(space: Decided, choice: str, arguments: tuple[int, ...]) -> set[str]:
-    """Names of the instructions, or axes, that a variable is about."""
-    return {space.names.of[sort][n].split(".")[0] for sort, n in zip(SORTS[choice], arguments, strict=True)}
+def _owners(space: Decided, decision: Given) -> set[str]:
+    """Names of the instructions, or axes, that a decision is about."""
+    named = zip(SORTS[decision.choice], decision.arguments, strict=True)
+    return {space.names.of[sort][n].split(".")[0] for sort, n in named}
 
 
 def _subject(space: Decided, step: Step) -> str:

@@ -6,10 +6,10 @@ from warploom.schedule.space.engine import MEMBER, NEVER, POSSIBLE
 from warploom.schedule.space.inputs import Inputs, Lowering, Thing, Things
 from warploom.schedule.space.instance import Candidate, Instance
 from warploom.schedule.space.nodes import Argument, Counter, EnumChoice, Fact, Function, IntegerChoice, ObjectSet
-from warploom.schedule.space.trace import Step, last_step, reasons, removal, removal_at_root, steps
+from warploom.schedule.space.trace import Step, last_step, removal, removal_at_root
 
 __all__ = [
     "MEMBER", "NEVER", "POSSIBLE", "Argument", "Candidate", "CompiledSpace", "Counter", "EnumChoice", "Fact", "Function",
     "Inputs", "Instance", "IntegerChoice", "Lowering", "ObjectSet", "Space", "Step", "Thing", "Things",
-    "last_step", "reasons", "removal", "removal_at_root", "steps",
+    "last_step", "removal", "removal_at_root",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from warploom.schedule.space.arrays import WIDTH, grid, ints, masks
-from warploom.schedule.space.engine import Ints, Masks, Tables
+from warploom.schedule.space.engine import POSSIBLE, Ints, Masks, Tables
 from warploom.schedule.space.form_tables import FormTables
 from warploom.schedule.space.forms import Form, FormKind, FormLiteral, flipped
 from warploom.schedule.space.inputs import Inputs, Lowering, Things
@@ -187,7 +187,9 @@ class TableBuilder:
             wake_signature=ints([w[5] for w in flat_wakes]),
             signatures=ints([n for signature in signatures for n in signature]),
             listed=np.zeros(len(forms), dtype=np.int64),
-            condition=ints([first_made.setdefault(tuple(row), m) if row else m for m, row in enumerate(makers)]),
+            condition=ints(
+                [first_made.setdefault(tuple(row), m) if numbering.members[m] == POSSIBLE else m for m, row in enumerate(makers)]
+            ),
             instance_first=ints(self.firsts[:-1]),
             instance_strides=grid([self.parts.strides(f, range(f.parameters)) for f in forms]),
             instance_sizes=grid([[n for _, n in row] + [1] * (WIDTH - len(row)) for row in parameters]),

@@ -1,11 +1,10 @@
-"""How a refutation, or any other change of domains, came about: every step of a propagation with the constraint that took it.
+"""How a refutation, or any other change of domains, came about: the step of a propagation and the constraint that took it.
 
 A diagnostic: the propagation is the usual one, with records kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -34,20 +33,10 @@ class Step:
     after: int
     """Mask, 0 at the refutation; of a counter its greatest value."""
     is_counter: bool
-    read: tuple[int, ...]
-    """Positions that the constraint read."""
-    position: int
-    """-1: none."""
-
-
-def steps(candidate: Candidate, choice: str, things: Things, mask: int) -> tuple[Step, ...]:
-    """All changes that a restriction makes, in their order; the last one is the refutation if there is one."""
-    reader = _Reader(candidate.instance, candidate.domains.tolist())
-    return tuple(reader.step(record) for record in _records(candidate, choice, things, mask))
 
 
 def last_step(candidate: Candidate, choice: str, things: Things, mask: int) -> Step | None:
-    """The last of `steps`; None if the restriction changes nothing."""
+    """Of the changes that a restriction makes, the last one: the refutation if there is one. None: it changes nothing."""
     reader = _Reader(candidate.instance, candidate.domains.tolist())
     records = _records(candidate, choice, things, mask)
     for record in records[:-1]:
@@ -90,18 +79,6 @@ def _records(candidate: Candidate, choice: str, things: Things, mask: int) -> li
     return work[first : int(work[LOG_NEXT])].reshape(-1, RECORD).tolist()
 
 
-def reasons(taken: Sequence[Step]) -> tuple[Step, ...]:
-    """Of the steps those that the last one follows from, in their order."""
-    if not taken:
-        return ()
-    wanted, found = set(taken[-1].read), [taken[-1]]
-    for step in reversed(taken[:-1]):
-        if step.position in wanted:
-            found.append(step)
-            wanted |= set(step.read)
-    return tuple(reversed(found))
-
-
 class _Reader:
     def __init__(self, instance: Instance, domains: list[int]) -> None:
         self.instance = instance
@@ -113,22 +90,15 @@ class _Reader:
         form, position, old, new, *objects = record
         own = self.instance
         variables = len(self.domains)
-        read = () if form < 0 else self._read(form, objects)
-        if form < 0:
-            rules: tuple[str, ...] = ()
-        else:
-            rules = self._rules(own.space.forms[form], read, position, old, new)
-        read = tuple(p for p in read if p >= 0 and p != position)
+        rules = () if form < 0 else self._rules(own.space.forms[form], self._read(form, objects), position, old, new)
         if position < 0:
-            return Step(rules, "", (), 0, 0, False, read, -1)
+            return Step(rules, "", (), 0, 0, False)
         if position >= variables:
             named = own.space.forms[int(self.tables.instance_form[position - variables])].name
-            return Step(rules, named, (), old, new, True, read, position)
+            return Step(rules, named, (), old, new, True)
         self.follow(record)
-        mirror = int(self.tables.mirror[position])
         choice, _ = own.numbering.arguments[position]
-        first = min(position, mirror) if mirror >= 0 else position
-        return Step(rules, choice, own.things_of(position), old, new, False, read, first)
+        return Step(rules, choice, own.things_of(position), old, new, False)
 
     def follow(self, record: list[int]) -> None:
         """Takes a step without looking at it."""

@@ -7,6 +7,7 @@ order, so that they leave nothing to decide. Vector loops run along the innermos
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, DIRECTIONS, Vocabulary
+from warploom.schedule.space import Fact
 
 
 def add_memory(words: Vocabulary) -> None:
@@ -38,12 +39,7 @@ def add_memory(words: Vocabulary) -> None:
         [~follows(p, q), order(source(p), target(p)).is_not("MERGED"), order(source(q), target(q)).is_not("MERGED"),
          layout(p, q).is_("OUTER")],
     )  # fmt: skip
-    space.require(
-        "what varies faster than a later pair is a dimension",
-        {p: words.staged_pairs, q: words.staged_pairs},
-        [~follows(p, q), order(source(p), target(p)).is_not("MERGED"), layout(p, q).is_("OUTER")],
-    )
-    """Implied by the two before."""
+    _faster_pairs_are_dimensions(words, follows)
     for end in (words.put(p), words.get(p)):
         space.require(
             f"vectors run along memory ({end})",
@@ -65,3 +61,13 @@ def add_memory(words: Vocabulary) -> None:
     for value in CACHES:
         can = space.fact(f"can_cache_{value.lower()}")
         space.require(f"accesses that may be {value}", {i: words.accesses}, [can(i), words.cache(i).is_not(value)])
+
+
+def _faster_pairs_are_dimensions(words: Vocabulary, follows: Fact) -> None:
+    """Implied: the source of the second pair comes before its target or is merged with it; for either one that is said above."""
+    p, q = words.space.objects("p q")
+    words.space.require(
+        "what varies faster than a later pair is a dimension",
+        {p: words.staged_pairs, q: words.staged_pairs},
+        [~follows(p, q), words.order(words.source(p), words.target(p)).is_not("MERGED"), words.layout(p, q).is_("OUTER")],
+    )

@@ -9,7 +9,7 @@ not merged becomes a dimension of the array.
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import TRANSFERS, Vocabulary
-from warploom.schedule.space import EnumChoice
+from warploom.schedule.space import EnumChoice, Fact
 
 
 def add_values(words: Vocabulary, own_loop: EnumChoice, mapping: EnumChoice | None) -> None:
@@ -62,12 +62,7 @@ def add_values(words: Vocabulary, own_loop: EnumChoice, mapping: EnumChoice | No
             {p: words.pairs},
             [~threads(p), transfer(p).is_not("NOT_MAPPED"), mapped.is_not("MAPPED")],
         )
-        space.require(
-            "values without an array stay on their level",
-            {p: words.pairs},
-            [~threads(p), transfer(p).is_("NOT_MAPPED"), mapped.is_("NOT_THREADS", "MAPPED")],
-        )
-        """Implied: merged loops and threads that keep registers are mapped alike."""
+        _values_stay_on_their_level(words, mapping, threads)
         space.require("threads are static", {p: words.pairs}, [threads(p), transfer(p).is_not("THREAD_MAP")])
     else:
         space.require("no threads", {p: words.pairs}, [transfer(p).is_not("THREAD_MAP")])
@@ -117,3 +112,14 @@ def add_values(words: Vocabulary, own_loop: EnumChoice, mapping: EnumChoice | No
             own_loop(i, d).is_not("NONE"),
         ],
     )
+
+
+def _values_stay_on_their_level(words: Vocabulary, mapping: EnumChoice, threads: Fact) -> None:
+    """Implied: merged loops and threads that keep registers are mapped alike."""
+    (p,) = words.space.objects("p")
+    words.space.require(
+        "values without an array stay on their level",
+        {p: words.pairs},
+        [~threads(p), words.transfer(p).is_("NOT_MAPPED"),
+         mapping(words.source(p), words.target(p)).is_("NOT_THREADS", "MAPPED")],
+    )  # fmt: skip

@@ -197,7 +197,8 @@ def wake(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, reco
     before = work[work[LAST_SEEN] + p]
     for n in range(records[p], records[p + 1]):
         w = records[n]
-        if is_new and t[t[SLOT_INDIRECT] + t[t[WAKE_SLOT] + w]] != 0 and t[t[LISTED] + t[t[WAKE_FORM] + w]] == 0:
+        is_enumerated = t[t[LISTED] + t[t[WAKE_FORM] + w]] == 0 or work[LOG_END] > 0
+        if is_new and is_enumerated and t[t[SLOT_INDIRECT] + t[t[WAKE_SLOT] + w]] != 0:
             v = t[t[MIRROR] + p] if t[t[WAKE_TURNED] + w] != 0 else p
             if not visit_position(t, domains, members, bounds, work, w, v):
                 return False

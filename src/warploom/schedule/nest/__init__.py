@@ -27,7 +27,7 @@ from warploom.schedule.nest.nodes import (
     Store,
     Value,
 )
-from warploom.schedule.nest.swizzle import Swizzle, xor_of_bits
+from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
 from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
@@ -49,5 +49,5 @@ __all__ = [
     "Kind", "Load", "Loop", "Memory", "Nest", "NestError", "Node", "OpenLoop", "Ref", "Register", "Space", "Statement",
     "Store", "Swizzle", "Value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes",
     "identity", "interpret", "interval", "loops", "references", "staged_fills", "statements", "text", "verify",
-    "with_barriers", "xor_of_bits",
+    "with_barriers",
 ]  # fmt: skip

@@ -2,7 +2,7 @@
 
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
 from warploom.ir.cost import index_cost
-from warploom.ir.counts import Counts, count_wavefronts
+from warploom.ir.counts import Counts, by_warps, count_wavefronts
 from warploom.ir.interp import RunResult, run
 from warploom.ir.intervals import Interval, Ranges, index_range
 from warploom.ir.kernel import (
@@ -109,6 +109,7 @@ __all__ = [
     "ValueOp",
     "ValueSelect",
     "ValueVar",
+    "by_warps",
     "count_wavefronts",
     "fill",
     "grid",

@@ -13,12 +13,12 @@ from tests.schedule.cuda.test_kernels import checked
 from warploom.gpu import toolchain_available
 from warploom.ir.swizzle import Rot, Xor
 from warploom.schedule.choices.lower_swizzle import swizzled
-from warploom.schedule.nest import Swizzle, text, verify, xor_of_bits
+from warploom.schedule.nest import Swizzle, text, verify
 
 with_toolchain = pytest.mark.skipif(not toolchain_available(), reason="the CUDA compiler (extra cuda) is not installed")
 
 SWIZZLES = [
-    xor_of_bits(3, 2, 4), *(Swizzle(Xor(n, p), u) for n in (4, 32) for p in (1, 8) for u in (1, 2)),
+    nests.xor_of_bits(3, 2, 4), *(Swizzle(Xor(n, p), u) for n in (4, 32) for p in (1, 8) for u in (1, 2)),
     *(Swizzle(Rot(n, scale, p), u) for n in (3, 24) for scale, p in ((1, 0), (5, 2), (0, 4)) for u in (1, 4) if scale < n),
 ]  # fmt: skip
 
@@ -35,7 +35,7 @@ def test_swizzles_permute_whole_rows(swizzle: Swizzle) -> None:
 
 def test_an_xor_is_its_bits() -> None:
     for count, base, shift in itertools.product(range(1, 4), range(3), range(3, 6)):
-        swizzle = xor_of_bits(count, base, shift)
+        swizzle = nests.xor_of_bits(count, base, shift)
         places = np.arange(1 << 10)
         assert swizzle.bits() == (count, base, shift)
         assert (swizzle.of(places) == places ^ (((places >> (base + shift)) & ((1 << count) - 1)) << base)).all()

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import BY_NAME, DType
+from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.nest import (
     Affine,
@@ -31,7 +32,6 @@ from warploom.schedule.nest import (
     Store,
     Swizzle,
     Value,
-    xor_of_bits,
 )
 
 F32 = BY_NAME["f32"]
@@ -312,6 +312,11 @@ def row_sum(rows: int = 6, columns: int = 200, threads: int = 64, rows_at_once: 
     nest = b.nest(b.block(rows // rows_at_once, block))
     data = random(rows, columns)
     return Case(nest, {"x": data, "y": np.zeros(rows, np.float32)}, {}, {"y": data.sum(axis=1)}, 1e-4)
+
+
+def xor_of_bits(count: int, base: int, shift: int) -> Swizzle:
+    """e ^ (e >> (base + shift) & 2**count - 1) << base, count <= shift."""
+    return Swizzle(Xor(1 << count, 1 << (shift - count)), 1 << base)
 
 
 DIAGONALS = xor_of_bits(5, 0, 5)

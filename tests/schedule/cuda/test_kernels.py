@@ -11,7 +11,7 @@ from tests.schedule.cuda import nests
 from warploom.core import BY_NAME
 from warploom.gpu import toolchain_available
 from warploom.schedule.cuda import CudaKernel, Options, Outcome, compile_kernel, cuda_kernel, facts_of, interpret
-from warploom.schedule.nest import Cache, Space, xor_of_bits
+from warploom.schedule.nest import Cache, Space
 
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
 
@@ -23,7 +23,7 @@ CASES: dict[str, Callable[[], nests.Case]] = {
     "matmul, two stages through registers": lambda: nests.matmul(stages=2),
     "matmul, two stages copied": lambda: nests.matmul(stages=2, is_async=True),
     "matmul, three stages copied, swizzled, idle threads": lambda: nests.matmul(
-        stages=3, is_async=True, has_vectors=False, swizzle=xor_of_bits(2, 2, 3)
+        stages=3, is_async=True, has_vectors=False, swizzle=nests.xor_of_bits(2, 2, 3)
     ),
     "matmul, copies without stages": lambda: nests.matmul(is_async=True),
     "matmul, more stages than iterations": lambda: nests.matmul(k=16, tile=(32, 32, 8), stages=4, is_async=True),

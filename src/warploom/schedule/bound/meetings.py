@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from warploom.schedule.backbone import Access, Backbone, Carry, Instruction, Operator, Result
+from warploom.schedule.bound.slots import slot_groups
 
 MOST_TOGETHER = 8
 """Loads of one array that are looked at together; further ones count nothing."""
@@ -64,28 +64,6 @@ def reads_of(backbone: Backbone) -> Reads:
         [any(user is Operator.STORE for user in _users(instructions, n)) for n in range(len(instructions))],
         frozenset(n for n, i in enumerate(instructions) if i.operator is Operator.MUL and _is_fused(instructions, n)),
     )
-
-
-def slot_groups(backbone: Backbone, access: Access | None, axes: Sequence[int]) -> list[int]:
-    """For each axis a number that axes share whose indices are added up in one array axis."""
-    found = list(range(len(axes)))
-    for index in access.indices if access else ():
-        together = [n for n, axis in enumerate(axes) if any(a == axis for a, _ in index.terms)]
-        for n in together:
-            old, new = found[n], found[together[0]]
-            found = [new if f == old else f for f in found]
-    return [found.index(group) for group in found]
-
-
-def slot_rows(access: Access | None, axes: Sequence[int]) -> list[tuple[int, ...]]:
-    """For each axis its factor in the index of every array axis."""
-    if access is None:
-        return [() for _ in axes]
-    return [tuple(dict(index.terms).get(axis, 0) for index in access.indices) for axis in axes]
-
-
-def padded(rows: Sequence[Sequence[int]], width: int) -> npt.NDArray[np.int64]:
-    return np.array([[*row, *[0] * (width - len(row))] for row in rows], np.int64).reshape(-1, width)
 
 
 def _share_inside(backbone: Backbone, access: Access | None) -> float:
@@ -151,7 +129,7 @@ def _distinct(backbone: Backbone, instruction: Instruction) -> float:
     if instruction.access is None:
         return 0.0
     axes = [a for a in instruction.axes if any(a == axis for x in instruction.access.indices for axis, _ in x.terms)]
-    groups = slot_groups(backbone, instruction.access, axes)
+    groups = slot_groups(instruction.access, axes)
     return float(
         np.prod([max(backbone.axes[a].size for a, g in zip(axes, groups, strict=True) if g == group) for group in set(groups)])
     )

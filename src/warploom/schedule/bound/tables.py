@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role
-from warploom.schedule.bound.meetings import MOST_TOGETHER, padded, reads_of, slot_groups, slot_rows
+from warploom.schedule.bound.meetings import MOST_TOGETHER, reads_of
 from warploom.schedule.bound.problem import (
     BY_CORE,
     BY_MACHINE,
@@ -23,6 +23,7 @@ from warploom.schedule.bound.problem import (
     Machine,
     Problem,
 )
+from warploom.schedule.bound.slots import slot_groups, slot_rows
 from warploom.schedule.targets import Target
 
 _KINDS = {Operator.LOAD: LOAD, Operator.STORE: STORE}
@@ -83,7 +84,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
             slot_coefficient.append(made.coefficients.get(axis, 0))
         access = backbone.instructions[i].access if i < len(backbone.instructions) else None
         is_apart = _is_injective(backbone, made.coefficients)
-        slot_group += range(len(axes)) if is_apart else slot_groups(backbone, access, axes)
+        slot_group += range(len(axes)) if is_apart else slot_groups(access, axes)
         slot_factor += slot_rows(access, axes)
         slot_start.append(len(slot_axis))
     source_start = np.concatenate(([0], np.cumsum([len(made.sources) for made in every]))).astype(np.int64)
@@ -115,8 +116,8 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         extent_axis=_ints([extent.axis for extent in backbone.extents]),
         extent_level=_ints([extent.level for extent in backbone.extents]),
         slot_group=_ints(slot_group),
-        slot_factor=padded(slot_factor, rows),
-        constants=padded([*found.constants, *[()] * temporaries], rows),
+        slot_factor=_padded(slot_factor, rows),
+        constants=_padded([*found.constants, *[()] * temporaries], rows),
         points=np.array([*found.points, *[-1.0] * temporaries]),
         inside=np.array([*found.inside, *[1.0] * temporaries]),
         distinct=np.array([*found.distinct, *[0.0] * temporaries]),
@@ -285,6 +286,10 @@ def _ranked(every: Sequence[_Instruction]) -> list[int]:
         placed |= set(chosen)
         waiting = [i for i in waiting if i not in placed]
     return order
+
+
+def _padded(rows: Sequence[Sequence[int]], width: int) -> Ints:
+    return np.array([[*row, *[0] * (width - len(row))] for row in rows], np.int64).reshape(-1, width)
 
 
 def _ints(values: Sequence[int] | npt.NDArray[np.int64]) -> Ints:

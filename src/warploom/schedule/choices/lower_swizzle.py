@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from warploom.ir import count_wavefronts
 from warploom.ir.swizzle import Rot, Window, Xor, core_cost
-from warploom.schedule.nest import Affine, Kind, Load, Loop, Nest, Node, Space, Store, Swizzle, hardware_sizes, statements
+from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Space, Store, Swizzle, Threads, statements, threads_of
 
-_WARP = 32
 _ROW_BYTES = 128
 """One element of every bank."""
 _MOST_WARPS = 4
@@ -25,7 +24,7 @@ class _Access:
     """Of a block's first warps, at index 0 of all loops that are no threads."""
 
     places: NDArray[np.int64]
-    """[warps, lanes of a warp]; of each thread's first element."""
+    """[warps, threads of a warp]; of each thread's first element."""
     active: NDArray[np.bool_]
     elements: int
     """Neighbours that a thread accesses together."""
@@ -48,7 +47,8 @@ def swizzled(nest: Nest, buffer: int) -> Nest:
     size = found.dtype.size_bytes
     if found.space is not Space.SHARED:
         return nest
-    accesses = [_access(nest, s, around) for s, around in statements(nest.body) if _touches(s, buffer)]
+    threads = threads_of(nest)
+    accesses = [_access(threads, s, around) for s, around in statements(nest.body) if _touches(s, buffer)]
     least = sum(a.least(size) for a in accesses)
     best: tuple[int, Swizzle | None] = (sum(a.wavefronts(None, size) for a in accesses), None)
     for swizzle in _cheapest_first(found.elements, max(a.elements for a in accesses), size):
@@ -86,33 +86,12 @@ def _touches(node: Node, buffer: int) -> bool:
     return isinstance(node, Load | Store) and node.memory.buffer == buffer
 
 
-def _access(nest: Nest, statement: Node, around: tuple[Loop, ...]) -> _Access:
+def _access(threads: Threads, statement: Node, around: tuple[Loop, ...]) -> _Access:
     assert isinstance(statement, Load | Store)
-    sizes = hardware_sizes(nest, Kind.THREAD)
-    threads = {loop.number: loop for loop in around if loop.kind is Kind.THREAD}
     lanes = next((loop.size for loop in around if loop.kind is Kind.VECTOR), 1)
-    numbers = np.arange(_WARP * min(_MOST_WARPS, -(-int(np.prod(sizes, dtype=np.int64)) // _WARP)), dtype=np.int64)
-    at: list[NDArray[np.int64]] = []
-    rest = numbers
-    for size in sizes:
-        at.append(rest % size)
-        rest = rest // size
-    active = rest == 0
-    indices: dict[int, NDArray[np.int64]] = {}
-    for number, loop in threads.items():
-        if loop.hardware is not None:
-            indices[number] = at[loop.hardware]
-            active &= at[loop.hardware] < loop.size
-    places = _value(statement.memory.offset, indices, numbers)
-    return _Access(places.reshape(-1, _WARP), active.reshape(-1, _WARP), lanes)
-
-
-def _value(affine: Affine, indices: dict[int, NDArray[np.int64]], numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    found = np.full(len(numbers), affine.constant, np.int64)
-    for loop, stride in affine.terms:
-        if loop in indices:
-            found += stride * indices[loop]
-    return found
+    places = threads.rows(threads.value(statement.memory.offset))
+    active = threads.rows(threads.running(around))
+    return _Access(places[:_MOST_WARPS], active[:_MOST_WARPS], lanes)
 
 
 def _permuted(nodes: tuple[Node, ...], buffer: int, swizzle: Swizzle) -> tuple[Node, ...]:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from warploom.gpu import MACHINES, Machine
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
-from warploom.schedule.cost.warps import LINE_BYTES, SECTOR_BYTES, WARP, threads_of
+from warploom.schedule.cost.warps import LINE_BYTES, SECTOR_BYTES
 from warploom.schedule.cost.work import Work, work_of
-from warploom.schedule.nest import Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements
+from warploom.schedule.nest import WARP, Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements, threads_of
 from warploom.schedule.targets import Target, board
 
 START_CYCLES = 300.0

@@ -6,9 +6,22 @@ import math
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from warploom.schedule.cost.warps import Threads
 from warploom.schedule.cost.work import FREE, LOOP_CONTROL, SPECIAL, combining, copied_values
-from warploom.schedule.nest import Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Space, Store, staged_fills
+from warploom.schedule.nest import (
+    Barrier,
+    Combine,
+    Compute,
+    Kind,
+    Load,
+    Loop,
+    Nest,
+    Node,
+    Ref,
+    Space,
+    Store,
+    Threads,
+    staged_fills,
+)
 
 
 @dataclass(frozen=True, slots=True)

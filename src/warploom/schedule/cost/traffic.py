@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warploom.schedule.backbone import Role
-from warploom.schedule.cost.warps import SECTOR_BYTES, Threads
+from warploom.schedule.cost.warps import SECTOR_BYTES
 from warploom.schedule.cost.work import Work, copied_values, statement_work
-from warploom.schedule.nest import Affine, Cache, Kind, Load, Loop, Nest, Space, Store, loops, statements
+from warploom.schedule.nest import Affine, Cache, Kind, Load, Loop, Nest, Space, Store, Threads, loops, statements
 
 KEPT = 0.5
 """Share of a cache that one access may count on."""

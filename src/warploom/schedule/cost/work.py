@@ -15,14 +15,11 @@ from warploom.schedule.cost.warps import (
     BANK_BYTES,
     LINE_BYTES,
     SECTOR_BYTES,
-    WARP,
-    Masks,
-    Threads,
     lines_touched,
-    threads_of,
     wavefronts,
 )
 from warploom.schedule.nest import (
+    WARP,
     Barrier,
     Combine,
     Compute,
@@ -30,14 +27,17 @@ from warploom.schedule.nest import (
     Kind,
     Load,
     Loop,
+    Masks,
     Memory,
     Nest,
     Ref,
     Space,
     Statement,
     Store,
+    Threads,
     loops,
     statements,
+    threads_of,
 )
 
 SPECIAL = {Operator.EXP: 2, Operator.LOG: 2, Operator.SQRT: 2, Operator.TANH: 1, Operator.DIV: 8}

@@ -1,6 +1,7 @@
 """Loop nests of fully specified implementations: nodes, text form, verifier, interpreter."""
 
 from warploom.schedule.nest.arithmetic import NestError
+from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, code_size, counts
@@ -27,7 +28,7 @@ from warploom.schedule.nest.nodes import (
     Store,
     Value,
 )
-from warploom.schedule.nest.swizzle import Swizzle, xor_of_bits
+from warploom.schedule.nest.swizzle import Swizzle
 from warploom.schedule.nest.text import text
 from warploom.schedule.nest.verify import verify
 from warploom.schedule.nest.walk import (
@@ -45,9 +46,9 @@ from warploom.schedule.nest.walk import (
 )
 
 __all__ = [
-    "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Guard", "Index",
-    "Kind", "Load", "Loop", "Memory", "Nest", "NestError", "Node", "OpenLoop", "Ref", "Register", "Space", "Statement",
-    "Store", "Swizzle", "Value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of", "hardware_sizes",
-    "identity", "interpret", "interval", "loops", "references", "staged_fills", "statements", "text", "verify",
-    "with_barriers", "xor_of_bits",
+    "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Guard",
+    "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "NestError", "Node", "OpenLoop", "Ref", "Register", "Space",
+    "Statement", "Store", "Swizzle", "Threads", "Value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of",
+    "hardware_sizes", "identity", "interpret", "interval", "loops", "references", "staged_fills", "statements", "text",
+    "threads_of", "verify", "with_barriers",
 ]  # fmt: skip

@@ -62,10 +62,5 @@ class Swizzle:
         return f"{how} of {self.row}" + (f", units of {self.unit}" if self.unit > 1 else "")
 
 
-def xor_of_bits(count: int, base: int, shift: int) -> Swizzle:
-    """e ^ (e >> (base + shift) & 2**count - 1) << base, count <= shift."""
-    return Swizzle(Xor(1 << count, 1 << (shift - count)), 1 << base)
-
-
 def _divided(period: int) -> str:
     return f"/{period}" if period > 1 else ""

@@ -1,7 +1,8 @@
-"""Rates of machines in use today. Every figure is at least what the machine does, so that bounds made of them hold.
+"""Rates of machines in use today. Every figure is at least what the machine does at its rated clock, so that bounds made of them
+hold.
 
-GPUs: `boards` (data sheets) and `gpu.MACHINES` (units per multiprocessor). CPUs: the ports of a wide core of today at its
-highest clock, caches as the system says; `schedule.cpu` measures the machine at hand and replaces them.
+GPUs: `boards` (data sheets, the largest of all products) and `gpu.MACHINES` (units per multiprocessor). CPUs: the ports of a wide
+core of today at its highest clock, caches as the system says; `schedule.cpu` measures the machine at hand and replaces them.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ _CUDA_OPERATIONS = (
 
 def cuda_rates(arch: str) -> Rates:
     """Of an architecture of `gpu.MACHINES`."""
-    machine, product = MACHINES[arch], board(arch)
-    clock, cores = product.clock_ghz, product.multiprocessors
+    machine, largest = MACHINES[arch], board(arch)
+    clock, cores = largest.clock_ghz, largest.multiprocessors
 
     def rate(per_clock: float, thread: float = 1.0) -> Rate:
         return Rate(thread * clock, per_clock * clock, per_clock * clock * cores)
 
-    sectors = product.l2_bytes_per_clock / machine.sector_bytes * clock
+    sectors = largest.l2_bytes_per_clock / machine.sector_bytes * clock
     far = Rate(2.0 * clock, 2.0 * clock, min(sectors, 2.0 * clock * cores))
     return Rates(
         clock_ghz=clock,
@@ -47,14 +48,14 @@ def cuda_rates(arch: str) -> Rates:
         rates=(
             ("issue", rate(machine.issue_per_cycle * machine.warp_lanes)),
             ("alu", rate(machine.float_lanes)),
-            ("memory", rate(product.load_lanes)),
+            ("memory", rate(largest.load_lanes)),
             ("l2_lines_read", far),
             ("l2_lines_stored", far),
         ),
-        bandwidth_bytes_per_ns=product.memory_gb_s,
+        bandwidth_bytes_per_ns=largest.memory_gb_s,
         caches=(
-            CacheLevel("l1", product.l1_kib * _KIB, 128, False),
-            CacheLevel("l2", product.l2_mib * _MIB, machine.sector_bytes, True),
+            CacheLevel("l1", largest.l1_kib * _KIB, 128, False),
+            CacheLevel("l2", largest.l2_mib * _MIB, machine.sector_bytes, True),
         ),
         latency_cycles=(
             ("l1", 28.0), ("l2", 190.0), ("dram", 400.0), ("shared", 20.0), ("barrier", 8.0), ("loop", 4.0), ("loop_end", 0.0),

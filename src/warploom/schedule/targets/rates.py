@@ -53,7 +53,8 @@ class Rates:
     launch_ns: float = 0.0
     """From one kernel to the next, with nothing to do; 0: times are without launches."""
     kept_registers: int = 0
-    """Values that a compiler may keep in registers of a thread from one use to a later one; 0: it does what the nest says."""
+    """Values that a compiler may keep in registers of a thread from one use to a later one; 0: loads and products are as the nest
+    says."""
     unrolled_rounds: int = 0
     """Iterations of a sequential loop that a compiler may write out, at most."""
     overlapped_rounds: float = 1.0

@@ -1,0 +1,79 @@
+"""The threads of a block in the order of their warps: which run a statement, the value of an index in each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.ir import by_warps
+from warploom.schedule.nest.nodes import Affine, Guard, Kind, Loop, Nest
+from warploom.schedule.nest.walk import hardware_sizes, loops
+
+Ints = npt.NDArray[np.int64]
+Masks = npt.NDArray[np.bool_]
+
+WARP = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Threads:
+    """Of one block, in the order of their warps."""
+
+    at: tuple[Ints, ...]
+    """By hardware dimension, the index of each thread."""
+    warp: Ints
+    hardware: Mapping[int, int]
+    """By number of a thread loop."""
+
+    @property
+    def count(self) -> int:
+        return len(self.warp)
+
+    @property
+    def warps(self) -> int:
+        return -(-self.count // WARP)
+
+    def running(self, around: Sequence[Loop], guards: Sequence[Guard] = ()) -> Masks:
+        """Threads that run a statement in these loops; of the guards those over threads alone count."""
+        mask = np.ones(self.count, np.bool_)
+        for loop in around:
+            if loop.kind is Kind.THREAD and loop.hardware is not None:
+                mask &= self.at[loop.hardware] < loop.size
+        for guard in guards:
+            if all(number in self.hardware for number, _ in guard.index.terms):
+                index = self.value(guard.index)
+                mask &= (index >= 0) & (index < guard.bound)
+        return mask
+
+    def value(self, affine: Affine) -> Ints:
+        """At index 0 of all loops that are no threads."""
+        found = np.full(self.count, affine.constant, np.int64)
+        for number, stride in affine.terms:
+            if number in self.hardware:
+                found += stride * self.at[self.hardware[number]]
+        return found
+
+    def warps_of(self, mask: Masks) -> int:
+        """Warps of which some thread is in the mask."""
+        return len(np.unique(self.warp[mask]))
+
+    def rows(self, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        """[threads] -> [warps, WARP]; zeros where the last warp has no threads."""
+        return by_warps(values[None], WARP, 0)
+
+
+def threads_of(nest: Nest) -> Threads:
+    shape = hardware_sizes(nest, Kind.THREAD)
+    numbers = np.arange(math.prod(shape), dtype=np.int64)
+    at: list[Ints] = []
+    rest = numbers
+    for size in shape:
+        at.append(rest % size)
+        rest = rest // size
+    hardware = {x.number: x.hardware for x in loops(nest.body) if x.kind is Kind.THREAD and x.hardware is not None}
+    return Threads(tuple(at), numbers // WARP, hardware)

@@ -16,20 +16,37 @@ from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Operator, Program, Region, Role, cpu_tiles, cuda_tiles
 from warploom.schedule.cpu import find_compiler
+from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import Options, explore, strategy_named
 from warploom.schedule.targets import target
 from warploom.tools.explore_code import code_of
-from warploom.tools.explore_options import KernelOptions
+from warploom.tools.explore_options import Function, KernelOptions
+from warploom.tools.explore_target import explored
 
 SIZES = {"gesummv": {"n": 20}, "atax": {"m": 24, "n": 20}}
 
 
+FILE = '''"""Types that C and CUDA C++ write differently."""
+from __future__ import annotations
+from warploom import i64, u8
+from warploom.schedule.frontend import out, tensor
+
+@tensor
+def doubled(A: i64["n"], B: u8["n"], y: out[i64["n"]], z: out[u8["n"]]):
+    y[i] = A[i] * 2
+    z[i] = B[i] * 2
+'''
+
+
 def code(name: str, machine: str) -> str:
-    kernel = tensor_kernel(name)
-    program = kernel.program(SIZES[name], cpu_tiles if machine == "cpu" else cuda_tiles)
+    return code_at(tensor_kernel(name), SIZES[name], machine)
+
+
+def code_at(kernel: Function, sizes: dict[str, int], machine: str) -> str:
+    program = kernel.program(sizes, cpu_tiles if machine == "cpu" else cuda_tiles)
     found = explore(program, target(machine), options=Options(strategy=strategy_named("refine"), nodes=40))
     nests = [stage.best.nest for stage in found.stages if stage.best is not None]
-    return code_of(program, nests, SIZES[name], KernelOptions(target=target(machine)))
+    return code_of(program, nests, sizes, KernelOptions(target=target(machine)))
 
 
 def main_of(comment: str) -> str:
@@ -108,9 +125,29 @@ def test_sums_that_threads_share_have_a_second_part(tmp_path: Path) -> None:
     np.testing.assert_allclose(results, (np.arange(90) % 7 - 3.0).reshape(6, 15).sum(0))
 
 
+def type_and_name(argument: str) -> tuple[str, ...]:
+    """Of an argument of a CUDA kernel: `const float* __restrict__ A`."""
+    found = re.fullmatch(r"(?:const )?([\w ]+?)\*?(?: __restrict__)? (\w+)", argument)
+    assert found is not None
+    return found.groups()
+
+
 @pytest.mark.parametrize("name", list(SIZES))
 def test_cuda_says_its_launch(name: str) -> None:
-    text = code(name, "sm_80")
+    check_cuda_comment(code(name, "sm_80"))
+
+
+def test_types_are_those_of_the_language(tmp_path: Path) -> None:
+    path = tmp_path / "kernels.py"
+    path.write_text(FILE)
+    function = explored(f"{path}:doubled")
+    assert isinstance(function, TensorFunction)
+    cuda = code_at(function, {"n": 24}, "sm_80")
+    check_cuda_comment(cuda)
+    assert "const long long A[24]  input" in cuda and "const int64_t A[24]  input" in code_at(function, {"n": 24}, "cpu")
+
+
+def check_cuda_comment(text: str) -> None:
     comment = text[: text.index("*/")]
     launches = re.findall(r"// grid ([\d x]+), block ([\d x]+)", text)
     assert [tuple(map(int, re.findall(r"\d+", g))) for g in re.findall(r"grid +\((.*)\)", comment)] == [
@@ -119,8 +156,8 @@ def test_cuda_says_its_launch(name: str) -> None:
     signatures = re.findall(r"^(\w+)\((.*)\)$", text, re.MULTILINE)
     for kernel, arguments in signatures:
         part = comment[comment.index(f" {kernel}:") :].split("\n *\n")[0]
-        listed = re.findall(r"^ \*     (?:const )?\w+ (\w+)", part.partition("in order:")[2], re.MULTILINE)
-        assert listed == [re.split(r"[ *]+", argument)[-1] for argument in arguments.split(", ")]
+        listed = re.findall(r"^ \*     (?:const )?([\w ]+) (\w+)(?:\[|  )", part.partition("in order:")[2], re.MULTILINE)
+        assert listed == [type_and_name(argument) for argument in arguments.split(", ")]
     if toolchain_available():
         compile_to_ptx(text, "sm_80", options=("--fmad=false",))
 

@@ -10,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
+from warploom.core import Diagnostic, UserError
+from warploom.tools import explore_command
 from warploom.tools.cli import cli
 
 AXPY = ("axpy", "--size", "n=40", "--target", "sm_80")
@@ -75,6 +77,19 @@ def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None
     result, line = explored(f"{file}:half", "--size", "m=40", "--target", "sm_80")
     assert result.exit_code == 2
     assert f"{file}:12:" in str(line["reason"]) and "CUDA_TYPE" in str(line["reason"])
+
+
+def test_machine_code_is_kept_before_the_file_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+
+    def run(kernel: str) -> None:
+        order.append("file")
+        raise UserError(Diagnostic("FILE", "expected no more than this"))
+
+    monkeypatch.setattr(explore_command, "keep_machine_code", lambda: order.append("cache"))
+    monkeypatch.setattr(explore_command, "explored", run)
+    explored("kernels.py")
+    assert order == ["cache", "file"]
 
 
 def test_several_functions(file: str) -> None:

@@ -5,8 +5,9 @@ from warploom.solve.best_first import BestFirst, best_first
 from warploom.solve.bitvectors import BitOperation, BitVector, BitVectors
 from warploom.solve.cache import ResultCache, default_cache_path
 from warploom.solve.cluster import OtherSourceError, cluster_executor
-from warploom.solve.drafts import drafts
+from warploom.solve.drafts import TEMPERATURES, drafts, drawn
 from warploom.solve.driver import (
+    BUDGET_SPENT,
     UNLIMITED,
     Alternative,
     Budget,
@@ -59,7 +60,9 @@ from warploom.solve.tree_size import Cut, Interval, Probe, TreeSize, chen, inter
 from warploom.solve.words import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
+    "BUDGET_SPENT",
     "FALSE",
+    "TEMPERATURES",
     "TRUE",
     "UNLIMITED",
     "All",
@@ -136,6 +139,7 @@ __all__ = [
     "differing_words",
     "disjunction",
     "drafts",
+    "drawn",
     "emit",
     "enumerate_levels",
     "interval",

@@ -4,35 +4,30 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar, cast
 
 from warploom.solve.driver import Cost, Model
 from warploom.solve.executor import Finished, Task, run_tasks
-from warploom.solve.incumbent import Child, Hints, Incumbent
+from warploom.solve.incumbent import Hints, Incumbent
 
 S = TypeVar("S")
 A = TypeVar("A")
+T = TypeVar("T")
 
 _CHUNK = 4
 """Descents of one task."""
+TEMPERATURES = (0.0, 0.05, 0.3, 1.0)
+"""Of descents, in turn (see `drawn`)."""
 
 
-def drawn(
-    incumbent: Incumbent[S, A],
-    children: Sequence[Child[S]],
-    chance: random.Random,
-    temperature: float,
-    bias: Mapping[tuple[int, Hashable], float] | None = None,
-) -> Child[S]:
-    """One of the children: a guess that is dearer than the best by the share `temperature` is chosen 1 / e as often. `bias` is
-    added to the logarithm of the guess, by decision."""
+def drawn(children: Sequence[T], guess: Callable[[T], float], chance: random.Random, temperature: float) -> T:
+    """One of the children: a guess that is dearer than the best by the share `temperature` is chosen 1 / e as often."""
     if len(children) == 1:
         return children[0]
-    known = bias or {}
-    guesses = [incumbent.guess(c) * math.exp(known.get((c.choice, c.value), 0.0)) for c in children]
+    guesses = [guess(c) for c in children]
     least = min(guesses)
     unit = max(temperature * abs(least), 1e-9 * abs(least), 1e-12)
     return chance.choices(children, [math.exp(-min((g - least) / unit, 700.0)) for g in guesses])[0]
@@ -60,7 +55,7 @@ def drafts(
     count: int,
     *,
     seed: int = 0,
-    temperatures: tuple[float, ...] = (0.0, 0.05, 0.3, 1.0),
+    temperatures: tuple[float, ...] = TEMPERATURES,
     below: Cost | None = None,
     executor: Executor | None = None,
 ) -> Iterator[tuple[Hashable, ...]]:
@@ -88,7 +83,7 @@ def run_descents(task: Descents[S, A]) -> list[tuple[Hashable, ...]]:
                 found.append(tuple(value for _, value in child.path))
                 break
             temperature = task.temperatures[n % len(task.temperatures)]
-            child = drawn(incumbent, children, chance, temperature) if children else None
+            child = drawn(children, incumbent.guess, chance, temperature) if children else None
     return found
 
 

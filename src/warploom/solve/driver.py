@@ -82,6 +82,8 @@ class Budget:
 
 
 UNLIMITED = Budget()
+BUDGET_SPENT = "budget: "
+"""How the reason of every search begins that a budget ended; then comes what is spent."""
 PATIENCE = 250
 """Candidates tried for a cheaper answer once one meets the first objective's bound."""
 
@@ -234,14 +236,14 @@ class _Search(Generic[S, A]):
         """Raises StopSearchError when the candidate just tried was one too many."""
         tried = self.statistics.tried
         if self.budget.nodes is not None and tried > self.budget.nodes:
-            raise StopSearchError("budget: nodes")
+            raise StopSearchError(f"{BUDGET_SPENT}nodes")
         is_enough = self.good_enough is not None and bool(self.answers) and self.answers[0][0] < self.good_enough
         if is_enough and tried > self.improved_at + PATIENCE:
             raise StopSearchError("good enough")
         if tried % 16 == 0:
             if self.budget.cpu_s is not None and time.process_time() - self.started > self.budget.cpu_s:
-                raise StopSearchError("budget: CPU seconds")
+                raise StopSearchError(f"{BUDGET_SPENT}CPU seconds")
             if self.budget.wall_s is not None and time.monotonic() - self.started_wall > self.budget.wall_s:
-                raise StopSearchError("budget: wall seconds")
+                raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
             if self.progress is not None:
                 self.progress(self.statistics)

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from warploom.solve.driver import (
+    BUDGET_SPENT,
     UNLIMITED,
     Alternative,
     Budget,
@@ -241,7 +242,7 @@ class Incumbent(Generic[S, A]):
             costs[position] = cost
             self._take(cost, now[position].answer)
         if len(now) < len(leaves):
-            raise StopSearchError("budget: evaluations")
+            raise StopSearchError(f"{BUDGET_SPENT}evaluations")
         return costs
 
     def adopt(self, cost: Cost, answer: A) -> None:
@@ -299,16 +300,16 @@ class Incumbent(Generic[S, A]):
     def _spend(self) -> None:
         tried = self.statistics.tried
         if self._budget.nodes is not None and tried > self._budget.nodes:
-            raise StopSearchError("budget: nodes")
+            raise StopSearchError(f"{BUDGET_SPENT}nodes")
         if tried % 8 == 0:
             self._spend_seconds()
 
     def _spend_seconds(self) -> None:
         if self._budget.cpu_s is not None and time.process_time() - self._cpu_s > self._budget.cpu_s:
-            raise StopSearchError("budget: CPU seconds")
+            raise StopSearchError(f"{BUDGET_SPENT}CPU seconds")
         now = time.monotonic()
         if self._budget.wall_s is not None and now - self._wall_s > self._budget.wall_s:
-            raise StopSearchError("budget: wall seconds")
+            raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
         if now - self._told_s > PROGRESS_S:
             self._tell()
 

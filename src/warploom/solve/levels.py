@@ -13,7 +13,17 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from warploom.solve.driver import UNLIMITED, Alternative, Budget, Cost, Model, StopSearchError, Strategy, declared_order
+from warploom.solve.driver import (
+    BUDGET_SPENT,
+    UNLIMITED,
+    Alternative,
+    Budget,
+    Cost,
+    Model,
+    StopSearchError,
+    Strategy,
+    declared_order,
+)
 from warploom.solve.executor import Failed, Finished, Task, run_tasks
 from warploom.solve.tree_size import Interval, interval, walks
 
@@ -136,7 +146,7 @@ def count_levels(
                     total = replace(total, complete=False, reason=total.reason or reason)
             if progress is not None:
                 progress(total)
-        reason = "" if done == len(tasks) else "budget: wall seconds"
+        reason = "" if done == len(tasks) else f"{BUDGET_SPENT}wall seconds"
     except KeyboardInterrupt:
         reason = "interrupted"
     if reason:
@@ -278,11 +288,11 @@ class _Walk(Generic[S, A]):
     def _spend(self) -> None:
         count = sum(self._nodes)
         if self._budget.nodes is not None and count > self._budget.nodes:
-            raise StopSearchError("budget: nodes")
+            raise StopSearchError(f"{BUDGET_SPENT}nodes")
         if count % 16 == 0:
             if self._budget.cpu_s is not None and time.process_time() - self._began[0] > self._budget.cpu_s:
-                raise StopSearchError("budget: CPU seconds")
+                raise StopSearchError(f"{BUDGET_SPENT}CPU seconds")
             if self._budget.wall_s is not None and time.monotonic() - self._began[1] > self._budget.wall_s:
-                raise StopSearchError("budget: wall seconds")
+                raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
         if self._progress is not None and count % _TELL == 0:
             self._progress(self._levels())

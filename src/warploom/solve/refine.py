@@ -17,7 +17,7 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from warploom.solve.drafts import drawn
+from warploom.solve.drafts import TEMPERATURES, drawn
 from warploom.solve.driver import Cost, Outcome, StopSearchError
 from warploom.solve.incumbent import Child, Incumbent, Leaf, Path
 from warploom.solve.residuals import FeatureTable, likeliest_length, predict
@@ -45,7 +45,7 @@ class Refine:
     """Share of neighbours in which up to half of the decisions are."""
     apart: float = 0.15
     """Share of features in which two of the elites differ at least."""
-    temperatures: tuple[float, ...] = (0.0, 0.05, 0.3, 1.0)
+    temperatures: tuple[float, ...] = TEMPERATURES
     """Of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
     batch: int = 8
     """Measured each round."""
@@ -177,7 +177,10 @@ class _Refine(Generic[S, A]):
             child = self._drawn(children, temperature)
 
     def _drawn(self, children: Sequence[Child[S]], temperature: float) -> Child[S]:
-        return drawn(self._incumbent, children, self._random, temperature, self._bias)
+        return drawn(children, self._guess, self._random, temperature)
+
+    def _guess(self, child: Child[S]) -> float:
+        return self._incumbent.guess(child) * math.exp(self._bias.get((child.choice, child.value), 0.0))
 
     def _follow(self, child: Child[S], values: Sequence[Hashable]) -> None:
         """To the complete candidate that a draft names."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from warploom.schedule import cpu, cuda
 from warploom.schedule.backbone import Program, Role
 from warploom.schedule.cpu import COMMON, KERNEL_FLAGS, Source, c_program, find_compiler
 from warploom.schedule.cuda import CudaKernel, cuda_kernel, cuda_program
@@ -11,11 +12,6 @@ from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.nest import Buffer, Nest, blocks_of
 from warploom.schedule.targets import Target
 from warploom.tools.explore_options import KernelOptions
-
-_TYPES = {
-    "f16": "_Float16", "f32": "float", "f64": "double", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
-    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
-}  # fmt: skip
 
 
 def code_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int], options: KernelOptions) -> str:
@@ -45,11 +41,11 @@ def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source])
         yield f"{head}void *const *arrays, const double *parameters,"
         yield f"{' ' * len(head)}ptrdiff_t begin, ptrdiff_t end, char *scratch)"
         for n, buffer in enumerate(source.buffers):
-            yield f"    arrays[{n}]      {_array(program, buffer)}"
+            yield f"    arrays[{n}]      {_array(program, buffer, cpu.c_type(buffer.dtype))}"
         for n, size in enumerate(source.common_bytes, len(source.buffers)):
             yield f"    arrays[{n}]      {size} bytes aligned to 64, of all threads: parts of sums; need not be cleared"
         for n, parameter in enumerate(nest.parameters):
-            yield f"    parameters[{n}]  {parameter.name}, rounded to {_TYPES.get(parameter.dtype.name, parameter.dtype.name)}"
+            yield f"    parameters[{n}]  {parameter.name}, rounded to {cpu.c_type(parameter.dtype)}"
         if not nest.parameters:
             yield "    parameters     none: may be NULL"
         yield f"    begin, end     shares of {_shared_loops(nest)}: calls that cover [0, {source.units}) together"
@@ -78,12 +74,12 @@ def _cuda_usage(program: Program, kernels: Sequence[CudaKernel], options: Kernel
         yield f"  dynamic shared memory  {dynamic} bytes{more}; static {kernel.static_shared_bytes}"
         yield "  arguments, in order:"
         for buffer in kernel.arrays:
-            yield f"    {_array(program, buffer)}"
+            yield f"    {_array(program, buffer, cuda.c_type(buffer.dtype))}"
         for buffer in kernel.block_arrays:
             elements = buffer.elements * buffer.copies * kernel.blocks
-            yield f"    {_TYPES.get(buffer.dtype.name, buffer.dtype.name)} {buffer.name}_all[{elements}]  room for temporaries"
+            yield f"    {cuda.c_type(buffer.dtype)} {buffer.name}_all[{elements}]  room for temporaries"
         for parameter in kernel.parameters:
-            yield f"    {_TYPES.get(parameter.dtype.name, parameter.dtype.name)} {parameter.name}  by value"
+            yield f"    {cuda.c_type(parameter.dtype)} {parameter.name}  by value"
     yield ""
     yield "Arrays are contiguous in device memory, the last index varies fastest, and aligned to 16 bytes."
     yield "What is written shares no memory with any other array."
@@ -96,11 +92,10 @@ def _head(program: Program, sizes: Mapping[str, int], options: KernelOptions) ->
     yield f"Target: {options.target.name}" + (f", {options.threads} threads" if options.target.kind == "cpu" else "")
 
 
-def _array(program: Program, buffer: Buffer) -> str:
+def _array(program: Program, buffer: Buffer, scalar: str) -> str:
     """`const float A[64][32]`, and who fills it."""
     region = program.region(buffer.name)
     index = "".join(f"[{n}]" for n in region.shape)
-    scalar = _TYPES.get(region.dtype.name, region.dtype.name)
     match region.role:
         case Role.INPUT:
             return f"const {scalar} {region.name}{index}  input"

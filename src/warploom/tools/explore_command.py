@@ -86,6 +86,7 @@ def explore(
     is_target_given = source is not click.core.ParameterSource.DEFAULT
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        keep_machine_code()  # before the user's file, which may import numba, too
         found = explored(kernel)
         named = _sizes(sizes)
         decided = _decided(fixed)
@@ -93,7 +94,6 @@ def explore(
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
             asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
             return explore_sketch(kernel, found, asked, stopwatch, progress)
-        keep_machine_code()
         # Imported here: numba takes most of a second to load, which no other command needs.
         from warploom.schedule.cpu import core_count, host
         from warploom.tools.explore_kernel import explore_tensor

@@ -9,7 +9,7 @@ from warploom.gpu import device_arch
 from warploom.schedule.backbone import Backbone, Program, Role
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.search import CpuEvaluator, CpuPrograms, CudaEvaluator, Evaluator, ModelEvaluator, Programs
-from warploom.tools.explore_check import Data, stage_arrays
+from warploom.tools.explore_data import Data, stage_arrays
 from warploom.tools.explore_options import KernelOptions
 
 

@@ -13,8 +13,9 @@ from warploom.schedule.jit import announced
 from warploom.schedule.search import Live, Options, ProgramExploration, explore, strategy_named
 from warploom.solve import Event, EventLog, EventSink, cluster_executor
 from warploom.synth import Status
-from warploom.tools.explore_check import Data, checked, reference_data
+from warploom.tools.explore_check import checked
 from warploom.tools.explore_choices import list_choices
+from warploom.tools.explore_data import Data, reference_data
 from warploom.tools.explore_evaluators import evaluators, programs
 from warploom.tools.explore_options import Function, KernelOptions, program_of
 from warploom.tools.explore_replay import replay_file

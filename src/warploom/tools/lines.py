@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias
 
+from warploom.core.starting import INTERRUPTED
 from warploom.ir import Kernel
 from warploom.synth import Report, Status
 from warploom.tools.completions import hole_texts
@@ -18,8 +19,8 @@ SCHEMA = 1
 
 Line: TypeAlias = dict[str, object]
 
-SOLVED, IMPOSSIBLE, BAD_INPUT, GAVE_UP, INTERRUPTED = 0, 1, 2, 3, 130
-"""Exit codes."""
+SOLVED, IMPOSSIBLE, BAD_INPUT, GAVE_UP = 0, 1, 2, 3
+"""Exit codes, beside INTERRUPTED."""
 EXIT_BY_STATUS: Mapping[str, int] = {
     "solved": SOLVED, "unsat": IMPOSSIBLE, "refused": IMPOSSIBLE, "error": BAD_INPUT, "unknown": GAVE_UP,
 }  # fmt: skip

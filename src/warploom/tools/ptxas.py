@@ -23,7 +23,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.gpu import find_tool
 from warploom.ptx.shuffle import MAX_DELTA, Rewritten, ShuffleOptions, shuffle
 from warploom.ptx.syntax import parse
-from warploom.tools.lines import encode
+from warploom.tools.lines import INTERRUPTED, encode
 from warploom.tools.messages import rendered
 from warploom.tools.ptx_shuffle import policy_of
 
@@ -41,7 +41,7 @@ def main() -> None:
         print("\n".join(rendered(error.diagnostics)), file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
 
 
 def run(arguments: Sequence[str]) -> int:

@@ -13,6 +13,7 @@ from warploom.schedule.nest import (
     Affine,
     Barrier,
     Buffer,
+    Builder,
     Combine,
     Compute,
     Guard,
@@ -32,6 +33,7 @@ from warploom.schedule.nest import (
     counts,
     identity,
     interpret,
+    loops,
     text,
     verify,
     with_barriers,
@@ -230,3 +232,15 @@ def test_text() -> None:
         "  loop i0 in 8:\n"
         "    a = mul(alpha, 2.0) if 2*i0 < 9\n"
     )
+
+
+def test_hardware_dimensions_of_nests_written_by_hand() -> None:
+    b = Builder("copy")
+    x, y = b.buffer("x", 24), b.buffer("y", 24, Role.OUTPUT)
+    value = b.value("value")
+    with b.loop("i", Kind.BLOCK, 2) as i, b.loop("j", Kind.BLOCK, 3) as j, b.loop("t", Kind.THREAD, 4) as t:
+        b.load(b.ref(value), x, i * 12 + j * 4 + t)
+        b.store(y, i * 12 + j * 4 + t, b.ref(value))
+    made = b.nest()
+    assert verify(made) == ()
+    assert [(loop.name, loop.hardware) for loop in loops(made.body)] == [("i", 1), ("j", 0), ("t", 0)]

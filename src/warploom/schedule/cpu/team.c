@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -75,10 +76,13 @@ static int has_scratch(int thread, size_t bytes) {
     return 1;
 }
 
-/* Cores: that of the caller first, then the others that it may use. */
+/* Cores: that of the caller first, then the others that it may use; -1 first where they are too few. A worker keeps its core
+   after the job: `held` has its number plus 1, or 0 for a thread that may run on any. */
 #ifdef __linux__
 static cpu_set_t allowed;
 static int cores[MOST_THREADS], held[MOST_THREADS];
+
+static void forget_cores(void) { memset(held, 0, sizeof held); }
 
 static void choose_cores(int threads) {
     int count = 0;
@@ -92,17 +96,22 @@ static void choose_cores(int threads) {
 }
 
 static void hold_core(int thread) {
-    if (cores[0] < 0 || (thread > 0 && held[thread] == cores[thread] + 1)) return;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cores[thread], &one);
-    if (sched_setaffinity(0, sizeof one, &one) == 0) held[thread] = cores[thread] + 1;
+    const int wanted = cores[0] < 0 ? 0 : cores[thread] + 1;
+    if (held[thread] == wanted) return;
+    cpu_set_t set = allowed;
+    if (wanted > 0) {
+        CPU_ZERO(&set);
+        CPU_SET(wanted - 1, &set);
+    }
+    if (sched_setaffinity(0, sizeof set, &set) == 0) held[thread] = wanted;
 }
 
+/* Of the caller. */
 static void leave_core(void) {
-    if (cores[0] >= 0) sched_setaffinity(0, sizeof allowed, &allowed);
+    if (held[0] > 0 && sched_setaffinity(0, sizeof allowed, &allowed) == 0) held[0] = 0;
 }
 #else
+static void forget_cores(void) {}
 static void choose_cores(int threads) { (void)threads; }
 static void hold_core(int thread) { (void)thread; }
 static void leave_core(void) {}
@@ -159,6 +168,7 @@ static int has_threads(int threads) {
         atomic_store(&sleepers, 0);
         atomic_store(&is_running, 0);
         atomic_store(&announced, 0);
+        forget_cores();
         pthread_mutex_init(&mutex, NULL);
         pthread_cond_init(&wake, NULL);
     }

@@ -35,8 +35,9 @@ class Job:
 
 
 def run_job(job: Job, threads: int, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
-    """Of each sample the elapsed seconds of all its repeats, and CPU seconds of the thread that worked longest. Threads wake up
-    before the first. UserError where resources lack."""
+    """Of each sample the elapsed seconds of all its repeats, and CPU seconds of the thread that worked longest; of several
+    repeats those of the caller, its waiting for the others included. Threads wake up before the first. UserError where resources
+    lack."""
     walls, busies = (ctypes.c_double * samples)(), (ctypes.c_double * samples)()
     second = job.second if job.second is not None else ctypes.c_void_p()
     arrays, parameters = (ctypes.cast(a, ctypes.c_void_p) for a in (job.pointers, job.parameters))

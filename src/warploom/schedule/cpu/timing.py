@@ -1,7 +1,8 @@
 """Times of compiled nests: as many runs as the noise asks for, fewer where the nest is surely slow.
 
 A run is taken as slow by the CPU time of its busiest thread too: other processes on the machine lengthen the wall time only.
-Short kernels are repeated within a sample, and many samples are taken while the threads stay awake.
+Short kernels are repeated within a sample, and many samples are taken while the threads stay awake; their CPU time is the
+caller's, its waiting for the others included.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ class Runnable(Protocol):
     """A kernel with its arguments."""
 
     def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
-        """Of each sample: elapsed seconds of all repeats, and CPU seconds of the busiest thread."""
+        """Of each sample: elapsed seconds of all repeats, and CPU seconds of the busiest thread; of several repeats those of the
+        caller, which waits for the others within them."""
         ...
 
 
@@ -49,9 +51,11 @@ DEFAULT_EFFORT = Effort()
 @dataclass(frozen=True, slots=True)
 class Timing:
     median_ms: float
+    """Of `retime`, that of the turns' least times."""
     best_ms: float
     busy_ms: float
-    """Least CPU time of the busiest thread: what other processes hardly disturb."""
+    """Least CPU time of the busiest thread, of repeated runs that of the caller and its waiting: what other processes hardly
+    disturb."""
     samples: int
     repeats: int
     """Runs per sample."""

@@ -1,8 +1,8 @@
 """Loop nests of fully specified implementations: nodes, text form, verifier, interpreter."""
 
-from warploom.schedule.nest.arithmetic import NestError
 from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
+from warploom.schedule.nest.errors import NestError
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, code_size, counts
 from warploom.schedule.nest.interpret import interpret

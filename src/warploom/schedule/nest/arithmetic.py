@@ -7,10 +7,7 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from warploom.schedule.backbone import Operator
-
-
-class NestError(RuntimeError):
-    """The nest does something that has no meaning: a race, a read of what was never written, a place outside its buffer."""
+from warploom.schedule.nest.errors import NestError
 
 
 def _quotient(first: float, second: float) -> float:

@@ -26,6 +26,7 @@ from warploom.schedule.nest.nodes import (
     Store,
     Value,
 )
+from warploom.schedule.nest.walk import loops
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,10 @@ class Builder:
         self.values.append(Value(name, dtype, axes))
         return len(self.values) - 1
 
-    def loop(self, name: str, kind: Kind, size: int, stages: int = 1) -> OpenLoop:
+    def loop(self, name: str, kind: Kind, size: int, stages: int = 1, hardware: int = 0) -> OpenLoop:
+        """`hardware`: dimension of a thread loop; those of block loops follow from how they lie, the innermost is 0."""
         self.loops += 1
-        return OpenLoop(self, name, kind, size, self.loops - 1, stages)
+        return OpenLoop(self, name, kind, size, self.loops - 1, stages, hardware)
 
     def add(self, node: Node) -> None:
         self.open[-1].append(node)
@@ -122,6 +124,7 @@ class OpenLoop:
     size: int
     number: int
     stages: int
+    hardware: int
 
     def __enter__(self) -> Index:
         self.builder.open.append([])
@@ -129,5 +132,9 @@ class OpenLoop:
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         body = tuple(self.builder.open.pop())
-        hardware = self.number if self.kind is Kind.BLOCK else None
+        hardware = None
+        if self.kind is Kind.THREAD:
+            hardware = self.hardware
+        elif self.kind is Kind.BLOCK:
+            hardware = sum(inner.kind is Kind.BLOCK for inner in loops(body))
         self.builder.add(Loop(self.number, self.name, self.kind, self.size, body, hardware, self.stages))

@@ -15,7 +15,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest.arithmetic import NestError, computed
+from warploom.schedule.nest.arithmetic import computed
+from warploom.schedule.nest.errors import NestError
 from warploom.schedule.nest.memory import Array, Buffers
 from warploom.schedule.nest.nodes import Barrier, Combine, Kind, Loop, Nest, Node
 from warploom.schedule.nest.thread import Meeting, Silent, Thread

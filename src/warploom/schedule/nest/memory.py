@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from warploom.core import to_numpy
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest.arithmetic import NestError
+from warploom.schedule.nest.errors import NestError
 from warploom.schedule.nest.nodes import Affine, Kind, Load, Memory, Nest, Space, Store
 from warploom.schedule.nest.walk import loops, statements
 

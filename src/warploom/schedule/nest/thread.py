@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
 from warploom.schedule.backbone import Constant, Parameter
-from warploom.schedule.nest.arithmetic import NestError, computed
+from warploom.schedule.nest.arithmetic import computed
+from warploom.schedule.nest.errors import NestError
 from warploom.schedule.nest.memory import Buffers
 from warploom.schedule.nest.nodes import (
     Affine,

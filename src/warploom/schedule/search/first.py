@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -10,12 +9,11 @@ from dataclasses import replace
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
 from warploom.schedule.search.explore import Exploration
 from warploom.schedule.search.model import C, Implementation, KernelModel, Step
+from warploom.solve import BUDGET_SPENT, TEMPERATURES, drawn
 
 DESCENTS = 64
 MEASURED = 4
 """Implementations that are tried where the ones before turn out to be none."""
-_TEMPERATURES = (0.0, 0.1, 1.0)
-"""As of `solve.Refine`."""
 
 
 def with_first(
@@ -23,7 +21,7 @@ def with_first(
 ) -> Exploration[C]:
     """The same exploration where it has an implementation or its budget was not what ended it; else with the first one of
     `DESCENTS` greedy descents that can be measured. An interruption leaves it without."""
-    if found.best is not None or found.complete or not found.reason.startswith("budget"):
+    if found.best is not None or found.complete or not found.reason.startswith(BUDGET_SPENT):
         return found
     try:
         for tried, (implementation, nodes) in enumerate(_descents(model, seed)):
@@ -62,19 +60,9 @@ def _descents(model: KernelModel[C], seed: int) -> Iterator[tuple[Implementation
             expanded = [a.expand() for a in model.alternatives(step, choices[0][0])]
             children = [c for c in expanded if c is not None]
             nodes += len(children)
-            step = _drawn(model, children, chance, _TEMPERATURES[n % len(_TEMPERATURES)])
+            step = drawn(children, model.estimate, chance, TEMPERATURES[n % len(TEMPERATURES)]) if children else None
         answer = None if step is None else model.answer(step)
         if answer is not None and answer[1].key not in seen:
             seen.add(answer[1].key)
             yield answer[1], nodes
             nodes = 0
-
-
-def _drawn(model: KernelModel[C], children: list[Step[C]], chance: random.Random, temperature: float) -> Step[C] | None:
-    """A child whose guess is dearer than the least by the share `temperature` is drawn 1 / e as often; None of none."""
-    if len(children) < 2:
-        return children[0] if children else None
-    guesses = [model.estimate(c) for c in children]
-    least = min(guesses)
-    unit = max(temperature, 1e-9) * max(least, 1e-12)
-    return chance.choices(children, [math.exp(-min((g - least) / unit, 700.0)) for g in guesses])[0]

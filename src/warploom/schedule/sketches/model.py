@@ -28,7 +28,7 @@ from warploom.schedule.sketches.cost import Modelled, modelled, unfilled
 from warploom.schedule.sketches.tunable import Setting, TunableSketch
 from warploom.schedule.targets import Board
 from warploom.sketch import Sketch
-from warploom.solve import Alternative, Cost, StopSearchError
+from warploom.solve import BUDGET_SPENT, Alternative, Cost, StopSearchError
 from warploom.synth import Report, complete
 
 PICOSECONDS_PER_MS = 10**9
@@ -127,7 +127,7 @@ class SketchModel:
             return None
         left = self.budget_s - (time.monotonic() - self._began)
         if left <= 0:
-            raise StopSearchError("budget: wall seconds")
+            raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
         return left
 
     def _possible(self, candidate: Setting) -> Setting | None:

@@ -17,7 +17,7 @@ from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.tools.explore_check import Checked, checked
 from warploom.tools.explore_data import Data, reference_data
-from warploom.tools.explore_evaluators import evaluators
+from warploom.tools.explore_evaluators import evaluators, programs
 from warploom.tools.explore_options import Function, KernelOptions, program_of, sizes_of
 from warploom.tools.explore_result import Explored, facts, judged_line, told
 from warploom.tools.synth_command import Outcome, Progress
@@ -76,6 +76,10 @@ def replay_file(
         found = checked(program, function, implementations, data, options, progress)
     explored = Explored(program, implementations)
     time_ms = sum(times) if len(times) == len(implementations) else None
+    timer = programs(options, data)(program) if len(implementations) > 1 and not has_failed else None
+    if timer is not None:
+        (measurement,) = timer.retime([[i.nest for i in implementations]])
+        time_ms = measurement.time_ms if isinstance(measurement, Timed) else time_ms
     line = judged_line(case, found, time_ms, facts(function, program, options), explored, options, stopwatch)
     if notes:
         line["note"] = "; ".join([*notes, *([str(line["note"])] if "note" in line else [])])

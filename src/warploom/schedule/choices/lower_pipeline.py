@@ -9,7 +9,7 @@ from warploom.schedule.nest import Buffer, Kind, Load, Loop, Nest, Node, Ref, Sp
 
 def pipelined(nest: Nest, buffer: int, stages: int, *, has_async_copy: bool) -> Nest:
     """The nest with `stages` copies of the buffer, filled ahead by the loop around its accesses; the nest itself where that loop
-    is not sequential or where the fills depend on the rest of the body."""
+    is not sequential, where it is in another one that fills ahead, and where the fills depend on the rest of the body."""
     loop = _loop_around(nest, buffer)
     if loop is None:
         return nest
@@ -31,7 +31,9 @@ def _loop_around(nest: Nest, buffer: int) -> Loop | None:
     if not paths:
         return None
     common = [loop for loop in paths[0] if all(any(o.number == loop.number for o in path) for path in paths)]
-    return common[-1] if common and common[-1].kind is Kind.LOOP else None
+    if not common or common[-1].kind is not Kind.LOOP or any(outer.stages > 1 for outer in common[:-1]):
+        return None
+    return common[-1]
 
 
 def _is_used_in(loop: Loop, buffer: int) -> bool:

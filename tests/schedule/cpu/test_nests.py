@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import pickle
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 from warploom.schedule.backbone import Role
-from warploom.schedule.cpu import compile_nest, find_compiler
+from warploom.schedule.cpu import c_source, compile_nest, find_compiler
 from warploom.schedule.nest import Nest, interpret
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
@@ -59,3 +60,8 @@ def test_agrees_with_the_interpreter(name: str, threads: int, tmp_path_factory: 
     for buffer, array in zip(compiled.buffers, arrays, strict=True):
         if buffer.role is Role.OUTPUT:
             np.testing.assert_allclose(array, expected[buffer.name], rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_nests_that_travelled_to_a_worker_print_alike(name: str) -> None:
+    assert c_source(pickle.loads(pickle.dumps(CASES[name]))) == c_source(CASES[name])

@@ -160,7 +160,7 @@ class Helpers:
         if operator is Operator.ABS and dtype.is_float:
             mask = self.mask(dtype, lanes)
             return self._add(f"abs_{v}", v, f"{v} x", f"return ({v})(({mask})x & {(1 << dtype.bits - 1) - 1:#x});")
-        if operator in (Operator.EXP, Operator.TANH) and dtype is f32:
+        if operator in (Operator.EXP, Operator.TANH) and dtype == f32:
             names = {"V": v, "I": self.mask(dtype, lanes), "SELECT": self.select(dtype, lanes), "SPLAT": self.splat(dtype, lanes)}
             template = EXP_F32
             if operator is Operator.TANH:

@@ -62,6 +62,7 @@ def file(tmp_path: Path) -> str:
         ((*AXPY, "--set", "dim_kind(nothing)=LOOP"), "CHOICE"),
         ((*AXPY, "--set", "order(mad, store_z)=AFTER"), "REFUTED"),
         ((*AXPY, "--replay", "/no/such/file"), "NOT_READ"),
+        ((*AXPY, "--replay", "/no/such/file", "--set", "size(n0)=2"), "OPTION"),
         ((*AXPY, "--journal", "/dev/null/folder"), "JOURNAL_UNUSABLE"),
         (("no_such_file.py",), "FILE_NOT_FOUND"),
         (("conv2d-3", "--estimate-size"), "OPTION"),

@@ -90,6 +90,9 @@ def explore(
         found = explored(kernel)
         named = _sizes(sizes)
         decided = _decided(fixed)
+        if file is not None and decided:
+            message = "expected either --replay or --set, got both"
+            raise UserError(Diagnostic("OPTION", message, fix="change the decision in a copy of the file's line"))
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
             asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)

@@ -8,7 +8,7 @@ from math import prod
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.core import Diagnostic, UserError
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Backbone, Program
@@ -17,7 +17,7 @@ from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.cuda import Options, cuda_kernel, interpret_all
 from warploom.schedule.nest import Nest
-from warploom.schedule.search import Implementation, KernelModel, Step, difference
+from warploom.schedule.search import Implementation, KernelModel, Step, difference, program_arrays
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.tools.explore_code import arch_of
@@ -57,10 +57,7 @@ def checked(
 
 def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:
     """Runs the stages one after the other on the data."""
-    arrays: dict[str, Array] = {}
-    for region in program.arguments:
-        given = data.inputs.get(region.name)
-        arrays[region.name] = np.zeros(region.elements, to_numpy(region.dtype)) if given is None else given.reshape(-1).copy()
+    arrays = program_arrays(program, data.inputs)
     for nest in nests:
         compiled = compile_nest(nest)
         compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)

@@ -1,6 +1,6 @@
 """Search for the fastest implementation of a kernel: the space as a model of `solve`, measurements, journal, live progress."""
 
-from warploom.schedule.search.arrays import difference
+from warploom.schedule.search.arrays import difference, program_arrays
 from warploom.schedule.search.cpu import CpuEvaluator, CpuPrograms
 from warploom.schedule.search.cuda import CudaEvaluator
 from warploom.schedule.search.evaluate import Evaluator, Measurement, Memory, Record, Timed, Unfit, device_turn
@@ -46,6 +46,7 @@ __all__ = [
     "explore",
     "explore_kernel",
     "features",
+    "program_arrays",
     "recipes",
     "replay",
     "strategy_named",

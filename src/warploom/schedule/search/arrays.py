@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError, to_numpy
-from warploom.schedule.backbone import Backbone, Parameter, Role, random_array
+from warploom.schedule.backbone import Backbone, Parameter, Program, Role, random_array
 
 Arrays: TypeAlias = Mapping[str, NDArray[Any]]
 
@@ -34,6 +34,15 @@ def with_outputs(backbone: Backbone, arrays: Arrays) -> dict[str, NDArray[Any]]:
             got = "none" if array is None else f"{array.size}"
             raise UserError(Diagnostic("ARRAY_SHAPE", f"expected {region.elements} elements of {region.name}, got {got}"))
         found[region.name] = np.ascontiguousarray(array).reshape(-1)
+    return found
+
+
+def program_arrays(program: Program, given: Arrays) -> dict[str, NDArray[Any]]:
+    """What the kernels of a program share, by name in the order of its arguments, flat: those given as copies, others zero."""
+    found: dict[str, NDArray[Any]] = {}
+    for region in program.arguments:
+        array = given.get(region.name)
+        found[region.name] = np.zeros(region.elements, to_numpy(region.dtype)) if array is None else array.reshape(-1).copy()
     return found
 
 

@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import ExitStack, contextmanager
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from warploom.core import to_numpy
-from warploom.schedule.backbone import Backbone, Program, Region
+from warploom.schedule.backbone import Backbone, Program
 from warploom.schedule.cpu import CompiledNest, Crashed, Effort, MeasureWorker, Timing, compile_nest
 from warploom.schedule.nest import Nest
-from warploom.schedule.search.arrays import Arrays, difference, random_arrays, scalar_values, with_outputs
+from warploom.schedule.search.arrays import Arrays, difference, program_arrays, random_arrays, scalar_values, with_outputs
 from warploom.schedule.search.evaluate import Measurement, Timed, Unfit, device_turn
 from warploom.solve import Failed, Finished, Task, process_executor, run_tasks
 
@@ -88,24 +83,18 @@ class CpuEvaluator:
                 found[position] = Unfit(wrong)
             else:
                 kernels[position] = built
-        together = self._retimed(list(kernels.values()))
-        if isinstance(together, Unfit):
-            # One that crashes or hangs is no fault of the others.
-            for position, kernel in kernels.items():
-                alone = self._retimed([kernel])
-                found[position] = alone if isinstance(alone, Unfit) else alone[0]
-        else:
-            found |= zip(kernels, together, strict=True)
+        found |= zip(kernels, self._retimed(list(kernels.values())), strict=True)
         return [found[n] for n in range(len(nests))]
 
-    def _retimed(self, kernels: Sequence[CompiledNest]) -> list[Timed] | Unfit:
+    def _retimed(self, kernels: Sequence[CompiledNest]) -> list[Measurement]:
         if not kernels:
             return []
         with device_turn("cpu"):
             timings = self._open_worker().retime(kernels, self._scalars, threads=self._threads)
-        if isinstance(timings, Crashed):
-            return Unfit(timings.reason)
-        return [Timed(t.median_ms, busy_ms=t.busy_ms) for t in timings]
+        if isinstance(timings, Crashed) and len(kernels) > 1:
+            # One that crashes or hangs is no fault of the others.
+            return [measurement for kernel in kernels for measurement in self._retimed([kernel])]
+        return _medians(timings, len(kernels))
 
     def _built(self, nests: Sequence[Nest]) -> Iterator[tuple[int, CompiledNest | Unfit]]:
         tasks = [Task(str(n), nest) for n, nest in enumerate(nests)]
@@ -143,27 +132,25 @@ class CpuPrograms:
         """`arrays`: those that the program reads, by name."""
         self._threads = threads
         self._scalars = dict(scalars)
-        self._names = [region.name for region in program.arguments]
-        self._arrays = [_flat(region, arrays.get(region.name)) for region in program.arguments]
+        self._arrays = program_arrays(program, arrays)
+        self._names = list(self._arrays)
 
     def retime(self, variants: Sequence[Sequence[Nest]]) -> Sequence[Measurement]:
         """Of each variant, a nest for each stage; interleaved. What crashes makes all of them unfit."""
         programs = [[self._step(nest) for nest in nests] for nests in variants]
-        with MeasureWorker(self._arrays) as worker, device_turn("cpu"):
+        with MeasureWorker(list(self._arrays.values())) as worker, device_turn("cpu"):
             timings = worker.retime_programs(programs, self._scalars, threads=self._threads)
-        if isinstance(timings, Crashed):
-            return [Unfit(timings.reason)] * len(variants)
-        return [Timed(t.median_ms, busy_ms=t.busy_ms) for t in timings]
+        return _medians(timings, len(variants))
 
     def _step(self, nest: Nest) -> tuple[CompiledNest, tuple[int, ...]]:
         kernel = compile_nest(nest)
         return kernel, tuple(self._names.index(buffer.name) for buffer in kernel.buffers)
 
 
-def _flat(region: Region, given: NDArray[Any] | None) -> NDArray[Any]:
-    if given is None:
-        return np.zeros(region.elements, to_numpy(region.dtype))
-    return np.ascontiguousarray(given).reshape(-1)
+def _medians(timings: Sequence[Timing] | Crashed, count: int) -> list[Measurement]:
+    if isinstance(timings, Crashed):
+        return [Unfit(timings.reason)] * count
+    return [Timed(t.median_ms, busy_ms=t.busy_ms) for t in timings]
 
 
 def _least(timing: Timing | Crashed) -> Measurement:

@@ -129,7 +129,7 @@ def body(line: str, header: str = "for x in xs:", after: str = "return a") -> st
         (body("a += y"), r"f\.py:4:14: error\[UNBOUND\]: expected a value for 'y', got none on some path"),
         (body("a = sorted(x)"), r"f\.py:4:13: error\[LOOP_UNSUPPORTED\]: expected a function that is known here, got sorted"),
         (body("a, b = x"), r"f\.py:4:9: error\[SHAPE\]: expected 2 values, got one value"),
-        (body("a = x // a"), r"f\.py:4:13: error\[LOOP_UNSUPPORTED\]: expected a positive constant on the right"),
+        (body("a = x // a"), r"f\.py:4:13: error\[LOOP_UNSUPPORTED\]: expected a constant that is not 0 on the right"),
         (body("a = (a * 10 + x) % 1009"), r".*expected remainders of at most 256 values, got a divisor of 1009"),
         (body("a += x", header="while a < 3:"), r"f\.py:3:5: error\[LOOP_UNSUPPORTED\]: expected a for loop over a list"),
         (body("a += x", header="for x in range(3):"), r"f\.py:3:14: error\[LOOP_UNSUPPORTED\]: expected a loop over a parameter"),

@@ -10,15 +10,16 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from warploom.scan import expression as ex
 from warploom.scan.closure import right
-from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort
-from warploom.scan.interpret import Interpreter, Value
-from warploom.scan.source import Module
+from warploom.scan.divisions import divides_by_zero
+from warploom.scan.expression import INT, REAL, TEXT, Expr
+from warploom.scan.interpret import Interpreter
+from warploom.scan.source import MISSING, Function, Module
+from warploom.scan.types import SERVED, Shape, shape_of, written
+from warploom.scan.values import Value, bare, flat, is_float
 
-Shape: TypeAlias = "Sort | tuple[Shape, ...]"
 _ROUNDS = 6
 
 
@@ -32,6 +33,9 @@ class Binary:
     result: tuple[Expr, ...]
     assumed: tuple[Expr, ...]
     """Asserted of one operand, over `fields`."""
+    rounds: bool = False
+    """Whether integers become floats, which are exact up to 2**53 only."""
+    may_divide_by_zero: bool = False
 
     def packed(self, values: Sequence[object]) -> object:
         """One operand from its fields."""
@@ -45,27 +49,37 @@ class Binary:
 
 def read_binary(module: Module, name: str) -> Binary:
     """Raises UserError with the place of what cannot be read."""
-    node = module.function(name)
-    parameters = [a.arg for a in node.args.args]
+    function = module.function(name)
+    try:
+        return _read(function)
+    except RecursionError:
+        module.unsupported(function.node, "expected expressions of moderate depth, got deeper ones", "Split them into variables.")
+
+
+def _read(function: Function) -> Binary:
+    module, node, name = function.module, function.node, function.name
+    parameters = list(function.parameters)
     if len(parameters) != 2:
         module.wrong(node, "ARGUMENTS", f"expected a function of two values, got {len(parameters)} parameters", "Take two: a, b.")
-    shape = _shape(node)
+    shape, is_annotated = _shape(function)
     for _ in range(_ROUNDS):
         names = _Names()
         left = names.value(shape, "x")
         fields = names.fields
         behind = _mirrored(left)
-        reader = Interpreter(module)
+        reader = Interpreter(function)
         ended = reader.block(node.body, dict(zip(parameters, (left, behind), strict=True)))
         if ended.result is None:
             module.wrong(node, "NO_RESULT", f"expected {name} to return a value", "Add a return.")
-        found = _result_shape(module, node, ended.result, shape)
+        found = _result_shape(function, ended.result, shape, is_annotated)
         if found == shape:
             mirrored = {right(f): f for f in fields}
-            result = tuple(ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, _flat(ended.result), strict=True))
+            result = tuple(ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, flat(ended.result), strict=True))
             assumed = [ex.substituted(a, mirrored) for a in reader.assumed if not {*ex.variables(a)} & {*fields}]
             assumed += [a for a in reader.assumed if not {*ex.variables(a)} & {*mirrored}]
-            return Binary(name, shape, tuple(fields), result, tuple(dict.fromkeys(assumed)))
+            return Binary(
+                name, shape, tuple(fields), result, tuple(dict.fromkeys(assumed)), reader.rounds, divides_by_zero(reader.divisions)
+            )
         shape = found
     return module.unsupported(node, "expected a result of the operands' types", "Annotate the parameters.")
 
@@ -84,55 +98,52 @@ class _Names:
 
 
 def _mirrored(value: Value) -> Value:
-    return tuple(_mirrored(v) for v in value) if isinstance(value, tuple) else right(value)
+    return tuple(_mirrored(v) for v in value) if isinstance(value, tuple) else right(bare(value))
 
 
-def _flat(value: Value) -> list[Expr]:
-    return [f for part in value for f in _flat(part)] if isinstance(value, tuple) else [value]
-
-
-def _result_shape(module: Module, node: ast.FunctionDef, value: Value, shape: Shape) -> Shape:
+def _result_shape(function: Function, value: Value, shape: Shape, is_annotated: bool) -> Shape:
     """The operands' shape, widened so that the result fits."""
     if isinstance(value, tuple) or isinstance(shape, tuple):
         if not isinstance(value, tuple) or not isinstance(shape, tuple) or len(value) != len(shape):
-            module.wrong(
-                node,
+            function.module.wrong(
+                function.node,
                 "SHAPE",
                 "expected a result of the operands' shape, got another",
                 "Return a tuple of as many parts as each operand.",
             )
-        return tuple(_result_shape(module, node, v, s) for v, s in zip(value, shape, strict=True))
-    if value.sort.base == "bool" and shape == INT:
-        return BOOL
-    if value.sort.base == "real" and shape.base == "int":
+        return tuple(_result_shape(function, v, s, is_annotated) for v, s in zip(value, shape, strict=True))
+    sort = bare(value).sort
+    if is_float(value) and shape.base in ("int", "bool"):
         return REAL
-    if "text" in (value.sort.base, shape.base) and value.sort.base != shape.base:
+    if shape.base == "bool" and sort.base == "int":
+        return INT
+    if "text" in (sort.base, shape.base) and sort.base != shape.base:
+        if is_annotated:
+            function.module.wrong(function.node, "SORT", "expected a result of the operands' type, got another", "Use one type.")
         return TEXT
     return shape
 
 
-def _shape(node: ast.FunctionDef) -> Shape:
-    first, second = node.args.args
-    for argument in (first, second):
-        if argument.annotation is not None:
-            return _annotated(argument.annotation)
-    counts = [_parts(node, a.arg) for a in (first, second)]
-    parts = max(counts)
-    return tuple(INT for _ in range(parts)) if parts else INT
-
-
-def _annotated(annotation: ast.expr) -> Shape:
-    match annotation:
-        case ast.Subscript(value=ast.Name(id="tuple" | "Tuple"), slice=ast.Tuple(elts=parts)):
-            return tuple(_annotated(p) for p in parts)
-        case ast.Name(id="bool"):
-            return BOOL
-        case ast.Name(id="float" | "Fraction"):
-            return REAL
-        case ast.Name(id="str"):
-            return TEXT
-        case _:
-            return INT
+def _shape(function: Function) -> tuple[Shape, bool]:
+    """And whether it is annotated; what is not is an integer, or a tuple of them if it is taken apart."""
+    found: list[tuple[str, Shape]] = []
+    for name, argument in function.parameters.items():
+        hint = function.annotation(name)
+        if hint is MISSING or hint is tuple:
+            continue
+        shape = shape_of(hint)
+        if shape is None:
+            node = argument.annotation or argument
+            function.module.unsupported(node, f"expected {SERVED}, got {written(hint)}", "Annotate what the operator gets.")
+        found.append((name, shape))
+    if found:
+        if any(s != found[0][1] for _, s in found):
+            function.module.wrong(
+                function.node, "SORT", "expected operands of one type, got two", "Annotate both alike: the results are operands, too."
+            )
+        return found[0][1], True
+    parts = max(_parts(function.node, name) for name in function.parameters)
+    return (tuple(INT for _ in range(parts)) if parts else INT), False
 
 
 def _parts(node: ast.FunctionDef, name: str) -> int:
@@ -153,14 +164,18 @@ def _parts(node: ast.FunctionDef, name: str) -> int:
     return found
 
 
-def template_inputs(node: ast.FunctionDef) -> list[Value]:
+def template_inputs(function: Function) -> list[Value]:
     """Variables for a function's parameters."""
     names = _Names()
     result: list[Value] = []
-    for argument in node.args.args:
-        parts = _parts(node, argument.arg)
-        shape: Shape = tuple(INT for _ in range(parts)) if parts else INT
-        if argument.annotation is not None:
-            shape = _annotated(argument.annotation)
-        result.append(names.value(shape, argument.arg))
+    for name, argument in function.parameters.items():
+        parts = _parts(function.node, name)
+        shape: Shape | None = tuple(INT for _ in range(parts)) if parts else INT
+        hint = function.annotation(name)
+        if hint is not MISSING:
+            shape = shape_of(hint)
+            if shape is None:
+                node = argument.annotation or argument
+                function.module.unsupported(node, f"expected {SERVED}, got {written(hint)}", "Annotate what the function gets.")
+        result.append(names.value(shape, name))
     return result

@@ -77,7 +77,7 @@ class Expr:
     op: Op
     args: tuple[Expr, ...]
     value: Value
-    """Of a constant; of a variable its name; of a remainder or a rounded quotient the divisor."""
+    """Of a constant; of a variable its name; of a remainder or a rounded quotient the divisor; of a quotient whether it is guarded."""
     terms: tuple[tuple[int | Fraction, Monomial], ...]
     """Of a polynomial."""
     sort: Sort
@@ -458,8 +458,10 @@ def as_number(expr: Expr) -> Expr:
 
 
 def as_condition(expr: Expr) -> Expr:
-    """A number as whether it is not zero."""
-    return expr if expr.sort.base == "bool" else negation(equal(expr, ZERO))
+    """A number as whether it is not zero, a text as whether it is not empty."""
+    if expr.sort.base == "bool":
+        return expr
+    return negation(equal(expr, constant("") if expr.sort.base == "text" else ZERO))
 
 
 def negation(expr: Expr) -> Expr:
@@ -610,11 +612,11 @@ def floor_quotient(expr: Expr, divisor: int) -> Expr:
     return _make("floordiv", (expr,), divisor, sort=INT)
 
 
-def quotient(left: Expr, right: Expr) -> Expr:
-    """`left / right`, exact."""
+def quotient(left: Expr, right: Expr, *, is_guarded: bool = False) -> Expr:
+    """`left / right`, exact; a guarded one is also computed where `right` is 0, and nothing rests on its value there."""
     if right.op == "const" and not isinstance(right.value, float | str) and right.value:
         return multiply(left, constant(1 / Fraction(right.value)))
-    return _make("div", (left, right), sort=REAL)
+    return _make("div", (left, right), int(is_guarded), sort=REAL)
 
 
 def greatest_common_divisor(left: Expr, right: Expr) -> Expr:
@@ -674,7 +676,7 @@ def rebuilt(expr: Expr, args: tuple[Expr, ...]) -> Expr:
         case "mod":
             return remainder(args[0], cast(int, expr.value))
         case "div":
-            return quotient(args[0], args[1])
+            return quotient(args[0], args[1], is_guarded=bool(expr.value))
         case "gcd":
             return reduce(greatest_common_divisor, args)
         case "exp":

@@ -1,28 +1,29 @@
 """Straight-line Python, run on expressions: assignments, conditionals, arithmetic, calls of functions of the same file.
 
 Both branches of a conditional are run and what they assign is selected by its condition, so the result of a block is one
-expression per variable over the values that were bound before it.
+expression per variable over the values that were bound before it. What is on the way to a place (branches taken, operands of `and`
+and `or` before it) is known there: an `assert` holds where it is reached, and a division is guarded by what stands before it.
+
+What is accepted stands in `subset`.
 """
 
 from __future__ import annotations
 
 import ast
-import math
-from collections.abc import Callable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import reduce
-from typing import TypeAlias
+from types import ModuleType
+from typing import NoReturn, TypeAlias
 
 from warploom.scan import expression as ex
+from warploom.scan import subset
 from warploom.scan.expression import Expr, UndefinedError
-from warploom.scan.source import HOLE, Module
+from warploom.scan.source import HOLE, MISSING, Function, Module, described
+from warploom.scan.values import Floating, Scalar, Value, bare, constant_of, floating, is_float, is_moderate
 
-Value: TypeAlias = "Expr | tuple[Value, ...]"
 MAX_DEPTH = 20
 """Nested calls."""
-
-_CAST = "Use integers, truth values, fractions, min, max, conditionals and functions of this file."
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,22 +34,38 @@ class Ended:
     result: Value | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Division:
+    """A division by what is no constant, and what is known where it is reached."""
+
+    divisor: Expr
+    given: tuple[Expr, ...]
+
+
 Subscript: TypeAlias = Callable[[ast.Subscript, dict[str, Value]], Value]
 Holes: TypeAlias = Callable[[ast.Name | ast.Call, Sequence[Value]], Value]
 
 
 @dataclass(slots=True)
 class Interpreter:
-    """Runs statements of one module's functions."""
+    """Runs statements of one function and of those that it calls."""
 
-    module: Module
+    function: Function
     special: Mapping[str, Subscript] = field(default_factory=dict[str, "Subscript"])
     """Meaning of `name[...]` for names that are not values."""
     holes: Holes | None = None
     """Meaning of `??` and `choose(...)` in a template."""
     assumed: list[Expr] = field(default_factory=list[Expr])
-    """Conditions of the `assert` statements met."""
+    """What the `assert` statements met say: their conditions where they are reached."""
+    divisions: list[Division] = field(default_factory=list[Division])
+    rounds: bool = False
+    """Whether integers became floats."""
+    _path: list[Expr] = field(default_factory=list[Expr])
     _depth: int = 0
+
+    @property
+    def module(self) -> Module:
+        return self.function.module
 
     def block(self, statements: Sequence[ast.stmt], bindings: Mapping[str, Value]) -> Ended:
         """`continue` ends a block as its last statement does."""
@@ -59,8 +76,13 @@ class Interpreter:
                     condition = self.condition(test, now)
                     leaves = any(isinstance(n, ast.Return | ast.Continue) for n in ast.walk(statement))
                     rest: Sequence[ast.stmt] = statements[position + 1 :] if leaves else ()
-                    then = self.block([*body, *rest], now) if condition is not ex.FALSE else None
-                    other = self.block([*otherwise, *rest], now) if condition is not ex.TRUE else None
+                    then = other = None
+                    if condition is not ex.FALSE:
+                        with self._where(condition):
+                            then = self.block([*body, *rest], now)
+                    if condition is not ex.TRUE:
+                        with self._where(ex.negation(condition)):
+                            other = self.block([*otherwise, *rest], now)
                     joined = self._joined(statement, condition, then, other)
                     if leaves:
                         return joined
@@ -74,8 +96,7 @@ class Interpreter:
                 case ast.Pass() | ast.Expr(value=ast.Constant()):
                     pass
                 case ast.Assert(test=test):
-                    condition = self.condition(test, now)
-                    self.assumed += condition.args if condition.op == "and" else [condition]
+                    self._assume(self.condition(test, now))
                 case ast.Assign(targets=targets, value=value):
                     result = self.value(value, now)
                     for target in targets:
@@ -85,18 +106,25 @@ class Interpreter:
                 case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
                     left = self.value(ast.copy_location(ast.Name(target.id, ast.Load()), target), now)
                     now[target.id] = self._binary(statement, op, left, self.value(value, now))
-                case ast.Break():
-                    self.module.unsupported(
-                        statement, "expected a loop that reads every element, got break", "Keep a flag in a variable and test it."
-                    )
-                case ast.For() | ast.While():
-                    self.module.unsupported(
-                        statement, "expected one loop, got a loop within it", "Write the inner loop as min, max or sums."
-                    )
                 case _:
-                    kind = type(statement).__name__
-                    self.module.unsupported(statement, f"expected assignments and conditionals, got {kind}", "Rewrite this line.")
+                    message, fix = subset.refused_statement(type(statement))
+                    self.module.unsupported(statement, message, fix)
         return Ended(now)
+
+    @contextlib.contextmanager
+    def _where(self, condition: Expr) -> Generator[None]:
+        """What is read inside is reached only where the condition holds."""
+        self._path.append(condition)
+        try:
+            yield
+        finally:
+            self._path.pop()
+
+    def _assume(self, condition: Expr) -> None:
+        """Of every element for which the statement is reached."""
+        reached = [ex.negation(p) for p in self._path if p is not ex.TRUE]
+        said = ex.either(*reached, condition) if reached else condition
+        self.assumed += said.args if said.op == "and" else [said]
 
     def _joined(self, node: ast.stmt, condition: Expr, then: Ended | None, other: Ended | None) -> Ended:
         if then is None or other is None:
@@ -122,11 +150,13 @@ class Interpreter:
             self.module.wrong(
                 node, "SHAPE", "expected values of one shape on both paths, got two", "Assign tuples of one length."
             )
-        if "text" in (then.sort.base, other.sort.base) and then.sort.base != other.sort.base:
+        first, second = bare(then), bare(other)
+        if "text" in (first.sort.base, second.sort.base) and first.sort.base != second.sort.base:
             self.module.wrong(node, "SORT", "expected values of one type on both paths, got text and a number", "Use one type.")
-        if (then.sort.base == "bool") != (other.sort.base == "bool"):
-            then, other = ex.as_number(then), ex.as_number(other)
-        return ex.select(condition, then, other)
+        if (first.sort.base == "bool") != (second.sort.base == "bool"):
+            first, second = ex.as_number(first), ex.as_number(second)
+        found = ex.select(condition, first, second)
+        return floating(found) if is_float(then) or is_float(other) else found
 
     def bind(self, target: ast.expr, value: Value, bindings: dict[str, Value]) -> None:
         """Assigns to a name or takes a tuple apart."""
@@ -143,9 +173,25 @@ class Interpreter:
                 self.module.unsupported(target, "expected a name or a tuple of names to assign to", "Assign to plain variables.")
 
     def condition(self, node: ast.expr, bindings: dict[str, Value]) -> Expr:
-        return ex.as_condition(self.number(node, bindings))
+        """Whether it is true, its operands in the order in which Python reads them."""
+        match node:
+            case ast.BoolOp(op=op, values=values):
+                return self._conditions(isinstance(op, ast.And), values, bindings)
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return ex.negation(self.condition(operand, bindings))
+            case _:
+                return ex.as_condition(bare(self.number(node, bindings)))
 
-    def number(self, node: ast.expr, bindings: dict[str, Value]) -> Expr:
+    def _conditions(self, is_and: bool, values: Sequence[ast.expr], bindings: dict[str, Value]) -> Expr:
+        """Of `and` and `or`: an operand is reached if all before it are true (false)."""
+        first = self.condition(values[0], bindings)
+        if len(values) == 1 or first is (ex.FALSE if is_and else ex.TRUE):
+            return first
+        with self._where(first if is_and else ex.negation(first)):
+            rest = self._conditions(is_and, values[1:], bindings)
+        return ex.both(first, rest) if is_and else ex.either(first, rest)
+
+    def number(self, node: ast.expr, bindings: dict[str, Value]) -> Scalar:
         """One value, not a tuple."""
         value = self.value(node, bindings)
         if isinstance(value, tuple):
@@ -154,89 +200,142 @@ class Interpreter:
 
     def value(self, node: ast.expr, bindings: dict[str, Value]) -> Value:
         try:
-            return self._value(node, bindings)
+            found = self._value(node, bindings)
         except UndefinedError as error:
             self.module.wrong(node, "UNDEFINED", f"expected a value, got {error}", "Keep infinities below min and max.")
+        if not isinstance(found, tuple) and not is_moderate(bare(found)):
+            self.module.unsupported(node, "expected numbers of at most 1,200 digits and sums of 2,000 terms, got more", subset.USE)
+        return found
 
     def _value(self, node: ast.expr, bindings: dict[str, Value]) -> Value:
         match node:
-            case ast.Constant(value=bool() | int() | float() as value):
-                return ex.constant(Fraction(str(value)) if isinstance(value, float) and math.isfinite(value) else value)
-            case ast.Constant(value=str() as value):
-                return ex.constant(value)
-            case ast.Name(id=name):
-                return self._name(node, name, bindings)
-            case ast.Attribute(value=ast.Name(id="math"), attr="inf"):
-                return ex.INFINITY
+            case ast.Constant(value=value):
+                return self._constant(node, value)
+            case ast.Name(id=name) if name in bindings:
+                return bindings[name]
+            case ast.Name() | ast.Attribute():
+                if isinstance(node, ast.Name) and node.id == HOLE and self.holes is not None:
+                    return self.holes(node, [])
+                return self._constant(node, self.bound(node))
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 return tuple(self.value(part, bindings) for part in parts)
+            case ast.UnaryOp(op=ast.Not()):
+                return self.condition(node, bindings)
             case ast.UnaryOp(op=op, operand=operand):
-                return self._unary(op, self.number(operand, bindings))
+                return self._unary(node, op, self.number(operand, bindings))
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(node, op, self.value(left, bindings), self.value(right, bindings))
             case ast.BoolOp(op=op, values=values):
-                return self._boolean(op, [self.number(v, bindings) for v in values])
+                return self._operand(node, isinstance(op, ast.And), values, bindings)
             case ast.Compare(left=left, ops=ops, comparators=others):
-                terms = [self.value(t, bindings) for t in (left, *others)]
-                return ex.both(*(self._compare(node, op, a, b) for op, a, b in zip(ops, terms, terms[1:], strict=False)))
+                return self._chain(node, self.value(left, bindings), ops, others, bindings)
             case ast.IfExp(test=test, body=body, orelse=otherwise):
-                return self._selected(
-                    node, self.condition(test, bindings), self.value(body, bindings), self.value(otherwise, bindings)
-                )
+                condition = self.condition(test, bindings)
+                if condition is ex.TRUE or condition is ex.FALSE:
+                    return self.value(body if condition is ex.TRUE else otherwise, bindings)
+                with self._where(condition):
+                    then = self.value(body, bindings)
+                with self._where(ex.negation(condition)):
+                    other = self.value(otherwise, bindings)
+                return self._selected(node, condition, then, other)
             case ast.Subscript():
                 return self._subscript(node, bindings)
             case ast.Call():
                 return self._call(node, bindings)
             case _:
                 kind = type(node).__name__
-                return self.module.unsupported(node, f"expected arithmetic, comparisons or a conditional, got {kind}", _CAST)
+                return self.module.unsupported(
+                    node, f"expected arithmetic, comparisons or a conditional, got {kind}", subset.USE
+                )
 
-    def _name(self, node: ast.Name, name: str, bindings: dict[str, Value]) -> Value:
-        if name in bindings:
-            return bindings[name]
-        if name == HOLE and self.holes is not None:
-            return self.holes(node, [])
-        if name == "inf":
-            return ex.INFINITY
-        if name in self.module.constants:
-            return self.value(self.module.constants[name], {})
-        return self.module.wrong(
-            node, "UNBOUND", f"expected a value for {name!r}, got none on some path", "Assign it before, on every path."
+    def _constant(self, node: ast.expr, value: object) -> Value:
+        found = constant_of(value)
+        if found is None:
+            name = ast.unparse(node) if not isinstance(node, ast.Constant) else "a constant"
+            self.module.unsupported(
+                node,
+                f"expected a number, a truth value or text, got {name}: {described(value)}",
+                "Use values of up to 1,200 digits, or tuples of them.",
+            )
+        return found
+
+    def bound(self, node: ast.expr) -> object:
+        """What a name that is no value of the loop, or an attribute of a module, is bound to."""
+        match node:
+            case ast.Name(id=name):
+                found = MISSING if name in self.function.locals else self.function.lookup(name)
+                if found is MISSING:
+                    message = f"expected a value for {name!r}, got none on some path"
+                    self.module.wrong(node, "UNBOUND", message, "Assign it before, on every path.")
+                return found
+            case ast.Attribute(value=whole, attr=name):
+                owner = self.bound(whole)
+                if isinstance(owner, ModuleType) and hasattr(owner, name):
+                    return getattr(owner, name)
+            case _:
+                pass
+        return self.module.unsupported(
+            node, f"expected a name or a value of a module, got {ast.unparse(node)}", "Keep it in a plain variable."
         )
 
-    def _unary(self, op: ast.unaryop, operand: Expr) -> Expr:
+    def _unary(self, node: ast.expr, op: ast.unaryop, operand: Scalar) -> Value:
+        one = bare(operand)
+        if one.sort.base == "text":
+            self.module.unsupported(node, "expected a number, got text", "Texts can only be compared.")
         match op:
             case ast.USub():
-                return ex.negate(ex.as_number(operand))
-            case ast.Not():
-                return ex.negation(ex.as_condition(operand))
-            case ast.Invert() if operand.sort.base != "bool":
-                return ex.bitwise("bitxor", operand, ex.constant(-1))
+                found = ex.negate(ex.as_number(one))
             case ast.Invert():
-                return ex.negation(operand)
+                if is_float(operand):
+                    self.module.unsupported(node, "expected a whole number after ~, got a float", subset.USE)
+                if one.sort.base != "bool":
+                    return ex.bitwise("bitxor", one, ex.constant(-1))
+                return ex.subtract(ex.constant(-1), ex.as_number(one))  # ~True is -2
             case _:
-                return operand
+                found = ex.as_number(one)
+        return floating(found) if is_float(operand) else found
 
-    def _boolean(self, op: ast.boolop, values: Sequence[Expr]) -> Expr:
-        conditions = [ex.as_condition(v) for v in values]
-        return ex.both(*conditions) if isinstance(op, ast.And) else ex.either(*conditions)
+    def _operand(self, node: ast.expr, is_and: bool, values: Sequence[ast.expr], bindings: dict[str, Value]) -> Value:
+        """The value of `and` and `or`: the first operand that is false (true), else the last one."""
+        first = self.number(values[0], bindings)
+        if len(values) == 1:
+            return first
+        test = ex.as_condition(bare(first))
+        if test is (ex.FALSE if is_and else ex.TRUE):
+            return first
+        with self._where(test if is_and else ex.negation(test)):
+            rest = self._operand(node, is_and, values[1:], bindings)
+        return self._selected(node, test, rest, first) if is_and else self._selected(node, test, first, rest)
+
+    def _chain(
+        self, node: ast.Compare, left: Value, ops: Sequence[ast.cmpop], others: Sequence[ast.expr], bindings: dict[str, Value]
+    ) -> Expr:
+        """`a < b < c` reads c only where `a < b`."""
+        right = self.value(others[0], bindings)
+        first = self._compare(node, ops[0], left, right)
+        if len(ops) == 1 or first is ex.FALSE:
+            return first
+        with self._where(first):
+            return ex.both(first, self._chain(node, right, ops[1:], others[1:], bindings))
 
     def _compare(self, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Expr:
         if isinstance(left, tuple) or isinstance(right, tuple):
             return self._compare_tuples(node, op, left, right)
-        textual = "text" in (left.sort.base, right.sort.base)
-        if textual and (left.sort.base != right.sort.base or not isinstance(op, ast.Eq | ast.NotEq)):
+        a, b = bare(left), bare(right)
+        textual = "text" in (a.sort.base, b.sort.base)
+        if textual and (a.sort.base != b.sort.base or not isinstance(op, ast.Eq | ast.NotEq)):
             self.module.unsupported(
-                node, "expected texts compared by == or !=, got another comparison", "Compare with a literal."
+                node,
+                "expected texts compared by == or !=, got another comparison",
+                "Compare with a literal; annotate lists of texts: str or list[str].",
             )
         match op:
             case ast.Eq():
-                return ex.equal(left, right)
+                return ex.equal(a, b)
             case ast.NotEq():
-                return ex.negation(ex.equal(left, right))
+                return ex.negation(ex.equal(a, b))
             case _:
-                pass
-        a, b = ex.as_number(left), ex.as_number(right)
+                a, b = ex.as_number(a), ex.as_number(b)
         match op:
             case ast.GtE():
                 return ex.at_least(a, b)
@@ -250,7 +349,7 @@ class Interpreter:
                 return self.module.unsupported(node, "expected ==, !=, <, <=, > or >=", "Use one of these.")
 
     def _compare_tuples(self, node: ast.expr, op: ast.cmpop, left: Value, right: Value) -> Expr:
-        if isinstance(op, ast.In | ast.NotIn) and isinstance(left, Expr) and isinstance(right, tuple):
+        if isinstance(op, ast.In | ast.NotIn) and not isinstance(left, tuple) and isinstance(right, tuple):
             found = ex.either(*(self._compare(node, ast.Eq(), left, item) for item in right))
             return found if isinstance(op, ast.In) else ex.negation(found)
         if not isinstance(left, tuple) or not isinstance(right, tuple) or len(left) != len(right):
@@ -275,120 +374,127 @@ class Interpreter:
             return left + right
         if isinstance(left, tuple) or isinstance(right, tuple):
             self.module.wrong(node, "SHAPE", "expected numbers, got a tuple", "Take the tuple's parts.")
-        if "text" in (left.sort.base, right.sort.base):
+        a, b = bare(left), bare(right)
+        if "text" in (a.sort.base, b.sort.base):
             self.module.unsupported(node, "expected numbers, got text", "Texts can only be compared.")
-        names = {ast.BitAnd: "bitand", ast.BitOr: "bitor", ast.BitXor: "bitxor"}
-        for kind, name in names.items():
-            if isinstance(op, kind):
-                if "bool" in (left.sort.base, right.sort.base) and left.sort.base != right.sort.base:
-                    left, right = ex.as_number(left), ex.as_number(right)
-                return ex.bitwise(name, left, right)  # type: ignore[arg-type]
-        a, b = ex.as_number(left), ex.as_number(right)
-        match op:
-            case ast.Add():
-                return ex.add(a, b)
-            case ast.Sub():
-                return ex.subtract(a, b)
-            case ast.Mult():
-                return ex.multiply(a, b)
-            case ast.Div():
-                return ex.quotient(a, b)
-            case ast.FloorDiv():
-                return ex.floor_quotient(a, self._positive(node, b))
-            case ast.Mod():
-                return ex.remainder(a, self._positive(node, b))
-            case ast.Pow():
-                exponent = self._positive(node, b)
-                return reduce(ex.multiply, [a] * exponent)
-            case ast.LShift():
-                return ex.multiply(a, ex.constant(2 ** self._positive(node, b)))
-            case ast.RShift():
-                return ex.floor_quotient(a, 2 ** self._positive(node, b))
-            case _:
-                return self.module.unsupported(node, f"expected +, -, *, //, %, /, got {type(op).__name__}", _CAST)
+        operation = subset.OPERATIONS.get(type(op))
+        if operation is None:
+            self.module.unsupported(node, f"expected {subset.SIGNS}, got {type(op).__name__}", subset.USE)
+        floats = is_float(left) or is_float(right)
+        if operation.is_whole and floats:
+            message = f"expected whole numbers on both sides of {operation.sign}, got a float"
+            self.module.unsupported(node, message, f"Use {operation.sign} of integers only; annotate lists of them: list[int].")
+        if isinstance(op, ast.Div):
+            return self.quotient(node, left, right)
+        if operation.counts is not None:
+            return operation.meaning(ex.as_number(a), ex.constant(self._count(node, operation, b)))
+        if floats:
+            self.mixed(left, right)
+        if operation.is_bitwise and a.sort.base == b.sort.base == "bool":
+            return operation.meaning(a, b)
+        found = operation.meaning(ex.as_number(a), ex.as_number(b))
+        return floating(found) if floats else found
 
-    def _positive(self, node: ast.AST, value: Expr) -> int:
-        if value.op == "const" and isinstance(value.value, int) and value.value > 0:
-            return value.value
-        return self.module.unsupported(node, "expected a positive constant on the right", "Use a number there.")
+    def _count(self, node: ast.AST, operation: subset.Operation, value: Expr) -> int:
+        """A constant on the right, in the range that the operation takes."""
+        assert operation.counts is not None
+        number = ex.as_number(value)
+        if number.op == "const" and isinstance(number.value, int) and operation.counts(number.value):
+            return number.value
+        return self.module.unsupported(node, f"expected {operation.wanted} on the right", "Use a number there.")
+
+    def mixed(self, *values: Scalar) -> None:
+        """Notes where integers take part in arithmetic of floats."""
+        kinds = {is_float(v) for v in values if bare(v).op != "const"}
+        if False in kinds:
+            self.rounds = True
+
+    def quotient(self, node: ast.AST, left: Scalar, right: Scalar, *, exact: bool = False) -> Value:
+        """A division; one that is not always reached is guarded in every printed form, too."""
+        a, b = ex.as_number(bare(left)), ex.as_number(bare(right))
+        if b is ex.ZERO:
+            self.module.wrong(node, "UNDEFINED", "expected a divisor that is not 0, got 0", "Divide by something else.")
+        if ex.is_infinite(a) or ex.is_infinite(b):
+            raise UndefinedError("a quotient of infinities")
+        if not exact and not (a.op == b.op == "const"):
+            self.rounds |= not (is_float(left) and is_float(right))
+        if b.op != "const":
+            self.divisions.append(Division(b, (*self._path, *self.assumed)))
+        found = ex.quotient(a, b, is_guarded=any(p is not ex.TRUE for p in self._path))
+        return found if exact else floating(found)
 
     def _subscript(self, node: ast.Subscript, bindings: dict[str, Value]) -> Value:
-        if isinstance(node.value, ast.Name) and node.value.id in self.special and node.value.id not in bindings:
+        if isinstance(node.value, ast.Name) and node.value.id in self.special and not (
+            node.value.id in bindings or self._depth
+        ):
             return self.special[node.value.id](node, bindings)
         whole, index = self.value(node.value, bindings), self.number(node.slice, bindings)
         if not isinstance(whole, tuple):
             self.module.wrong(node, "SHAPE", "expected a tuple before [...], got one value", "Annotate it as a tuple.")
-        if index.op == "const" and isinstance(index.value, int):
-            if not -len(whole) <= index.value < len(whole):
-                self.module.wrong(node, "SHAPE", f"expected an index below {len(whole)}, got {index.value}", "Correct the index.")
-            return whole[index.value]
+        if is_float(index):
+            self.module.wrong(node, "SHAPE", "expected a whole number as index, got a float", "Use an integer.")
+        at = ex.as_number(bare(index))
+        if at.op == "const" and isinstance(at.value, int):
+            if not -len(whole) <= at.value < len(whole):
+                self.module.wrong(node, "SHAPE", f"expected an index below {len(whole)}, got {at.value}", "Correct the index.")
+            return whole[at.value]
+        # a negative index counts from the end; any other is an error of Python's
+        options = [(n, n) for n in range(len(whole) - 1)]
+        if ex.at_least(at, ex.ZERO) not in (ex.TRUE, *self._path, *self.assumed):
+            options += [(n - len(whole), n) for n in range(len(whole))]
         result = whole[-1]
-        for position in reversed(range(len(whole) - 1)):
-            result = self._selected(node, ex.equal(index, ex.constant(position)), whole[position], result)
+        for position, place in reversed(options):
+            result = self._selected(node, ex.equal(at, ex.constant(position)), whole[place], result)
         return result
 
     def _call(self, node: ast.Call, bindings: dict[str, Value]) -> Value:
         if node.keywords:
             self.module.unsupported(node, "expected plain arguments, got keywords", "Pass them by position.")
-        match node.func:
-            case ast.Name(id=name) | ast.Attribute(value=ast.Name(id="math"), attr=name):
-                pass
-            case _:
-                self.module.unsupported(node, "expected a call of a named function", _CAST)
-        if name == "float" and len(node.args) == 1 and isinstance(node.args[0], ast.Constant):
-            text = str(node.args[0].value)
-            if text.lstrip("+-") in ("inf", "infinity"):
-                return ex.MINUS_INFINITY if text.startswith("-") else ex.INFINITY
-        arguments = [self.value(a, bindings) for a in node.args]
-        if name == "choose" and self.holes is not None:
-            return self.holes(node, arguments)
-        if name in self.module.functions:
-            return self._inlined(node, self.module.functions[name], arguments)
-        if len(arguments) == 1 and isinstance(arguments[0], tuple) and name in ("min", "max", "sum"):
-            arguments = list(arguments[0])
-        return self._builtin(node, name, arguments)
-
-    def _builtin(self, node: ast.Call, name: str, arguments: Sequence[Value]) -> Value:
-        numbers = [ex.as_number(a) for a in arguments if isinstance(a, Expr)]
-        if len(numbers) != len(arguments) or not numbers:
-            self.module.unsupported(node, f"expected numbers as arguments of {name}", _CAST)
-        match name, numbers:
-            case "max", _:
-                return ex.maximum(*numbers)
-            case "min", _:
-                return ex.minimum(*numbers)
-            case "sum", _:
-                return ex.add(*numbers)
-            case "abs", [one]:
-                return ex.maximum(one, ex.negate(one))
-            case "gcd", _:
-                return reduce(ex.greatest_common_divisor, numbers)
-            case "exp", [one]:
-                return ex.exponential(one)
-            case "bool", [_]:
-                return ex.as_condition(numbers[0])
-            case "int", [one] if one.sort.base == "int":
-                return one
-            case "float", [one]:
-                return one
-            case "Fraction", [one, other]:
-                return ex.quotient(one, other)
-            case _:
-                return self.module.unsupported(node, f"expected a function that is known here, got {name}", _CAST)
-
-    def _inlined(self, node: ast.Call, function: ast.FunctionDef, arguments: Sequence[Value]) -> Value:
-        names = [a.arg for a in function.args.args]
-        if len(names) != len(arguments):
+        if isinstance(node.func, ast.Name) and node.func.id == "choose" and self.holes is not None:
+            return self.holes(node, [self.value(a, bindings) for a in node.args])
+        if isinstance(node.func, ast.Name) and node.func.id in bindings:
             self.module.wrong(
-                node, "ARGUMENTS", f"expected {len(names)} arguments, got {len(arguments)}", "Pass one for each parameter."
+                node.func, "NOT_A_FUNCTION", f"expected a function, got the variable {node.func.id!r}", "Rename the variable."
             )
+        if not isinstance(node.func, ast.Name | ast.Attribute):
+            self.module.unsupported(node, "expected a call of a named function", subset.USE)
+        called = ast.unparse(node.func)
+        if isinstance(node.func, ast.Name) and self.function.lookup(called) is MISSING and called not in self.function.locals:
+            self._unknown(node, called)
+        callee = self.bound(node.func)
+        own = self.module.defined(callee)
+        arguments = [self.value(a, bindings) for a in node.args]
+        if own is not None:
+            return self._inlined(node, own, arguments)
+        known = subset.function(callee)
+        if known is None:
+            self._unknown(node, called)
+        return known.meaning(self, node, arguments)
+
+    def _unknown(self, node: ast.Call, called: str) -> NoReturn:
+        message = f"expected a function that is known here, got {called}"
+        self.module.unsupported(node, message, subset.instead_of(called))
+
+    def _inlined(self, node: ast.Call, function: Function, arguments: Sequence[Value]) -> Value:
+        given = dict(zip(function.parameters, arguments, strict=False))
+        for name, value in function.defaults().items():
+            given.setdefault(name, self._constant(function.parameters[name], value))  # type: ignore[arg-type]
+        if len(arguments) > len(function.parameters) or len(given) != len(function.parameters):
+            wanted = len(function.parameters)
+            self.module.wrong(node, "ARGUMENTS", f"expected {wanted} arguments, got {len(arguments)}", "Pass one for each parameter.")
         if self._depth >= MAX_DEPTH:
             self.module.unsupported(node, "expected calls that end, got recursion", "Write it without recursion.")
+        caller = self.function
         self._depth += 1
+        self.function = function
         try:
-            ended = self.block(function.body, dict(zip(names, arguments, strict=True)))
+            ended = self.block(function.node.body, given)
         finally:
             self._depth -= 1
+            self.function = caller
         if ended.result is None:
-            self.module.wrong(function, "NO_RESULT", f"expected {function.name} to return a value", "Add a return.")
+            self.module.wrong(function.node, "NO_RESULT", f"expected {function.name} to return a value", "Add a return.")
         return ended.result
+
+
+__all__ = ["Division", "Ended", "Floating", "Holes", "Interpreter", "Subscript", "Value"]

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from warploom.scan.expression import Expr, Value
 from warploom.scan.family import Family, observations
-from warploom.scan.printing import compiled
+from warploom.scan.printing import RESERVED, compiled
 from warploom.scan.samples import Element, constant_values
 
 
@@ -25,7 +25,7 @@ def names(family: Family) -> dict[Expr, str]:
             now = step(*now, *element, *fixed)
         finals.append(now)
     described = _descriptions(family, [o.elements for o in seen])
-    taken: set[str] = set()
+    taken = {*RESERVED, *(str(c.value) for c in family.loop.constants)}
     result: dict[Expr, str] = {}
     for number, slot in enumerate(family.slots):
         column = [o.values[number] for o in seen]

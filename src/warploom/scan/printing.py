@@ -4,14 +4,27 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import cast
 
-from warploom.scan.expression import Expr, Monomial, Value, polynomial, subexpressions
+from warploom.scan.expression import (
+    Expr,
+    Monomial,
+    UndefinedError,
+    Value,
+    negate,
+    negation,
+    polynomial,
+    subexpressions,
+    subtract,
+)
 
 _TERNARY, _OR, _AND, _NOT, _COMPARE, _BITOR, _BITXOR, _BITAND, _SUM, _PRODUCT, _ATOM = range(11)
 _SIGNS = {"bitand": (" & ", _BITAND), "bitor": (" | ", _BITOR), "bitxor": (" ^ ", _BITXOR)}
+RESERVED = frozenset({"max", "min", "gcd", "exp", "inf", "Fraction", "element", "TypeError"})
+"""Names that printed functions use: no variable may have one."""
 WIDEST = 88
 """Characters of a result that still go on one line."""
 _WIDE = 24
@@ -42,6 +55,15 @@ def _is_decimal(value: Fraction) -> bool:
 class _Printer:
     def __init__(self, names: Mapping[Expr, str]) -> None:
         self._names = names
+        self._facts: list[Expr] = []
+        """What is true where the text stands that is being written."""
+
+    @contextmanager
+    def _where(self, *facts: Expr) -> Generator[None]:
+        before = len(self._facts)
+        self._facts += facts
+        yield
+        del self._facts[before:]
 
     def text(self, expr: Expr, level: int) -> str:
         """Parenthesised where it binds less tightly than `level` needs."""
@@ -65,7 +87,11 @@ class _Printer:
                 return f"exp({self.text(expr.args[0], _TERNARY)})", _ATOM
             case "ite":
                 condition, then, otherwise = expr.args
-                return f"{self.text(then, _OR)} if {self.text(condition, _OR)} else {self.text(otherwise, _TERNARY)}", _TERNARY
+                with self._where(condition):
+                    first = self.text(then, _OR)
+                with self._where(negation(condition)):
+                    second = self.text(otherwise, _TERNARY)
+                return f"{first} if {self.text(condition, _OR)} else {second}", _TERNARY
             case "ge" | "gt":
                 return self._comparison(expr, ">=" if expr.op == "ge" else ">"), _COMPARE
             case "eq":
@@ -73,7 +99,7 @@ class _Printer:
             case "and":
                 return self._conjunction(expr), _AND
             case "or":
-                return " or ".join(self.text(a, _AND) for a in expr.args), _OR
+                return " or ".join(self._operands(expr.args, _AND, negation)), _OR
             case "not":
                 return self._negation(expr.args[0])
             case "floordiv":
@@ -81,7 +107,11 @@ class _Printer:
             case "mod":
                 return f"{self.text(expr.args[0], _ATOM)} % {expr.value}", _PRODUCT
             case "div":
-                return f"{self.text(expr.args[0], _PRODUCT)} / {self.text(expr.args[1], _ATOM)}", _PRODUCT
+                above, below = expr.args
+                text = f"{self.text(above, _PRODUCT)} / {self.text(below, _ATOM)}"
+                if not expr.value or any(_excludes_zero(f, below) for f in self._facts):
+                    return text, _PRODUCT
+                return f"{text} if {self.text(below, _BITOR)} != 0 else 0", _TERNARY
             case "bitand" | "bitor" | "bitxor":
                 sign, level = _SIGNS[expr.op]
                 return sign.join(self.text(a, level + 1) for a in expr.args), level
@@ -92,6 +122,15 @@ class _Printer:
         if inner.op == "eq":
             return f"{self.text(inner.args[0], _BITOR)} != {self.text(inner.args[1], _BITOR)}", _COMPARE
         return f"not {self.text(inner, _NOT)}", _NOT
+
+    def _operands(self, parts: Sequence[Expr], level: int, known: Callable[[Expr], Expr]) -> list[str]:
+        """Of `and` and `or`: what divides stands behind what guards it; `known` is what an operand says to those behind it."""
+        ordered = sorted(parts, key=lambda p: any(e.op == "div" for e in subexpressions(p)))
+        texts: list[str] = []
+        for number, part in enumerate(ordered):
+            with self._where(*map(known, ordered[:number])):
+                texts.append(self.text(part, level))
+        return texts
 
     def _conjunction(self, expr: Expr) -> str:
         """Pairs `p >= 0 and p < 1` are equalities."""
@@ -109,7 +148,9 @@ class _Printer:
                 if {m: c for m, c in gap.items() if c} == {(): 1} and part.args[0].sort.base == "int" and bound not in used:
                     parts.append(self._comparison(part, "=="))
                     used |= {part, bound}
-        return " and ".join(parts + [self.text(a, _NOT) for a in expr.args if a not in used])
+        with self._where(*used):
+            rest = self._operands([a for a in expr.args if a not in used], _NOT, lambda part: part)
+        return " and ".join(parts + rest)
 
     def _comparison(self, expr: Expr, sign: str) -> str:
         """`sum >= 0` with the negative terms moved to the right."""
@@ -146,6 +187,37 @@ class _Printer:
         return text, (_ATOM if lone and len(ordered[0][0]) <= 1 and ordered[0][1] == 1 else _PRODUCT) if lone else _SUM
 
 
+def _excludes_zero(fact: Expr, value: Expr) -> bool:
+    """Whether a condition plainly says that `value` is not 0."""
+    match fact.op:
+        case "and":
+            return any(_excludes_zero(a, value) for a in fact.args)
+        case "or":
+            return all(_excludes_zero(a, value) for a in fact.args)
+        case "ge" | "gt":
+            return _bounds_away(fact.args[0], value, strict=fact.op == "gt")
+        case "not" if fact.args[0].op in ("ge", "gt"):
+            # not p >= 0 is -p > 0
+            return _bounds_away(negate(fact.args[0].args[0]), value, strict=fact.args[0].op == "ge")
+        case _:
+            return False
+
+
+def _bounds_away(known: Expr, value: Expr, *, strict: bool) -> bool:
+    """Whether `known >= 0` (> 0 if strict) is a bound of `value`, or of its negative, that leaves 0 out."""
+    for signed in (value, negate(value)):
+        try:
+            gap = polynomial(subtract(known, signed))
+        except UndefinedError:
+            continue
+        if not {*gap} - {()}:
+            # value = known - gap >= -gap
+            bound = -gap.get((), 0)
+            if bound > 0 or (bound == 0 and strict):
+                return True
+    return False
+
+
 def packed(names: Sequence[str], trailing: bool = True) -> str:
     """A tuple pattern or display; one name alone stands for itself."""
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
@@ -169,7 +241,7 @@ def function(
     lines += list(first)
     named = _repeated(results)
     names: dict[Expr, str] = dict(renamed or {})
-    taken = {p for _, parts in unpacked for p in parts}
+    taken = {*parameters, *names.values(), *(p for _, parts in unpacked for p in parts)}
     number = 0
     for expr in named:
         number += 1

@@ -1,27 +1,102 @@
-"""Functions of a user's Python file: read as text, never run."""
+"""A user's Python file: loaded once, as Python loads it, and the text of the functions that its names are bound to then.
+
+What a name means is asked of the loaded functions (their closures, globals and builtins), never of the file's text: a constant set
+again, a helper defined twice, a decorator and a rebound `max` mean here what they mean when the function runs.
+"""
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from dataclasses import dataclass
+import builtins
+import contextlib
+import inspect
+import itertools
+import sys
+import traceback
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NoReturn
+from types import CodeType, FunctionType, ModuleType
+from typing import NoReturn, cast
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 
 HOLE = "__"
 """What `??` in a template is read as: a name of the same width, so that places stay right."""
+MISSING = object()
+"""What a name is that is bound to nothing."""
+_numbers = itertools.count(1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
+class Function:
+    """A function object and the definition that its code was made from."""
+
+    module: Module
+    node: ast.FunctionDef
+    value: FunctionType
+
+    @property
+    def name(self) -> str:
+        return self.node.name
+
+    @property
+    def parameters(self) -> dict[str, ast.arg]:
+        """Plain ones; raises UnsupportedError if there are others."""
+        given = self.node.args
+        for other in (given.vararg, given.kwarg, *given.kwonlyargs):
+            if other is not None:
+                self.module.unsupported(other, f"expected plain parameters, got {other.arg}", "Take them by position.")
+        return {a.arg: a for a in (*given.posonlyargs, *given.args)}
+
+    @property
+    def locals(self) -> frozenset[str]:
+        """Names that are never looked up outside: Python makes a name local if anything in the function assigns it."""
+        code = self.value.__code__
+        return frozenset((*code.co_varnames, *code.co_cellvars))
+
+    @property
+    def globals(self) -> dict[str, object]:
+        return cast("dict[str, object]", getattr(self.value, "__globals__"))  # noqa: B009 - no known attribute of the type
+
+    def defaults(self) -> dict[str, object]:
+        names = list(self.parameters)
+        values = self.value.__defaults__ or ()
+        return dict(zip(names[len(names) - len(values) :], values, strict=True))
+
+    def lookup(self, name: str) -> object:
+        """What a name that is not local is bound to when the function runs; MISSING if to nothing."""
+        code = self.value.__code__
+        if name in code.co_freevars:
+            cell = (self.value.__closure__ or ())[code.co_freevars.index(name)]
+            try:
+                return cell.cell_contents
+            except ValueError:
+                return MISSING
+        scope = self.globals
+        return scope[name] if name in scope else getattr(builtins, name, MISSING)
+
+    def annotation(self, name: str) -> object:
+        """The value of a parameter's annotation; MISSING if it has none. Raises UserError if it cannot be evaluated."""
+        found = self.value.__annotations__.get(name, MISSING)
+        if not isinstance(found, str):
+            return found
+        try:
+            return eval(found, self.globals, {n: self.lookup(n) for n in self.value.__code__.co_freevars})
+        except Exception as error:
+            node = self.parameters[name].annotation or self.node
+            message = f"expected a type, got {found}: {type(error).__name__}: {error}"
+            self.module.wrong(node, "ANNOTATION", message, "Import what it names.")
+
+
+@dataclass(slots=True, eq=False)
 class Module:
-    """One file's text and what it defines at the top."""
+    """One file's text and what its names are bound to once it is loaded, which happens when they are first asked for."""
 
     file: str
     text: str
-    functions: Mapping[str, ast.FunctionDef]
-    constants: Mapping[str, ast.expr]
+    tree: ast.Module
+    _scope: dict[str, object] = field(default_factory=dict[str, object])
 
     def span(self, node: ast.AST) -> Span:
         """Where `node` stands."""
@@ -33,19 +108,55 @@ class Module:
         source = lines[line - 1] if 0 < line <= len(lines) else ""
         return Span(self.file, line, start + 1, end_line, end + 1, source)
 
-    def function(self, name: str) -> ast.FunctionDef:
-        """Raises UserError if there is none of this name."""
-        if name not in self.functions:
-            known = ", ".join(self.functions) or "none"
-            raise UserError(
-                Diagnostic(
-                    "UNKNOWN_FUNCTION",
-                    f"expected a function called {name!r}, the file defines: {known}",
-                    Span(self.file, 1, 1, 1, 1),
-                    "Use the name of a function at the top level of the file.",
-                )
-            )
-        return self.functions[name]
+    @property
+    def scope(self) -> Mapping[str, object]:
+        """Raises UserError if the file cannot be run."""
+        if not self._scope:
+            self._scope = _loaded(self)
+        return self._scope
+
+    @property
+    def functions(self) -> dict[str, Function]:
+        """Functions of this file by the names that they are bound to, in the order of their definitions."""
+        found = {n: f for n, v in self.scope.items() if (f := self.defined(v)) is not None}
+        return dict(sorted(found.items(), key=lambda item: item[1].node.lineno))
+
+    def defined(self, value: object) -> Function | None:
+        """The function with its text; None if `value` is no plain function of this file."""
+        if not isinstance(value, FunctionType):
+            return None
+        node = self._definition(value.__code__)
+        return None if node is None else Function(self, node, value)
+
+    def _definition(self, code: CodeType) -> ast.FunctionDef | None:
+        if code.co_filename != self.file or code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE):
+            return None
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
+                first = min(n.lineno for n in (node, *node.decorator_list))
+                if first == code.co_firstlineno:
+                    return node
+        return None
+
+    def function(self, name: str) -> Function:
+        """Raises UserError if the name is bound to no function of this file when it is loaded."""
+        value = self.scope.get(name, MISSING)
+        found = self.defined(value)
+        if found is not None:
+            return found
+        known = ", ".join(self.functions) or "none"
+        if value is MISSING:
+            message = f"expected a function called {name!r}, the file defines: {known}"
+            fix = "Use the name of a function at the top level of the file."
+        else:
+            message = f"expected {name!r} to be a function of this file, it is bound to {described(value)}"
+            fix = "Write it as a plain `def` of this file, without decorators that replace it."
+        raise UserError(Diagnostic("UNKNOWN_FUNCTION", message, self._place(name), fix))
+
+    def _place(self, name: str) -> Span:
+        """Of the last statement that binds it, as far as the text shows."""
+        nodes = [n for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
+        return self.span(nodes[-1]) if nodes else Span(self.file, 1, 1, 1, 1)
 
     def unsupported(self, node: ast.AST, message: str, fix: str) -> NoReturn:
         raise UnsupportedError(Diagnostic("LOOP_UNSUPPORTED", message, self.span(node), fix))
@@ -54,29 +165,73 @@ class Module:
         raise UserError(Diagnostic(code, message, self.span(node), fix))
 
 
+def described(value: object) -> str:
+    """An object that a name is bound to, for messages."""
+    if isinstance(value, ModuleType):
+        return f"the module {value.__name__}"
+    if isinstance(value, FunctionType):
+        return "a lambda" if value.__name__ == "<lambda>" else f"a function of {value.__module__}"
+    if isinstance(value, type):
+        return f"the class {value.__name__}"
+    name = getattr(value, "__name__", None)
+    if callable(value) and isinstance(name, str):
+        return f"{name}, a {type(value).__name__}"
+    kind = type(value)
+    return f"a value of type {kind.__name__}"
+
+
+def _loaded(module: Module) -> dict[str, object]:
+    name = f"_warploom_scan_file_{next(_numbers)}"
+    made = ModuleType(name)
+    made.__file__ = module.file
+    sys.modules[name] = made
+    try:
+        # what the file prints must not come between the lines of a report
+        with _folder_on_path(module.file), contextlib.redirect_stdout(sys.stderr):
+            exec(compile(module.text, module.file, "exec"), made.__dict__)
+    except KeyboardInterrupt:
+        raise
+    # SystemExit, too: the file is the user's, and its end must not be this program's
+    except BaseException as error:
+        where = next(
+            (f.lineno or 1 for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == module.file), 1
+        )
+        raise UserError(
+            Diagnostic(
+                "IMPORT_FAILED",
+                f"running the file raised {type(error).__name__}: {error}",
+                Span(module.file, where, 1, where, 1),
+                "Let the file run on its own, without arguments.",
+            )
+        ) from error
+    return made.__dict__
+
+
+@contextlib.contextmanager
+def _folder_on_path(file: str) -> Generator[None]:
+    folder = str(Path(file).absolute().parent)
+    sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        with contextlib.suppress(ValueError):
+            sys.path.remove(folder)
+
+
 def parse_module(text: str, file: str = "<text>") -> Module:
     """`??` in the text stands for an unknown constant. Raises UserError if it is not Python."""
     readable = text.replace("??", HOLE)
     try:
         tree = ast.parse(readable)
+        compile(tree, file, "exec")
     except SyntaxError as error:
         line, column = error.lineno or 1, error.offset or 1
         where = Span(file, line, column, line, column + 1, (error.text or "").rstrip("\n"))
         raise UserError(Diagnostic("SYNTAX", f"invalid Python: {error.msg}", where, "Correct the syntax.")) from error
-    functions: dict[str, ast.FunctionDef] = {}
-    constants: dict[str, ast.expr] = {}
-    for node in tree.body:
-        match node:
-            case ast.FunctionDef():
-                functions[node.name] = node
-            case (
-                ast.Assign(targets=[ast.Name(name)], value=value)
-                | ast.AnnAssign(target=ast.Name(name), value=ast.expr() as value)
-            ):
-                constants[name] = value
-            case _:
-                pass
-    return Module(file, readable, functions, constants)
+    except (ValueError, RecursionError, MemoryError) as error:
+        where = Span(file, 1, 1, 1, 1)
+        raise UserError(Diagnostic("SYNTAX", f"invalid Python: {error}", where, "Correct the text.")) from error
+    return Module(file, readable, tree)
 
 
 def read_module(path: str | Path) -> Module:

@@ -10,6 +10,7 @@ where one fails, that input joins the others (counterexample-guided inductive sy
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -18,9 +19,10 @@ from warploom.scan import expression as ex
 from warploom.scan.binary import template_inputs
 from warploom.scan.expression import Expr, Value
 from warploom.scan.interpret import Interpreter
-from warploom.scan.interpret import Value as Shaped
 from warploom.scan.prover import Fails, Holds, Open, Translator, UntranslatableError, decide
-from warploom.scan.source import Module
+from warploom.scan.source import HOLE, Module
+from warploom.scan.values import Value as Shaped
+from warploom.scan.values import bare, flat
 
 LARGEST = 1000
 """Constants are searched between its negative and it, first among small ones."""
@@ -61,9 +63,9 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
     got = _run(module, template, inputs, holes)
     if len(wanted) != len(got):
         module.wrong(
-            module.function(template), "SHAPE", f"expected {len(wanted)} results, got {len(got)}", "Match the specification."
+            module.function(template).node, "SHAPE", f"expected {len(wanted)} results, got {len(got)}", "Match the specification."
         )
-    fields = [v for value in inputs for v in _flat(value)]
+    fields = [v for value in inputs for v in flat(value)]
     examples: list[dict[Expr, Expr]] = []
     excluded: list[Expr] = []
     first: dict[Expr, Value] | None = None
@@ -97,7 +99,8 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
 
 
 def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole] | None) -> list[Expr]:
-    node = module.function(name)
+    function = module.function(name)
+    node = function.node
 
     def filled(call: ast.Name | ast.Call, arguments: Sequence[Shaped]) -> Shaped:
         assert holes is not None
@@ -112,8 +115,8 @@ def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole]
             result = _chosen(ex.at_least(variable, ex.constant(position)), option, result)
         return result
 
-    reader = Interpreter(module, holes=filled if holes is not None else None)
-    parameters = [a.arg for a in node.args.args]
+    reader = Interpreter(function, holes=filled if holes is not None else None)
+    parameters = list(function.parameters)
     if len(parameters) != len(inputs):
         module.wrong(
             node, "ARGUMENTS", f"expected {len(inputs)} parameters, got {len(parameters)}", "Take what the specification takes."
@@ -121,20 +124,17 @@ def _run(module: Module, name: str, inputs: Sequence[Shaped], holes: list[_Hole]
     ended = reader.block(node.body, dict(zip(parameters, inputs, strict=True)))
     if ended.result is None:
         module.wrong(node, "NO_RESULT", f"expected {name} to return a value", "Add a return.")
-    return _flat(ended.result)
+    return flat(ended.result)
 
 
 def _chosen(condition: Expr, then: Shaped, otherwise: Shaped) -> Shaped:
     if isinstance(then, tuple) and isinstance(otherwise, tuple):
         return tuple(_chosen(condition, a, b) for a, b in zip(then, otherwise, strict=True))
-    assert isinstance(then, Expr) and isinstance(otherwise, Expr)
+    assert not isinstance(then, tuple) and not isinstance(otherwise, tuple)
+    then, otherwise = bare(then), bare(otherwise)
     if (then.sort.base == "bool") != (otherwise.sort.base == "bool"):
         then, otherwise = ex.as_number(then), ex.as_number(otherwise)
     return ex.select(condition, then, otherwise)
-
-
-def _flat(value: Shaped) -> list[Expr]:
-    return [f for part in value for f in _flat(part)] if isinstance(value, tuple) else [value]
 
 
 def _candidate(
@@ -191,31 +191,32 @@ def _answer(
     module: Module, template: str, holes: Sequence[_Hole], values: dict[Expr, Value], examples: int, solutions: int, is_only: bool
 ) -> Completed:
     places: dict[str, Value] = {}
-    written: dict[int, ast.expr] = {}
+    written: dict[tuple[int, int], ast.expr] = {}
     for hole in holes:
         span = module.span(hole.node)
         value = values[hole.variable]
         places[f"{span.line}:{span.column}"] = value
         if hole.options is None:
             assert isinstance(value, int)
-            written[id(hole.node)] = ast.Constant(value)
+            written[hole.node.lineno, hole.node.col_offset] = ast.Constant(value)
         else:
             assert isinstance(value, int)
             assert isinstance(hole.node, ast.Call)
-            written[id(hole.node)] = hole.node.args[value]
-    node = _Filler(written).visit(module.function(template))
+            written[hole.node.lineno, hole.node.col_offset] = hole.node.args[value]
+    node = _Filler(written).visit(copy.deepcopy(module.function(template).node))
     source = ast.unparse(ast.fix_missing_locations(node))
     return Completed("solved", "proved", places, solutions, is_only, source, examples)
 
 
 class _Filler(ast.NodeTransformer):
-    def __init__(self, values: dict[int, ast.expr]) -> None:
+    def __init__(self, values: dict[tuple[int, int], ast.expr]) -> None:
         self._values = values
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        if id(node) in self._values:
-            return self.visit(self._values[id(node)])
+        filled = self._values.get((node.lineno, node.col_offset))
+        if filled is not None and isinstance(node.func, ast.Name) and node.func.id == "choose":
+            return self.visit(filled)
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return self._values.get(id(node), node)
+        return self._values.get((node.lineno, node.col_offset), node) if node.id == HOLE else node

@@ -50,6 +50,11 @@ class Loop:
     """All parameters in order."""
     kept: tuple[str, ...] = ()
     """Variables to be kept that no result depends on."""
+    unannotated: tuple[Expr, ...] = ()
+    """Fields and constants that are taken for integers because nothing says otherwise."""
+    rounds: bool = False
+    """Whether integers become floats, which are exact up to 2**53 only."""
+    may_divide_by_zero: bool = False
 
 
 def needed(loop: Loop, kept: set[Expr]) -> Loop:

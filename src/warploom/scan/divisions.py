@@ -1,0 +1,27 @@
+"""Whether a divisor can be 0 where the division is reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from warploom.scan import expression as ex
+from warploom.scan.interpret import Division
+from warploom.scan.prover import Holds, Translator, UntranslatableError, decide
+
+_RLIMIT = 300_000
+"""z3's resource units for one division."""
+
+
+def divides_by_zero(divisions: Iterable[Division]) -> bool:
+    """False only where it is proved, for all values of the variables, that no divisor is 0."""
+    return any(not _is_guarded(d) for d in dict.fromkeys(divisions))
+
+
+def _is_guarded(division: Division) -> bool:
+    t = Translator()
+    try:
+        given = [t.condition(g) for g in division.given]
+        claim = t.condition(ex.negation(ex.equal(division.divisor, ex.ZERO)))
+        return isinstance(decide(t, given, [claim], [], _RLIMIT), Holds)
+    except (UntranslatableError, ex.UndefinedError):
+        return False

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from warploom.scan import expression as ex
 from warploom.scan.closure import right
-from warploom.scan.divisions import divides_by_zero
+from warploom.scan.divisions import are_met, divides_by_zero
 from warploom.scan.expression import INT, REAL, TEXT, Expr
 from warploom.scan.interpret import Interpreter
 from warploom.scan.source import MISSING, Function, Module
@@ -77,6 +77,8 @@ def _read(function: Function) -> Binary:
             result = tuple(ex.as_number(r) if f.sort.is_numeric else r for f, r in zip(fields, flat(ended.result), strict=True))
             assumed = [ex.substituted(a, mirrored) for a in reader.assumed if not {*ex.variables(a)} & {*fields}]
             assumed += [a for a in reader.assumed if not {*ex.variables(a)} & {*mirrored}]
+            if not are_met(assumed):
+                module.wrong(node, "ASSERTIONS", "expected assertions that some value meets, got none", "Correct them.")
             return Binary(
                 name, shape, tuple(fields), result, tuple(dict.fromkeys(assumed)), reader.rounds, divides_by_zero(reader.divisions)
             )

@@ -16,6 +16,7 @@ from warploom.scan.closure import right
 from warploom.scan.expression import Expr, Value
 from warploom.scan.laws import associativity, identity
 from warploom.scan.printing import compiled, literal
+from warploom.scan.domains import numbers_of, told
 from warploom.scan.prover import Fails, Holds, Open, Translator, UntranslatableError, Verdict, decide
 from warploom.scan.words import in_words
 
@@ -64,7 +65,8 @@ class Checked:
 def check(binary: Binary, function: Function) -> Checked:
     """`function` is the user's, called only to replay and to search for counterexamples."""
     words = _is_bitwise(binary)
-    domain = "reals" if any(f.sort.base == "real" for f in binary.fields) else "integers"
+    numbers = numbers_of({f.sort.base for f in binary.fields})
+    domain = told(numbers, binary.rounds, binary.may_divide_by_zero)
     leaves = _leaves_domain(binary)
     if leaves is not None:
         return Checked(binary, "refused", "refuted", domain, reason=leaves)

@@ -1,10 +1,11 @@
-"""Whether a divisor can be 0 where the division is reached."""
+"""Whether a divisor can be 0 where the division is reached, and whether any value meets the assertions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
 from warploom.scan import expression as ex
+from warploom.scan.expression import Expr
 from warploom.scan.interpret import Division
 from warploom.scan.prover import Holds, Translator, UntranslatableError, decide
 
@@ -15,6 +16,16 @@ _RLIMIT = 300_000
 def divides_by_zero(divisions: Iterable[Division]) -> bool:
     """False only where it is proved, for all values of the variables, that no divisor is 0."""
     return any(not _is_guarded(d) for d in dict.fromkeys(divisions))
+
+
+def are_met(assumed: Iterable[Expr]) -> bool:
+    """False only where it is proved that no values meet all of the assertions."""
+    t = Translator()
+    try:
+        given = [t.condition(a) for a in assumed]
+        return not (given and isinstance(decide(t, given, [t.condition(ex.FALSE)], [], _RLIMIT), Holds))
+    except (UntranslatableError, ex.UndefinedError):
+        return True
 
 
 def _is_guarded(division: Division) -> bool:

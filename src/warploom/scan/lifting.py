@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Style
 from warploom.scan.closure import Start, anything, closure, right
+from warploom.scan.domains import told
 from warploom.scan.expression import Expr, Value
 from warploom.scan.family import Family, family_of, observations, tidy
 from warploom.scan.forms import FormError
@@ -133,8 +134,9 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
 
 def domain_of(family: Family) -> str:
     """Over what the laws were proved."""
-    sorts = [v.sort.base for v in (*family.slots, *family.loop.fields, *family.transformers)]
-    return "reals" if "real" in sorts else "integers"
+    loop = family.loop
+    sorts = [v.sort.base for v in (*family.slots, *loop.fields, *loop.constants, *family.transformers)]
+    return told("reals" if "real" in sorts else "integers", loop.rounds, loop.may_divide_by_zero)
 
 
 def _simpler(family: Family, known: Sequence[Expr], result: Expr) -> Expr:

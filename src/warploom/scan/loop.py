@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import NoReturn
 
 from warploom.scan import expression as ex
-from warploom.scan.divisions import divides_by_zero
+from warploom.scan.divisions import are_met, divides_by_zero
 from warploom.scan.expression import INT, Expr, Sort
 from warploom.scan.interpret import Interpreter, Subscript
 from warploom.scan.printing import RESERVED
@@ -126,6 +126,8 @@ class _Reader:
         else:
             outputs, is_tuple = self._reduction_outputs(after, known, finisher)
         assumed = [a for a in runner.assumed if not {*ex.variables(a)} & {*states.values()}]
+        if not are_met(assumed):
+            self._module.wrong(self._node, "ASSERTIONS", "expected assertions that some element meets, got none", "Correct them.")
         runs = (reader, runner, finisher)
         loop_read = Loop(
             self._node.name, self._module.file, header.lists, header.fields, tuple(constants.values()), tuple(result), outputs,

@@ -11,7 +11,7 @@ from warploom.scan.expression import Expr, Value
 from warploom.scan.printing import compiled, evaluated, function, literal
 from warploom.scan.transition import Loop
 
-LEFT, RIGHT = "a", "b"
+_SIDES = (("a", "b"), ("left", "right"), ("left_value", "right_value"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,31 +54,58 @@ class Operator:
     def lift_source(self) -> str:
         fields = [str(f.value) for f in self.loop.fields]
         whole = fields[0] if len(fields) == 1 else "element"
-        return function("lift", [whole, *self._constants(self.lift)], [(whole, fields)], self.lift)
+        constants = self._constants(self.lift)
+        checks = self._checks([*fields, *constants])
+        return function("lift", [whole, *constants], [(whole, fields)], self.lift, first=checks)
+
+    @property
+    def whole_only(self) -> tuple[str, ...]:
+        """Names of elements and constants that no annotation calls integers, where the proof may rest on their being whole."""
+        exprs = [*self.lift, *self.combine, *self.projection, *self.identity]
+        exprs += [e for s in self.loop.states for e in (s.step, s.initial)]
+        free = [v for v in self.loop.unannotated if v in ex.variables(*exprs)]
+        return () if not free or _holds_of_fractions(exprs) else tuple(str(v.value) for v in free)
+
+    def _checks(self, names: Sequence[str]) -> list[str]:
+        """Lines that refuse other numbers."""
+        checked = [n for n in self.whole_only if n in names]
+        return [f'    if {n} % 1 != 0:\n        raise TypeError("{n}: whole numbers only")' for n in checked]
+
+    def _sides(self) -> tuple[str, str]:
+        """Names of the operands that clash with no constant."""
+        taken = [str(c.value) for c in self.loop.constants]
+        for sides in _SIDES:
+            if not any(c == s or c.startswith(f"{s}_") for c in taken for s in sides):
+                return sides
+        return "left_operand", "right_operand"
 
     def operator_source(self) -> str:
-        renamed = self._renamed(LEFT, self.fields) | self._renamed(RIGHT, self.right)
-        unpacked = [(LEFT, [renamed[f] for f in self.fields]), (RIGHT, [renamed[f] for f in self.right])]
+        left, right = self._sides()
+        renamed = self._renamed(left, self.fields) | self._renamed(right, self.right)
+        unpacked = [(left, [renamed[f] for f in self.fields]), (right, [renamed[f] for f in self.right])]
         if len(self.fields) == 1:
-            renamed = {self.fields[0]: LEFT, self.right[0]: RIGHT}
-        parameters = [LEFT, RIGHT, *self._constants(self.combine)]
+            renamed = {self.fields[0]: left, self.right[0]: right}
+        parameters = [left, right, *self._constants(self.combine)]
+        checks = self._checks(parameters[2:])
         if not self.inner:
-            return function("operator", parameters, unpacked, self.combine, renamed)
+            return function("operator", parameters, unpacked, self.combine, renamed, first=checks)
         some, other = renamed[self.fields[0]], renamed[self.right[0]]
-        first = [f"    if not {some}:", f"        return {RIGHT}", f"    if not {other}:", f"        return {LEFT}"]
+        first = [*checks, f"    if not {some}:", f"        return {right}", f"    if not {other}:", f"        return {left}"]
         return function("operator", parameters, unpacked, (ex.TRUE, *self.inner), renamed, first=first)
 
     def projection_source(self) -> str:
+        left = self._sides()[0]
         renamed = {f: str(f.value) for f in self.fields}
         if len(self.fields) == 1:
-            renamed = {self.fields[0]: LEFT}
+            renamed = {self.fields[0]: left}
         return function(
             "projection",
-            [LEFT, *self._constants(self.projection)],
-            [(LEFT, list(renamed.values()))],
+            [left, *self._constants(self.projection)],
+            [(left, list(renamed.values()))],
             self.projection,
             renamed,
             as_tuple=self.loop.is_tuple,
+            first=self._checks(self._constants(self.projection)),
         )
 
     def identity_source(self) -> str:
@@ -126,6 +153,21 @@ class Operator:
 
 def _mentions(source: str, name: str) -> bool:
     return any(f"{before}{name}" in source for before in (" ", "(", "-", "\n")) and name in source
+
+
+def _holds_of_fractions(exprs: Sequence[Expr]) -> bool:
+    """Whether equations of whole numbers between such expressions also hold of fractions: if all are polynomials, or if all keep
+    their form when every number is multiplied by the same positive one."""
+    every = ex.subexpressions(*exprs)
+    if all(e.op in ("var", "const", "poly", "and", "or", "not") for e in every):
+        return True
+    scaled = {"var", "poly", "max", "min", "ite", "ge", "gt", "eq", "and", "or", "not", "const"}
+    numbers = {e.value for e in every if e.op == "const"}
+    return (
+        all(e.op in scaled for e in every)
+        and all(isinstance(n, bool | float) or n == 0 for n in numbers)
+        and all(len(m) == 1 for e in every if e.op == "poly" for _, m in e.terms)
+    )
 
 
 def combined(operator: Operator) -> Callable[..., tuple[Value, ...]]:

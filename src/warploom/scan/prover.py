@@ -256,6 +256,9 @@ class Translator:
         a = self.arithmetic
         zero = a.constant(0, "int")
         finite = a.negation(a.at_least(zero, value.term)) if strict else a.at_least(value.term, zero)
+        if strict and value.below is not None and value.above is not None:
+            # both: two equal infinities, of which neither is more
+            return a.both([a.negation(value.below), a.either([value.above, finite])])
         if value.below is not None:
             finite = a.both([a.negation(value.below), finite])
         return finite if value.above is None else a.either([value.above, finite])

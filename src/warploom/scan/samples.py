@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from typing import TypeAlias
 
 from warploom.scan import expression as ex
 from warploom.scan.expression import Expr, Value
 from warploom.scan.printing import compiled
+from warploom.scan.prover import Fails, Translator, UntranslatableError, decide
 from warploom.scan.transition import Loop
 
 Element: TypeAlias = tuple[Value, ...]
@@ -45,10 +47,15 @@ def random_lists(loop: Loop, count: int, longest: int, seed: int = 0) -> list[li
     """Lists of 1 to `longest` elements that meet what the loop asserts of them."""
     choose = random.Random(seed)
     constants = constants_of(loop)
-    values = [interesting(f.sort, constants) for f in loop.fields]
+    values = [_meant(f, interesting(f.sort, constants), loop) for f in loop.fields]
     # the loop's constants more often than their neighbours, because equality with them is rare otherwise
     likely = [[v for v in vs if v in constants] or vs for vs in values]
-    allowed = compiled(loop.fields, loop.assumed)
+    meets = compiled([*loop.fields, *loop.constants], loop.assumed)
+    fixed = constant_values(loop, seed)
+
+    def allowed(*element: Value) -> Sequence[Value]:
+        return meets(*element, *fixed)
+
     result: list[list[Element]] = []
     for number in range(count):
         length = 1 + number % longest
@@ -64,14 +71,55 @@ def random_lists(loop: Loop, count: int, longest: int, seed: int = 0) -> list[li
             )
             if all(allowed(*drawn)):
                 elements.append(drawn)
-        result.append(elements or [tuple(vs[0] for vs in values)])
+        result.append(elements or _any_element(loop, fixed, values))
     return result
 
 
+def _meant(variable: Expr, values: list[Value], loop: Loop) -> list[Value]:
+    """With values around the numbers of the assertions on it."""
+    about = [a for a in loop.assumed if variable in ex.variables(a)]
+    if variable.sort.values is not None or not variable.sort.is_numeric:
+        return values
+    bounds = {int(c) for a in about for e in ex.subexpressions(a) if e.op == "poly" for c, m in e.terms if not m}
+    more = [n + d for c in sorted(bounds) for n in (c, -c) for d in (-1, 0, 1)]
+    return [*values, *(m for m in more if m not in values)]
+
+
+def _any_element(loop: Loop, fixed: Sequence[Value], values: Sequence[Sequence[Value]]) -> list[Element]:
+    """One element that meets what the loop asserts; none if there is none (or none that is found)."""
+    t = Translator()
+    try:
+        given = [t.condition(ex.substituted(a, assignment(loop.constants, fixed))) for a in loop.assumed]
+        answer = decide(t, given, [t.condition(ex.FALSE)], loop.fields)
+    except UntranslatableError:
+        return []
+    if not isinstance(answer, Fails):
+        return []
+    return [tuple(answer.values.get(str(f.value), vs[0]) for f, vs in zip(loop.fields, values, strict=True))]
+
+
 def constant_values(loop: Loop, seed: int = 0) -> tuple[Value, ...]:
-    """Values for the loop's constant parameters."""
+    """Values for the loop's constant parameters; the same ones for every seed where assertions are about them."""
+    if any(c in ex.variables(a) for c in loop.constants for a in loop.assumed):
+        return _meant_constants(loop)
     choose = random.Random(seed)
     return tuple(choose.choice([2, 3, 5]) if c.sort.is_numeric else choose.choice([True, False]) for c in loop.constants)
+
+
+@cache
+def _meant_constants(loop: Loop) -> tuple[Value, ...]:
+    """For which some element meets what the loop asserts."""
+    t = Translator()
+    try:
+        given = [t.condition(a) for a in loop.assumed]
+        for c in loop.constants:
+            t.number(c)
+        answer = decide(t, given, [t.condition(ex.FALSE)], loop.constants)
+    except UntranslatableError:
+        answer = None
+    known: Mapping[str, Value] = answer.values if isinstance(answer, Fails) else {}
+    default: dict[str, Value] = {"bool": False, "text": ""}
+    return tuple(known.get(str(c.value), default.get(c.sort.base, 1)) for c in loop.constants)
 
 
 def assignment(variables: Sequence[Expr], values: Sequence[Value]) -> dict[Expr, Expr]:

@@ -74,7 +74,7 @@ def outcome_of(case: str, result: scan.Lifting, stopwatch: Stopwatch) -> Outcome
 
 def lift_fields(operator: scan.Operator, result: scan.Lifting) -> Line:
     """What a line says of an operator."""
-    words = scan.operator_in_words(operator) if result.verdict == "proved" and result.domain == "integers" else None
+    words = scan.operator_in_words(operator) if result.verdict == "proved" and result.domain.startswith("integers") else None
     fields: Line = {
         "kind": "scan" if operator.loop.is_scan else "reduction",
         "fields": [f"{f.value}: {sort_text(f.sort)}" for f in operator.fields],
@@ -120,7 +120,7 @@ def checked_outcome(case: str, result: scan.Checked, stopwatch: Stopwatch) -> Ou
     if result.status == "solved":
         fields["identity"] = scan.written(result.identity) if result.has_identity else None
     if result.machine is not None:
-        name = "floats" if result.domain == "reals" else "int32"
+        name = "floats" if result.domain.startswith("reals") else "int32"
         machine: Line = {"associative": result.machine.associative, "safe": result.machine.safe}
         if result.machine.witness is not None:
             machine["counterexample"] = _witness(result.machine.witness)

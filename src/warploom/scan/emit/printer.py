@@ -130,7 +130,14 @@ class Printer:
                 return self._filled(ready, inner, [argument, dialect.number(divisor, inner)])
             case "div":
                 ready = self._form("div", wanted, [expr])
-                return self._filled(ready, wanted, [self.text(a, ATOM, wanted) for a in expr.args])
+                written = self._filled(ready, wanted, [self.text(a, ATOM, wanted) for a in expr.args])
+                if not expr.value:
+                    return written
+                # it may be computed where its guard does not hold: as vectors, or moved
+                form, below = self._form("!=", "bool", []), expr.args[1]
+                zero = (self.dialect.number(0, wanted), ATOM)
+                test = self._filled(form, "bool", [self.text(below, form.inner), self.dialect.number(0, self.scalar(below))])
+                return self._select(test, written, zero, wanted)
             case "exp":
                 ready = self._form("exp", wanted, [expr])
                 return self._filled(ready, wanted, [self.text(expr.args[0], ready.inner, wanted)])

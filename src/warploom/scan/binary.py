@@ -52,6 +52,8 @@ def read_binary(module: Module, name: str) -> Binary:
     function = module.function(name)
     try:
         return _read(function)
+    except ex.UndefinedError as error:
+        module.wrong(function.node, "UNDEFINED", f"expected a value, got {error}", "Keep infinities below min and max.")
     except RecursionError:
         module.unsupported(function.node, "expected expressions of moderate depth, got deeper ones", "Split them into variables.")
 

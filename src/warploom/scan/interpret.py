@@ -104,8 +104,8 @@ class Interpreter:
                 case ast.AnnAssign(target=target, value=ast.expr() as value):
                     self.bind(target, self.value(value, now), now)
                 case ast.AugAssign(target=ast.Name() as target, op=op, value=value):
-                    left = self.value(ast.copy_location(ast.Name(target.id, ast.Load()), target), now)
-                    now[target.id] = self._binary(statement, op, left, self.value(value, now))
+                    left = ast.copy_location(ast.Name(target.id, ast.Load()), target)
+                    now[target.id] = self.value(ast.copy_location(ast.BinOp(left, op, value), statement), now)
                 case _:
                     message, fix = subset.refused_statement(type(statement))
                     self.module.unsupported(statement, message, fix)
@@ -286,7 +286,7 @@ class Interpreter:
             case ast.USub():
                 found = ex.negate(ex.as_number(one))
             case ast.Invert():
-                if is_float(operand):
+                if is_float(operand) or one.sort.is_infinite:
                     self.module.unsupported(node, "expected a whole number after ~, got a float", subset.USE)
                 if one.sort.base != "bool":
                     return ex.bitwise("bitxor", one, ex.constant(-1))
@@ -384,16 +384,34 @@ class Interpreter:
         if operation.is_whole and floats:
             message = f"expected whole numbers on both sides of {operation.sign}, got a float"
             self.module.unsupported(node, message, f"Use {operation.sign} of integers only; annotate lists of them: list[int].")
+        self._finite(node, operation, a, b)
         if isinstance(op, ast.Div):
             return self.quotient(node, left, right)
         if operation.counts is not None:
-            return operation.meaning(ex.as_number(a), ex.constant(self._count(node, operation, b)))
+            count = self._count(node, operation, b)
+            if count > 1 and a.sort.is_infinite:
+                raise UndefinedError("a power of an infinity")
+            return operation.meaning(ex.as_number(a), ex.constant(count))
         if floats:
             self.mixed(left, right)
         if operation.is_bitwise and a.sort.base == b.sort.base == "bool":
             return operation.meaning(a, b)
         found = operation.meaning(ex.as_number(a), ex.as_number(b))
         return floating(found) if floats else found
+
+    def _finite(self, node: ast.AST, operation: subset.Operation, a: Expr, b: Expr) -> None:
+        """Refuses arithmetic that has no value for some infinities: no law of numbers holds there."""
+        endless = [e for e in (a, b) if e.sort.is_infinite]
+        if not endless:
+            return
+        scaled = operation.sign in ("*", "/") and b.op == "const" and not b.sort.is_infinite and bool(b.value)
+        scaled = scaled or (operation.sign == "*" and a.op == "const" and not a.sort.is_infinite and bool(a.value))
+        if operation.sign in ("+", "-"):
+            below, above = (b.sort.below, b.sort.above) if operation.sign == "+" else (b.sort.above, b.sort.below)
+            scaled = not ((a.sort.below and above) or (a.sort.above and below))
+        if not scaled and operation.sign != "**":
+            message = f"expected finite numbers around {operation.sign}, got one that may be infinite"
+            self.module.wrong(node, "UNDEFINED", message, "Keep infinities below min and max.")
 
     def _count(self, node: ast.AST, operation: subset.Operation, value: Expr) -> int:
         """A constant on the right, in the range that the operation takes."""

@@ -43,6 +43,8 @@ def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
     function = module.function(name)
     try:
         return _Reader(function, tuple(keep)).loop()
+    except ex.UndefinedError as error:
+        module.wrong(function.node, "UNDEFINED", f"expected a value, got {error}", "Keep infinities below min and max.")
     except RecursionError:
         module.unsupported(function.node, "expected expressions of moderate depth, got deeper ones", "Split them into variables.")
 

@@ -1,0 +1,1 @@
+"""Random functions of the accepted subset: what the reader takes them to mean against CPython."""

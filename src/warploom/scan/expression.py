@@ -374,9 +374,9 @@ def _compared(left: Expr, right: Expr, *, strict: bool) -> Expr:
         return _compared_with_infinity(left, right, strict=strict)
     difference: dict[Monomial, int | Fraction] = dict(polynomial(left))
     for monomial, coefficient in polynomial(right).items():
-        difference[monomial] = difference.get(monomial, 0) - coefficient
-        if not difference[monomial] and any(a.sort.is_infinite for a in monomial):
+        if monomial in difference and any(a.sort.is_infinite for a in monomial):
             raise UndefinedError("a comparison of values that may be infinite")
+        difference[monomial] = difference.get(monomial, 0) - coefficient
     return _sign(from_polynomial(difference), strict=strict)
 
 

@@ -389,9 +389,10 @@ class Interpreter:
             return self.quotient(node, left, right)
         if operation.counts is not None:
             count = self._count(node, operation, b)
-            if count > 1 and a.sort.is_infinite:
+            if count != 1 and a.sort.is_infinite:
                 raise UndefinedError("a power of an infinity")
-            return operation.meaning(ex.as_number(a), ex.constant(count))
+            found = operation.meaning(ex.as_number(a), ex.constant(count))
+            return floating(found) if floats else found
         if floats:
             self.mixed(left, right)
         if operation.is_bitwise and a.sort.base == b.sort.base == "bool":
@@ -449,7 +450,7 @@ class Interpreter:
         whole, index = self.value(node.value, bindings), self.number(node.slice, bindings)
         if not isinstance(whole, tuple):
             self.module.wrong(node, "SHAPE", "expected a tuple before [...], got one value", "Annotate it as a tuple.")
-        if is_float(index):
+        if is_float(index) or bare(index).sort.is_infinite or bare(index).sort.base == "text":
             self.module.wrong(node, "SHAPE", "expected a whole number as index, got a float", "Use an integer.")
         at = ex.as_number(bare(index))
         if at.op == "const" and isinstance(at.value, int):
@@ -480,13 +481,13 @@ class Interpreter:
         if isinstance(node.func, ast.Name) and self.function.lookup(called) is MISSING and called not in self.function.locals:
             self._unknown(node, called)
         callee = self.bound(node.func)
-        own = self.module.defined(callee)
+        own, known = self.module.defined(callee), subset.function(callee)
+        if own is None and known is None:
+            self._unknown(node, called)
         arguments = [self.value(a, bindings) for a in node.args]
         if own is not None:
             return self._inlined(node, own, arguments)
-        known = subset.function(callee)
-        if known is None:
-            self._unknown(node, called)
+        assert known is not None
         return known.meaning(self, node, arguments)
 
     def _unknown(self, node: ast.Call, called: str) -> NoReturn:

@@ -250,10 +250,11 @@ def function(
         lines.append(f"    t{number} = {python(expr, names)}")
         names[expr] = f"t{number}"
     parts = [python(r, names) for r in results]
-    returned = ", ".join(parts)
+    returned = ", ".join(parts) or "()"
     if len(returned) > WIDEST and len(parts) > 1:
         return "\n".join([*lines, "    return (", *(f"        {p}," for p in parts), "    )"])
-    lines.append(f"    return ({returned}{',' if len(results) == 1 else ''})" if as_tuple else f"    return {returned}")
+    is_packed = as_tuple and len(results) > 0
+    lines.append(f"    return ({returned}{',' if len(results) == 1 else ''})" if is_packed else f"    return {returned}")
     return "\n".join(lines)
 
 

@@ -142,16 +142,20 @@ class Module:
         """Raises UserError if the name is bound to no function of this file when it is loaded."""
         value = self.scope.get(name, MISSING)
         found = self.defined(value)
-        if found is not None:
+        if found is not None and (found.node.name == name or not self._is_decorated(name)):
             return found
         known = ", ".join(self.functions) or "none"
         if value is MISSING:
             message = f"expected a function called {name!r}, the file defines: {known}"
             fix = "Use the name of a function at the top level of the file."
         else:
-            message = f"expected {name!r} to be a function of this file, it is bound to {described(value)}"
+            bound = described(value) if found is None else f"{found.name}, which its decorator put in its place"
+            message = f"expected {name!r} to be a function of this file, it is bound to {bound}"
             fix = "Write it as a plain `def` of this file, without decorators that replace it."
         raise UserError(Diagnostic("UNKNOWN_FUNCTION", message, self._place(name), fix))
+
+    def _is_decorated(self, name: str) -> bool:
+        return any(isinstance(n, ast.FunctionDef) and n.name == name and n.decorator_list for n in ast.walk(self.tree))
 
     def _place(self, name: str) -> Span:
         """Of the last statement that binds it, as far as the text shows."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
@@ -91,7 +91,7 @@ def _compared(one: _Case, elements: Sequence[Sequence[Any]], constants: Sequence
         return "" if loop.may_divide_by_zero else "the function divides by 0, which the reader rules out"
     except (TypeError, IndexError, ValueError, OverflowError) as error:
         tally.endings[f"raises {type(error).__name__}"] += 1
-        return ""
+        return f"the function raises TypeError: {error}" if isinstance(error, TypeError) else ""
     if exact.is_nan(wanted):
         return ""
     try:
@@ -176,7 +176,10 @@ def _models(loop: Loop, most: int) -> Iterator[tuple[list[tuple[Any, ...]], tupl
     for length in (1, 2):
         now = initial
         for element in elements[: length - 1]:
-            now = {s.variable: substituted(s.step, {**now, **dict(zip(loop.fields, element, strict=True))}) for s in loop.states}
+            try:
+                now = _after(loop, now, element)
+            except ex.UndefinedError:
+                return
         last = {**now, **dict(zip(loop.fields, elements[length - 1], strict=True))}
         used = [v for e in elements[:length] for v in e]
         for condition in (e for e in subexpressions(*(s.step for s in loop.states)) if e.op in ("ge", "gt", "eq")):
@@ -197,6 +200,12 @@ def _models(loop: Loop, most: int) -> Iterator[tuple[list[tuple[Any, ...]], tupl
                         [tuple(values[n * width : (n + 1) * width]) for n in range(length)],
                         tuple(values[length * width :]),
                     )
+
+
+def _after(loop: Loop, states: Mapping[Expr, Expr], element: Sequence[Expr]) -> dict[Expr, Expr]:
+    """The states after one more element."""
+    values = {**states, **dict(zip(loop.fields, element, strict=True))}
+    return {s.variable: substituted(s.step, values) for s in loop.states}
 
 
 def _model(condition: Expr, variables: Sequence[Expr]) -> list[Any] | None:

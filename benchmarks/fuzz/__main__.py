@@ -9,6 +9,8 @@ stencils      kernels of `tests.ptx.fuzz.shuffle`, rewritten against original
 differential  programs of `tests.ptx.fuzz.programs`: interpreter, scalar oracle, symbolic emulator
 deep          mutated kernels through parser, verifier, emulator, rewriting and interpreter
 mutations     mutated texts through parser, printers, verifier and liveness
+loops         Python functions of `tests.scan.fuzz`: what the reader of scan loops takes them to mean, against CPython
+operators     the same functions, simpler ones: what is proved of them, against CPython
 """
 
 from __future__ import annotations
@@ -35,6 +37,8 @@ from tests.ptx.fuzz import differential, syntax
 from tests.ptx.fuzz import shuffle as stencils
 from tests.ptx.fuzz.programs import random_program
 from tests.ptx.fuzz.scalar import NotServedError
+from tests.scan.fuzz import meaning, operators
+from tests.scan.fuzz.functions import random_module, simple_module
 
 HANG_S = 60
 """Seconds after which a case counts as hanging."""
@@ -107,9 +111,17 @@ def _mutation(case: int, outcome: Outcome) -> str:
     return ""
 
 
+def _loop(case: int, outcome: Outcome) -> str:
+    return meaning.check(case, meaning.Tally(outcome.endings))
+
+
+def _operator(case: int, outcome: Outcome) -> str:
+    return operators.check(case, meaning.Tally(outcome.endings))
+
+
 CHECKS: dict[str, Callable[[int, Outcome], str]] = {
     "launches": _launch, "cuda": _cuda, "stencils": _stencil, "differential": _differential, "deep": _deep,
-    "mutations": _mutation,
+    "mutations": _mutation, "loops": _loop, "operators": _operator,
 }  # fmt: skip
 TEXTS: dict[str, Callable[[int], str]] = {
     "launches": lambda case: random_case(case).text,
@@ -118,6 +130,8 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "differential": lambda case: random_program(case).text,
     "deep": mutations.given,
     "mutations": lambda case: syntax.given(case // SEED_STRIDE, case % SEED_STRIDE),
+    "loops": random_module,
+    "operators": simple_module,
 }
 
 

@@ -16,8 +16,10 @@ _LOOPS = ("for x, y in xs:", "for i, x in enumerate(xs):", "for i in range(len(x
 
 
 class _Writer:
-    def __init__(self, choose: random.Random) -> None:
+    def __init__(self, choose: random.Random, deepest: int = 3) -> None:
         self.choose = choose
+        self.deepest = deepest
+        """Of expressions."""
         self.names: list[str] = []
         """Readable where the text stands."""
         self.states: list[str] = []
@@ -130,12 +132,18 @@ class _Writer:
             elif kind < 0.72 and len(self.states) > 1:
                 one, two = self.choose.sample(self.states, 2)
                 lines.append(f"{pad}{one}, {two} = {self.value(2)}, {self.value(1)}")
+            elif kind < 0.85:
+                sign = self.choose.choice(["//", "%", ">>", "*", "and", "or", "/", "<", "==", "%"])
+                by = self.choose.choice(["2", "3", "-2", "-3", "4"]) if sign in ("//", "%") else self._number()
+                by = "1" if sign == ">>" else by
+                lines.append(f"{pad}{self.choose.choice(self.states)} += {self.choose.choice(self.names)} {sign} {by}")
             else:
-                lines.append(f"{pad}{self.choose.choice(self.states)} = {self.value(3)}")
+                lines.append(f"{pad}{self.choose.choice(self.states)} = {self.value(self.choose.randrange(1, 4))}")
         return lines
 
     def value(self, depth: int) -> str:
         choose = self.choose
+        depth = min(depth, self.deepest)
         if depth == 0 or choose.random() < 0.15:
             return choose.choice(self.names) if self.names and choose.random() < 0.7 else self._number()
 
@@ -179,3 +187,8 @@ class _Writer:
 def random_module(case: int) -> str:
     """The same text for the same case."""
     return _Writer(random.Random(case)).module()
+
+
+def simple_module(case: int) -> str:
+    """With shallow expressions, so that operators are found."""
+    return _Writer(random.Random(case), deepest=1).module()

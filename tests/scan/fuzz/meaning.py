@@ -59,7 +59,7 @@ def check_text(text: str, seed: int, tally: Tally, models: int = MODELS) -> str:
         return ""
     one = _Case(text, loop, exact.run(text, "f"), _printed(loop))
     choose = random.Random(seed)
-    given = [*_random_inputs(loop, choose), *_models(loop, models)]
+    given = [*random_inputs(loop, choose), *_models(loop, models)]
     for elements, constants in given:
         message = _compared(one, elements, constants, tally)
         if message:
@@ -82,7 +82,7 @@ def _printed(loop: Loop) -> Any:
 def _compared(one: _Case, elements: Sequence[Sequence[Any]], constants: Sequence[Any], tally: Tally) -> str:
     loop = one.loop
     try:
-        wanted = one.own(*_arguments(loop, elements, constants))
+        wanted = one.own(*arguments(loop, elements, constants))
     except AssertionError:
         tally.endings["raises AssertionError"] += 1
         return ""
@@ -110,7 +110,7 @@ def _compared(one: _Case, elements: Sequence[Sequence[Any]], constants: Sequence
     return "" if printed == wanted or exact.is_nan(printed) else f"the function returns {wanted!r}, the printed text {printed!r}"
 
 
-def _arguments(loop: Loop, elements: Sequence[Sequence[Any]], constants: Sequence[Any]) -> list[Any]:
+def arguments(loop: Loop, elements: Sequence[Sequence[Any]], constants: Sequence[Any]) -> list[Any]:
     """As the user passes them."""
     width = len(loop.fields) // len(loop.lists)
     named: dict[str, Any] = {str(c.value): v for c, v in zip(loop.constants, constants, strict=True)}
@@ -151,7 +151,7 @@ def _packed(loop: Loop, values: Sequence[Any]) -> Any:
     return tuple(values) if loop.is_tuple else values[0]
 
 
-def _random_inputs(loop: Loop, choose: random.Random) -> Iterator[tuple[list[tuple[Any, ...]], tuple[Any, ...]]]:
+def random_inputs(loop: Loop, choose: random.Random) -> Iterator[tuple[list[tuple[Any, ...]], tuple[Any, ...]]]:
     for number in range(INPUTS):
         constants = tuple(_random_value(c, choose) for c in loop.constants)
         yield [tuple(_random_value(f, choose) for f in loop.fields) for _ in range(number % 5)], constants

@@ -136,3 +136,51 @@ def test_printed_with_few_parentheses() -> None:
     assert python(ex.multiply(r, ex.constant(Fraction(1, 2)))) == "0.5 * r"
     assert python(ex.select(B, X, ex.MINUS_INFINITY)) == "x if b else -inf"
     assert math.isinf(compiled([B, X], [ex.select(B, X, ex.MINUS_INFINITY)])(False, 1)[0])  # type: ignore[arg-type]
+
+
+def test_equal_infinities_are_not_more_than_each_other() -> None:
+    low, high = ex.Sort("int", below=True), ex.Sort("int", above=True)
+    for sort, infinity in ((low, ex.MINUS_INFINITY), (high, ex.INFINITY)):
+        a, b = ex.variable("a", sort), ex.variable("b", sort)
+        for one, other in ((a, b), (b, a)):
+            t = Translator()
+            given = [t.condition(ex.equal(v, infinity)) for v in (a, b)]
+            assert not isinstance(decide(t, given, [t.condition(ex.more_than(one, other))], []), Holds)
+
+
+def test_comparisons_of_multiples_of_what_may_be_infinite_are_refused() -> None:
+    a = ex.variable("a", ex.Sort("int", below=True))
+    with pytest.raises(ex.UndefinedError, match="a comparison of values that may be infinite"):
+        ex.more_than(ex.multiply(a, ex.constant(3)), a)  # -inf > -inf is false, 2 * a > 0 would have to be
+
+
+def test_texts_are_true_unless_empty() -> None:
+    text = ex.variable("t", ex.TEXT)
+    assert [compiled([text], [ex.as_condition(text)])(v)[0] for v in ("", "a")] == [False, True]
+
+
+def test_a_guarded_quotient_keeps_its_guard_through_substitution() -> None:
+    quotient = ex.quotient(X, Y, is_guarded=True)
+    assert python(quotient) == "x / y if y != 0 else 0"
+    assert python(ex.substituted(quotient, {Y: Z})) == "x / z if z != 0 else 0"
+    assert python(ex.quotient(X, Y)) == "x / y"
+
+
+@pytest.mark.parametrize(
+    ("guard", "is_enough"),
+    [
+        (ex.at_least(Y, ex.ONE), True),
+        (ex.more_than(ex.ZERO, Y), True),
+        (ex.at_least(Y, ex.ZERO), False),
+        (ex.at_least(ex.ONE, Y), False),
+        (ex.negation(ex.equal(Y, ex.ZERO)), True),
+        (ex.equal(Y, ex.ZERO), False),
+        (ex.both(B, ex.at_least(Y, ex.constant(3))), True),
+        (ex.either(B, ex.at_least(Y, ex.constant(3))), False),
+        (ex.more_than(ex.variable("r", REAL), ex.ZERO), False),
+    ],
+)
+def test_guards_that_stand_there_are_not_printed_twice(guard: Expr, is_enough: bool) -> None:
+    quotient = ex.quotient(X, Y, is_guarded=True)
+    shown = python(ex.select(guard, quotient, ex.constant(7)))
+    assert ("!= 0 else 0" not in shown) == is_enough

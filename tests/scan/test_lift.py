@@ -11,7 +11,10 @@ import pytest
 
 from warploom.core import UserError
 from warploom.scan import Lifting, Value, lift, parse_module, read_loop, read_module, user_function
+from warploom.scan import expression as ex
+from warploom.scan.forms import FormError, Plain
 from warploom.scan.printing import evaluated
+from warploom.scan.tables import Table
 from warploom.scan.tasks import DEFINITIONS, loops_module
 
 QUICK = [
@@ -175,3 +178,18 @@ def test_loops_from_real_life(name: str) -> None:
     result = lift(read_loop(module, name), user_function(module, name))
     assert (result.status, result.verdict) == ("solved", "proved")
     assert result.cases >= 60
+
+
+def test_thresholds_with_nothing_between_them_are_no_error() -> None:
+    leaf, flag = Plain(ex.TRUE), ex.variable("b", ex.BOOL)
+    assert Table(((flag, ()),), {(0,): leaf, (1,): None}).tree() == leaf
+    assert Table(((flag, ()),), {(0,): None, (1,): leaf}).tree() == leaf
+    with pytest.raises(FormError, match="no region that is not empty"):
+        Table(((flag, ()),), {(0,): None, (1,): None}).tree()
+
+
+def test_a_loop_whose_result_never_changes() -> None:
+    found = lifted("from typing import Literal\ndef f(xs: list[Literal[-1, 0, 1]]):\n    a = 3\n    for x in xs: a += x ** 3 - x\n    return a")
+    assert found.verdict == "proved"
+    assert found.operator is not None
+    assert found.operator.run([(1,), (-1,)], lambda n: 1) == 3

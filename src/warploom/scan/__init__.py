@@ -2,8 +2,9 @@
 
 How it works, in the order of the modules:
 
-- `source`, `interpret`, `loop`, `transition`: a plain Python function is read as text, run on symbols, and becomes a transition
-  on named states. What cannot be read is an error at its place.
+- `source`, `subset`, `types`, `values`, `interpret`, `loop`, `transition`: a plain Python function of a file that has been run is read,
+  run on symbols, and becomes a transition on named states. Names mean what they are bound to, `subset` says which Python is
+  served, and what cannot be read is an error at its place. `divisions`, `domains`: where Python's arithmetic parts from the proof's.
 - `expression`, `printing`: interned, simplified expressions; Python out again.
 - `forms`, `normaliser`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds
   on the states, and in every region a minimum of maxima of sums with coefficients that do not depend on the states.

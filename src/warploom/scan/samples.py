@@ -77,7 +77,8 @@ def random_lists(loop: Loop, count: int, longest: int, seed: int = 0) -> list[li
 
 def _meant(variable: Expr, values: list[Value], loop: Loop) -> list[Value]:
     """With values around the numbers of the assertions on it."""
-    about = [a for a in loop.assumed if variable in ex.variables(a)]
+    fixed = assignment(loop.constants, constant_values(loop))
+    about = [ex.substituted(a, fixed) for a in loop.assumed if variable in ex.variables(a)]
     if variable.sort.values is not None or not variable.sort.is_numeric:
         return values
     bounds = {int(c) for a in about for e in ex.subexpressions(a) if e.op == "poly" for c, m in e.terms if not m}

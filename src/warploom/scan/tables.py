@@ -52,22 +52,25 @@ class Table:
     leaves: Mapping[Region, Leaf | None]
 
     def tree(self) -> Tree:
-        return self._tree(())
+        """Raises FormError if every region is empty."""
+        found = self._tree(())
+        if found is None:
+            raise FormError("no region that is not empty")
+        return found
 
     def expr(self) -> Expr:
         return tree_expr(self.tree())
 
-    def _tree(self, region: Region) -> Tree:
+    def _tree(self, region: Region) -> Tree | None:
+        """None: all of it is empty, so that any other value will do."""
         if len(region) == len(self.axes):
-            leaf = self.leaves[region]
-            assert leaf is not None
-            return leaf
+            return self.leaves[region]
         key, bounds = self.axes[len(region)]
-        if isinstance(key, Expr):
-            return _branch(Flag(key), self._tree((*region, 1)), self._tree((*region, 0)))
         result = self._tree((*region, 0))
-        for below, bound in enumerate(bounds):
-            result = _branch(Threshold(key[0], bound, key[1]), self._tree((*region, below + 1)), result)
+        atoms: list[Atom] = [Flag(key)] if isinstance(key, Expr) else [Threshold(key[0], b, key[1]) for b in bounds]
+        for below, atom in enumerate(atoms):
+            above = self._tree((*region, below + 1))
+            result = above if result is None else result if above is None else _branch(atom, above, result)
         return result
 
     def coefficients(self) -> list[Expr]:

@@ -67,3 +67,12 @@ def test_what_a_language_lacks_is_named() -> None:
 def test_repeated_expressions() -> None:
     wide = ex.maximum(ex.add(X, Y), ex.constant(0))
     assert repeated([ex.add(wide, X), ex.add(wide, Y)]) == [wide]
+
+
+def test_a_guarded_quotient_divides_by_no_zero_in_any_language() -> None:
+    expr = ex.quotient(R, X, is_guarded=True)
+    assert printed(expr, C) == "x != 0 ? r / (float)x : 0.0f"
+    assert printed(expr, NUMBA) == "r / float32(x) if x != 0 else 0.0"
+    assert printed(expr, TRITON).startswith("tl.where((x != 0), r / ")
+    assert printed(expr, NUMPY).startswith("np.where((x != 0), r / ")
+    assert printed(ex.quotient(R, X), C) == "r / (float)x"

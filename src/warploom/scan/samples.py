@@ -71,7 +71,11 @@ def random_lists(loop: Loop, count: int, longest: int, seed: int = 0) -> list[li
             )
             if all(allowed(*drawn)):
                 elements.append(drawn)
-        result.append(elements or _any_element(loop, fixed, values))
+        if not elements:
+            # too rare to be drawn: the one that a solver finds, if any, in lists of every length
+            one = _any_element(loop, fixed, values)
+            return [*result, *(one * (1 + n % longest) for n in range(number, count))] if one else result
+        result.append(elements)
     return result
 
 

@@ -12,7 +12,6 @@ from warploom.core import UserError
 from warploom.scan import Loop, lift, parse_module, python, read_binary, read_loop, subset, user_function
 from warploom.scan.printing import evaluated
 
-
 _BEFORE = """from fractions import Fraction
 from typing import *
 
@@ -123,7 +122,9 @@ def test_operands_guard_what_follows_in_every_printed_form() -> None:
 
 def test_a_quotient_without_its_guard_is_printed_with_one() -> None:
     loop = read_loop(
-        parse_module("def f(xs: list[tuple[float, float]]):\n    a = 0.0\n    for x, k in xs:\n        a += x / k if k else 1\n    return a"),
+        parse_module(
+            "def f(xs: list[tuple[float, float]]):\n    a = 0.0\n    for x, k in xs:\n        a += x / k if k else 1\n    return a"
+        ),
         "f",
     )
     quotient = next(e for e in loop.states[0].step.args if e.op == "ite").args[1]
@@ -152,7 +153,9 @@ def test_where_arithmetic_parts_from_the_proof_is_known(loop: Loop, rounds: bool
 
 
 def test_the_domain_says_so() -> None:
-    module = parse_module("def f(xs: list[int]):\n    a = n = 0\n    for x in xs:\n        a += x\n        n += 1\n    return a / n")
+    module = parse_module(
+        "def f(xs: list[int]):\n    a = n = 0\n    for x in xs:\n        a += x\n        n += 1\n    return a / n"
+    )
     found = lift(read_loop(module, "f"))
     assert found.verdict == "proved"
     assert found.domain == "integers, integers exact up to 2**53 where they become floats, where no divisor is 0"
@@ -182,6 +185,7 @@ def test_the_domain_says_so() -> None:
         ("a += max(x, 1)", "str", "expected numbers as arguments of max"),
         ("a += sum(x, 1)", "int", "expected sum of one tuple"),
         ("a += abs(x, 1)", "int", "expected one number as arguments of abs"),
+        ("a += bool(x, 1)", "int", "expected one value as argument of bool"),
         ("a += int(x)", "float", "expected a whole number as argument of int, got a float"),
         ('a += float("one")', "int", r"expected a number in float\('one'\)"),
         ("a += max(x, 1, key=abs)", "int", "expected plain arguments, got keywords"),
@@ -214,12 +218,24 @@ def test_refusals(body: str, item: str, message: str) -> None:
         ("def f(xs):\n    a = 0\n    for i, i in enumerate(xs): a += i\n    return a", "expected different names for index"),
         ("def f(xs, k):\n    a = 0\n    for i, x in enumerate(xs, k): a += i\n    return a", "expected a value for 'k'"),
         ("def f(xs):\n    a = 0\n    for i, x in enumerate(xs, 0.5): a += i\n    return a", "expected an integer to start from"),
-        ("def f(xs):\n    a = 0\n    for i, x in enumerate(xs, first=1): a += i\n    return a", "expected enumerate of a list and"),
+        (
+            "def f(xs):\n    a = 0\n    for i, x in enumerate(xs, first=1): a += i\n    return a",
+            "expected enumerate of a list and",
+        ),
         ("def f(xs):\n    a = 0\n    for x in zip(xs, other=1): a += x\n    return a", "expected parameters of the function"),
         ("def f(xs):\n    return 1\n    a = 0\n    for x in xs: a += x\n    return a", "expected a loop before the first return"),
-        ("def f(xs):\n    a = 0\n    for i in range(len(xs)):\n        i += 1\n        a += xs[i]\n    return a", "got another index"),
+        (
+            "def f(xs):\n    a = 0\n    for i in range(len(xs)):\n        i += 1\n        a += xs[i]\n    return a",
+            "got another index",
+        ),
         ("def f(xs, max):\n    a = 0\n    for x in xs: a += x\n    return a", "expected a parameter that is not called max"),
         ("def f(xs: int):\n    a = 0\n    for x in xs: a += x\n    return a", r"expected list\[...\] of int, bool, .*, got int"),
+        (
+            "def f(xs):\n    a = 0\n    for x in xs: a += x\n    else: a = 1\n    return a",
+            "expected a for loop without else, got one",
+        ),
+        ("def f(xs):\n    a = None\n    for x in xs: a = x\n    return a", r"type NoneType(.|\n)*fix: Start from a number"),
+        ("def f(xs):\n    a = 0\n    for x in xs: print(x)\n    return a", "an expression whose value is not used"),
         ("def f(xs, k: complex):\n    a = 0\n    for x in xs: a += x\n    return a", "got complex"),
         ("def f(xs, k: tuple[int, int]):\n    a = 0\n    for x in xs: a += x\n    return a", "expected one number, truth value"),
         ("def f(xs, *ys):\n    a = 0\n    for x in xs: a += x\n    return a", "expected plain parameters, got ys"),
@@ -233,8 +249,14 @@ def test_refusals(body: str, item: str, message: str) -> None:
         ),
         ("def f(xs):\n    a = float('inf')\n    for x in xs: a *= x\n    return a", r"expected finite numbers around \*"),
         ("def f(xs):\n    a = float('inf')\n    for x in xs: a //= 2\n    return a", "expected finite numbers around //"),
-        ("def f(xs):\n    a = float('inf')\n    for x in xs: a = a ** 0\n    return a", "expected a value, got a power of an infinity"),
-        ("def f(xs):\n    a = float('inf')\n    for x in xs: a = 3 * a > a\n    return a", "got a comparison of values that may be"),
+        (
+            "def f(xs):\n    a = float('inf')\n    for x in xs: a = a ** 0\n    return a",
+            "expected a value, got a power of an infinity",
+        ),
+        (
+            "def f(xs):\n    a = float('inf')\n    for x in xs: a = 3 * a > a\n    return a",
+            "got a comparison of values that may be",
+        ),
         ("def f(xs):\n    a = float('inf')\n    for x in xs: a = (1, 2)[a]\n    return a", "expected a whole number as index"),
         (
             "def f(xs):\n    a = float('inf'); b = -a\n    for x in xs:\n        a = min(a, x); b = max(b, x)\n    return a + b",
@@ -262,6 +284,14 @@ def test_a_name_of_the_header_is_a_state_where_it_has_a_value_before() -> None:
         elements = [(1,), (7,)] if len(loop.fields) == 1 else [(1, 5)]
         assert found.operator.run([], lambda n: 1, constants) == wanted[0]
         assert found.operator.run(elements, lambda n: 1, constants) == wanted[1]
+
+
+def test_texts_that_are_carried_along_are_numbered_where_all_of_it_can_be() -> None:
+    text = "def f(xs: list[int]):\n    w = 'p'\n    a = 0\n    for x in xs:\n        w = 'q' if x and {} else w\n        a += x\n    return {}"
+    numbered = read_loop(parse_module(text.format("(w or 'r') == 'p'", "w == 'q' or a")), "f")
+    assert [s.variable.sort.base for s in numbered.states] == ["int", "int"]
+    kept = read_loop(parse_module(text.format("True", "w if a else 'p'")), "f")
+    assert [s.variable.sort.base for s in kept.states] == ["text", "int"]
 
 
 def test_literal_types_are_numbers() -> None:

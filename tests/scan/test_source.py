@@ -51,7 +51,11 @@ def test_names_mean_what_they_are_bound_to(before: str, body: str, wanted: str) 
 @pytest.mark.parametrize(
     ("before", "body", "message"),
     [
-        ("import functools\n@functools.lru_cache\ndef g(v): return v", "a = g(x)", "expected a function that is known here, got g"),
+        (
+            "import functools\n@functools.lru_cache\ndef g(v): return v",
+            "a = g(x)",
+            "expected a function that is known here, got g",
+        ),
         ("g = lambda v: v", "a = g(x)", "expected a function that is known here, got g"),
         ("class max: pass", "a = max(x, 1)", "expected a function that is known here, got max"),
         ("K = [1, None]", "a = K[0]", "expected a number, a truth value or text, got K: a value of type list"),
@@ -90,7 +94,9 @@ def test_headers_use_the_builtins_themselves(before: str, header: str) -> None:
 
 
 def test_a_decorated_function_is_what_the_decorator_left() -> None:
-    decorator = "import functools\ndef twice(g):\n    @functools.wraps(g)\n    def h(xs): return 2 * g(xs)\n    return h\n@twice\n"
+    decorator = (
+        "import functools\ndef twice(g):\n    @functools.wraps(g)\n    def h(xs): return 2 * g(xs)\n    return h\n@twice\n"
+    )
     body = "def f(xs):\n    a = 0\n    for x in xs:\n        a += x\n    return a\n"
     with pytest.raises(UserError, match="expected 'f' to be a function of this file, it is bound to h, which its decorator put"):
         read_loop(parse_module(decorator + body), "f")
@@ -102,7 +108,9 @@ def test_a_decorated_function_is_what_the_decorator_left() -> None:
 def test_the_file_is_run_once_and_its_output_kept_from_reports(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "beside_it.py").write_text("K = 3\n")
     path = tmp_path / "f.py"
-    path.write_text("from beside_it import K\nprint('hello')\ndef f(xs):\n    a = 0\n    for x in xs:\n        a += x * K\n    return a\n")
+    path.write_text(
+        "from beside_it import K\nprint('hello')\ndef f(xs):\n    a = 0\n    for x in xs:\n        a += x * K\n    return a\n"
+    )
     module = read_module(path)
     assert str(read_loop(module, "f").states[0].step) == "a + 3 * x"
     assert user_function(module, "f")([1, 2]) == 9
@@ -124,6 +132,14 @@ def test_the_file_is_run_once_and_its_output_kept_from_reports(tmp_path: Path, c
 def test_files_that_cannot_be_read(text: str, message: str) -> None:
     with pytest.raises(UserError, match=message):
         read_loop(parse_module(text, "f.py"), "f")
+
+
+@pytest.mark.parametrize("before", ["", "from __future__ import annotations\n"])
+@pytest.mark.parametrize("annotation", ["list[float]", "'list[float]'", "Alias", "Sequence[Real]"])
+def test_annotations_are_evaluated(before: str, annotation: str) -> None:
+    text = "from typing import *\nAlias = List[float]\nReal = Annotated[NewType('R', float), 'unit']\n"
+    text += f"def f(xs: {annotation}):\n    a = 0\n    for x in xs: a += x\n    return a\n"
+    assert read_loop(parse_module(before + text), "f").fields[0].sort.base == "real"
 
 
 def test_annotations_that_cannot_be_evaluated() -> None:

@@ -82,7 +82,13 @@ def _read(function: Function) -> Binary:
             if not are_met(assumed):
                 module.wrong(node, "ASSERTIONS", "expected assertions that some value meets, got none", "Correct them.")
             return Binary(
-                name, shape, tuple(fields), result, tuple(dict.fromkeys(assumed)), reader.rounds, divides_by_zero(reader.divisions)
+                name,
+                shape,
+                tuple(fields),
+                result,
+                tuple(dict.fromkeys(assumed)),
+                reader.rounds,
+                divides_by_zero(reader.divisions),
             )
         shape = found
     return module.unsupported(node, "expected a result of the operands' types", "Annotate the parameters.")
@@ -143,7 +149,10 @@ def _shape(function: Function) -> tuple[Shape, bool]:
     if found:
         if any(s != found[0][1] for _, s in found):
             function.module.wrong(
-                function.node, "SORT", "expected operands of one type, got two", "Annotate both alike: the results are operands, too."
+                function.node,
+                "SORT",
+                "expected operands of one type, got two",
+                "Annotate both alike: the results are operands, too.",
             )
         return found[0][1], True
     parts = max(_parts(function.node, name) for name in function.parameters)

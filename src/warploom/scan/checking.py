@@ -13,10 +13,10 @@ from typing import Literal, TypeAlias, cast
 from warploom.scan import expression as ex
 from warploom.scan.binary import Binary
 from warploom.scan.closure import right
+from warploom.scan.domains import numbers_of, told
 from warploom.scan.expression import Expr, Value
 from warploom.scan.laws import associativity, identity
 from warploom.scan.printing import compiled, literal
-from warploom.scan.domains import numbers_of, told
 from warploom.scan.prover import Fails, Holds, Open, Translator, UntranslatableError, Verdict, decide
 from warploom.scan.words import in_words
 

@@ -441,6 +441,9 @@ def equal(left: Expr, right: Expr) -> Expr:
     if left.op == "const" and right.op == "const":
         return constant(left.value == right.value)
     if left.sort.base == "text" or right.sort.base == "text":
+        for one, other in ((left, right), (right, left)):
+            if one.op == "ite":
+                return select(one.args[0], equal(one.args[1], other), equal(one.args[2], other))
         return _make("eq", tuple(sorted((left, right), key=lambda e: e.order)), sort=BOOL)
     for one, other in ((left, right), (right, left)):
         if is_infinite(one):

@@ -204,7 +204,9 @@ class Interpreter:
         except UndefinedError as error:
             self.module.wrong(node, "UNDEFINED", f"expected a value, got {error}", "Keep infinities below min and max.")
         if not isinstance(found, tuple) and not is_moderate(bare(found)):
-            self.module.unsupported(node, "expected numbers of at most 1,200 digits and sums of 2,000 terms, got more", subset.USE)
+            self.module.unsupported(
+                node, "expected numbers of at most 1,200 digits and sums of 2,000 terms, got more", subset.USE
+            )
         return found
 
     def _value(self, node: ast.expr, bindings: dict[str, Value]) -> Value:
@@ -244,9 +246,7 @@ class Interpreter:
                 return self._call(node, bindings)
             case _:
                 kind = type(node).__name__
-                return self.module.unsupported(
-                    node, f"expected arithmetic, comparisons or a conditional, got {kind}", subset.USE
-                )
+                return self.module.unsupported(node, f"expected arithmetic, comparisons or a conditional, got {kind}", subset.USE)
 
     def _constant(self, node: ast.expr, value: object) -> Value:
         found = constant_of(value)
@@ -255,7 +255,7 @@ class Interpreter:
             self.module.unsupported(
                 node,
                 f"expected a number, a truth value or text, got {name}: {described(value)}",
-                "Use values of up to 1,200 digits, or tuples of them.",
+                'Start from a number, float("inf") or float("-inf").' if value is None else "Use numbers of up to 1,200 digits.",
             )
         return found
 
@@ -443,9 +443,7 @@ class Interpreter:
         return found if exact else floating(found)
 
     def _subscript(self, node: ast.Subscript, bindings: dict[str, Value]) -> Value:
-        if isinstance(node.value, ast.Name) and node.value.id in self.special and not (
-            node.value.id in bindings or self._depth
-        ):
+        if isinstance(node.value, ast.Name) and node.value.id in self.special and not (node.value.id in bindings or self._depth):
             return self.special[node.value.id](node, bindings)
         whole, index = self.value(node.value, bindings), self.number(node.slice, bindings)
         if not isinstance(whole, tuple):
@@ -500,7 +498,9 @@ class Interpreter:
             given.setdefault(name, self._constant(function.parameters[name], value))  # type: ignore[arg-type]
         if len(arguments) > len(function.parameters) or len(given) != len(function.parameters):
             wanted = len(function.parameters)
-            self.module.wrong(node, "ARGUMENTS", f"expected {wanted} arguments, got {len(arguments)}", "Pass one for each parameter.")
+            self.module.wrong(
+                node, "ARGUMENTS", f"expected {wanted} arguments, got {len(arguments)}", "Pass one for each parameter."
+            )
         if self._depth >= MAX_DEPTH:
             self.module.unsupported(node, "expected calls that end, got recursion", "Write it without recursion.")
         caller = self.function

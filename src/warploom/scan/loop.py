@@ -103,7 +103,9 @@ class _Reader:
             ended = runner.block(body, {**fixed, **held, **header.bindings})
             if ended.result is not None:
                 self._module.unsupported(
-                    loop, "expected a loop that reads every element, got return", "Keep the result in a variable and return it after."
+                    loop,
+                    "expected a loop that reads every element, got return",
+                    "Keep the result in a variable and return it after.",
                 )
             reached = {n: self._scalar(loop, ended.bindings.get(n, held[n]), n) for n in names}
             steps = {n: bare(v) for n, v in reached.items()}
@@ -158,13 +160,17 @@ class _Reader:
         for name in header.lists:
             if name in initial:
                 self._module.unsupported(
-                    loop.iter, f"expected a loop over a parameter, got {name!r}, which is assigned before", "Loop over the list itself."
+                    loop.iter,
+                    f"expected a loop over a parameter, got {name!r}, which is assigned before",
+                    "Loop over the list itself.",
                 )
         if len(set(header.lists)) < len(header.lists):
             self._module.unsupported(loop.iter, "expected each list once, got one twice", "Use its element twice.")
         if header.index is not None and header.index in initial:
             self._module.unsupported(
-                loop.target, f"expected an index that only the loop sets, got {header.index!r}, which has a value before", "Rename it."
+                loop.target,
+                f"expected an index that only the loop sets, got {header.index!r}, which has a value before",
+                "Rename it.",
             )
 
     def _split(self) -> tuple[list[ast.stmt], ast.For, list[ast.stmt]]:
@@ -174,8 +180,10 @@ class _Reader:
         if len(loops) > 1:
             self._module.unsupported(self._node.body[loops[1]], "expected one loop, got a second one", "Do all in one loop.")
         loop = self._node.body[loops[0]]
-        if not isinstance(loop, ast.For) or loop.orelse:
-            self._module.unsupported(loop, "expected a for loop over a list", _WRITE_LOOP)
+        if not isinstance(loop, ast.For):
+            self._module.unsupported(loop, "expected a for loop over a list, got while", _WRITE_LOOP)
+        if loop.orelse:
+            self._module.unsupported(loop.orelse[0], "expected a for loop without else, got one", "Write it after the loop.")
         return self._node.body[: loops[0]], loop, self._node.body[loops[0] + 1 :]
 
     def _initial(self, before: list[ast.stmt], reader: Interpreter, constants: Mapping[str, Expr]) -> dict[str, Value]:
@@ -216,9 +224,9 @@ class _Reader:
                 return replace(over, index=index.id, start=ex.as_number(bare(first)))
             case ast.Call(func=called) if self._is(called, zip):
                 return self._over(loop, self._names(loop.iter), loop.target)
-            case ast.Call(
-                func=called, args=[ast.Call(func=inner, args=[ast.Name(id=name)], keywords=[])], keywords=[]
-            ) if self._is(called, range) and self._is(inner, len):
+            case ast.Call(func=called, args=[ast.Call(func=inner, args=[ast.Name(id=name)], keywords=[])], keywords=[]) if (
+                self._is(called, range) and self._is(inner, len)
+            ):
                 if name in self._arguments and isinstance(loop.target, ast.Name):
                     used = [n.value.id for n in ast.walk(loop) if isinstance(n, ast.Subscript) and isinstance(n.value, ast.Name)]
                     lists = [a for a in self._arguments if a in used or a == name]

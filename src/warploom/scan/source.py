@@ -13,6 +13,7 @@ import inspect
 import itertools
 import sys
 import traceback
+import warnings
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -79,10 +80,10 @@ class Function:
     def annotation(self, name: str) -> object:
         """The value of a parameter's annotation; MISSING if it has none. Raises UserError if it cannot be evaluated."""
         found = self.value.__annotations__.get(name, MISSING)
-        if not isinstance(found, str):
-            return found
         try:
-            return eval(found, self.globals, {n: self.lookup(n) for n in self.value.__code__.co_freevars})
+            while isinstance(found, str):
+                found = eval(found, self.globals, {n: self.lookup(n) for n in self.value.__code__.co_freevars})
+            return found
         except Exception as error:
             node = self.parameters[name].annotation or self.node
             message = f"expected a type, got {found}: {type(error).__name__}: {error}"
@@ -192,14 +193,12 @@ def _loaded(module: Module) -> dict[str, object]:
     try:
         # what the file prints must not come between the lines of a report
         with _folder_on_path(module.file), contextlib.redirect_stdout(sys.stderr):
-            exec(compile(module.text, module.file, "exec"), made.__dict__)
+            exec(compile(module.text, module.file, "exec", dont_inherit=True), made.__dict__)
     except KeyboardInterrupt:
         raise
     # SystemExit, too: the file is the user's, and its end must not be this program's
     except BaseException as error:
-        where = next(
-            (f.lineno or 1 for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == module.file), 1
-        )
+        where = next((f.lineno or 1 for f in reversed(traceback.extract_tb(error.__traceback__)) if f.filename == module.file), 1)
         raise UserError(
             Diagnostic(
                 "IMPORT_FAILED",
@@ -227,7 +226,9 @@ def parse_module(text: str, file: str = "<text>") -> Module:
     readable = text.replace("??", HOLE)
     try:
         tree = ast.parse(readable)
-        compile(tree, file, "exec")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # given once, when the file is run
+            compile(tree, file, "exec", dont_inherit=True)
     except SyntaxError as error:
         line, column = error.lineno or 1, error.offset or 1
         where = Span(file, line, column, line, column + 1, (error.text or "").rstrip("\n"))

@@ -155,8 +155,9 @@ def _exp(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Val
 
 
 def _bool(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
-    (one,) = _numbers(reader, node, "bool", arguments, 1)
-    return ex.as_condition(bare(one))
+    if len(arguments) != 1 or isinstance(arguments[0], tuple):
+        reader.module.unsupported(node, "expected one value as argument of bool", USE)
+    return ex.as_condition(bare(arguments[0]))
 
 
 def _int(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
@@ -230,6 +231,8 @@ def refused_statement(kind: type[ast.stmt]) -> tuple[str, str]:
         return "expected a loop that reads every element, got break", "Keep a flag in a variable and test it."
     if issubclass(kind, ast.For | ast.While):
         return "expected one loop, got a loop within it", "Write the inner loop as min, max or sums."
+    if issubclass(kind, ast.Expr):
+        return "expected assignments and conditionals, got an expression whose value is not used", "Leave it out."
     return f"expected assignments and conditionals, got {kind.__name__}", "Rewrite this line."
 
 

@@ -202,4 +202,6 @@ def _numbered(loop: Loop, state: Expr, numbers: dict[str, int]) -> Loop:
         State(number, leaves(s.initial), leaves(compared(s.step))) if s.variable is state else replace(s, step=compared(s.step))
         for s in loop.states
     ]
-    return replace(loop, states=tuple(states), outputs=tuple(compared(o) for o in loop.outputs))
+    outputs = tuple(compared(o) for o in loop.outputs)
+    is_left = any(state in ex.variables(e) for e in (*(s.step for s in states), *outputs))
+    return loop if is_left else replace(loop, states=tuple(states), outputs=outputs)

@@ -84,6 +84,7 @@ def lift_fields(operator: scan.Operator, result: scan.Lifting) -> Line:
         "identity": operator.identity_source(),
         "projection": operator.projection_source(),
         "adjoined": result.adjoined,
+        "unannotated": [str(v.value) for v in operator.loop.unannotated],
         "invariants": [scan.python(k) for k in operator.known],
         "tested": result.cases,
     }

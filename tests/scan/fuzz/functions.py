@@ -12,7 +12,7 @@ import random
 from collections.abc import Callable
 
 _TYPES = ("int", "int", "bool", "float", "Literal[-1, 0, 2]", "")
-_LOOPS = ("for x, y in xs:", "for i, x in enumerate(xs):", "for i in range(len(xs)):", "for x in xs:")
+_LOOPS = ("for x, y in xs:", "for x, y in zip(xs, ys):", "for i, x in enumerate(xs):", "for i in range(len(xs)):", "for x in xs:")
 
 
 class _Writer:
@@ -20,6 +20,8 @@ class _Writer:
         self.choose = choose
         self.deepest = deepest
         """Of expressions."""
+        self.has_text = False
+        """Whether there is a state `w` of a few texts."""
         self.names: list[str] = []
         """Readable where the text stands."""
         self.states: list[str] = []
@@ -29,7 +31,12 @@ class _Writer:
     def module(self) -> str:
         parts = [
             "from fractions import Fraction\nfrom math import inf\nfrom typing import Literal\nimport math as m",
-            *(part for part in (self._constants, self._rebound, self._helpers) if self.choose.random() < 0.6 for part in [part()]),
+            *(
+                part
+                for part in (self._constants, self._rebound, self._helpers)
+                if self.choose.random() < 0.6
+                for part in [part()]
+            ),
         ]
         return "\n".join([*parts, self._function()]) + "\n"
 
@@ -43,7 +50,13 @@ class _Writer:
         first, second = self._number(), self._number()
         lines = [f"LIMIT = {first}", f"STEP = {second}"]
         lines += self.choose.choice(
-            [[], ["LIMIT += 2"], [f"if STEP > 0:\n    LIMIT = {self._number()}"], ["LIMIT, STEP = STEP, 3"], ["for STEP in (4, 1): pass"]]
+            [
+                [],
+                ["LIMIT += 2"],
+                [f"if STEP > 0:\n    LIMIT = {self._number()}"],
+                ["LIMIT, STEP = STEP, 3"],
+                ["for STEP in (4, 1): pass"],
+            ]
         )
         return "\n".join(lines)
 
@@ -88,10 +101,13 @@ class _Writer:
         header = choose.choice(_LOOPS)
         types = [choose.choice([t for t in _TYPES if self.floats or t != "float"]) for _ in range(2)]
         item = types[0]
-        if "x, y" in header:
+        if "x, y in xs" in header:
             item = f"tuple[{types[0] or 'int'}, {types[1] or 'int'}]" if choose.random() < 0.8 else ""
         annotation = f": list[{item}]" if item else ""
         constant = choose.choice(["", ", k", ", k: int = 3"])
+        if "zip" in header:
+            annotation += f", ys: list[{types[1]}]" if types[1] else ", ys"
+        self.has_text = choose.random() < 0.15
         self.states = ["a", "b", "c"][: choose.randrange(1, 4)]
         lines: list[str] = []
         starts = ["0", "0", "1", "False", "inf", "-inf", "m.inf", *(["0.0"] if self.floats else []), *(["k"] if constant else [])]
@@ -103,6 +119,7 @@ class _Writer:
         self.names += [*self.states, *(["k"] if constant else [])]
         appends = choose.random() < 0.25
         lines += ["    out = []"] if appends else []
+        lines += ['    w = "p"'] if self.has_text else []
         lines.append(f"    {header}")
         lines += self._block(2, 3, 2)
         if appends:
@@ -115,7 +132,8 @@ class _Writer:
     def _block(self, indent: int, most: int, depth: int) -> list[str]:
         pad = "    " * indent
         lines: list[str] = []
-        for _ in range(self.choose.randrange(1, most + 1)):
+        choose = self.choose
+        for _ in range(choose.randrange(1, most + 1)):
             kind = self.choose.random()
             if kind < 0.35 and depth:
                 lines.append(f"{pad}if {self.value(2)}:")
@@ -123,12 +141,16 @@ class _Writer:
                 if self.choose.random() < 0.5:
                     lines.append(f"{pad}else:")
                     lines += self._block(indent + 1, 2, depth - 1)
+            elif kind < 0.4 and self.has_text:
+                lines.append(f"{pad}w = " + choose.choice(["'q'", f"'' if {self.value(1)} else 'p'", "w or 'r'", "w and 'q'"]))
             elif kind < 0.45:
                 lines.append(f"{pad}assert {self.value(2)}")
             elif kind < 0.52 and indent > 2:
                 lines.append(f"{pad}continue")
             elif kind < 0.65:
-                lines.append(f"{pad}{self.choose.choice(self.states)} {self.choose.choice(['+', '-', '+', '*'])}= {self.value(2)}")
+                lines.append(
+                    f"{pad}{self.choose.choice(self.states)} {self.choose.choice(['+', '-', '+', '*'])}= {self.value(2)}"
+                )
             elif kind < 0.72 and len(self.states) > 1:
                 one, two = self.choose.sample(self.states, 2)
                 lines.append(f"{pad}{one}, {two} = {self.value(2)}, {self.value(1)}")
@@ -168,6 +190,8 @@ class _Writer:
             lambda: f"sum(({part()}, {part()}))",
             lambda: self._guarded(depth),
         ]
+        if self.has_text:
+            forms += [lambda: f"(w {choose.choice(['==', '!='])} {choose.choice(['p', 'q', ''])!r})", lambda: "bool(w)"] * 2
         if self.helpers:
             forms += [lambda: f"helper({part()}, {part()})", lambda: f"helper({part()})"]
         return choose.choice(forms)()

@@ -1,6 +1,6 @@
 """What `read_loop` takes a random function to mean, against CPython, on random inputs and on a model per branch.
 
-    python -m tests.scan.fuzz.meaning COUNT [FIRST]
+python -m tests.scan.fuzz.meaning COUNT [FIRST]
 """
 
 from __future__ import annotations

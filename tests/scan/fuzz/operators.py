@@ -1,6 +1,6 @@
 """What is proved of a random function, against CPython: its operator on random lists, cut at random, in exact fractions.
 
-    python -m tests.scan.fuzz.operators COUNT [FIRST]
+python -m tests.scan.fuzz.operators COUNT [FIRST]
 """
 
 from __future__ import annotations
@@ -17,9 +17,6 @@ from tests.scan.fuzz.meaning import Tally, arguments, random_inputs
 
 from warploom.core import UserError
 from warploom.scan import Lifting, Operator, lift, parse_module, read_loop
-
-
-
 
 
 def check(case: int, tally: Tally | None = None) -> str:
@@ -59,12 +56,14 @@ def _compared(text: str, operator: Operator, choose: random.Random) -> str:
             continue
         named = {str(c.value): v for c, v in zip(loop.constants, constants, strict=True)}
         got = [_folded(parts, operator, elements[:n], named, choose) for n in prefixes]
-        if not loop.is_scan and got[0] != wanted or loop.is_scan and got != wanted:
+        if (not loop.is_scan and got[0] != wanted) or (loop.is_scan and got != wanted):
             return f"on {elements}, constants {named}: the function returns {wanted!r}, the operator {got!r}"
     return ""
 
 
-def _folded(parts: dict[str, Any], operator: Operator, elements: Sequence[Any], named: dict[str, Any], choose: random.Random) -> Any:
+def _folded(
+    parts: dict[str, Any], operator: Operator, elements: Sequence[Any], named: dict[str, Any], choose: random.Random
+) -> Any:
     def given(name: str) -> list[Any]:
         code = parts[name].__code__
         return [named[n] for n in code.co_varnames[: code.co_argcount] if n in named]

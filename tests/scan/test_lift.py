@@ -190,7 +190,8 @@ def test_thresholds_with_nothing_between_them_are_no_error() -> None:
 
 def test_a_loop_whose_result_never_changes() -> None:
     found = lifted(
-        "from typing import Literal\ndef f(xs: list[Literal[-1, 0, 1]]):\n    a = 3\n    for x in xs: a += x ** 3 - x\n    return a"
+        "from typing import Literal\ndef f(xs: list[Literal[-1, 0, 1]]):\n    a = 3\n"
+        "    for x in xs: a += x ** 3 - x\n    return a"
     )
     assert found.verdict == "proved"
     assert found.operator is not None

@@ -71,7 +71,8 @@ def f(items: list[tuple[int, bool]]):
 
 def test_assertions_on_constants_are_met_by_the_samples() -> None:
     module = parse_module(
-        "def f(xs: list[int], k: int):\n    assert k > 100\n    a = 0\n    for x in xs:\n        assert x > k\n        a += x * k\n    return a"
+        "def f(xs: list[int], k: int):\n    assert k > 100\n    a = 0\n    for x in xs:\n"
+        "        assert x > k\n        a += x * k\n    return a"
     )
     found = lift(read_loop(module, "f"), user_function(module, "f"))
     assert (found.verdict, found.cases > 0) == ("proved", True)
@@ -109,7 +110,8 @@ def test_values(body: str, wanted: str) -> None:
 
 
 def test_operands_guard_what_follows_in_every_printed_form() -> None:
-    text = "def f(xs: list[tuple[float, float]]):\n    n = 0\n    for x, k in xs:\n        if {}:\n            n += 1\n    return n\n"
+    text = "def f(xs: list[tuple[float, float]]):\n    n = 0\n    for x, k in xs:\n"
+    text += "        if {}:\n            n += 1\n    return n\n"
     for test in ("k != 0 and x / k > 2", "k == 0 or x / k > 2", "not (k != 0 and x / k > 2)", "k > 2 and 3 / (k - 2) > x"):
         loop = read_loop(parse_module(text.format(test)), "f")
         condition = loop.states[0].step
@@ -123,7 +125,8 @@ def test_operands_guard_what_follows_in_every_printed_form() -> None:
 def test_a_quotient_without_its_guard_is_printed_with_one() -> None:
     loop = read_loop(
         parse_module(
-            "def f(xs: list[tuple[float, float]]):\n    a = 0.0\n    for x, k in xs:\n        a += x / k if k else 1\n    return a"
+            "def f(xs: list[tuple[float, float]]):\n    a = 0.0\n    for x, k in xs:\n"
+            "        a += x / k if k else 1\n    return a"
         ),
         "f",
     )
@@ -287,7 +290,8 @@ def test_a_name_of_the_header_is_a_state_where_it_has_a_value_before() -> None:
 
 
 def test_texts_that_are_carried_along_are_numbered_where_all_of_it_can_be() -> None:
-    text = "def f(xs: list[int]):\n    w = 'p'\n    a = 0\n    for x in xs:\n        w = 'q' if x and {} else w\n        a += x\n    return {}"
+    text = "def f(xs: list[int]):\n    w = 'p'\n    a = 0\n    for x in xs:\n"
+    text += "        w = 'q' if x and {} else w\n        a += x\n    return {}"
     numbered = read_loop(parse_module(text.format("(w or 'r') == 'p'", "w == 'q' or a")), "f")
     assert [s.variable.sort.base for s in numbered.states] == ["int", "int"]
     kept = read_loop(parse_module(text.format("True", "w if a else 'p'")), "f")
@@ -295,7 +299,8 @@ def test_texts_that_are_carried_along_are_numbered_where_all_of_it_can_be() -> N
 
 
 def test_literal_types_are_numbers() -> None:
-    text = "from typing import Literal\nLevel = Literal[-1, 0, 1]\ndef f(xs: list[Level]):\n    a = 0\n    for x in xs: a += x\n    return a"
+    text = "from typing import Literal\nLevel = Literal[-1, 0, 1]\n"
+    text += "def f(xs: list[Level]):\n    a = 0\n    for x in xs: a += x\n    return a"
     assert read_loop(parse_module(text), "f").fields[0].sort.values == (-1, 0, 1)
 
 
@@ -328,7 +333,7 @@ def test_operators_that_nothing_annotates_are_of_integers() -> None:
     assert read_binary(parse_module("def op(a, b): return (a + b) * 0.5"), "op").fields[0].sort.base == "real"
     with pytest.raises(UserError, match="expected operands of one type, got two"):
         read_binary(parse_module("def op(a: int, b: float): return a"), "op")
-    with pytest.raises(UserError, match="expected int, bool, .*, got complex"):
+    with pytest.raises(UserError, match=r"expected int, bool, .*, got complex"):
         read_binary(parse_module("def op(a: complex, b: complex): return a"), "op")
     with pytest.raises(UserError, match="expected assertions that some value meets, got none"):
         read_binary(parse_module("def op(a, b):\n    assert a > 0 and b > 0 and a < 0\n    return a"), "op")

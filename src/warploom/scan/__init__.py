@@ -2,9 +2,10 @@
 
 How it works, in the order of the modules:
 
-- `source`, `subset`, `types`, `values`, `interpret`, `loop`, `transition`: a plain Python function of a file that has been run is read,
-  run on symbols, and becomes a transition on named states. Names mean what they are bound to, `subset` says which Python is
-  served, and what cannot be read is an error at its place. `divisions`, `domains`: where Python's arithmetic parts from the proof's.
+- `source`, `subset`, `types`, `values`, `interpret`, `loop`, `transition`: a plain Python function of a file that has been run is
+  read, run on symbols, and becomes a transition on named states. Names mean what they are bound to, `subset` says which Python
+  is served, and what cannot be read is an error at its place. `divisions`, `domains`: where Python's arithmetic and the proof's
+  part.
 - `expression`, `printing`: interned, simplified expressions; Python out again.
 - `forms`, `normaliser`, `tables`, `alignment`: the normal form of a value as a function of the states at the start: thresholds
   on the states, and in every region a minimum of maxima of sums with coefficients that do not depend on the states.

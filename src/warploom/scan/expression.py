@@ -77,7 +77,7 @@ class Expr:
     op: Op
     args: tuple[Expr, ...]
     value: Value
-    """Of a constant; of a variable its name; of a remainder or a rounded quotient the divisor; of a quotient whether it is guarded."""
+    """Of a constant; of a variable its name; of a remainder or rounded quotient the divisor; of a quotient if it is guarded."""
     terms: tuple[tuple[int | Fraction, Monomial], ...]
     """Of a polynomial."""
     sort: Sort

@@ -1,8 +1,8 @@
 """Straight-line Python, run on expressions: assignments, conditionals, arithmetic, calls of functions of the same file.
 
 Both branches of a conditional are run and what they assign is selected by its condition, so the result of a block is one
-expression per variable over the values that were bound before it. What is on the way to a place (branches taken, operands of `and`
-and `or` before it) is known there: an `assert` holds where it is reached, and a division is guarded by what stands before it.
+expression per variable over the values that were bound before it. What is on the way to a place (branches taken, operands of
+`and` and `or` before it) is known there: an `assert` holds where it is reached, a division is guarded by what stands before it.
 
 What is accepted stands in `subset`.
 """

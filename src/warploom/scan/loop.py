@@ -8,8 +8,8 @@
         return value, ...                             a reduction: results of the whole list
 
 A state is a variable that the loop assigns and that has a value before it. The index of `enumerate` or `range` becomes a state
-that counts. `e % n` of a state gets a state of its own. What cannot be read is an error at its place, never a guess: `subset` says
-what can.
+that counts. `e % n` of a state gets a state of its own. What cannot be read is an error at its place, never a guess: `subset`
+says what can.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ class _Reader:
         known: dict[str, Value] = {**fixed, **held}
         if header.index is not None:
             known.pop(header.index)
-        finisher = Interpreter(self._function, assumed=[a for a in reader.assumed])
+        finisher = Interpreter(self._function, assumed=list(reader.assumed))
         if appended:
             outputs, is_tuple = self._scan_outputs(appended, ended.bindings, result, after)
         else:

@@ -1,7 +1,7 @@
 """A user's Python file: loaded once, as Python loads it, and the text of the functions that its names are bound to then.
 
-What a name means is asked of the loaded functions (their closures, globals and builtins), never of the file's text: a constant set
-again, a helper defined twice, a decorator and a rebound `max` mean here what they mean when the function runs.
+What a name means is asked of the loaded functions (their closures, globals and builtins), never of the file's text: a constant
+set again, a helper defined twice, a decorator and a rebound `max` mean here what they mean when the function runs.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
-"""The Python that loops and operators may use: one table of operations and functions, and the rows of docs/scan.md with an example
-of each. The reader takes its meanings from here, messages name what stands here, and tests read every example.
+"""The Python that loops and operators may use: one table of operations and functions, and the rows of docs/scan.md with examples.
+
+The reader takes its meanings from here, messages name what stands here, and tests read every example.
 """
 
 from __future__ import annotations

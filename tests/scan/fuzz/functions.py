@@ -85,7 +85,8 @@ class _Writer:
                 body + again,
                 "def same(g):\n    return g\n@same\n" + body,
                 "def other(g):\n    def changed(u, v=1):\n        return u - v\n    return changed\n@other\n" + body,
-                f"def make(w):\n    def helper(u, v=w):\n        return u * w + v\n    return helper\nhelper = make({self._number()})",
+                f"def make(w):\n    def helper(u, v=w):\n        return u * w + v\n"
+                f"    return helper\nhelper = make({self._number()})",
             ]
         )
         self.helpers.append(("helper", 2))

@@ -91,7 +91,7 @@ def for_good(copy: Scratch, site: Site, tests: Sequence[str]) -> dict[str, objec
     spent, noticed, ran = 0.0, "", 0
     with copy.planted(site):
         for names in _portions(tests):
-            outcome = copy.run(names, limit_s=LIMIT_S, variables={}, options=["-x", "-p", "no:xdist"])
+            outcome = copy.run(names, limit_s=LIMIT_S, variables={}, options=["-x"])
             spent, ran = spent + outcome.cpu_s, ran + len(names)
             if outcome.failed:
                 noticed = outcome.failed[0]
@@ -128,7 +128,7 @@ def behind_switches(copy: Scratch, sites: Mapping[int, Site], known: Reach) -> I
     jobs.write_text("".join(json.dumps({"bug": n, "tests": names}) + "\n" for n, names in tests.items() if names))
     files = sorted({t.partition("::")[0] for names in tests.values() for t in names})
     variables = {"WARPLOOM_JOBS": str(jobs), "WARPLOOM_LIMIT": str(LIMIT_S)}
-    ran = copy.run(files, limit_s=3600, variables=variables, options=["-p", "no:xdist"]) if files else None
+    ran = copy.run(files, limit_s=3600, variables=variables) if files else None
     found = {int(str(r["bug"])): r for r in ran.rows if "bug" in r} if ran else {}
     if (ran and ran.code < 0) or any(names and n not in found for n, names in tests.items()):
         print((copy.folder / "pytest.log").read_text()[-2000:], file=sys.stderr)

@@ -24,6 +24,8 @@ _COPIED = (
     "src", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
     "Makefile", "SECURITY.md", ".ci", ".gitignore", "LICENSE",
 )  # fmt: skip
+_OWN = str(Path(__file__).resolve().parents[2])
+"""Where this package is found if the copy has none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,7 @@ class Scratch:
         outcomes = self.folder / "outcomes.jsonl"
         outcomes.unlink(missing_ok=True)
         environment = {
-            **os.environ, "PYTHONPATH": os.pathsep.join((str(self.folder / "src"), str(self.folder))),
+            **os.environ, "PYTHONPATH": os.pathsep.join((str(self.folder / "src"), str(self.folder), _OWN)),
             "WARPLOOM_OUTCOMES": str(outcomes), **variables,
         }  # fmt: skip
         command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.mutants.server", "-p", "no:cacheprovider",
@@ -140,7 +142,7 @@ def reach(root: Path, sites: Iterable[Site], *, jobs: int, tests: Sequence[str] 
     numbered = dict(enumerate(sites))
     with scratch(root) as copy, tempfile.TemporaryDirectory(prefix="warploom-reached-") as notes:
         copy.plant_switches(numbered)
-        options = ["-n", str(jobs)] if jobs > 1 else ["-p", "no:xdist"]
+        options = ["-n", str(jobs)] if jobs > 1 else []
         ran = copy.run(tests, limit_s=limit_s, variables={"WARPLOOM_REACHED": notes}, options=options)
         lines = [line for file in Path(notes).glob("*.txt") for line in file.read_text().splitlines()]
     seconds = {str(r["test"]): float(str(r["cpu_s"])) for r in ran.rows if not r["failed"]}

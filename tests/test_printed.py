@@ -1,4 +1,4 @@
-"""Printed code as a whole: CUDA C++, C and PTX of small kernels against files that people have read (`make golden` rewrites them)."""
+"""Printed code as a whole: CUDA C++, C and PTX of small kernels against files that people read (`make golden` rewrites them)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -34,8 +34,9 @@ LOOPS = ("total", "max_segment_sum")
 
 
 def sketch(name: str) -> str:
-    units = 4 if name.endswith("-units") else 1
-    return cuda_source(find(name).sketch.kernel, completions(name, units)).text
+    kernel = find(name).sketch.kernel
+    units = next((h.n for h in kernel.holes if h.name == "column"), 1)
+    return cuda_source(kernel, completions(name, units)).text
 
 
 def scan_kernel(name: str) -> str:

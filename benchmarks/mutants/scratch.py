@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from benchmarks.mutants import switch
+from benchmarks.mutants.server import MEMORY_BYTES
 from benchmarks.mutants.sites import Site, applied
 
 _COPIED = (
@@ -116,6 +117,8 @@ class Scratch:
 
 def _limit(limit_s: float) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(limit_s) + 1, int(limit_s) + 5))
+    if limit_s <= 600:  # a run for one bug, not one to learn from
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
 
 
 @contextmanager

@@ -15,6 +15,9 @@ from collections.abc import Sequence
 import pytest
 from _pytest.runner import runtestprotocol
 
+MEMORY_BYTES = 6 << 30
+"""Address space of a process: a bug that fills the memory counts as noticed, and the machine lives on."""
+
 _began: dict[str, float] = {}
 
 
@@ -54,6 +57,7 @@ def _forked(bug: int, items: Sequence[pytest.Item]) -> None:
     pid = os.fork()
     if pid == 0:
         resource.setrlimit(resource.RLIMIT_CPU, (limit_s, limit_s))
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
         os.environ["WARPLOOM_BUG"] = str(bug)
         code = 70
         try:

@@ -1,13 +1,5 @@
 // aos_sum_crc_1_int4 of structs.py, completed by Warploom.
 
-static __device__ __forceinline__ int4 shfl_int4(unsigned mask, int4 v, int lane, int width) {
-  v.x = __shfl_sync(mask, v.x, lane, width);
-  v.y = __shfl_sync(mask, v.y, lane, width);
-  v.z = __shfl_sync(mask, v.z, lane, width);
-  v.w = __shfl_sync(mask, v.w, lane, width);
-  return v;
-}
-
 static __device__ __forceinline__ int add_i32(int a, int b) {
   return (int)((unsigned)a + (unsigned)b);
 }
@@ -24,13 +16,13 @@ aos_sum_crc_1_int4(const int4 *__restrict__ src, int *__restrict__ total, int ti
     loaded[0] = at < tiles * 32 ? src[at] : make_int4(0, 0, 0, 0);
   }
   for (int i = 0; i < 1; ++i) {
-    // hole 'column': (0 - lane) % 4
+    // hole 'column': 0
     columns[0] = loaded[0];
   }
   int out = 0;
   for (int i = 0; i < 1; ++i) {
-    // hole 'row': lane * 4 % 32 + (0 - lane * 4 // 32) % 4
-    const int4 got = shfl_int4(0xffffffff, columns[0], ((lane * 4) & 31) + (-((lane * 4) >> 5) & 3), 32);
+    // hole 'row': lane
+    const int4 got = columns[0];
     out = add_i32(out, got.x);
     out = add_i32(out, got.y);
     out = add_i32(out, got.z);

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from benchmarks.mutants import switch
+from benchmarks.mutants.page import page
 from benchmarks.mutants.refusals import refusals
 from benchmarks.mutants.rules import mutants
 from benchmarks.mutants.scratch import Scratch, reach
@@ -145,3 +146,10 @@ def test_a_bug_that_no_test_notices_is_told_from_one_that_is(tmp_path: Path, mon
     copy.plant_switches(sites)
     rows = [json.loads(json.dumps(row)) for row in behind_switches(copy, sites, known)]
     assert {r["scope"]: r["noticed_by"] for r in rows} == one == {"f": "tests/test_small.py::test_f", "g": ""}
+
+
+RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+
+
+def test_the_page_is_what_was_recorded(golden: Callable[[Path, str], None]) -> None:
+    golden(Path(__file__).parent.parent / "docs" / "checks.md", page(RESULTS))

@@ -8,6 +8,7 @@ been wrong.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from benchmarks.mutants.sites import Edit, Site, Text, numbered
@@ -15,7 +16,9 @@ from benchmarks.mutants.sites import Edit, Site, Text, numbered
 _CONTROL = ("StopSearchError", "ConflictError", "StopIteration", "Silent", "KeyboardInterrupt", "AssertionError", "SystemExit")
 """Exceptions that steer a search or mark a bug of our own; nobody is refused anything."""
 _LISTS = ("findings", "faults", "problems", "diagnostics", "refused", "reasons", "conditions", "errors", "unproved", "unknowns")
-_CALLS = ("finding", "fault", "report", "refuse", "problem", "complain", "unproved", "unknown", "fail")
+_CALLS = ("finding", "fault", "report", "refuse", "problem", "complain", "unproved", "unknown", "fail", "wrong", "race", "reject")
+_CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}")
+"""Codes of diagnostics."""
 _ANSWERS = ("Refuted", "Unknown", "Unchecked", "Finding", "Refused", "Fault", "Failed", "Unfit", "GaveUp", "Problem",
             "NotFollowed", "Open", "Fails", "Unsat")  # fmt: skip
 _WORDS = ("unchecked", "refuted", "refused", "unknown", "different", "open", "tested", "error")
@@ -86,16 +89,29 @@ def _refuses(body: list[ast.stmt], function: ast.FunctionDef | None) -> bool:
             return False
         case ast.Raise(exc=exception) if exception is not None:
             return not any(word in ast.unparse(exception) for word in _CONTROL)
-        case ast.Return(value=value):
-            return value is not None and len(body) <= 2 and function is not None and _is_no(value, function)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of, attr="append" | "add" | "extend"))):
-            return any(ast.unparse(of).split(".")[-1].strip("_").endswith(name) for name in _LISTS)
-        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name))):
-            return name.strip("_").startswith(_CALLS)
+        case ast.Return(value=value) if value is not None:
+            return len(body) <= 2 and function is not None and (_is_no(value, function) or _has_code(value))
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=of, attr="append" | "add" | "extend"))) if _is_list(of):
+            return True
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) as call):
+            return name.strip("_").startswith(_CALLS) or _has_code(call)
         case ast.Expr(value=ast.Yield(value=value)) if value is not None:
-            return _called(value) in _ANSWERS or isinstance(value, ast.JoinedStr)
+            return _called(value) in _ANSWERS or isinstance(value, ast.JoinedStr) or _has_code(value)
         case _:
             return False
+
+
+def _is_list(of: ast.expr) -> bool:
+    """Whether something is called like a list of findings."""
+    return any(ast.unparse(of).split(".")[-1].strip("_").endswith(name) for name in _LISTS)
+
+
+def _has_code(value: ast.expr) -> bool:
+    """Whether a call is given a diagnostic's code, or makes a diagnostic that has one."""
+    if not isinstance(value, ast.Call):
+        return False
+    words = (a for node in (value, *value.args) if isinstance(node, ast.Call) for a in node.args[:1])
+    return any(isinstance(a, ast.Constant) and isinstance(a.value, str) and _CODE.fullmatch(a.value) for a in words)
 
 
 def _is_no(value: ast.expr, function: ast.FunctionDef) -> bool:

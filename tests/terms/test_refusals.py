@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from warploom.core import BY_NAME, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32
+from warploom.core import bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32
 from warploom.terms import (
     Normaliser,
     NotSumOfProductsError,

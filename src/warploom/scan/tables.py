@@ -10,7 +10,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cmp_to_key, lru_cache
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Aligner, Combine
@@ -315,11 +315,11 @@ def _known_values(table: Table) -> Table:
     """A state with few values is a number in a region that leaves it only one."""
     leaves_by_region = dict(table.leaves)
     for position, (key, bounds) in enumerate(table.axes):
-        if not _is_few(key) or isinstance(key, Expr):
+        if not _is_few(key) or isinstance(key, Expr) or any(b.op != "const" for b in bounds):
             continue
         state = key[0].parts[0][0][0]
         assert state.sort.values is not None
-        limits = [float(str(b.value)) for b in bounds]
+        limits = [cast(float, b.value) for b in bounds]
         by_level: dict[int, list[int]] = {}
         for value in state.sort.values:
             by_level.setdefault(sum(1 for limit in limits if value >= limit), []).append(value)
@@ -398,10 +398,11 @@ def _with_axes(table: Table, keys: Iterable[AxisKey], others: Mapping[AxisKey, t
 def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
     """With equally many bounds along one axis: some bounds of the shorter one are repeated, with an empty region between."""
     a, b = left.axes[position][1], right.axes[position][1]
-    if a == b or (len(a) == len(b) and not _is_few(left.axes[position][0])):
+    are_numbers = _is_few(left.axes[position][0]) and all(e.op == "const" for e in (*a, *b))
+    if a == b or (len(a) == len(b) and not are_numbers):
         return left, right
-    if _is_few(left.axes[position][0]):
-        union = tuple(sorted({*a, *b}, key=lambda e: float(str(e.value))))
+    if are_numbers:
+        union = tuple(sorted({*a, *b}, key=lambda e: cast(float, e.value)))
         return _refined(left, position, union), _refined(right, position, union)
     if len(a) > len(b):
         second, first = _levelled(right, left, position)
@@ -419,7 +420,7 @@ def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
 
 
 def _is_few(key: AxisKey) -> bool:
-    """Whether an axis is one state with few values, so that its bounds are numbers."""
+    """Whether an axis is one state with few values; its bounds are numbers, unless it is compared with an element."""
     if isinstance(key, Expr) or len(key[0].parts) != 1:
         return False
     monomial, factor = key[0].parts[0]

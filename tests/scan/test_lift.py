@@ -199,7 +199,8 @@ def test_a_loop_whose_result_never_changes() -> None:
 
 
 def test_a_state_of_few_values_compared_with_an_element_is_no_error() -> None:
-    text = "from typing import Literal\ndef f(xs: list[Literal[-1, 0, 2]]):\n    a = 0\n    for y in xs: a = a >= y <= 1\n    return a"
+    text = "from typing import Literal\ndef f(xs: list[Literal[-1, 0, 2]]):\n    a = 0\n"
+    text += "    for y in xs: a = a >= y <= 1\n    return a"
     found = lifted(text)
     assert found.verdict == "proved"
     assert found.operator is not None

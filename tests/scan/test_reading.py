@@ -13,6 +13,7 @@ from warploom.scan import Loop, lift, parse_module, python, read_binary, read_lo
 from warploom.scan.printing import evaluated
 
 _BEFORE = """from fractions import Fraction
+from math import gcd
 from typing import *
 
 def g(v):
@@ -189,6 +190,9 @@ def test_the_domain_says_so() -> None:
         ("a += sum(x, 1)", "int", "expected sum of one tuple"),
         ("a += abs(x, 1)", "int", "expected one number as arguments of abs"),
         ("a += bool(x, 1)", "int", "expected one value as argument of bool"),
+        ("a += gcd(x, 2)", "float", "expected whole numbers as arguments of gcd, got a float"),
+        ('a = float("inf") / 2', "int", "expected a value, got a quotient of infinities"),
+        ("a = sum((x, x))", "str", "expected numbers as arguments of sum"),
         ("a += int(x)", "float", "expected a whole number as argument of int, got a float"),
         ('a += float("one")', "int", r"expected a number in float\('one'\)"),
         ("a += max(x, 1, key=abs)", "int", "expected plain arguments, got keywords"),
@@ -331,6 +335,8 @@ def test_operators_that_nothing_annotates_are_of_integers() -> None:
     assert read_binary(parse_module("def op(a, b): return a == b"), "op").fields[0].sort.base == "int"
     assert read_binary(parse_module("def op(a: bool, b: bool): return a == b"), "op").fields[0].sort.base == "bool"
     assert read_binary(parse_module("def op(a, b): return (a + b) * 0.5"), "op").fields[0].sort.base == "real"
+    with pytest.raises(UserError, match="expected expressions of moderate depth"):
+        read_binary(parse_module(f"def op(a, b): return {'-' * 700}a + b"), "op")
     with pytest.raises(UserError, match="expected operands of one type, got two"):
         read_binary(parse_module("def op(a: int, b: float): return a"), "op")
     with pytest.raises(UserError, match=r"expected int, bool, .*, got complex"):

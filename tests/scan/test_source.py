@@ -60,6 +60,7 @@ def test_names_mean_what_they_are_bound_to(before: str, body: str, wanted: str) 
         ("class max: pass", "a = max(x, 1)", "expected a function that is known here, got max"),
         ("K = [1, None]", "a = K[0]", "expected a number, a truth value or text, got K: a value of type list"),
         ("K = float('nan')", "a = K", "expected a number, a truth value or text, got K: a value of type float"),
+        ("K = 10**2000", "a = K", "expected a number, a truth value or text, got K: a value of type int"),
         ("K = 7", "a = K\n        K = x", "expected a value for 'K', got none on some path"),
         ("", "a = max(x, 1)\n        max = x", "expected a value for 'max', got none on some path"),
         ("class C: K = 3", "a = C.K", "expected a name or a value of a module, got C.K"),

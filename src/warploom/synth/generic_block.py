@@ -45,7 +45,7 @@ from warploom.solve import All, Formula, Linear, conjunction, disjunction, negat
 from warploom.synth.accesses import Accesses
 from warploom.synth.affine import Condition, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.generic_index import GenericIndex, Path
-from warploom.synth.lanes import Findings
+from warploom.synth.lanes import Findings, source_lanes
 from warploom.synth.trace import Cell, Demand, Event, Place, Trace
 from warploom.terms import Term, apply, atom, component, constant, convert, pack
 
@@ -400,21 +400,13 @@ class GenericBlock:
         operand = self.indices.form(expr.operand, path)
         if operand.terms:
             raise UnliftableError(f"{expr.span}: a shuffle lane that depends on a block number or a size")
-        warp, width = self.kernel.warp_size, expr.width
+        threads, warp = np.arange(self.threads), self.kernel.warp_size
+        lane = threads % warp
+        sources = (threads - lane + source_lanes(expr.kind, lane, operand.base, expr.width, warp)).tolist()
         divergent = not all(is_uniform(c) for c in path.conditions)
 
         def received(thread: int) -> Term:
-            lane, number = thread % warp % width, int(operand.base[thread])
-            match expr.kind:
-                case "idx":
-                    source = number % width
-                case "up":
-                    source = lane - number
-                case "down":
-                    source = lane + number
-                case "xor":
-                    source = lane ^ number
-            other = thread - lane + (source if 0 <= source < width else lane)
+            other = sources[thread]
             value = sent[other] if other < self.threads else None
             if value is None:
                 raise UnliftableError(f"{expr.span}: thread {thread} reads from an inactive lane")

@@ -8,7 +8,7 @@ out-of-bounds elements. Source: Swizzle Inventor, section 4.1; the machine model
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import assert_never
 
@@ -58,6 +58,8 @@ class Memory:
     dtype: DType
     accesses: Accesses | None
     """None for arrays that nobody writes."""
+    written: set[int] = field(default_factory=set[int])
+    """Elements that were stored to."""
 
 
 @dataclass(slots=True)
@@ -201,6 +203,7 @@ class Block:
             else:
                 memory = self.memory[array]
                 memory.cells[place] = values[lane]
+                memory.written.add(place)
                 if memory.accesses is not None:
                     memory.accesses.write(place, lane, self.number, self.span)
 

@@ -24,6 +24,7 @@ from warploom.synth.operators import check_operators
 from warploom.synth.prove import prove
 from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
 from warploom.synth.smt_engine import SmtEngine
+from warploom.synth.specs import check_launch
 from warploom.synth.symbolic import run_spec
 from warploom.terms import Algebra, algebra_for
 
@@ -72,6 +73,14 @@ def _without_collection() -> Generator[None]:
     finally:
         if was_enabled:
             gc.enable()
+
+
+class _DisagreementError(Exception):
+    """Warploom's own judges contradict each other, which ends the search: no answer of theirs can be trusted."""
+
+    def __init__(self, judged: Judged) -> None:
+        super().__init__(judged.disagreement)
+        self.judged = judged
 
 
 class _Completing:
@@ -127,9 +136,17 @@ class _Completing:
                 )
             )
         verify(self.kernel)
+        check_launch(self.kernel, self.sizes)
         self.algebra = kernel_algebra(sketch)
 
     def run(self, space: int | None) -> Report:
+        try:
+            return self._run(space)
+        except _DisagreementError as error:
+            self.best, self.completions = None, ()
+            return self._finished("error", error.judged, error.judged.disagreement, self.results, None)
+
+    def _run(self, space: int | None) -> Report:
         started = time.process_time()
         expected = self.expected = run_spec(self.spec, self.kernel, self.sizes)
         self.phases["spec"] = time.process_time() - started
@@ -242,7 +259,9 @@ class _Completing:
             kernel = fill(self.kernel, holes)
             judged = judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed, self.expected)
             if self.operators.unproved and judged.verdict == "proved":
-                judged = replace(judged, verdict="tested", reason=f"not proved: {self.operators.unproved[0]}")
+                judged = replace(judged, verdict="tested", domain="", reason=f"not proved: {self.operators.unproved[0]}")
+            if judged.disagreement:
+                raise _DisagreementError(judged)
             self.judgements[key] = judged
         return self.judgements[key]
 
@@ -298,8 +317,9 @@ class _Completing:
             shown = "" if example is None else f"; for example, the simplest one fails: {_shown(example)}"
             return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted{shown}", results, None)
         space, _ = self.best
-        status: Status = "unknown" if self.interrupted else "solved"
-        return self._finished(status, judged, self.interrupted, results, space)
+        doubt = judged.doubt if judged is not None else ""
+        reason = self.interrupted or doubt
+        return self._finished("unknown" if reason else "solved", judged, reason, results, space)
 
     def _example(self) -> Judged | None:
         """Why the simplest completion fails: shows faults that no hole can mend."""
@@ -341,12 +361,11 @@ class _Completing:
             )
             for r in results
         )
-        proved = judged is not None and judged.verdict == "proved"
         return Report(
             case=self.sketch.name,
             status=status,
             verdict=judged.verdict if judged is not None else "unchecked" if completions else None,
-            domain=judged.proof.domain if judged is not None and proved else "",
+            domain="" if judged is None else judged.domain,
             cases=None if judged is None else judged.cases,
             reason=reason,
             space=space,
@@ -360,6 +379,8 @@ class _Completing:
             peak_mb=peak_mb(),
             statistics=self.phases,
             diagnostics=() if judged is None else judged.diagnostics,
+            proved_at=() if judged is None else judged.proved_at,
+            untouched=() if judged is None else judged.proof.untouched,
         )
 
     def _refused(self, faults: tuple[Diagnostic, ...]) -> Report:

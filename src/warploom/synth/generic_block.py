@@ -402,7 +402,7 @@ class GenericBlock:
             raise UnliftableError(f"{expr.span}: a shuffle lane that depends on a block number or a size")
         threads, warp = np.arange(self.threads), self.kernel.warp_size
         lane = threads % warp
-        sources = (threads - lane + source_lanes(expr.kind, lane, operand.base, expr.width, warp)).tolist()
+        sources: list[int] = (threads - lane + source_lanes(expr.kind, lane, operand.base, expr.width, warp)).tolist()
         divergent = not all(is_uniform(c) for c in path.conditions)
 
         def received(thread: int) -> Term:

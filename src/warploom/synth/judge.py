@@ -35,6 +35,8 @@ class Judged:
     """Sizes of the bounded proof, when it does not hold for every size."""
     doubt: str = ""
     """Why the kernel may be wrong at some size although no run has shown it."""
+    witness: tuple[tuple[str, int], ...] = ()
+    """With `refuted` by the lift: sizes at which the kernel fails."""
     disagreement: str = ""
     """How proof and checker contradict each other: a bug of Warploom, about which the kernel says nothing."""
 
@@ -77,7 +79,8 @@ def judge(
         return Judged(proof, checked, "", verdict, cases, reason, proof.diagnostics, proof.domain if verdict == "proved" else "")
     result = lift(sketch, kernel)
     if result.verdict == "refuted":
-        return Judged(proof, checked, result.reason, "refuted", cases, result.reason, result.diagnostics)
+        fault = result.reason
+        return Judged(proof, checked, fault, "refuted", cases, fault, result.diagnostics, witness=result.witness)
     if result.verdict == "proved":
         lifted, domain = f"proved for {result.domain}", result.domain if verdict == "proved" else ""
         return Judged(proof, checked, lifted, verdict, cases, reason, proof.diagnostics, domain)

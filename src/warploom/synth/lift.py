@@ -9,7 +9,7 @@ Source: Swizzle Inventor, section 2, Listing 3 (the kernel around the bounded pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -254,12 +254,19 @@ class _Lift:
                 return None
             if proof.verdict == "refuted":
                 reason = f"at {_sizes_text(sizes)}: {proof.reason}"
-                return LiftResult("refuted", proof.domain, reason, tuple(sizes.items()), proof.diagnostics)
+                return LiftResult("refuted", proof.domain, reason, tuple(sizes.items()), self._at(sizes, proof.diagnostics))
         checked = check(self.kernel, self.spec, sizes)
         if checked.verdict != "refuted":
             return None
         reason = f"at {_sizes_text(sizes)}: {checked.counterexample}"
-        return LiftResult("refuted", "", reason, tuple(sizes.items()), checked.diagnostics)
+        return LiftResult("refuted", "", reason, tuple(sizes.items()), self._at(sizes, checked.diagnostics))
+
+    def _at(self, sizes: Mapping[str, int], diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Faults of a run at other sizes than the completed ones, told as such."""
+        text = _sizes_text(sizes)
+        hint = f"The kernel must be right at every size, not only at complete_at ({_sizes_text(self.instance)})"
+        hint += "; a size there that fills the last block shows a hole no tail." if self.sketch.kernel.holes else "."
+        return tuple(replace(d, message=f"at {text}: {d.message}", fix=f"{d.fix} {hint}".strip()) for d in diagnostics)
 
 
 def _in_range(extent: Linear, name: str) -> Iterator[Constraint]:

@@ -43,10 +43,10 @@ from warploom.ir import (
 from warploom.solve import FALSE as NEVER
 from warploom.solve import All, Formula, Linear, conjunction, disjunction, negation
 from warploom.synth.accesses import Accesses
-from warploom.synth.affine import Condition, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.affine import Condition, Extreme, Form, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.generic_index import GenericIndex, Path
 from warploom.synth.lanes import Findings, source_lanes
-from warploom.synth.trace import Cell, Demand, Event, Place, Trace
+from warploom.synth.trace import Cell, Demand, Event, OutputRead, Place, Trace
 from warploom.terms import Term, apply, atom, component, constant, convert, pack
 
 Values = list[Term | None]
@@ -97,6 +97,11 @@ class GenericBlock:
         self.findings = Findings()
         self.iteration: tuple[str, ...] = ()
         self.finished: set[str] = set()
+        """Outputs that a loop over a size has stored to."""
+        self.carried: set[str] = set()
+        """Variables that hold what an earlier iteration of a loop over a size left there."""
+        self.around: Path | None = None
+        """The path of the innermost loop over a size."""
         self.span = NOWHERE
         self._outside: dict[tuple[str, Place], Formula] = {}
 
@@ -155,28 +160,43 @@ class GenericBlock:
                 assert_never(statement)
 
     def _loop(self, loop: For, path: Path) -> None:
-        start, stop = self.indices.form(loop.start, path), self.indices.form(loop.stop, path)
-        first, last = start.linear, stop.linear
-        if first is None or last is None:
+        start, stop = self.indices.bound(loop.start, path), self.indices.bound(loop.stop, path)
+        first, last = (b.linear if isinstance(b, Form) else None for b in (start, stop))
+        if any(f.linear is None for b in (start, stop) for f in (b.forms if isinstance(b, Extreme) else (b,))):
             raise UnliftableError(f"{loop.span}: a loop bound that differs between threads")
-        if not first.terms and not last.terms:
+        if first is not None and last is not None and not first.terms and not last.terms:
             for i in range(first.constant, last.constant, loop.step):
                 self.indices.count(loop.var, i, path)
                 self._body(loop.body, path)
             return
         if not self.is_spec or loop.step != 1:
             raise UnliftableError(f"{loop.span}: a loop over a size" + (" with a step" if self.is_spec else " in the kernel"))
-        symbol, inside = self.indices.iteration(loop.var, start, stop, path)
-        before = set(self.trace.cells)
-        outer, self.iteration = self.iteration, (*self.iteration, symbol)
+        outer = self.iteration
+        symbol, inside = self.indices.iteration(loop.var, outer, start, stop, path)
+        data, index = _set_in(loop.body)
+        if kept := sorted((data & {*self.private, *self.shared}) - _declared_in(loop.body)):
+            raise UnliftableError(f"{loop.span}: {kept[0]} keeps values from one iteration of a loop over a size to the next")
+        self._forget(data, index)
+        self.iteration, around, self.around = (*outer, symbol), self.around, inside
         self._body(loop.body, inside)
-        self.iteration = outer
+        self.iteration, self.around = outer, around
+        self._forget(data, index)
         if not outer:
-            self.finished |= set(self.trace.cells) - before
+            self.finished |= {name for name, cells in self.trace.cells.items() if any(c.iteration for c in cells.values())}
+
+    def _forget(self, data: set[str], index: set[str]) -> None:
+        """What a loop over a size sets is unknown where an iteration starts, and after the last one."""
+        self.carried |= data
+        self.indices.forget(index)
 
     def _set_value(self, name: str, dtype: DType, value: ValueExpr, path: Path) -> None:
         new = self._converted(value, dtype, path)
         old: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
+        if name in self.carried:
+            self.carried.discard(name)
+            old = [atom("carried", (name,))] * self.threads  # no term of a kernel
+            if path is self.around:
+                old = new
         merged = list(old)
         for lane in path.lanes:
             merged[lane] = self._merged(path, lane, _given(new[lane]), old[lane], name)
@@ -212,9 +232,9 @@ class GenericBlock:
                 self.trace.events.append(Event(array, lane, places[lane], term, guard, self.span))
 
     def _demand_cell(self, array: str, place: Place, term: Term, guard: Formula) -> None:
-        if array in self.finished:
-            raise UnliftableError(f"{self.span}: the spec stores to {array} in two loops over sizes")
         cells = self.trace.cells.setdefault(array, {})
+        if array in self.finished and not self._continues(array):
+            raise UnliftableError(f"{self.span}: the spec stores to {array} in two loops over sizes")
         old = cells.get(place)
         if old is None:
             cells[place] = Cell(term, guard, self.iteration)
@@ -225,6 +245,11 @@ class GenericBlock:
         else:
             old.value = select(guard, term, select(old.stored, old.value, self._initial(array, place)))
             old.stored = disjunction([old.stored, guard])
+
+    def _continues(self, array: str) -> bool:
+        """Whether this is one more part of the loop over a size in which everything so far was stored to `array`."""
+        first = self.iteration[:1]
+        return bool(first) and all(c.iteration[:1] == first for c in self.trace.cells.get(array, {}).values())
 
     def _initial(self, array: str, place: Place) -> Term:
         param = self.params[array]
@@ -308,6 +333,8 @@ class GenericBlock:
             case Read(array, index):
                 return self._read(array, index, path)
             case ValueVar(name):
+                if name in self.carried:
+                    raise UnliftableError(f"{self.span}: {name} holds what an earlier iteration of a loop over a size left there")
                 values: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
                 return self._each(path, lambda lane: self._or_undefined(values[lane], name, lane))
             case Arith(op, operands):
@@ -373,8 +400,8 @@ class GenericBlock:
         if not param.is_output:
             return self._each(path, lambda lane: atom(array, places[lane], param.dtype.lanes))
         if not self.is_spec:
-            raise UnliftableError(f"{self.span}: the kernel reads its output {array}")
-        if array in self.finished:
+            return self._read_output(array, places, path)
+        if array in self.finished and not self._continues(array):
             raise UnliftableError(f"{self.span}: the spec reads {array} after the loop that stores to it")
         cell = self.trace.cells.get(array, {}).get(places[0])
         if cell is not None and cell.iteration == self.iteration:
@@ -383,6 +410,17 @@ class GenericBlock:
             return [select(cell.stored, cell.value, self._initial(array, places[0]))]
         self.trace.initial_reads.append((array, places[0], self.iteration))
         return [self._initial(array, places[0])]
+
+    def _read_output(self, array: str, places: list[Place], path: Path) -> Values:
+        """What an output holds at first; the lift must still see that no other thread stores it, as `OutputRead` says."""
+        param = self.params[array]
+        if not param.is_input:
+            raise UnliftableError(f"{self.span}: the kernel reads its output {array}")
+        if any(e.array == array for e in self.trace.events):
+            raise UnliftableError(f"{self.span}: the kernel reads its output {array} after a store to it")
+        for lane in path.lanes:
+            self.trace.output_reads.append(OutputRead(array, lane, places[lane], path.at(lane), self.span))
+        return self._each(path, lambda lane: atom(array, places[lane], param.dtype.lanes))
 
     def _arith(self, op: str, operands: list[Values], path: Path) -> Values:
         def folded(lane: int) -> Term:
@@ -449,6 +487,35 @@ class GenericBlock:
                 return finalize.dtype if isinstance(finalize, Cast) else self.accumulators[name].dtype
             case _:
                 assert_never(expr)
+
+
+def _set_in(body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
+    """Names of data (variables, accumulators, arrays) and of index variables that the statements set."""
+    data: set[str] = set()
+    index: set[str] = set()
+    for statement in body:
+        match statement:
+            case SetValue(name) | Accumulate(name) | Store(name):
+                data.add(name)
+            case SetIndex(name):
+                index.add(name)
+            case For() | If():
+                parts = (statement.body,) if isinstance(statement, For) else (statement.then, statement.other)
+                index |= {statement.var} if isinstance(statement, For) else set()
+                for part in parts:
+                    more = _set_in(part)
+                    data |= more[0]
+                    index |= more[1]
+            case Declare() | Accumulator() | Sync():
+                pass
+            case _:
+                assert_never(statement)
+    return data, index
+
+
+def _declared_in(body: tuple[Stmt, ...]) -> set[str]:
+    """Register arrays and accumulators that every run of the statements starts anew."""
+    return {s.name for s in body if isinstance(s, Accumulator) or (isinstance(s, Declare) and s.space == "register")}
 
 
 def _given(value: Term | None) -> Term:

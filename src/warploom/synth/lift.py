@@ -124,6 +124,7 @@ class _Lift:
         in_grid = conjunction(part for name, extent in blocks.items() for part in _in_range(extent, name))
         self._check_demands(wanted.demands, conjunction(()), conditions, "the spec accesses ")
         self._check_demands(trace.demands, in_grid, conditions, "")
+        self._check_output_reads(trace, in_grid, conditions)
         domains: dict[str, None] = {}
         for param in self.kernel.params:
             if param.is_output:
@@ -165,6 +166,14 @@ class _Lift:
             for demand, formula in open_demands:
                 if not conditions.is_impossible(formula):
                     raise FaultError(f"{who}{demand.text}: not always", formula)
+
+    def _check_output_reads(self, trace: Trace, in_grid: Formula, conditions: Conditions) -> None:
+        """Old content may be read by the thread that stores the element; that none is stored twice is asked of every array."""
+        for read in trace.output_reads:
+            own = [e.guard for e in trace.events if (e.array, e.thread, e.place) == (read.array, read.thread, read.place)]
+            if not conditions.under(conjunction([in_grid, read.guard]))(disjunction(own)):
+                element = element_text(read.array, read.place)
+                raise UnliftableError(f"{read.span}: the kernel reads {element} of its output, which another thread may store")
 
     def _check_free_blocks(self, events: list[Event], blocks: Mapping[str, Linear], conditions: Conditions) -> None:
         """Blocks that differ in a number no store depends on would all store the same elements."""

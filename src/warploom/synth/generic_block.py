@@ -43,7 +43,7 @@ from warploom.ir import (
 from warploom.solve import FALSE as NEVER
 from warploom.solve import All, Formula, Linear, conjunction, disjunction, negation
 from warploom.synth.accesses import Accesses
-from warploom.synth.affine import Condition, Extreme, Form, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.affine import Condition, Extreme, Form, Known, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.generic_index import GenericIndex, Path
 from warploom.synth.lanes import Findings, source_lanes
 from warploom.synth.trace import Cell, Demand, Event, OutputRead, Place, Trace
@@ -100,10 +100,13 @@ class GenericBlock:
         """Outputs that a loop over a size has stored to."""
         self.carried: set[str] = set()
         """Variables that hold what an earlier iteration of a loop over a size left there."""
+        self.skipped = False
+        """The last barrier was under a condition that need not hold here."""
         self.around: Path | None = None
         """The path of the innermost loop over a size."""
         self.span = NOWHERE
         self._outside: dict[tuple[str, Place], Formula] = {}
+        self._undefined: dict[Term, Formula] = {}
 
     def run(self) -> Trace:
         """Everything the block does."""
@@ -146,16 +149,18 @@ class GenericBlock:
             case If(cond, then, other):
                 condition = self.indices.condition(cond, path)
                 inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
-                if inside.lanes:
-                    self._body(then, inside)
-                if outside.lanes:
-                    self._body(other, outside)
+                for part, branch in ((then, inside), (other, outside)):
+                    if branch.lanes:
+                        self._body(part, branch)
+                    if not isinstance(condition, Known) and _has_barrier(part):
+                        self.skipped = True
             case Sync():
                 if len(path.lanes) < self.threads or not all(is_uniform(c) for c in path.conditions):
                     raise UnliftableError(f"{self.span}: a barrier under a condition")
                 for cells in self.shared.values():
                     if cells.accesses is not None:
                         cells.accesses.barrier()
+                self.skipped = self.skipped and bool(path.conditions)
             case _:
                 assert_never(statement)
 
@@ -212,6 +217,7 @@ class GenericBlock:
             cells = self.private.get(array) or self.shared[array]
             values = self._converted(value, cells.dtype, path)
             places = self._own_places(array, index, cells.shape, path)
+            self._check_synchronised(cells)
             for lane in path.lanes:
                 row = cells.rows[lane if array in self.private else 0]
                 row[places[lane]] = self._merged(path, lane, _given(values[lane]), row[places[lane]], array)
@@ -230,6 +236,10 @@ class GenericBlock:
                 self._demand_cell(array, places[lane], term, guard)
             else:
                 self.trace.events.append(Event(array, lane, places[lane], term, guard, self.span))
+
+    def _check_synchronised(self, cells: _Cells) -> None:
+        if self.skipped and cells.accesses is not None:
+            raise UnliftableError(f"{self.span}: shared memory after a barrier under a condition")
 
     def _demand_cell(self, array: str, place: Place, term: Term, guard: Formula) -> None:
         cells = self.trace.cells.setdefault(array, {})
@@ -336,7 +346,7 @@ class GenericBlock:
                 if name in self.carried:
                     raise UnliftableError(f"{self.span}: {name} holds what an earlier iteration of a loop over a size left there")
                 values: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
-                return self._each(path, lambda lane: self._or_undefined(values[lane], name, lane))
+                return self._each(path, lambda lane: self._defined(values[lane], name, lane, path))
             case Arith(op, operands):
                 return self._arith(op, [self._value(o, path) for o in operands], path)
             case ValueSelect(cond, then, other):
@@ -367,8 +377,26 @@ class GenericBlock:
             result[lane] = value(lane)
         return result
 
-    def _or_undefined(self, value: Term | None, name: str, lane: int) -> Term:
-        return atom("undefined", (name, lane)) if value is None else value
+    def _defined(self, value: Term | None, name: str, lane: int, path: Path) -> Term:
+        """A value that is read; that it was written before, on every way here, is demanded."""
+        if value is None:
+            value = atom("undefined", (name, lane))
+        if not self.is_spec and (missing := self._undefined_when(value)) != NEVER:
+            self.trace.demands.append(Demand(path.at(lane), missing, f"{name} written before thread {lane} reads it", self.span))
+        return value
+
+    def _undefined_when(self, value: Term) -> Formula:
+        """When a value is one that nobody wrote; values computed from such ones were demanded when those were read."""
+        found = self._undefined.get(value)
+        if found is None:
+            if value.op == "select":
+                condition: Formula = value.args[0].data[1][0]
+                parts = ((condition, value.args[1]), (negation(condition), value.args[2]))
+                found = disjunction(conjunction([c, self._undefined_when(v)]) for c, v in parts)
+            else:
+                found = conjunction(()) if value.op == "atom" and value.data[0] == "undefined" else NEVER
+            self._undefined[value] = found
+        return found
 
     def _select(self, condition: Condition, then: ValueExpr, other: ValueExpr, path: Path) -> Values:
         inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
@@ -388,11 +416,12 @@ class GenericBlock:
         if array in self.private or array in self.shared:
             cells = self.private.get(array) or self.shared[array]
             own = self._own_places(array, index, cells.shape, path)
+            self._check_synchronised(cells)
 
             def held(lane: int) -> Term:
                 if cells.accesses is not None:
                     cells.accesses.read(own[lane], lane, 0, self.span)
-                return self._or_undefined(cells.rows[lane if array in self.private else 0][own[lane]], array, lane)
+                return self._defined(cells.rows[lane if array in self.private else 0][own[lane]], array, lane, path)
 
             return self._each(path, held)
         param = self.params[array]
@@ -487,6 +516,22 @@ class GenericBlock:
                 return finalize.dtype if isinstance(finalize, Cast) else self.accumulators[name].dtype
             case _:
                 assert_never(expr)
+
+
+def _has_barrier(body: tuple[Stmt, ...]) -> bool:
+    for statement in body:
+        match statement:
+            case Sync():
+                return True
+            case For():
+                if _has_barrier(statement.body):
+                    return True
+            case If():
+                if _has_barrier(statement.then) or _has_barrier(statement.other):
+                    return True
+            case _:
+                pass
+    return False
 
 
 def _set_in(body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:

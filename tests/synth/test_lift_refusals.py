@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from warploom.gpu import SizeLimits
-from warploom.solve import Unknown
+from warploom.solve import Linear, Unknown
 from warploom.synth import coverage
 from warploom.synth.affine import UnliftableError
 from warploom.synth.conditions import Conditions
+from warploom.synth.generic_block import GenericBlock
+from warploom.synth.generic_index import GenericIndex
 from warploom.synth.lift import _Lift, lift  # pyright: ignore[reportPrivateUsage]
 from warploom.synth.values import FaultError
 
@@ -154,7 +156,7 @@ UNLIFTABLE = [
     (copy, [before("    v: f32 = shfl(f32(1.0), n % 32, 32)\n")], "a shuffle lane that depends on"),
     (copy, [before("    if thread_id < 4:\n        v: f32 = shfl(f32(1.0), 5, 32)\n")], "from an inactive lane"),
     (copy, [("= x[g]", "= x[g] + from_index(f32, block_id - block_id + n - n + n) * f32(0.0)")], "size used as data"),
-    (copy, [("    if g < n:", "    if g < 5:\n        a = g\n    if a < n:")], "is used outside of the condition it was set under"),
+    (copy, [("    if g < n:", "    if g < 5:\n        a = g\n    if a < n:")], "outside of the condition it was set under"),
     (copy, [("= x[g]", "= x[min(g, 2 * n)]")], "an index that is a minimum, maximum or choice"),
     (copy, [("g < n:", "g * n < n * n:")], "a product of block numbers and sizes"),
     (copy, [("g < n:", "g < n and g // n == 0:")], "by a block number or a size"),
@@ -196,6 +198,23 @@ def test_a_barrier_under_a_condition_of_the_whole_block() -> None:
     assert why(copy, *again) == ""
     within = [("    if g < n:", TILE + "    if n > 5:\n        sync()\n        w: f32 = s[31 - thread_id]\n    if g < n:")]
     assert why(copy, *within) == ""
+
+
+KEPT = """
+@kernel(block=(1, 1, 1), grid=(1, 1, 1), warp_size=1)
+def kept(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    r = register(f32, 1)
+    for i in range(n):
+        r[0] = x[i]
+        y[i] = r[0]
+"""
+
+
+def test_registers_of_a_spec_that_outlive_an_iteration() -> None:
+    nowhere = (Linear((), 0),) * 3
+    kernel = parse(KEPT)
+    with pytest.raises(UnliftableError, match="r keeps values from one iteration"):
+        GenericBlock(kernel, GenericIndex(kernel, nowhere), is_spec=True).run()
 
 
 SQUARE = """

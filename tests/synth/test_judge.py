@@ -119,3 +119,13 @@ def test_a_grid_that_no_launch_allows_at_the_completed_sizes() -> None:
     kernel = parse(COPY, ("grid=((n + 31) // 32, 1, 1)", "grid=((n + 31) // 32, n, 1)"))
     with pytest.raises(UserError, match="expected at most 65535 blocks along y, got 70000 at n = 70000"):
         complete(sketch_of(kernel, copy, {"n": 70000}))
+
+
+def test_indices_of_more_than_32_bits() -> None:
+    found = judged(("i < n:", "i < n and thread_id * 100000000 != 700000001:"))
+    assert (found.status, found.diagnostics[0].code) == ("refused", "INDEX_OVERFLOW")
+    found = judged(("i < n:", "i * 100000000 < n * 100000000:"))
+    assert (found.status, found.verdict) == ("unknown", "unchecked")
+    assert "at n = 40: they are known to hold for every n from 0 to" in found.doubt
+    found = judged(("i < n:", "i * 1000 < n * 1000:"))
+    assert (found.verdict, found.domain) == ("proved", "elements moved unchanged; every n from 0 to 2147452")

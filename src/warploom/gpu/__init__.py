@@ -1,7 +1,7 @@
 """CUDA: printing completed kernels, reading the print back, compiling, running; machine description and cost."""
 
 from warploom.gpu.cost import Cost, estimate
-from warploom.gpu.cuda import CudaSource, cuda_source, safe_sizes
+from warploom.gpu.cuda import CudaSource, cuda_source, index_overflow, safe_sizes
 from warploom.gpu.device import Timing, device_arch, device_available, launch, time_kernel
 from warploom.gpu.execute import grid_of, run_kernel, time_on_device
 from warploom.gpu.lower import Lowered, lower
@@ -13,6 +13,6 @@ from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_
 __all__ = [
     "MACHINES", "Compiled", "Cost", "CudaSource", "Lowered", "Machine", "ReadBack", "SizeLimits", "Timing",
     "assemble", "compile_cuda", "compile_to_ptx", "cuda_source", "device_arch", "device_available", "disassemble",
-    "estimate", "find_tool", "grid_of", "launch", "lower", "machine", "read_back", "run_kernel", "safe_sizes",
+    "estimate", "find_tool", "grid_of", "index_overflow", "launch", "lower", "machine", "read_back", "run_kernel", "safe_sizes",
     "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import assert_never
 
-from warploom.core import DType, UserError
+from warploom.core import Diagnostic, DType, UserError
+from warploom.core.launch import INT_MAX
 from warploom.gpu.ctext import Names, Text, binary, comment
-from warploom.gpu.facts import holes_of, parts
+from warploom.gpu.facts import gather_facts, holes_of, parts
 from warploom.gpu.growth import Growths
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.host import launch_helper
@@ -83,6 +84,19 @@ def cuda_source(kernel: Kernel, completions: Mapping[str, IndexExpr] | None = No
     UserError: HOLE_UNFILLED, SHUFFLE_DIVERGENT, SHUFFLE_WIDTH, SHUFFLE_OPERAND, INDEX_OVERFLOW.
     """
     return _Printer(kernel, completions or {}).source()
+
+
+def index_overflow(kernel: Kernel) -> Diagnostic | None:
+    """Why a filled kernel cannot be printed: an index that no size bounds leaves 32 bits."""
+    ranges = gather_facts(kernel).ranges
+    found = (index_range(p, ranges) for p in parts(kernel.body) if isinstance(p, IndexExpr))
+    if all(not known.is_finite or -INT_MAX - 1 <= known.low <= known.high <= INT_MAX for known in found):
+        return None
+    try:
+        cuda_source(kernel)
+    except UserError as error:
+        return next((d for d in error.diagnostics if d.code == "INDEX_OVERFLOW"), None)
+    return None
 
 
 def safe_sizes(kernel: Kernel) -> SizeLimits:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic
+from warploom.gpu import index_overflow
 from warploom.ir import Kernel
 from warploom.sketch import Sketch, Spec
 from warploom.synth.check import CheckResult, check
@@ -64,6 +65,9 @@ def judge(
     proof = prove(kernel, spec, sizes, algebra, expected)
     if proof.verdict == "refuted":
         return Judged(proof, None, "", "refuted", None, proof.reason, proof.diagnostics)
+    if overflow := index_overflow(kernel):
+        overflow = replace(overflow, span=kernel.span)
+        return Judged(proof, None, "", "refuted", None, overflow.message, (overflow,))
     checked = check(kernel, spec, sizes, seed)
     cases, reason = checked.cases or None, proof.reason
     if checked.verdict == "refuted" and proof.verdict == "proved":

@@ -85,6 +85,10 @@ def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
     limits = safe_sizes(kernel)
     if limits.unbounded:
         return attempt.not_proved(limits.unbounded)
+    if not limits.holds(attempt.instance):
+        at = _sizes_text(attempt.instance)
+        doubt = f"32-bit indices or the grid may be too small at {at}: they are known to hold for {limits.text} only"
+        return LiftResult("unchecked", "", doubt, doubt=doubt)
     return LiftResult("proved", f"{', '.join(domains)}; {limits.text}")
 
 

@@ -124,8 +124,8 @@ def test_a_grid_that_no_launch_allows_at_the_completed_sizes() -> None:
 def test_indices_of_more_than_32_bits() -> None:
     found = judged(("i < n:", "i < n and thread_id * 100000000 != 700000001:"))
     assert (found.status, found.diagnostics[0].code) == ("refused", "INDEX_OVERFLOW")
-    found = judged(("i < n:", "i * 100000000 < n * 100000000:"))
+    found = judged(("i < n:", "i * 40000000 < n * 40000000:"))
     assert (found.status, found.verdict) == ("unknown", "unchecked")
     assert "at n = 40: they are known to hold for every n from 0 to" in found.doubt
     found = judged(("i < n:", "i * 1000 < n * 1000:"))
-    assert (found.verdict, found.domain) == ("proved", "elements moved unchanged; every n from 0 to 2147452")
+    assert (found.verdict, found.domain) == ("proved", "elements moved unchanged; every n from 0 to 2147453")

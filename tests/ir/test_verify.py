@@ -134,3 +134,12 @@ def test_arrays_stored_to_anywhere():
     branch = ir.If(ir.Compare("<", k, zero), (store["z"],), (ir.If(ir.Compare("<", k, zero), (), (store["w"],)),))
     found = ir.stored_arrays(replace(ir.parse_kernel(GOOD), body=(loop, branch, store["v"])))
     assert found == {"y", "z", "w", "v"}
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines", "joins the next \\"])
+def test_a_hole_name_stands_in_one_line(name):
+    kernel = ir.parse_kernel(GOOD)
+    first, *others = kernel.holes
+    with pytest.raises(UserError) as caught:
+        ir.verify(replace(kernel, holes=(replace(first, name=name), *others)))
+    assert "HOLE_NAME" in {d.code for d in caught.value.diagnostics}

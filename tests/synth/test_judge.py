@@ -11,7 +11,7 @@ from warploom.synth import complete, judge
 from warploom.synth import judge as judge_module_function
 from warploom.synth.check import CheckResult
 from warploom.terms import algebra_for
-from warploom.tools.lines import plain_line, report_line
+from warploom.tools.lines import plain_line, report_line, turned_into_error
 from warploom.tools.usage import Stopwatch
 
 from .kernels import REVERSE, parse, reverse, sketch_of
@@ -66,6 +66,9 @@ def test_an_error_never_carries_a_proof() -> None:
             replace(report, status=status)
     with pytest.raises(ValueError, match="expected no proof"):
         plain_line("case", "error", Stopwatch().read(), verdict="proved")
+    line = report_line("case", parse(REVERSE), report, Stopwatch().read())
+    turned_into_error(line, "solved, but not written")
+    assert (line["status"], line["verdict"], "domain" in line) == ("error", "unchecked", False)
 
 
 def test_elements_that_nobody_stores_are_told() -> None:

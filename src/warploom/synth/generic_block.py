@@ -44,6 +44,7 @@ from warploom.solve import FALSE as NEVER
 from warploom.solve import All, Formula, Linear, conjunction, disjunction, negation
 from warploom.synth.accesses import Accesses
 from warploom.synth.affine import Condition, Extreme, Form, Known, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.bodies import declared_in, has_barrier, set_in
 from warploom.synth.generic_index import GenericIndex, Path
 from warploom.synth.lanes import Findings, source_lanes
 from warploom.synth.trace import Cell, Demand, Event, OutputRead, Place, Trace
@@ -152,7 +153,7 @@ class GenericBlock:
                 for part, branch in ((then, inside), (other, outside)):
                     if branch.lanes:
                         self._body(part, branch)
-                    if not isinstance(condition, Known) and _has_barrier(part):
+                    if not isinstance(condition, Known) and has_barrier(part):
                         self.skipped = True
             case Sync():
                 if len(path.lanes) < self.threads or not all(is_uniform(c) for c in path.conditions):
@@ -178,8 +179,8 @@ class GenericBlock:
             raise UnliftableError(f"{loop.span}: a loop over a size" + (" with a step" if self.is_spec else " in the kernel"))
         outer = self.iteration
         symbol, inside = self.indices.iteration(loop.var, outer, start, stop, path)
-        data, index = _set_in(loop.body)
-        if kept := sorted((data & {*self.private, *self.shared}) - _declared_in(loop.body)):
+        data, index = set_in(loop.body)
+        if kept := sorted((data & {*self.private, *self.shared}) - declared_in(loop.body)):
             raise UnliftableError(f"{loop.span}: {kept[0]} keeps values from one iteration of a loop over a size to the next")
         self._forget(data, index)
         self.iteration, around, self.around = (*outer, symbol), self.around, inside
@@ -516,51 +517,6 @@ class GenericBlock:
                 return finalize.dtype if isinstance(finalize, Cast) else self.accumulators[name].dtype
             case _:
                 assert_never(expr)
-
-
-def _has_barrier(body: tuple[Stmt, ...]) -> bool:
-    for statement in body:
-        match statement:
-            case Sync():
-                return True
-            case For():
-                if _has_barrier(statement.body):
-                    return True
-            case If():
-                if _has_barrier(statement.then) or _has_barrier(statement.other):
-                    return True
-            case _:
-                pass
-    return False
-
-
-def _set_in(body: tuple[Stmt, ...]) -> tuple[set[str], set[str]]:
-    """Names of data (variables, accumulators, arrays) and of index variables that the statements set."""
-    data: set[str] = set()
-    index: set[str] = set()
-    for statement in body:
-        match statement:
-            case SetValue(name) | Accumulate(name) | Store(name):
-                data.add(name)
-            case SetIndex(name):
-                index.add(name)
-            case For() | If():
-                parts = (statement.body,) if isinstance(statement, For) else (statement.then, statement.other)
-                index |= {statement.var} if isinstance(statement, For) else set()
-                for part in parts:
-                    more = _set_in(part)
-                    data |= more[0]
-                    index |= more[1]
-            case Declare() | Accumulator() | Sync():
-                pass
-            case _:
-                assert_never(statement)
-    return data, index
-
-
-def _declared_in(body: tuple[Stmt, ...]) -> set[str]:
-    """Register arrays and accumulators that every run of the statements starts anew."""
-    return {s.name for s in body if isinstance(s, Accumulator) or (isinstance(s, Declare) and s.space == "register")}
 
 
 def _given(value: Term | None) -> Term:

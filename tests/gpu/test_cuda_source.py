@@ -8,6 +8,7 @@ from tests.gpu.kernels import TID, TRUE, I, N, accumulator, array, b, c, cmp, co
 
 from warploom.core import BY_NAME, DType, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from warploom.gpu import Compiled, compile_cuda, cuda_source, read_back, toolchain_available
+from warploom.gpu.ctext import comment
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -327,3 +328,10 @@ def test_ptxas_numbers() -> None:
         'extern "C" __global__ void f(int *y) { __shared__ int s[96]; s[threadIdx.x] = y[0]; __syncthreads(); y[1] = s[y[2]]; }'
     )
     assert compile_cuda(shared, "sm_80").shared_bytes == 384
+
+
+def test_comments_are_one_line() -> None:
+    assert comment("a\n#include <x>\r b \\") == "// a #include <x> b ?"
+    kernel, holes = conv1d()
+    kernel = replace(kernel, file="/tmp/odd\nint evil;\\.py")
+    assert cuda_source(kernel, holes).text.splitlines()[0].endswith("odd int evil;?.py, completed by Warploom.")

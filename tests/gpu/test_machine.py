@@ -18,6 +18,12 @@ def test_resident_warps_follow_the_scarcest_resource() -> None:
     assert machine("sm_75").resident_warps(16, 0, 32) == 16
 
 
+def test_registers_belong_to_the_four_partitions() -> None:
+    # 176 registers are 5632 per warp: two in each partition, although eleven would fit the whole file.
+    assert machine("sm_90").resident_warps(176, 0, 32) == 8
+    assert machine("sm_90").resident_warps(64, 300 * 1024, 32) == 0
+
+
 def test_unknown_architecture() -> None:
     with pytest.raises(UserError, match="UNKNOWN_ARCH"):
         machine("sm_35")

@@ -76,6 +76,14 @@ def test_the_kernel_itself_is_fine():
         ("grid=(n, 1, 1)", "grid=(thread_id, 1, 1)", "SHAPE_NOT_STATIC", "expected the grid over constants and sizes"),
         ("warp_size=32", "warp_size=48", "WARP_SIZE", "expected a power of two as the warp size, got 48"),
         ("block=(64, 1, 1)", "block=(64, 0, 1)", "BLOCK_SHAPE", "expected a block with extents of 1 or more, got (64, 0, 1)"),
+        ("block=(64, 1, 1)", "block=(64, 17, 1)", "LAUNCH", "expected at most 1024 threads in a block, and at most 1024 x 1024"),
+        ("block=(64, 1, 1)", "block=(2, 1, 65)", "LAUNCH", "expected at most 1024 threads in a block, and at most 1024 x 1024"),
+        ("grid=(n, 1, 1)", "grid=(n, 65536, 1)", "LAUNCH", "expected at most 65535 blocks along y, got 65536"),
+        ("grid=(n, 1, 1)", "grid=(n, 1, 65536)", "LAUNCH", "expected at most 65535 blocks along z, got 65536"),
+        ("grid=(n, 1, 1)", "grid=(2147483648, 1, 1)", "LAUNCH", "expected at most 2147483647 blocks along x, got 2147483648"),
+        ("shared(int2, 8)", "shared(int2, 6145)", "SHARED_MEMORY", "expected at most 49152 bytes of shared memory in a block"),
+        ("shared(int2, 8)", "shared(int2, 6144)", "", ""),
+        ("kind='choose'", "kind='choose'", "", ""),
     ],
 )  # fmt: skip
 def test_rules(old, new, code, message):
@@ -126,3 +134,12 @@ def test_arrays_stored_to_anywhere():
     branch = ir.If(ir.Compare("<", k, zero), (store["z"],), (ir.If(ir.Compare("<", k, zero), (), (store["w"],)),))
     found = ir.stored_arrays(replace(ir.parse_kernel(GOOD), body=(loop, branch, store["v"])))
     assert found == {"y", "z", "w", "v"}
+
+
+@pytest.mark.parametrize("name", ["", "two\nlines", "joins the next \\"])
+def test_a_hole_name_stands_in_one_line(name):
+    kernel = ir.parse_kernel(GOOD)
+    first, *others = kernel.holes
+    with pytest.raises(UserError) as caught:
+        ir.verify(replace(kernel, holes=(replace(first, name=name), *others)))
+    assert "HOLE_NAME" in {d.code for d in caught.value.diagnostics}

@@ -21,7 +21,7 @@ def test_filled_kernel_is_proved_for_every_size() -> None:
     tile = tile_report(completions("mult64-reg"))
     report = fill_from_tile(find("ffm-32").sketch, tile)
     assert (report.case, report.status, report.verdict, report.optimal_in) == ("ffm_32", "solved", "proved", None)
-    assert report.lift.startswith("proved for xor/and ring; every pairs >= 0")
+    assert report.lift.startswith("proved for xor/and ring; every pairs from 0 to 67108862")
     assert report.kernel is not None
     assert not report.kernel.holes
     assert report.completions[0].executed == 32 * 4  # of the six guarded statements, four hold in each iteration

@@ -226,6 +226,15 @@ def test_hole_names():
     assert [p.code for p in problems(kernel)] == ["DUPLICATE_HOLE", "ARGUMENTS", "ARGUMENTS"]
 
 
+@pytest.mark.parametrize("name", ["a\nb", "a\u2028b", "ends with \\", ""])
+def test_a_hole_name_stands_in_one_line(name: str):
+    def kernel(y: wl.Global[f32, 32]):
+        y[0] = y[wl.const(0, 1, name=name)]
+
+    [problem] = problems(kernel)
+    assert (problem.code, "of one line" in problem.message) == ("ARGUMENTS", True)
+
+
 def test_sync_under_a_divergent_condition():
     def kernel(y: wl.Global[f32, 64]):
         if wl.thread_id() < 48:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from tests.synth.kernels import parse, sketch_of
 
-from warploom.ir import index_text
+from warploom.ir import index_text, parse_kernel
 from warploom.sketch import Sketch
 from warploom.synth import Report, complete
+from warploom.synth.lower import lower
 
 
 def _sketch(body: str, spec, holes: str = "", outputs: int = 8, start: str = "out") -> Sketch:
@@ -212,3 +213,40 @@ def test_two_runs_are_equal(spec) -> None:
     first, second = (complete(_sketch(FOLD, spec, FOLD_HOLES)) for _ in range(2))
     assert _holes(first) == _holes(second)
     assert [(s.space, s.nodes, s.refuted) for s in first.spaces] == [(s.space, s.nodes, s.refuted) for s in second.spaces]
+
+
+GUARDED = """
+@hole('guard', kind='cond', args=('g', 'n'))
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def guarded(x: Global[i32, n], y: Global[i32, n] | out, n: size):
+    g = block_id * 32 + thread_id
+    if hole('guard', g, n):
+        y[g] = x[g]
+"""
+
+
+def moved(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+
+
+@pytest.mark.parametrize("n", [40, 64])
+def test_a_guard_over_a_run_time_size_is_completed_for_every_size(n: int) -> None:
+    """At one size alone `g < n` is `g < 40`, or true: sizes at which an answer fails are completed, too."""
+    kernel = parse_kernel(GUARDED)
+    report = complete(Sketch(kernel, moved, {"n": n}))
+    assert (report.status, report.verdict) == ("solved", "proved"), report.reason
+    assert index_text(report.completions[0].holes["guard"], ("g", "n")) == "g < n"
+
+
+def test_no_guard_is_right_at_every_size() -> None:
+    """The sizes that are added leave nothing, and what is said is the first answer's fault."""
+    kernel = parse_kernel(GUARDED.replace("y[g] = x[g]", "y[g] = x[g] if g < 40 else x[0]"))
+    report = complete(Sketch(kernel, moved, {"n": 40}))
+    assert (report.status, report.verdict, report.kernel) == ("refused", "refuted", None)
+
+
+def test_a_store_outside_of_an_array_is_no_completion() -> None:
+    network = lower(parse_kernel(GUARDED), {"n": 40})
+    (found,) = network.forbidden
+    assert found.outside.sum() == 24 and found.outside[:, 0].sum() == 0

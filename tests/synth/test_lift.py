@@ -6,7 +6,11 @@ import re
 
 import pytest
 
-from warploom.solve import Constraint, Sat, SmtSession, Unsat, conjunction, negation, variable
+from warploom.sketch import parse_spec
+from warploom.solve import Constraint, Linear, Sat, SmtSession, Unsat, conjunction, negation, variable
+from warploom.synth.affine import UnliftableError
+from warploom.synth.generic_block import GenericBlock
+from warploom.synth.generic_index import GenericIndex
 from warploom.synth.lift import lift
 from warploom.synth.sizes import telling_sizes
 
@@ -21,7 +25,7 @@ def lifted(text: str, spec, *changes: tuple[str, str], at: int = 64):
 def test_convolution_for_every_n():
     result = lifted(CONV3, conv3)
     assert (result.verdict, result.reason) == ("proved", "")
-    assert result.domain == "real sums reordered; every n >= 0 with indices below 2^31"
+    assert result.domain == "real sums reordered; every n from 0 to 2147483458"
 
 
 @pytest.mark.parametrize(
@@ -101,7 +105,7 @@ def turn(x, y, h, w):
 def test_two_dimensions_and_two_sizes():
     result = lifted(IMAGE, turn, at=8)
     assert (result.verdict, result.domain) == (
-        "proved", "elements moved unchanged; every h >= 0, w >= 0 with indices below 2^31",
+        "proved", "elements moved unchanged; every h from 0 to 262140 and w from 0 to 2147483640 with h*w + 7*h + 3*w + 6 < 2^31",
     )  # fmt: skip
     assert lifted(IMAGE, turn, ("row < h and", "row < w and"), at=8).verdict == "refuted"
     assert lifted(IMAGE, turn, ("x[col, row]", "x[row, col]"), at=8).verdict == "refuted"
@@ -225,3 +229,161 @@ def test_sizes_span_blocks_of_every_axis():
     found = list(telling_sizes(parse(text), {"n": 4, "m": 2}, 500))
     assert {"n": 9, "m": 2} in found and {"n": 32, "m": 2} in found and {"n": 4, "m": 8} in found and {"n": 4, "m": 11} in found
     assert {"n": 4, "m": 2} not in found and len(found) == len({tuple(s.items()) for s in found})
+
+
+PLAIN = """
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def plain(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    g = block_id * 32 + thread_id
+    if g < n:
+        y[g] = x[g]
+"""
+
+
+def carried_sum(x, y, n):
+    s = 0.0
+    for i in range(n):
+        s += x[i]
+        y[i] = s
+
+
+def carried_element(x, y, n):
+    s = 0.0
+    for i in range(n):
+        y[i] = s + x[i]
+        s = x[i]
+
+
+def carried_index(x, y, n):
+    k = 0
+    for i in range(n):
+        y[i] = x[i] if k == 0 else 0.0
+        k = 1
+
+
+def carried_on_one_way(x, y, n):
+    s = 0.0
+    for i in range(n):
+        if i > 0:
+            s = x[i]
+        y[i] = x[i] + s - s if i > 0 else s + x[0]
+
+
+def left_by_a_loop(x, y, n):
+    k = 0
+    for _ in range(n):
+        k = 0
+    for i in range(n):
+        y[i] = x[i] if k == 0 else 0.0
+
+
+@pytest.mark.parametrize(
+    ("spec", "reason"),
+    [
+        (carried_sum, "s holds what an earlier iteration of a loop over a size left there"),
+        (carried_element, "s holds what an earlier iteration"),
+        (carried_index, "k holds what an earlier iteration"),
+        (left_by_a_loop, "k holds what an earlier iteration"),
+    ],
+)
+def test_what_iterations_of_a_spec_hand_on_is_not_lost(spec, reason: str) -> None:
+    """A kernel that is right at n = 1 only was proved for every n."""
+    result = lifted(PLAIN, spec, at=1)
+    assert result.verdict != "proved"
+    with pytest.raises(UnliftableError, match=re.escape(reason)):
+        source = parse_spec(spec, parse(PLAIN))
+        GenericBlock(source, GenericIndex(source, (Linear((), 0),) * 3), is_spec=True).run()
+
+
+def test_what_a_spec_sets_on_one_way_only_is_unknown_on_the_other() -> None:
+    assert lifted(PLAIN, carried_on_one_way, at=1).verdict != "proved"
+
+
+TAPS = """
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def taps(x: Global[f32, n + 2], w: Constant[f32, 3], y: Global[f32, n] | out, n: size):
+    g = block_id * 32 + thread_id
+    s = accumulator(f32, op='+', init=0.0, finalize=__state)
+    if g < n:
+        for k in range(3):
+            s.add(w[k] * x[g + k])
+        y[g] = s.value()
+"""
+
+
+def loop_around_a_loop(x, w, y, n):
+    for k in range(3):
+        for i in range(n):
+            y[i] += w[k] * x[i + k]
+
+
+def sum_in_a_variable(x, w, y, n):
+    for i in range(n):
+        s = 0.0
+        for k in range(3):
+            s += w[k] * x[i + k]
+        y[i] = s
+
+
+def reads_its_neighbour(x, w, y, n):
+    for k in range(3):
+        for i in range(n - 1):
+            y[i] = y[i + 1] + w[k] * x[i + k]
+
+
+def in_two_ranges(x, w, y, n):
+    for i in range(n):
+        y[i] += w[0] * x[i]
+    for i in range(n + 0 * 2 - 1):
+        y[i] += w[1] * x[i + 1]
+
+
+def test_loops_over_one_range_are_one_loop() -> None:
+    assert lifted(TAPS, loop_around_a_loop, at=40).verdict == "proved"
+    assert lifted(TAPS, sum_in_a_variable, at=40).verdict == "proved"
+    assert lifted(TAPS, loop_around_a_loop, ("range(3)", "range(2)"), at=40).verdict == "refuted"
+    assert lifted(TAPS, reads_its_neighbour, at=40).verdict != "proved"
+    assert lifted(TAPS, in_two_ranges, at=1).verdict != "proved"
+
+
+ADDED = """
+@kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)
+def added(x: Global[f32, n], y: Global[f32, n] | inout, n: size):
+    g = block_id * 32 + thread_id
+    if g < n:
+        y[g] = y[g] + x[g]
+"""
+
+
+def added(x, y, n):
+    for i in range(n):
+        y[i] += x[i]
+
+
+def reads_its_old_neighbour(x, y, n):
+    for i in range(n):
+        y[i] += y[i - 1] if i > 0 else x[i]
+
+
+def capped(x, y, n):
+    for i in range(min(n, 100)):
+        y[i] += x[i]
+
+
+def test_in_place() -> None:
+    assert lifted(ADDED, added, at=40).verdict == "proved"
+    assert lifted(ADDED, added, ("= y[g] + x[g]", "= y[g] + y[g]"), at=40).verdict == "refuted"
+    nobody = lifted(ADDED, added, ("= y[g] + x[g]", "= y[g] + x[g] + (y[g - 1] if g > 0 and n < 0 else f32(0.0))"), at=40)
+    assert nobody.verdict == "proved"  # no thread reads the other element
+    assert (
+        lifted(ADDED, reads_its_old_neighbour, ("= y[g] + x[g]", "= y[g] + (y[g - 1] if g > 0 else x[g])"), at=1).verdict
+        != "proved"
+    )
+    twice = lifted(ADDED, added, ("= y[g] + x[g]", "= x[g]\n        y[g] = y[g] + x[g]"), at=40)
+    assert twice.verdict != "proved"
+
+
+def test_a_loop_to_a_minimum() -> None:
+    assert lifted(ADDED, capped, ("if g < n:", "if g < min(n, 100):"), at=40).verdict == "proved"
+    result = lifted(ADDED, capped, at=40)
+    assert result.verdict == "refuted" and dict(result.witness)["n"] > 100

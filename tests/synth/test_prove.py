@@ -8,7 +8,7 @@ import pytest
 from warploom.core import BY_NAME, f32, i32, u32
 from warploom.sketch import TermSpec
 from warploom.synth.prove import prove
-from warploom.terms import algebra_for, atom
+from warploom.terms import FormTooLargeError, Normaliser, algebra_for, atom
 
 from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
@@ -114,3 +114,35 @@ def test_conversions_and_what_no_law_decides(x: str, y: str, value: str, verdict
 
     kernel = parse(CAST.format(x=x, y=y, value=value))
     assert prove(kernel, copy, {}, algebra_for(BY_NAME[y])).verdict == verdict
+
+
+PAIRS = """
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4)
+def pairs(x: Global[float2, 4], y: Global[float2, 4] | out):
+    v: float2 = x[thread_id]
+    y[thread_id] = pack(float2, v.x, v.y)
+"""
+
+
+@pytest.mark.parametrize(("got", "verdict"), [("v.x, v.y", "proved"), ("v.x, v.x", "refuted"), ("v.y, v.y", "refuted")])
+def test_every_component_of_a_vector_counts(got: str, verdict: str):
+    def same(x, y):
+        for i in range(4):
+            y[i] = x[i]
+
+    assert prove(parse(PAIRS, ("v.x, v.y", got)), same, {}, REAL).verdict == verdict
+
+
+def test_terms_too_large_to_compare_are_unchecked(monkeypatch: pytest.MonkeyPatch):
+    def too_large(*_):
+        raise FormTooLargeError("too many terms")
+
+    monkeypatch.setattr(Normaliser, "canonical", too_large)
+
+    def backwards(x, w, y, n):
+        for i in range(n):
+            for k in (2, 1, 0):
+                y[i] += w[k] * x[i + k]
+
+    proof = prove(parse(CONV3), backwards, {"n": 3}, REAL)
+    assert (proof.verdict, proof.reason) == ("unchecked", "too many terms")

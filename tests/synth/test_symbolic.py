@@ -74,6 +74,49 @@ def test_an_element_written_by_two_threads_or_blocks():
     assert codes("y[8 * block_id + thread_id] = x[thread_id]", grid=2, size=16) == []
 
 
+def codes_in_place(body: str, grid: int = 1) -> list[str]:
+    head = HEAD.format(grid=grid, size=8).replace("| out", "| inout")
+    lines = "".join(f"    {line}\n" for line in body.strip().splitlines())
+    return [d.code for d in execute(parse(head + lines), {}).diagnostics]
+
+
+def test_blocks_never_wait_for_each_other():
+    write, read = (
+        "if block_id == {} and thread_id == 0:\n    y[0] = x[0]",
+        "if block_id == {} and thread_id == 0:\n    v: i32 = y[0]",
+    )
+    assert codes_in_place(f"{write.format(0)}\n{read.format(1)}", grid=2) == ["RACE"]
+    assert codes_in_place(f"{read.format(0)}\n{write.format(1)}", grid=2) == ["RACE"]
+    assert codes_in_place(f"{write.format(0)}\nsync()\n{read.format(0)}", grid=2) == []
+
+
+def test_threads_of_a_block_wait_at_barriers_only():
+    one, other = "if thread_id == 0:\n    {}", "if thread_id == 1:\n    {}"
+    write, read = "y[0] = x[0]", "v: i32 = y[0]"
+    for first, second in ((write, read), (read, write)):
+        body = f"{one.format(first)}\nSYNC{other.format(second)}"
+        assert codes_in_place(body.replace("SYNC", "")) == ["RACE"]
+        assert codes_in_place(body.replace("SYNC", "sync()\n")) == []
+    readers = f"if thread_id < 2:\n    {read}\nif thread_id == 0:\n    {write}"
+    assert codes_in_place(readers) == ["RACE"]
+    assert codes_in_place(f"{read}\nsync()\n{read}\n" + other.format("y[1] = x[0]")) == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("a = 8 // (thread_id - 3)\ny[thread_id] = x[thread_id]", "INDEX_INVALID"),
+        ("a = 8 % (thread_id - 3)\ny[thread_id] = x[thread_id]", "INDEX_INVALID"),
+        ("a = 1 << (thread_id - 1)\ny[thread_id] = x[thread_id]", "INDEX_INVALID"),
+        ("a = 1 >> (thread_id + 56)\ny[thread_id] = x[thread_id]", "INDEX_INVALID"),
+        ("for k in range(thread_id):\n    a = k\ny[thread_id] = x[thread_id]", "DIVERGENT_LOOP"),
+        ("if thread_id < 3:\n    a = 1\ny[thread_id] = x[a * 0]", "UNDEFINED_INDEX"),
+    ],
+)
+def test_indices_without_a_meaning(body: str, code: str):
+    assert codes(body) == [code]
+
+
 @pytest.mark.parametrize(
     ("call", "expected"),
     [

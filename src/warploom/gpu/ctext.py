@@ -56,6 +56,11 @@ def cast_to(c_type: str, operand: Text) -> Text:
     return Text(f"({c_type}){operand.at(UNARY)}", UNARY)
 
 
+def comment(text: str) -> str:
+    """A comment of one line; what could end the line or join it with the next is shown as `?`."""
+    return "// " + "".join(c if c.isprintable() and c != "\\" else "?" for c in " ".join(text.split()))
+
+
 def call(name: str, *args: Text | str) -> Text:
     return Text(f"{name}({', '.join(a if isinstance(a, str) else a.text for a in args)})")
 

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import assert_never
 
-from warploom.core import DType
-from warploom.gpu.ctext import Names, Text, binary
-from warploom.gpu.facts import holes_of, parts
+from warploom.core import Diagnostic, DType, UserError
+from warploom.core.launch import INT_MAX
+from warploom.gpu.ctext import Names, Text, binary, comment
+from warploom.gpu.facts import gather_facts, holes_of, parts
+from warploom.gpu.growth import Growths
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.host import launch_helper
 from warploom.gpu.index_code import IndexCode
 from warploom.gpu.lower import Lowered, lower
 from warploom.gpu.scopes import Scopes, find_scopes
+from warploom.gpu.sizes import SizeLimits, size_limits
 from warploom.gpu.types import c_type, is_narrow, is_signed_word
 from warploom.gpu.value_code import ValueCode
 from warploom.ir import (
@@ -69,16 +72,40 @@ class CudaSource:
     block: tuple[int, int, int]
     params: tuple[str, ...]
     """Names of arrays, then sizes, in the order of the C parameters."""
+    limits: SizeLimits
+    """The sizes at which the text means what the kernel means."""
 
 
 def cuda_source(kernel: Kernel, completions: Mapping[str, IndexExpr] | None = None) -> CudaSource:
     """CUDA C++ of `kernel` with its holes completed; comments say what each completed hole does.
 
     Parameters: arrays in order (inputs `const T *__restrict__`; so are arrays of constant space: their loads go through the
-    read-only cache), then run-time sizes as int, so every extent and element number must stay below 2^31.
+    read-only cache), then run-time sizes as int; `limits` says up to which sizes everything computed from them is one, too.
     UserError: HOLE_UNFILLED, SHUFFLE_DIVERGENT, SHUFFLE_WIDTH, SHUFFLE_OPERAND, INDEX_OVERFLOW.
     """
     return _Printer(kernel, completions or {}).source()
+
+
+def index_overflow(kernel: Kernel) -> Diagnostic | None:
+    """Why a filled kernel cannot be printed: an index that no size bounds leaves 32 bits."""
+    ranges = gather_facts(kernel).ranges
+    found = (index_range(p, ranges) for p in parts(kernel.body) if isinstance(p, IndexExpr))
+    if all(not known.is_finite or -INT_MAX - 1 <= known.low <= known.high <= INT_MAX for known in found):
+        return None
+    try:
+        cuda_source(kernel)
+    except UserError as error:
+        return next((d for d in error.diagnostics if d.code == "INDEX_OVERFLOW"), None)
+    return None
+
+
+def safe_sizes(kernel: Kernel) -> SizeLimits:
+    """The sizes at which a filled kernel's index arithmetic, guards, loops and launch stay in range, as CUDA C or else as IR."""
+    try:
+        return cuda_source(kernel).limits
+    except UserError:
+        printed = [p for p in parts(kernel.body) if isinstance(p, IndexExpr)]
+        return size_limits(kernel.sizes, Growths(kernel), printed, kernel.grid)
 
 
 @dataclass(slots=True)
@@ -129,17 +156,24 @@ class _Printer:
             f"{name}({', '.join([*declared, *sizes])}) {{",
         ]
         launch_name = self.names.fresh(f"launch_{name}")
-        launch = launch_helper(kernel, launch_name, name, declared, self.names)
+        launch = launch_helper(kernel, launch_name, name, declared, self.names, self.index.growing)
         lines = [*head, *(_INDENT + line for line in [*self._head(), *body]), "}"]
         pieces += [self.helpers.text, "\n".join(lines), launch]
         params = tuple(p.name for p in kernel.params) + kernel.sizes
-        return CudaSource("\n\n".join(p for p in pieces if p) + "\n", name, launch_name, kernel.block, params)
+        text = "\n\n".join(p for p in pieces if p) + "\n"
+        return CudaSource(text, name, launch_name, kernel.block, params, self._limits())
+
+    def _limits(self) -> SizeLimits:
+        kernel = self.lowered.kernel
+        if not kernel.sizes:
+            return SizeLimits(())
+        return size_limits(kernel.sizes, Growths(kernel), self.index.growing, kernel.grid)
 
     # ------------------------------------------------------------ around the body
 
     def _title(self) -> str:
         origin = f" of {PurePath(self.kernel.file).name}" if self.kernel.file else ""
-        return f"// {self.kernel.name}{origin}, completed by Warploom."
+        return comment(f"{self.kernel.name}{origin}, completed by Warploom.")
 
     def _includes(self) -> str:
         used = {
@@ -202,9 +236,9 @@ class _Printer:
             if name in self._said:
                 continue
             self._said.add(name)
-            lines.append(f"// hole '{name}': {self._meaning(original, name)}")
+            lines.append(comment(f"hole '{name}': {self._meaning(original, name)}"))
         if isinstance(stmt, For) and stmt.note:
-            lines.append(f"// {' '.join(stmt.note.split())}")
+            lines.append(comment(stmt.note))
         return lines
 
     def _meaning(self, stmt: Stmt | None, name: str) -> str:
@@ -285,6 +319,9 @@ class _Printer:
             self._copies *= max(1, self._trips(stmt))
         inner = self._inner(stmt.body)
         self._copies = outside
+        last = IndexBinary("+", stmt.stop, IndexConst(stmt.step - (1 if stmt.step > 0 else -1)))
+        if not index_range(last, self.lowered.facts.ranges).is_finite:
+            self.index.growing[last] = None
         return [*pragma, f"for (int {var.text} = {start.text}; {test}; {step}) {{", *inner, "}"]
 
     def _trips(self, stmt: For) -> float:

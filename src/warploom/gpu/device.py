@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.launch import STATIC_SHARED_BYTES
 from warploom.gpu.toolchain import INSTALL, Compiled
 
 _LEGACY_STREAM = 0
-_STATIC_SHARED_BYTES = 48 * 1024
-"""More must be allowed for a kernel before its launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +177,7 @@ def _prepared(
     copies: list[tuple[Any, Any]] = []
     try:
         function = _checked(driver.cuModuleGetFunction(module, name.encode()))
-        if dynamic_shared_bytes > _STATIC_SHARED_BYTES:
+        if dynamic_shared_bytes > STATIC_SHARED_BYTES:
             kind = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
             _checked(driver.cuFuncSetAttribute(function, kind, dynamic_shared_bytes))
         values: list[Any] = []

@@ -7,14 +7,19 @@ from collections.abc import Sequence
 from warploom.gpu.ctext import Names
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.index_code import IndexCode
-from warploom.ir import Builtin, IndexConst, IndexExpr, Interval, Kernel, SizeVar, simplify
+from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Interval, Kernel, SizeVar, index_range, simplify
 
 
-def launch_helper(kernel: Kernel, launch_name: str, kernel_name: str, params: Sequence[str], names: Names) -> str:
-    """`inline cudaError_t launch_NAME(arrays..., sizes..., cudaStream_t)`: computes the grid, launches, returns the error."""
+def launch_helper(
+    kernel: Kernel, launch_name: str, kernel_name: str, params: Sequence[str], names: Names, growing: dict[IndexExpr, None]
+) -> str:
+    """`inline cudaError_t launch_NAME(arrays..., sizes..., cudaStream_t)`: computes the grid, launches, returns the error.
+
+    growing: receives the printed expressions that have no bound without a size, as in `IndexCode`.
+    """
     ranges: dict[IndexExpr, Interval] = {SizeVar(n): Interval(0, float("inf")) for n in kernel.sizes}
-    code = IndexCode(names, ranges, Helpers(), _no_builtin, on_host=True)
-    extents = [simplify(e, ranges, bitwise=False) for e in kernel.grid]
+    code = IndexCode(names, ranges, Helpers(), _no_builtin, on_host=True, growing=growing)
+    extents = [simplify(_natural(e, ranges), ranges, bitwise=False) for e in kernel.grid]
     grid = [code.text(e).text for e in extents]
     stream, grid_name, block_name = names.fresh("stream"), names.fresh("grid_size"), names.fresh("block_size")
     arguments = ", ".join([*(names(p.name) for p in kernel.params), *(names(n) for n in kernel.sizes)])
@@ -37,6 +42,11 @@ def launch_helper(kernel: Kernel, launch_name: str, kernel_name: str, params: Se
         "#endif",
     ]
     return "\n".join(lines)
+
+
+def _natural(extent: IndexExpr, ranges: dict[IndexExpr, Interval]) -> IndexExpr:
+    """No blocks where the extent is negative: `dim3` would take it for a huge number."""
+    return extent if index_range(extent, ranges).low >= 0 else IndexBinary("max", extent, IndexConst(0))
 
 
 def _no_builtin(builtin: Builtin) -> str:

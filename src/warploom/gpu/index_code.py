@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.launch import INT_MAX
 from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, conditional, unary
 from warploom.gpu.helpers import Helpers
 from warploom.ir import (
@@ -25,8 +26,6 @@ from warploom.ir import (
     index_range,
 )
 
-INT_MAX = 2**31 - 1
-
 
 @dataclass(frozen=True, slots=True)
 class IndexCode:
@@ -38,12 +37,16 @@ class IndexCode:
     builtin: Callable[[Builtin], str]
     """How a thread, block or grid number is written."""
     on_host: bool = False
+    growing: dict[IndexExpr, None] = field(default_factory=dict[IndexExpr, None])
+    """Printed expressions whose values have no bound without one of the sizes."""
 
     def text(self, expr: IndexExpr) -> Text:
         known = index_range(expr, self.ranges)
         if known.is_finite and (known.low < -INT_MAX - 1 or known.high > INT_MAX):
             message = f"expected an index of 32 bits, got one from {known.low} to {known.high}"
             raise UserError(Diagnostic("INDEX_OVERFLOW", message, fix="use smaller extents"))
+        if not known.is_finite:
+            self.growing[expr] = None
         match expr:
             case IndexConst(value):
                 if isinstance(value, bool):
@@ -85,7 +88,7 @@ class IndexCode:
                 c_op = "/" if op == "//" else "%"
                 if a.low >= 0 and b.low > 0:
                     return binary(c_op, left, right)
-                if op == "%" and b.low > 0 and isinstance(rhs, IndexConst):
+                if op == "%" and 0 < b.low <= INT_MAX // 2 and isinstance(rhs, IndexConst):
                     return binary("%", binary("+", binary("%", left, right), right), right)
                 return call(self.helpers.floor("floor_div" if op == "//" else "floor_mod"), left, right)
             case _:

@@ -212,8 +212,9 @@ class _ShufflePass:
         known = index_range(shuffle.operand, self.facts.ranges)
         if shuffle.kind == "idx":
             return simplify(_without_wrap(shuffle.operand, width), self.facts.ranges)
-        if not (known.low >= 0 and known.high < width):
-            message = f"expected 0 <= operand < {width} of shfl_{shuffle.kind}, got {known.low} to {known.high}"
+        lanes = min(self.kernel.warp_size, 32)
+        if not (known.low >= 0 and known.high < lanes):
+            message = f"expected 0 <= operand < {lanes} of shfl_{shuffle.kind}, got {known.low} to {known.high}"
             raise UnsupportedError(self._problem("SHUFFLE_OPERAND", message, stmt, shuffle))
         return shuffle.operand
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
+from warploom.ptx import machines
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,8 +34,6 @@ class Machine:
     """32-bit integer additions, comparisons, logic."""
     shared_latency_cycles: int | None = None
     global_latency_cycles: int | None = None
-    reserved_shared_bytes: int = 1024
-    """Taken by the system, per block."""
     registers: int = 65536
     """32-bit, per SM."""
     max_registers_per_thread: int = 255
@@ -50,13 +49,8 @@ class Machine:
     """Shared-memory wavefronts: one access to all banks."""
 
     def resident_warps(self, registers_per_thread: int, shared_bytes: int, threads_per_block: int) -> int:
-        """Warps that fit on one SM at once; registers are given out 256 per warp, warps in whole blocks."""
-        warps = -(-threads_per_block // self.warp_lanes)
-        per_warp = -(-max(registers_per_thread, 1) * self.warp_lanes // 256) * 256
-        blocks = min(self.max_blocks, self.max_warps // warps, self.registers // (per_warp * warps))
-        if shared_bytes:
-            blocks = min(blocks, self.shared_bytes // (shared_bytes + self.reserved_shared_bytes))
-        return blocks * warps
+        """Warps that fit on one SM at once, 0 if not even one block does; see `ptx.machines.resident_warps`."""
+        return machines.resident_warps(machines.machine(self.arch), registers_per_thread, shared_bytes, threads_per_block)
 
 
 _KIB = 1024
@@ -64,7 +58,7 @@ _KIB = 1024
 MACHINES: dict[str, Machine] = {
     m.arch: m
     for m in (
-        Machine("sm_75", "T4, RTX 2080", 32, 16, 64 * _KIB, 64 * _KIB, 64, 64, reserved_shared_bytes=0),
+        Machine("sm_75", "T4, RTX 2080", 32, 16, 64 * _KIB, 64 * _KIB, 64, 64),
         Machine("sm_80", "A100", 64, 32, 164 * _KIB, 163 * _KIB, 64, 64, shared_latency_cycles=23, global_latency_cycles=290),
         Machine("sm_86", "RTX 3090, A40", 48, 16, 100 * _KIB, 99 * _KIB, 128, 64),
         Machine("sm_89", "RTX 4090, L40", 48, 24, 100 * _KIB, 99 * _KIB, 128, 64),

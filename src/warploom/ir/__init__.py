@@ -55,7 +55,7 @@ from warploom.ir.rewrite import fill, instantiate, map_index
 from warploom.ir.simplify import is_boolean, simplify
 from warploom.ir.tabulate import grid, leaves, tabulate
 from warploom.ir.text import index_text, kernel_text
-from warploom.ir.verify import stored_arrays, verify
+from warploom.ir.verify import is_hole_name, stored_arrays, verify
 
 __all__ = [
     "Accumulate",
@@ -118,6 +118,7 @@ __all__ = [
     "index_text",
     "instantiate",
     "is_boolean",
+    "is_hole_name",
     "kernel_text",
     "leaves",
     "map_index",

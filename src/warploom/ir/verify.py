@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import prod
 from typing import assert_never
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
+from warploom.core.launch import MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID, STATIC_SHARED_BYTES
 from warploom.ir.kernel import (
     Accumulate,
     Accumulated,
@@ -55,12 +57,17 @@ def verify(kernel: Kernel) -> None:
 
     Unknown names and names with two meanings, ranks and element types that do not agree, misused holes, shuffle widths, loop
     bounds that are not static (a spec, which has one thread, may use sizes), stores to inputs, barriers that part of a block
-    may miss.
+    may miss, blocks, grids and shared memory that no launch may ask for.
     """
     verifier = _Verifier(kernel)
     verifier.run()
     if verifier.found:
         raise UserError(*verifier.found.values())
+
+
+def is_hole_name(name: str) -> bool:
+    """Whether a hole's name can stand in one line of any printed form."""
+    return bool(name) and name.isprintable() and "\\" not in name
 
 
 def stored_arrays(kernel: Kernel) -> frozenset[str]:
@@ -97,6 +104,8 @@ class _Verifier:
     indices: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     """What each index variable depends on: of `thread`, `block`, `size`."""
     sorts: dict[str, str] = field(default_factory=dict[str, str])
+    shared_bytes: int = 0
+    """Of the arrays met, one after the other, each aligned to its elements."""
     span: Span = NOWHERE
 
     def wrong(self, code: str, message: str, fix: str = "", span: Span = NOWHERE) -> None:
@@ -117,11 +126,23 @@ class _Verifier:
         self.span = kernel.span
         if any(e < 1 for e in kernel.block):
             self.wrong("BLOCK_SHAPE", f"expected a block with extents of 1 or more, got {kernel.block}")
+        if kernel.threads > MAX_BLOCK_THREADS or any(e > most for e, most in zip(kernel.block, MAX_BLOCK, strict=True)):
+            most = " x ".join(map(str, MAX_BLOCK))
+            message = f"expected at most {MAX_BLOCK_THREADS} threads in a block, and at most {most}, got {kernel.block}"
+            self.wrong("LAUNCH", message, "use smaller blocks, and more of them")
+        for axis, extent, most in zip("xyz", kernel.grid, MAX_GRID, strict=True):
+            if isinstance(extent, IndexConst) and extent.value > most:
+                message = f"expected at most {most} blocks along {axis}, got {extent.value}"
+                self.wrong("LAUNCH", message, "use another axis, or larger blocks")
         if kernel.warp_size < 1 or kernel.warp_size & (kernel.warp_size - 1):
             self.wrong("WARP_SIZE", f"expected a power of two as the warp size, got {kernel.warp_size}")
         for sort, names in (("hole", [h.name for h in kernel.holes]), ("operator", [o.name for o in kernel.operators])):
             for name in sorted({n for n in names if names.count(n) > 1}):
                 self.wrong("NAME_REUSED", f"expected one {sort} named {name}, got {names.count(name)}")
+        for hole in kernel.holes:
+            if not is_hole_name(hole.name):
+                message = f"expected a name of one line without '\\' for the hole, got {hole.name!r}"
+                self.wrong("HOLE_NAME", message, "rename it", hole.span)
         for size in kernel.sizes:
             self.name(size, "size")
         for param in kernel.params:
@@ -309,7 +330,9 @@ class _Verifier:
     def stmt(self, stmt: Stmt, under: frozenset[str]) -> None:
         """`under`: what the conditions around the statement depend on."""
         match stmt:
-            case Declare(name, _, dtype, shape):
+            case Declare(name, space, dtype, shape):
+                if space == "shared" and name not in self.arrays:
+                    self.shared(name, dtype.size_bytes, prod(shape))
                 self.name(name, "array")
                 array = _Array(len(shape), dtype, True)
                 if self.arrays.setdefault(name, array) != array:
@@ -353,6 +376,15 @@ class _Verifier:
                     self.wrong("DIVERGENT_SYNC", message, "move the sync() out of the condition")
             case _:
                 assert_never(stmt)
+
+    def shared(self, name: str, element_bytes: int, elements: int) -> None:
+        """Counts a shared array; the first one that does not fit is reported."""
+        before = self.shared_bytes
+        self.shared_bytes = (-(-before // element_bytes) + elements) * element_bytes
+        if before <= STATIC_SHARED_BYTES < self.shared_bytes:
+            most, got = STATIC_SHARED_BYTES, self.shared_bytes
+            message = f"expected at most {most} bytes of shared memory in a block, got {got} with {name}"
+            self.wrong("SHARED_MEMORY", message, "use smaller shared arrays, or a smaller tile")
 
     def store(self, name: str, index: tuple[IndexExpr, ...], dtype: DType | None) -> None:
         array = self.arrays.get(name)

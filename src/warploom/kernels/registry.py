@@ -237,8 +237,10 @@ def find(name: str) -> Example:
         return family.build(name, *arguments)
     near = get_close_matches(name, (*NAMES, *WALL_NAMES), n=3, cutoff=0.5)
     forms = ", ".join(f"{f.form} ({f.numbers.start} to {f.numbers[-1]})" for f in FAMILIES)
-    fix = f"Did you mean {' or '.join(near)}?" if near else "List the names with warploom.kernels.NAMES."
-    raise UserError(Diagnostic("UNKNOWN_EXAMPLE", f"expected the name of an example, one of {forms}, got {name!r}", fix=fix))
+    fix = f"Did you mean {' or '.join(near)}? " if near else ""
+    fix += "All names: `warploom list`; a sketch of your own: `FILE.py` or `FILE.py:NAME`."
+    message = f"expected the name of a case of the library, or a file with sketches, got {name!r}"
+    raise UserError(Diagnostic("UNKNOWN_EXAMPLE", f"{message}; cases are {forms}", fix=fix))
 
 
 def is_example(name: str) -> bool:

@@ -46,15 +46,14 @@ def fill_from_tile(sketch: Sketch, tile: Report, *, seed: int = 0, progress: Cal
     best = tile.completions[0]
     kernel = fill(sketch.kernel, best.holes)
     judged = judge(sketch, kernel, spec, sketch.complete_at, kernel_algebra(sketch), seed)
-    refuted = judged.verdict == "refuted"
     seconds = time.process_time() - started
     return replace(
         outcome,
-        status="refused" if refuted else "solved",
+        status=judged.status,
         verdict=judged.verdict,
-        domain=judged.proof.domain if judged.verdict == "proved" else "",
+        domain=judged.domain,
         cases=judged.cases,
-        reason=judged.reason if refuted else "",
+        reason="" if judged.status == "solved" else judged.reason,
         completions=(replace(best, executed=judged.proof.executed), *tile.completions[1:]),
         kernel=kernel,
         lift=judged.lift,
@@ -63,6 +62,8 @@ def fill_from_tile(sketch: Sketch, tile: Report, *, seed: int = 0, progress: Cal
         peak_mb=peak_mb(),
         statistics=tile.statistics | {"judge filled": seconds},
         diagnostics=judged.diagnostics,
+        proved_at=judged.proved_at,
+        untouched=judged.proof.untouched,
     )
 
 

@@ -145,7 +145,7 @@ class _Run:
         holes = {use.hole.name: simplified(chosen.holes[use.hole.name], use) for use in self.network.holes}
         kernel = fill(self.sketch.kernel, holes)
         judged = judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed, self.expected)
-        status: Status = "error" if judged.verdict == "refuted" else "solved"
+        status: Status = "error" if judged.verdict == "refuted" else judged.status
         return Ablated(
             status,
             judged.verdict,
@@ -154,7 +154,7 @@ class _Run:
             chosen.accumulates,
             holes,
             self.statistics,
-            judged.proof.domain,
+            judged.domain,
             judged.cases,
         )
 

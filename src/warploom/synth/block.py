@@ -8,7 +8,7 @@ out-of-bounds elements. Source: Swizzle Inventor, section 4.1; the machine model
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import assert_never
 
@@ -42,7 +42,7 @@ from warploom.ir import (
     ValueVar,
 )
 from warploom.synth.accesses import Accesses
-from warploom.synth.lanes import Findings, Lanes, Mask
+from warploom.synth.lanes import Findings, Lanes, Mask, source_lanes
 from warploom.terms import Term, apply, atom, component, constant, convert, element_text, pack
 
 Values = list[Term | None]
@@ -58,6 +58,8 @@ class Memory:
     dtype: DType
     accesses: Accesses | None
     """None for arrays that nobody writes."""
+    written: set[int] = field(default_factory=set[int])
+    """Elements that were stored to."""
 
 
 @dataclass(slots=True)
@@ -201,6 +203,7 @@ class Block:
             else:
                 memory = self.memory[array]
                 memory.cells[place] = values[lane]
+                memory.written.add(place)
                 if memory.accesses is not None:
                     memory.accesses.write(place, lane, self.number, self.span)
 
@@ -350,25 +353,15 @@ class Block:
 
     def _shuffle(self, expr: Shuffle, mask: Mask) -> Values:
         sent = self._value(expr.value, mask)
-        operand = self.lanes.evaluate(expr.operand, mask).tolist()
-        warp, width = self.kernel.warp_size, expr.width
+        operand, warp = self.lanes.evaluate(expr.operand, mask), self.kernel.warp_size
+        threads = np.arange(self.threads)
+        lane = threads % warp
+        sources = (threads - lane + source_lanes(expr.kind, lane, operand, expr.width, warp)).tolist()
         result: Values = [None] * self.threads
         if expr.span is not NOWHERE:
             self.span = expr.span
         for thread in mask.lanes:
-            lane = thread % warp % width
-            match expr.kind:
-                case "idx":
-                    source = operand[thread] % width
-                case "up":
-                    source = lane - operand[thread]
-                case "down":
-                    source = lane + operand[thread]
-                case "xor":
-                    source = lane ^ operand[thread]
-            if not 0 <= source < width:
-                source = lane
-            other = thread - lane + source
+            other = sources[thread]
             result[thread] = sent[other] if other < self.threads else None
             if result[thread] is None:
                 self._find(

@@ -23,12 +23,18 @@ from warploom.synth.network import HoleUses
 from warploom.synth.operators import check_operators
 from warploom.synth.prove import prove
 from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
+from warploom.synth.sizes import elements
 from warploom.synth.smt_engine import SmtEngine
-from warploom.synth.symbolic import run_spec
+from warploom.synth.specs import check_launch
+from warploom.synth.symbolic import SpecResult, run_spec
 from warploom.terms import Algebra, algebra_for
 
 SAME_FAULTS = 8
 """Completions that fail with one and the same fault before the fault is taken to be the sketch's own."""
+MOST_INSTANCES = 6
+"""Sizes at which a sketch is completed together before every answer is judged by itself."""
+MOST_ELEMENTS = 4_000
+"""Array elements of such a size."""
 _WEAKNESS: dict[Verdict, int] = {"proved": 0, "tested": 1, "unchecked": 2, "refuted": 3}
 Progress = Callable[[str], None]
 """Receives a short line on what is going on."""
@@ -74,6 +80,14 @@ def _without_collection() -> Generator[None]:
             gc.enable()
 
 
+class _DisagreementError(Exception):
+    """Warploom's own judges contradict each other, which ends the search: no answer of theirs can be trusted."""
+
+    def __init__(self, judged: Judged) -> None:
+        super().__init__(judged.disagreement)
+        self.judged = judged
+
+
 class _Completing:
     def __init__(
         self,
@@ -102,6 +116,8 @@ class _Completing:
         self.completions: tuple[Completion, ...] = ()
         self.judgements: dict[tuple[tuple[str, IndexExpr], ...], Judged] = {}
         self.refused: list[Judged] = []
+        self.more: list[tuple[dict[str, int], SpecResult]] = []
+        """Other sizes that are completed at the same time, with what the spec computes there."""
         self.open_question = ""
         """Why some completion is neither proved nor refuted."""
         self.interrupted = ""
@@ -127,9 +143,17 @@ class _Completing:
                 )
             )
         verify(self.kernel)
+        check_launch(self.kernel, self.sizes)
         self.algebra = kernel_algebra(sketch)
 
     def run(self, space: int | None) -> Report:
+        try:
+            return self._run(space)
+        except _DisagreementError as error:
+            self.best, self.completions = None, ()
+            return self._finished("error", error.judged, error.judged.disagreement, self.results, None)
+
+    def _run(self, space: int | None) -> Report:
         started = time.process_time()
         expected = self.expected = run_spec(self.spec, self.kernel, self.sizes)
         self.phases["spec"] = time.process_time() - started
@@ -143,6 +167,9 @@ class _Completing:
         spaces = SPACES if space is None else (space,)
         results = self._search(spaces)
         judged = self._judge_answers()
+        while judged is not None and judged.verdict == "refuted" and self._adds_instance(judged):
+            results = self._search(spaces)
+            judged = self._judge_answers() or judged
         if judged is not None and judged.verdict == "refuted":
             # Faults that the search does not see (races, other sizes): look again, judging every answer.
             self.engine.evaluate = self._is_acceptable
@@ -151,6 +178,26 @@ class _Completing:
             results = self._search(spaces)
             judged = self._judge_answers() or self._common_fault(judged)
         return self._report(results, judged)
+
+    # ------------------------------------------------------------ several sizes
+
+    def _adds_instance(self, judged: Judged) -> bool:
+        """Takes the size at which an answer fails as one more instance to complete, where expressions over sizes differ."""
+        sizes = dict(judged.witness)
+        known = [self.sizes, *(s for s, _ in self.more)]
+        if not sizes or not self.kernel.holes or not isinstance(self.engine, Engine) or isinstance(self.spec, TermSpec):
+            return False
+        if sizes in known or len(known) > MOST_INSTANCES or elements(self.kernel, sizes) > MOST_ELEMENTS:
+            return False
+        self.progress(f"completing at {', '.join(f'{s} = {v}' for s, v in sizes.items())}, too")
+        started = time.process_time()
+        self.more.append((sizes, run_spec(self.spec, self.kernel, sizes)))
+        expected = self.expected
+        self.engine = Engine(
+            self.kernel, self.sizes, expected.outputs, expected.stored, self.algebra, self._meets_spec, None, self.more
+        )
+        self.phases["sizes"] = self.phases.get("sizes", 0.0) + time.process_time() - started
+        return True
 
     # ------------------------------------------------------------ search
 
@@ -219,10 +266,14 @@ class _Completing:
 
     def _meets_spec(self, holes: Mapping[str, IndexExpr]) -> bool:
         """Whether a completion that propagation cannot judge is right; one that no law decides is an open question."""
-        proof = prove(fill(self.kernel, holes), self.spec, self.sizes, self.algebra, self.expected)
-        if proof.verdict == "unchecked":
-            self.open_question = self.open_question or proof.reason
-        return proof.verdict == "proved"
+        kernel = fill(self.kernel, holes)
+        for sizes, expected in ((self.sizes, self.expected), *self.more):
+            proof = prove(kernel, self.spec, sizes, self.algebra, expected)
+            if proof.verdict == "unchecked":
+                self.open_question = self.open_question or proof.reason
+            if proof.verdict != "proved":
+                return False
+        return True
 
     def _is_acceptable(self, holes: Mapping[str, IndexExpr]) -> bool:
         """Whether a completion stands every judgement; ends the search once the same fault keeps coming."""
@@ -242,7 +293,9 @@ class _Completing:
             kernel = fill(self.kernel, holes)
             judged = judge(self.sketch, kernel, self.spec, self.sizes, self.algebra, self.seed, self.expected)
             if self.operators.unproved and judged.verdict == "proved":
-                judged = replace(judged, verdict="tested", reason=f"not proved: {self.operators.unproved[0]}")
+                judged = replace(judged, verdict="tested", domain="", reason=f"not proved: {self.operators.unproved[0]}")
+            if judged.disagreement:
+                raise _DisagreementError(judged)
             self.judgements[key] = judged
         return self.judgements[key]
 
@@ -298,8 +351,9 @@ class _Completing:
             shown = "" if example is None else f"; for example, the simplest one fails: {_shown(example)}"
             return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted{shown}", results, None)
         space, _ = self.best
-        status: Status = "unknown" if self.interrupted else "solved"
-        return self._finished(status, judged, self.interrupted, results, space)
+        doubt = judged.doubt if judged is not None else ""
+        reason = self.interrupted or doubt
+        return self._finished("unknown" if reason else "solved", judged, reason, results, space)
 
     def _example(self) -> Judged | None:
         """Why the simplest completion fails: shows faults that no hole can mend."""
@@ -341,12 +395,11 @@ class _Completing:
             )
             for r in results
         )
-        proved = judged is not None and judged.verdict == "proved"
         return Report(
             case=self.sketch.name,
             status=status,
             verdict=judged.verdict if judged is not None else "unchecked" if completions else None,
-            domain=judged.proof.domain if judged is not None and proved else "",
+            domain="" if judged is None else judged.domain,
             cases=None if judged is None else judged.cases,
             reason=reason,
             space=space,
@@ -360,6 +413,8 @@ class _Completing:
             peak_mb=peak_mb(),
             statistics=self.phases,
             diagnostics=() if judged is None else judged.diagnostics,
+            proved_at=() if judged is None else judged.proved_at,
+            untouched=() if judged is None else judged.proof.untouched,
         )
 
     def _refused(self, faults: tuple[Diagnostic, ...]) -> Report:

@@ -8,10 +8,12 @@ index operations). A space without an answer was exhausted: that is a proof.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
+
+import numpy as np
 
 from warploom.core import NOWHERE
 from warploom.ir import Hole, IndexExpr, Kernel
@@ -25,6 +27,7 @@ from warploom.synth.probe import make_probe
 from warploom.synth.propagation import Candidate, ConflictError, initial_candidate
 from warploom.synth.requirements import requirements
 from warploom.synth.sample import Sample, sampled
+from warploom.synth.symbolic import SpecResult
 from warploom.terms import Algebra, Term
 
 FREE_FOLDS = 1 << 22
@@ -59,13 +62,17 @@ class Engine:
         algebra: Algebra,
         evaluate: Callable[[dict[str, IndexExpr]], bool],
         given: TermArrays | None = None,
+        more: Sequence[tuple[Mapping[str, int], SpecResult]] = (),
     ) -> None:
         """`spec`: output -> required terms; `stored`: which elements are required.
 
         `given`: what inputs hold at first. `evaluate`: whether a completion meets the spec, for what propagation cannot judge.
+        `more`: other sizes, with what the spec computes there, which the same completion must meet.
         """
         started = time.process_time()
-        self.network = lower(kernel, sizes, given)
+        spec = {name: _joined(spec[name], [r.outputs[name] for _, r in more]) for name in spec}
+        stored = {name: _joined(stored[name], [r.stored[name] for _, r in more]) for name in stored}
+        self.network = lower(kernel, sizes, given, [s for s, _ in more])
         self.phases = {"lower": time.process_time() - started}
         started = time.process_time()
         self.required = requirements(self.network, spec, stored, algebra)
@@ -240,6 +247,11 @@ class Engine:
             self.waiting.add(counting)
             return moved
         return self._model(unlimited, moved).propagated(moved, {counting}, set())
+
+
+def _joined(first: Any, more: Sequence[Any]) -> Any:
+    """The elements of several arrays, one array after the other."""
+    return np.concatenate([first.ravel(), *(a.ravel() for a in more)]) if more else first
 
 
 @dataclass(frozen=True, slots=True)

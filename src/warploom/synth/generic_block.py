@@ -43,10 +43,11 @@ from warploom.ir import (
 from warploom.solve import FALSE as NEVER
 from warploom.solve import All, Formula, Linear, conjunction, disjunction, negation
 from warploom.synth.accesses import Accesses
-from warploom.synth.affine import Condition, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.affine import Condition, Extreme, Form, Known, UnliftableError, formula_at, is_uniform, negated
+from warploom.synth.bodies import declared_in, has_barrier, set_in
 from warploom.synth.generic_index import GenericIndex, Path
-from warploom.synth.lanes import Findings
-from warploom.synth.trace import Cell, Demand, Event, Place, Trace
+from warploom.synth.lanes import Findings, source_lanes
+from warploom.synth.trace import Cell, Demand, Event, OutputRead, Place, Trace
 from warploom.terms import Term, apply, atom, component, constant, convert, pack
 
 Values = list[Term | None]
@@ -97,8 +98,16 @@ class GenericBlock:
         self.findings = Findings()
         self.iteration: tuple[str, ...] = ()
         self.finished: set[str] = set()
+        """Outputs that a loop over a size has stored to."""
+        self.carried: set[str] = set()
+        """Variables that hold what an earlier iteration of a loop over a size left there."""
+        self.skipped = False
+        """The last barrier was under a condition that need not hold here."""
+        self.around: Path | None = None
+        """The path of the innermost loop over a size."""
         self.span = NOWHERE
         self._outside: dict[tuple[str, Place], Formula] = {}
+        self._undefined: dict[Term, Formula] = {}
 
     def run(self) -> Trace:
         """Everything the block does."""
@@ -141,42 +150,59 @@ class GenericBlock:
             case If(cond, then, other):
                 condition = self.indices.condition(cond, path)
                 inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
-                if inside.lanes:
-                    self._body(then, inside)
-                if outside.lanes:
-                    self._body(other, outside)
+                for part, branch in ((then, inside), (other, outside)):
+                    if branch.lanes:
+                        self._body(part, branch)
+                    if not isinstance(condition, Known) and has_barrier(part):
+                        self.skipped = True
             case Sync():
                 if len(path.lanes) < self.threads or not all(is_uniform(c) for c in path.conditions):
                     raise UnliftableError(f"{self.span}: a barrier under a condition")
                 for cells in self.shared.values():
                     if cells.accesses is not None:
                         cells.accesses.barrier()
+                self.skipped = self.skipped and bool(path.conditions)
             case _:
                 assert_never(statement)
 
     def _loop(self, loop: For, path: Path) -> None:
-        start, stop = self.indices.form(loop.start, path), self.indices.form(loop.stop, path)
-        first, last = start.linear, stop.linear
-        if first is None or last is None:
+        start, stop = self.indices.bound(loop.start, path), self.indices.bound(loop.stop, path)
+        first, last = (b.linear if isinstance(b, Form) else None for b in (start, stop))
+        if any(f.linear is None for b in (start, stop) for f in (b.forms if isinstance(b, Extreme) else (b,))):
             raise UnliftableError(f"{loop.span}: a loop bound that differs between threads")
-        if not first.terms and not last.terms:
+        if first is not None and last is not None and not first.terms and not last.terms:
             for i in range(first.constant, last.constant, loop.step):
                 self.indices.count(loop.var, i, path)
                 self._body(loop.body, path)
             return
         if not self.is_spec or loop.step != 1:
             raise UnliftableError(f"{loop.span}: a loop over a size" + (" with a step" if self.is_spec else " in the kernel"))
-        symbol, inside = self.indices.iteration(loop.var, start, stop, path)
-        before = set(self.trace.cells)
-        outer, self.iteration = self.iteration, (*self.iteration, symbol)
+        outer = self.iteration
+        symbol, inside = self.indices.iteration(loop.var, outer, start, stop, path)
+        data, index = set_in(loop.body)
+        if kept := sorted((data & {*self.private, *self.shared}) - declared_in(loop.body)):
+            raise UnliftableError(f"{loop.span}: {kept[0]} keeps values from one iteration of a loop over a size to the next")
+        self._forget(data, index)
+        self.iteration, around, self.around = (*outer, symbol), self.around, inside
         self._body(loop.body, inside)
-        self.iteration = outer
+        self.iteration, self.around = outer, around
+        self._forget(data, index)
         if not outer:
-            self.finished |= set(self.trace.cells) - before
+            self.finished |= {name for name, cells in self.trace.cells.items() if any(c.iteration for c in cells.values())}
+
+    def _forget(self, data: set[str], index: set[str]) -> None:
+        """What a loop over a size sets is unknown where an iteration starts, and after the last one."""
+        self.carried |= data
+        self.indices.forget(index)
 
     def _set_value(self, name: str, dtype: DType, value: ValueExpr, path: Path) -> None:
         new = self._converted(value, dtype, path)
         old: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
+        if name in self.carried:
+            self.carried.discard(name)
+            old = [atom("carried", (name,))] * self.threads  # no term of a kernel
+            if path is self.around:
+                old = new
         merged = list(old)
         for lane in path.lanes:
             merged[lane] = self._merged(path, lane, _given(new[lane]), old[lane], name)
@@ -192,6 +218,7 @@ class GenericBlock:
             cells = self.private.get(array) or self.shared[array]
             values = self._converted(value, cells.dtype, path)
             places = self._own_places(array, index, cells.shape, path)
+            self._check_synchronised(cells)
             for lane in path.lanes:
                 row = cells.rows[lane if array in self.private else 0]
                 row[places[lane]] = self._merged(path, lane, _given(values[lane]), row[places[lane]], array)
@@ -211,10 +238,14 @@ class GenericBlock:
             else:
                 self.trace.events.append(Event(array, lane, places[lane], term, guard, self.span))
 
+    def _check_synchronised(self, cells: _Cells) -> None:
+        if self.skipped and cells.accesses is not None:
+            raise UnliftableError(f"{self.span}: shared memory after a barrier under a condition")
+
     def _demand_cell(self, array: str, place: Place, term: Term, guard: Formula) -> None:
-        if array in self.finished:
-            raise UnliftableError(f"{self.span}: the spec stores to {array} in two loops over sizes")
         cells = self.trace.cells.setdefault(array, {})
+        if array in self.finished and not self._continues(array):
+            raise UnliftableError(f"{self.span}: the spec stores to {array} in two loops over sizes")
         old = cells.get(place)
         if old is None:
             cells[place] = Cell(term, guard, self.iteration)
@@ -225,6 +256,11 @@ class GenericBlock:
         else:
             old.value = select(guard, term, select(old.stored, old.value, self._initial(array, place)))
             old.stored = disjunction([old.stored, guard])
+
+    def _continues(self, array: str) -> bool:
+        """Whether this is one more part of the loop over a size in which everything so far was stored to `array`."""
+        first = self.iteration[:1]
+        return bool(first) and all(c.iteration[:1] == first for c in self.trace.cells.get(array, {}).values())
 
     def _initial(self, array: str, place: Place) -> Term:
         param = self.params[array]
@@ -308,8 +344,10 @@ class GenericBlock:
             case Read(array, index):
                 return self._read(array, index, path)
             case ValueVar(name):
+                if name in self.carried:
+                    raise UnliftableError(f"{self.span}: {name} holds what an earlier iteration of a loop over a size left there")
                 values: Values = self.variables[name][0] if name in self.variables else [None] * self.threads
-                return self._each(path, lambda lane: self._or_undefined(values[lane], name, lane))
+                return self._each(path, lambda lane: self._defined(values[lane], name, lane, path))
             case Arith(op, operands):
                 return self._arith(op, [self._value(o, path) for o in operands], path)
             case ValueSelect(cond, then, other):
@@ -340,8 +378,26 @@ class GenericBlock:
             result[lane] = value(lane)
         return result
 
-    def _or_undefined(self, value: Term | None, name: str, lane: int) -> Term:
-        return atom("undefined", (name, lane)) if value is None else value
+    def _defined(self, value: Term | None, name: str, lane: int, path: Path) -> Term:
+        """A value that is read; that it was written before, on every way here, is demanded."""
+        if value is None:
+            value = atom("undefined", (name, lane))
+        if not self.is_spec and (missing := self._undefined_when(value)) != NEVER:
+            self.trace.demands.append(Demand(path.at(lane), missing, f"{name} written before thread {lane} reads it", self.span))
+        return value
+
+    def _undefined_when(self, value: Term) -> Formula:
+        """When a value is one that nobody wrote; values computed from such ones were demanded when those were read."""
+        found = self._undefined.get(value)
+        if found is None:
+            if value.op == "select":
+                condition: Formula = value.args[0].data[1][0]
+                parts = ((condition, value.args[1]), (negation(condition), value.args[2]))
+                found = disjunction(conjunction([c, self._undefined_when(v)]) for c, v in parts)
+            else:
+                found = conjunction(()) if value.op == "atom" and value.data[0] == "undefined" else NEVER
+            self._undefined[value] = found
+        return found
 
     def _select(self, condition: Condition, then: ValueExpr, other: ValueExpr, path: Path) -> Values:
         inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
@@ -361,11 +417,12 @@ class GenericBlock:
         if array in self.private or array in self.shared:
             cells = self.private.get(array) or self.shared[array]
             own = self._own_places(array, index, cells.shape, path)
+            self._check_synchronised(cells)
 
             def held(lane: int) -> Term:
                 if cells.accesses is not None:
                     cells.accesses.read(own[lane], lane, 0, self.span)
-                return self._or_undefined(cells.rows[lane if array in self.private else 0][own[lane]], array, lane)
+                return self._defined(cells.rows[lane if array in self.private else 0][own[lane]], array, lane, path)
 
             return self._each(path, held)
         param = self.params[array]
@@ -373,8 +430,8 @@ class GenericBlock:
         if not param.is_output:
             return self._each(path, lambda lane: atom(array, places[lane], param.dtype.lanes))
         if not self.is_spec:
-            raise UnliftableError(f"{self.span}: the kernel reads its output {array}")
-        if array in self.finished:
+            return self._read_output(array, places, path)
+        if array in self.finished and not self._continues(array):
             raise UnliftableError(f"{self.span}: the spec reads {array} after the loop that stores to it")
         cell = self.trace.cells.get(array, {}).get(places[0])
         if cell is not None and cell.iteration == self.iteration:
@@ -383,6 +440,17 @@ class GenericBlock:
             return [select(cell.stored, cell.value, self._initial(array, places[0]))]
         self.trace.initial_reads.append((array, places[0], self.iteration))
         return [self._initial(array, places[0])]
+
+    def _read_output(self, array: str, places: list[Place], path: Path) -> Values:
+        """What an output holds at first; the lift must still see that no other thread stores it, as `OutputRead` says."""
+        param = self.params[array]
+        if not param.is_input:
+            raise UnliftableError(f"{self.span}: the kernel reads its output {array}")
+        if any(e.array == array for e in self.trace.events):
+            raise UnliftableError(f"{self.span}: the kernel reads its output {array} after a store to it")
+        for lane in path.lanes:
+            self.trace.output_reads.append(OutputRead(array, lane, places[lane], path.at(lane), self.span))
+        return self._each(path, lambda lane: atom(array, places[lane], param.dtype.lanes))
 
     def _arith(self, op: str, operands: list[Values], path: Path) -> Values:
         def folded(lane: int) -> Term:
@@ -400,21 +468,13 @@ class GenericBlock:
         operand = self.indices.form(expr.operand, path)
         if operand.terms:
             raise UnliftableError(f"{expr.span}: a shuffle lane that depends on a block number or a size")
-        warp, width = self.kernel.warp_size, expr.width
+        threads, warp = np.arange(self.threads), self.kernel.warp_size
+        lane = threads % warp
+        sources: list[int] = (threads - lane + source_lanes(expr.kind, lane, operand.base, expr.width, warp)).tolist()
         divergent = not all(is_uniform(c) for c in path.conditions)
 
         def received(thread: int) -> Term:
-            lane, number = thread % warp % width, int(operand.base[thread])
-            match expr.kind:
-                case "idx":
-                    source = number % width
-                case "up":
-                    source = lane - number
-                case "down":
-                    source = lane + number
-                case "xor":
-                    source = lane ^ number
-            other = thread - lane + (source if 0 <= source < width else lane)
+            other = sources[thread]
             value = sent[other] if other < self.threads else None
             if value is None:
                 raise UnliftableError(f"{expr.span}: thread {thread} reads from an inactive lane")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias, assert_never
@@ -90,6 +91,10 @@ class GenericIndex:
     _threads: dict[int, Form] = field(default_factory=dict[int, Form])
     _quotients: dict[tuple[Linear, int], Linear] = field(default_factory=dict[tuple[Linear, int], Linear])
     _loops: int = 0
+    _symbols: dict[tuple[tuple[str, ...], str, str], str] = field(default_factory=dict[tuple[tuple[str, ...], str, str], str])
+    """Of the loops over sizes, by the loops around them and their bounds."""
+    _carried: set[str] = field(default_factory=set[str])
+    """Variables whose value comes from an earlier iteration of a loop over a size, or is its last one."""
     _uniform: dict[str, Linear] = field(default_factory=dict[str, Linear])
     """Variables that are known to be the same for all threads."""
     _affine: dict[int, tuple[IndexExpr, Affine | None]] = field(default_factory=dict[int, "tuple[IndexExpr, Affine | None]"])
@@ -106,6 +111,7 @@ class GenericIndex:
 
     def assign(self, name: str, value: IndexValue, path: Path) -> None:
         """Set a variable for the threads of the path, others keep its old value; under conditions it holds only there."""
+        self._carried.discard(name)
         if name in self._variables and not path.flags.all():
             value = self._kept(self._variable(name, path), value, path.flags)
         self._variables[name] = (value, path.conditions)
@@ -126,17 +132,42 @@ class GenericIndex:
 
     def count(self, name: str, number: int, path: Path) -> None:
         """Set the variable of a loop over constants."""
+        self._carried.discard(name)
         self._variables[name] = (self._constant_form(number), path.conditions)
         self._uniform[name] = Linear((), number)
 
-    def iteration(self, name: str, start: Form, stop: Form, path: Path) -> tuple[str, Path]:
-        """A fresh symbol for a loop over a size, and the path on which it is in range."""
-        symbol = f"{name}@{self._loops}"
-        self._loops += 1
+    def forget(self, names: Iterable[str]) -> None:
+        """Variables that have no value known here until they are set again."""
+        self._carried.update(names)
+
+    def bound(self, expr: IndexExpr, path: Path) -> Form | Extreme:
+        """A loop bound: a form, or the least or greatest of some."""
+        value = self.evaluate(expr, path)
+        return value if isinstance(value, Extreme) else self.form(expr, path)
+
+    def iteration(
+        self, name: str, outer: tuple[str, ...], start: Form | Extreme, stop: Form | Extreme, path: Path
+    ) -> tuple[str, Path]:
+        """The symbol of a loop over a size, and the path on which it is in range; `outer`: symbols of the loops around it.
+
+        Loops with the same bounds, one after the other, share their symbol: they count as one loop with both bodies. That is
+        right where no element is stored in two iterations and none is read in another iteration than it is stored in, which
+        are conditions of the lift for a single loop, too.
+        """
+        key = (outer, _text_of(start), _text_of(stop))
+        symbol = self._symbols.get(key)
+        if symbol is None:
+            symbol = self._symbols[key] = f"{name}@{self._loops}"
+            self._loops += 1
+        self._carried.discard(name)
         here = self._constant_form(0).plus(Form(np.zeros(self.kernel.threads, dtype=np.int64), ((symbol, 1),)))
         self._variables[name] = (here, path.conditions)
         self._uniform[name] = variable(symbol)
-        if (start.base >= 0).all() and all(c > 0 and n in (*self.kernel.sizes, *self.natural) for n, c in start.terms):
+        if (
+            isinstance(start, Form)
+            and (start.base >= 0).all()
+            and all(c > 0 and n in (*self.kernel.sizes, *self.natural) for n, c in start.terms)
+        ):
             self.natural.append(symbol)
         return symbol, path.narrowed(compare(">=", here, start)).narrowed(compare("<", here, stop))
 
@@ -232,6 +263,8 @@ class GenericIndex:
         return Form(np.full(self.kernel.threads, linear.constant, dtype=np.int64), linear.terms)
 
     def _variable(self, name: str, path: Path) -> IndexValue:
+        if name in self._carried:
+            raise UnliftableError(f"{name} holds what an earlier iteration of a loop over a size left there")
         value, conditions = self._variables[name]
         if not _is_prefix(conditions, path.conditions):
             raise UnliftableError(f"index variable {name} is used outside of the condition it was set under")
@@ -370,6 +403,13 @@ class GenericIndex:
             self.facts.append(Constraint(found.scaled(d).plus(linear, -1)))
             self.facts.append(Constraint(linear.plus(found, -d).shifted(1 - d)))
         return found
+
+
+def _text_of(bound: Form | Extreme) -> str:
+    """Equal for equal bounds that are the same for all threads."""
+    if isinstance(bound, Form):
+        return str(bound.at(0))
+    return f"{'max' if bound.is_max else 'min'}({', '.join(sorted(str(f.at(0)) for f in bound.forms))})"
 
 
 def _tightest(forms: list[Form], is_max: bool) -> Form | Extreme:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic
+from warploom.gpu import index_overflow
 from warploom.ir import Kernel
 from warploom.sketch import Sketch, Spec
 from warploom.synth.check import CheckResult, check
 from warploom.synth.lift import lift
 from warploom.synth.prove import Proof, prove
-from warploom.synth.report import Verdict
+from warploom.synth.report import Status, Verdict
 from warploom.synth.symbolic import SpecResult
 from warploom.terms import Algebra
 
@@ -29,6 +30,23 @@ class Judged:
     """Inputs that the independent checker ran."""
     reason: str
     diagnostics: tuple[Diagnostic, ...]
+    domain: str = ""
+    """With `proved`: over what, sizes included."""
+    proved_at: tuple[tuple[str, int], ...] = ()
+    """Sizes of the bounded proof, when it does not hold for every size."""
+    doubt: str = ""
+    """Why the kernel may be wrong at some size although no run has shown it."""
+    witness: tuple[tuple[str, int], ...] = ()
+    """With `refuted` by the lift: sizes at which the kernel fails."""
+    disagreement: str = ""
+    """How proof and checker contradict each other: a bug of Warploom, about which the kernel says nothing."""
+
+    @property
+    def status(self) -> Status:
+        """What becomes of a sketch whose answer this is."""
+        if self.disagreement:
+            return "error"
+        return "refused" if self.verdict == "refuted" else "unknown" if self.doubt else "solved"
 
 
 def judge(
@@ -47,17 +65,31 @@ def judge(
     proof = prove(kernel, spec, sizes, algebra, expected)
     if proof.verdict == "refuted":
         return Judged(proof, None, "", "refuted", None, proof.reason, proof.diagnostics)
+    if overflow := index_overflow(kernel):
+        overflow = replace(overflow, span=kernel.span)
+        return Judged(proof, None, "", "refuted", None, overflow.message, (overflow,))
     checked = check(kernel, spec, sizes, seed)
+    cases, reason = checked.cases or None, proof.reason
+    if checked.verdict == "refuted" and proof.verdict == "proved":
+        text = (
+            "a bug of Warploom, not of the sketch: its independent checker contradicts its proof "
+            f"({checked.counterexample}); please report it with the sketch"
+        )
+        return Judged(proof, checked, "", "unchecked", cases, text, checked.diagnostics, disagreement=text)
     if checked.verdict == "refuted":
-        reason = f"the independent checker disagrees with the proof: {checked.counterexample}"
-        return Judged(proof, checked, "", "refuted", checked.cases, reason, checked.diagnostics)
-    lifted, verdict, diagnostics = "", proof.verdict, proof.diagnostics
-    if kernel.sizes:
-        result = lift(sketch, kernel)
-        if result.verdict == "refuted":
-            return Judged(proof, checked, result.reason, "refuted", checked.cases, result.reason, result.diagnostics)
-        lifted = f"proved for {result.domain}" if result.verdict == "proved" else f"{result.verdict}: {result.reason}"
-        if result.verdict != "proved":
-            verdict, diagnostics = "tested", (*diagnostics, *result.diagnostics)
-    final: Verdict = "tested" if verdict == "unchecked" else verdict
-    return Judged(proof, checked, lifted, final, checked.cases, proof.reason, diagnostics)
+        return Judged(proof, checked, "", "refuted", cases, checked.counterexample, checked.diagnostics)
+    verdict: Verdict = "proved" if proof.verdict == "proved" else "tested" if cases else "unchecked"
+    if not kernel.sizes:
+        return Judged(proof, checked, "", verdict, cases, reason, proof.diagnostics, proof.domain if verdict == "proved" else "")
+    result = lift(sketch, kernel)
+    if result.verdict == "refuted":
+        fault = result.reason
+        return Judged(proof, checked, fault, "refuted", cases, fault, result.diagnostics, witness=result.witness)
+    if result.verdict == "proved":
+        lifted, domain = f"proved for {result.domain}", result.domain if verdict == "proved" else ""
+        return Judged(proof, checked, lifted, verdict, cases, reason, proof.diagnostics, domain)
+    at = tuple((s, sizes[s]) for s in kernel.sizes) if verdict == "proved" else ()
+    least: Verdict = "tested" if cases and not result.doubt else "unchecked"
+    diagnostics = (*proof.diagnostics, *result.diagnostics)
+    lifted = f"{result.verdict}: {result.reason}"
+    return Judged(proof, checked, lifted, least, cases, result.doubt or reason, diagnostics, proved_at=at, doubt=result.doubt)

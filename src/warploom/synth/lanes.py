@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import assert_never
+from typing import Literal, assert_never
 
 import numpy as np
 import numpy.typing as npt
@@ -212,3 +212,22 @@ def _compare(op: str, a: Ints, b: Ints) -> Flags:
         case _:
             assert op == ">="
             return a >= b
+
+
+def source_lanes(kind: Literal["idx", "up", "down", "xor"], lane: Ints, operand: Ints, width: int, warp_size: int) -> Ints:
+    """The lane of its warp that each lane reads in a shuffle; the hardware looks at `operand` modulo the warp only.
+
+    A lane reads itself where up would leave its segment of `width` lanes downwards, or down and xor upwards: xor may reach an
+    earlier segment. Source: PTX ISA, shfl.sync (`j <= maxLane`).
+    """
+    first = lane // width * width
+    operand = operand % warp_size
+    match kind:
+        case "idx":
+            return first + operand % width
+        case "up":
+            source = lane - operand
+            return np.where(source < first, lane, source)
+        case "down" | "xor":
+            source = lane + operand if kind == "down" else lane ^ operand
+            return np.where(source >= first + width, lane, source)

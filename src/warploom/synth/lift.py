@@ -9,11 +9,13 @@ Source: Swizzle Inventor, section 2, Listing 3 (the kernel around the bounded pa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.launch import INT_MAX
+from warploom.gpu import safe_sizes
 from warploom.ir import Kernel, Param
 from warploom.sketch import Sketch, TermSpec, parse_spec
 from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjunction, negation, variable
@@ -24,7 +26,7 @@ from warploom.synth.coverage import Residues, match, quotient
 from warploom.synth.generic_block import GenericBlock
 from warploom.synth.generic_index import GenericIndex
 from warploom.synth.prove import Proof, prove
-from warploom.synth.sizes import elements, telling_sizes
+from warploom.synth.sizes import elements, telling_sizes, untested_constant
 from warploom.synth.trace import Demand, Event, Trace
 from warploom.synth.values import FaultError, Values
 from warploom.terms import Algebra, FormTooLargeError, algebra_for, element_text
@@ -34,6 +36,10 @@ _LARGEST_WITNESS = 20_000
 """Array elements of a size at which a fault is confirmed by running the kernel."""
 _NEAR = 4
 """Sizes next to the instance, per run-time size, that are tried before the solver's witness."""
+_LARGEST_REPLAY = 400_000
+"""Array elements of the size that the solver names, where nothing smaller shows the fault."""
+_WITNESSES = (0, 1, 2, 8, 64, *(1 << k for k in range(10, 31)), INT_MAX)
+"""Sizes up to which the solver is asked for a witness."""
 _LARGEST_PROOF = 2_000
 """Array elements up to which that run is symbolic."""
 _MOST_TESTED = 60_000
@@ -52,10 +58,12 @@ class LiftResult:
     witness: tuple[tuple[str, int], ...] = ()
     """With `refuted`: sizes at which the kernel fails."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    doubt: str = ""
+    """With `unchecked`: why the kernel may be wrong at sizes that were not run."""
 
 
 def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
-    """Proof that `kernel`, the completed sketch, computes the spec for all sizes >= 0 whose indices stay below 2^31."""
+    """Proof that `kernel`, the completed sketch, computes the spec for all sizes that its 32-bit indices and a launch allow."""
     spec = sketch.spec
     if spec is None:
         return LiftResult("unchecked", "", "the sketch has no spec")
@@ -74,8 +82,14 @@ def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
         return attempt.confirmed(fault)
     if attempt.unknown:
         return attempt.not_proved(attempt.unknown)
-    sizes = ", ".join(f"{s} >= 0" for s in kernel.sizes)
-    return LiftResult("proved", f"{', '.join(domains)}; every {sizes} with indices below 2^31")
+    limits = safe_sizes(kernel)
+    if limits.unbounded:
+        return attempt.not_proved(limits.unbounded)
+    if not limits.holds(attempt.instance):
+        at = _sizes_text(attempt.instance)
+        doubt = f"32-bit indices or the grid may be too small at {at}: they are known to hold for {limits.text} only"
+        return LiftResult("unchecked", "", doubt, doubt=doubt)
+    return LiftResult("proved", f"{', '.join(domains)}; {limits.text}")
 
 
 class _Lift:
@@ -107,12 +121,14 @@ class _Lift:
         _check_initial_reads(wanted)
         self._facts = [*launched, *indices.facts, *spec_indices.facts]
         self._facts += [Constraint(variable(s).scaled(-1)) for s in self.kernel.sizes]
+        self._facts += [Constraint(variable(s).shifted(-INT_MAX)) for s in self.kernel.sizes]
         natural = [*self.kernel.sizes, *blocks, *spec_indices.natural]
         natural += [quotient(p.name, d) for p in self.kernel.params for d in range(len(p.shape))]
         conditions = self._conditions = Conditions(self._facts, natural)
         in_grid = conjunction(part for name, extent in blocks.items() for part in _in_range(extent, name))
         self._check_demands(wanted.demands, conjunction(()), conditions, "the spec accesses ")
         self._check_demands(trace.demands, in_grid, conditions, "")
+        self._check_output_reads(trace, in_grid, conditions)
         domains: dict[str, None] = {}
         for param in self.kernel.params:
             if param.is_output:
@@ -155,6 +171,14 @@ class _Lift:
                 if not conditions.is_impossible(formula):
                     raise FaultError(f"{who}{demand.text}: not always", formula)
 
+    def _check_output_reads(self, trace: Trace, in_grid: Formula, conditions: Conditions) -> None:
+        """Old content may be read by the thread that stores the element; that none is stored twice is asked of every array."""
+        for read in trace.output_reads:
+            own = [e.guard for e in trace.events if (e.array, e.thread, e.place) == (read.array, read.thread, read.place)]
+            if not conditions.under(conjunction([in_grid, read.guard]))(disjunction(own)):
+                element = element_text(read.array, read.place)
+                raise UnliftableError(f"{read.span}: the kernel reads {element} of its output, which another thread may store")
+
     def _check_free_blocks(self, events: list[Event], blocks: Mapping[str, Linear], conditions: Conditions) -> None:
         """Blocks that differ in a number no store depends on would all store the same elements."""
         for event in events:
@@ -192,20 +216,27 @@ class _Lift:
         near = islice(telling_sizes(self.kernel, self.instance, _LARGEST_PROOF), _NEAR * len(self.instance))
         if result := self._first_refuted(near):
             return result
-        for bound in (0, 1, 2, 8, 64, 1024, 1 << 20):
+        for bound in _WITNESSES:
             small = [Constraint(variable(s).shifted(-bound)) for s in self.kernel.sizes]
             answer = self._conditions.check(conjunction([fault.formula, *small]))
             if isinstance(answer, Sat):
                 sizes = {s: answer.model.get(s, 0) for s in self.kernel.sizes}
-                return self._refuted_at(sizes) or self.not_proved(f"{fault.text}, yet no fault was seen at {_sizes_text(sizes)}")
+                if elements(self.kernel, sizes) > _LARGEST_REPLAY:
+                    doubt = f"{fault.text}: by the lift it fails at {_sizes_text(sizes)}, which is too large to run here"
+                    return self.not_proved(fault.text, doubt)
+                if result := self._refuted_at(sizes, _LARGEST_REPLAY):
+                    return result
+                return self.not_proved(f"{fault.text}, yet no fault was seen at {_sizes_text(sizes)}")
         return self.not_proved(fault.text)
 
-    def not_proved(self, reason: str) -> LiftResult:
+    def not_proved(self, reason: str, doubt: str = "") -> LiftResult:
         """The kernel tested at sizes that are likely to tell: a refutation, or `unchecked` with what was tested."""
         tested: list[Mapping[str, int]] = []
         if result := self._first_refuted(telling_sizes(self.kernel, self.instance, _LARGEST_WITNESS), tested):
             return result
-        return LiftResult("unchecked", "", f"{reason}; {_tested_text(tested)}" if tested else reason)
+        if not doubt and (beyond := untested_constant(self.kernel, [self.instance, *tested])):
+            doubt = f"not proved for every size ({reason}), and no size beyond the constant {beyond} was small enough to run"
+        return LiftResult("unchecked", "", f"{reason}; {_tested_text(tested)}" if tested else reason, doubt=doubt)
 
     def _first_refuted(
         self, candidates: Iterable[Mapping[str, int]], tested: list[Mapping[str, int]] | None = None
@@ -226,9 +257,9 @@ class _Lift:
                 tested.append(sizes)
         return None
 
-    def _refuted_at(self, sizes: Mapping[str, int]) -> LiftResult | None:
+    def _refuted_at(self, sizes: Mapping[str, int], most: int = _LARGEST_WITNESS) -> LiftResult | None:
         count = elements(self.kernel, sizes)
-        if min(sizes.values()) < 0 or count > _LARGEST_WITNESS:
+        if min(sizes.values()) < 0 or count > most:
             return None
         if count <= _LARGEST_PROOF:
             proof = self.prove_at(sizes)
@@ -236,12 +267,19 @@ class _Lift:
                 return None
             if proof.verdict == "refuted":
                 reason = f"at {_sizes_text(sizes)}: {proof.reason}"
-                return LiftResult("refuted", proof.domain, reason, tuple(sizes.items()), proof.diagnostics)
+                return LiftResult("refuted", proof.domain, reason, tuple(sizes.items()), self._at(sizes, proof.diagnostics))
         checked = check(self.kernel, self.spec, sizes)
         if checked.verdict != "refuted":
             return None
         reason = f"at {_sizes_text(sizes)}: {checked.counterexample}"
-        return LiftResult("refuted", "", reason, tuple(sizes.items()), checked.diagnostics)
+        return LiftResult("refuted", "", reason, tuple(sizes.items()), self._at(sizes, checked.diagnostics))
+
+    def _at(self, sizes: Mapping[str, int], diagnostics: Iterable[Diagnostic]) -> tuple[Diagnostic, ...]:
+        """Faults of a run at other sizes than the completed ones, told as such."""
+        text = _sizes_text(sizes)
+        hint = f"The kernel must be right at every size, not only at complete_at ({_sizes_text(self.instance)})"
+        hint += "; a size there that fills the last block shows a hole no tail." if self.sketch.kernel.holes else "."
+        return tuple(replace(d, message=f"at {text}: {d.message}", fix=f"{d.fix} {hint}".strip()) for d in diagnostics)
 
 
 def _in_range(extent: Linear, name: str) -> Iterator[Constraint]:

@@ -7,7 +7,7 @@ completed kernel reports it).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import product
 from math import prod
 from typing import assert_never, cast
@@ -31,17 +31,30 @@ from warploom.ir import (
 )
 from warploom.sketch import TermArrays
 from warploom.synth.lower_values import AccumulatorState, Pending, Storage, ValueLowering, uniform
-from warploom.synth.network import UNDEFINED, AccumulateStatement, GuardRows, IntArray, Network, Placements, Retained
+from warploom.synth.network import (
+    UNDEFINED,
+    AccumulateStatement,
+    BoolArray,
+    Forbidden,
+    GuardRows,
+    IntArray,
+    Network,
+    Placements,
+    Retained,
+)
 from warploom.synth.open_index import IndexValue, Open, rows_of
 from warploom.terms import Term, atom, constant
 
 
-def lower(kernel: Kernel, sizes: Mapping[str, int], given: TermArrays | None = None) -> Network:
+def lower(
+    kernel: Kernel, sizes: Mapping[str, int], given: TermArrays | None = None, more: Sequence[Mapping[str, int]] = ()
+) -> Network:
     """The network of `kernel` at the given run-time sizes; UserError for what a bounded sketch cannot hold.
 
-    given: what inputs hold at first, where that is not their own elements.
+    given: what inputs hold at first, where that is not their own elements. more: other sizes at which the same completion runs
+    as well; outputs then hold the elements of all instances, one instance after the other.
     """
-    return _Lowering(kernel, sizes, given or {}).run()
+    return _Lowering(kernel, sizes, given or {}).run(more)
 
 
 class _Lowering(ValueLowering):
@@ -54,8 +67,31 @@ class _Lowering(ValueLowering):
         self.certain: set[int] = set()
         self.guards: list[GuardRows] = []
         self.stores = 0
+        self.forbidden: list[Forbidden] = []
 
-    def run(self) -> Network:
+    def run(self, more: Sequence[Mapping[str, int]]) -> Network:
+        names = [p.name for p in self.kernel.params if p.is_output]
+        outputs: dict[str, list[IntArray]] = {name: [] for name in names}
+        for sizes in (self.sizes, *more):
+            self.sizes = sizes
+            self._instance()
+            for name in names:
+                outputs[name].append(self.globals[name].cells)
+        statements = tuple(AccumulateStatement(span, n in self.certain) for n, span in enumerate(self.spans))
+        return Network(
+            holes=self.hole_uses(),
+            cells=self.cells,
+            known=self.known,
+            batches=tuple(self.batches),
+            outputs={name: np.concatenate(cells) for name, cells in outputs.items()},
+            statements=statements,
+            guards=tuple(self.guards),
+            operators=frozenset(o.name for o in self.kernel.operators),
+            forbidden=tuple(self.forbidden),
+        )
+
+    def _instance(self) -> None:
+        """All blocks at `self.sizes`."""
         for param in self.kernel.params:
             self.globals[param.name] = self._global(param)
         grid = [self.scalar(g) for g in self.kernel.grid]
@@ -63,17 +99,6 @@ class _Lowering(ValueLowering):
             self.block = (x, y, z)
             self.arrays, self.indices, self.variables, self.accumulators = {}, {}, {}, {}
             self._body(self.kernel.body, ())
-        statements = tuple(AccumulateStatement(span, n in self.certain) for n, span in enumerate(self.spans))
-        return Network(
-            holes=self.hole_uses(),
-            cells=self.cells,
-            known=self.known,
-            batches=tuple(self.batches),
-            outputs={p.name: self.globals[p.name].cells for p in self.kernel.params if p.is_output},
-            statements=statements,
-            guards=tuple(self.guards),
-            operators=frozenset(o.name for o in self.kernel.operators),
-        )
 
     def _global(self, param: Param) -> Storage:
         shape = tuple(max(0, self.scalar(extent)) for extent in param.shape)
@@ -168,8 +193,14 @@ class _Lowering(ValueLowering):
     # ------------------------------------------------------------ stores
 
     def _store(self, array: Storage, index: IndexValue, value: IntArray) -> None:
+        outside = self.map(_is_outside, index)
         if self.guard is not None:
+            outside = self.map(np.logical_and, self.guard, outside)
             index = self.map(_where_true, self.guard, index)
+        if isinstance(outside, Open):
+            rows = np.flatnonzero(self.active)
+            if (table := outside.table[rows]).any():
+                self.forbidden.append(Forbidden(rows_of(outside.slots, rows), table))
         if isinstance(index, Open):
             self._open_store(array, index, value)
             return
@@ -197,6 +228,10 @@ class _Lowering(ValueLowering):
         self.batches.append(Placements(value[rows], rows_of(index.slots, rows), target, self.stores))
         self.stores += 1
         array.cells = np.where(touched, fresh, old)
+
+
+def _is_outside(position: IntArray) -> BoolArray:
+    return position < 0
 
 
 def _where_true(truth: IntArray, position: IntArray) -> IntArray:

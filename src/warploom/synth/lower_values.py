@@ -25,6 +25,7 @@ from warploom.ir import (
     ValueSelect,
     ValueVar,
 )
+from warploom.synth.lanes import source_lanes
 from warploom.synth.network import UNDEFINED, Arithmetic, Batch, Elements, Entries, Folds, IntArray, Slots
 from warploom.synth.open_index import IndexLowering, IndexValue, Open, Table, rows_of
 from warploom.terms import Term, component, constant
@@ -178,23 +179,13 @@ class ValueLowering(IndexLowering):
         if self.guard is not None:
             given = self.selected(self.guard, given, np.full(self.threads, UNDEFINED))
         value = np.append(given, UNDEFINED)
-        width = expr.width
-        lane = np.arange(self.threads) % self.kernel.warp_size % width
+        threads, warp = np.arange(self.threads), self.kernel.warp_size
 
         def source(operand: Table) -> IntArray:
-            extra = (1,) * (operand.ndim - 1)
-            mine, here = lane.reshape(-1, *extra), np.arange(self.threads).reshape(-1, *extra)
-            match expr.kind:
-                case "idx":
-                    wanted = operand % width
-                case "up":
-                    wanted = mine - operand
-                case "down":
-                    wanted = mine + operand
-                case "xor":
-                    wanted = mine ^ operand
-            wanted = np.where((wanted >= 0) & (wanted < width), wanted, mine)
-            return value[np.minimum(here - mine + wanted, self.threads)]
+            here = threads.reshape(-1, *(1,) * (operand.ndim - 1))
+            lane = here % warp
+            wanted = source_lanes(expr.kind, lane, operand, expr.width, warp)
+            return value[np.minimum(here - lane + wanted, self.threads)]
 
         return self._cells_of(self.map(source, self.index(expr.operand)))
 

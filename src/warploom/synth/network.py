@@ -129,6 +129,15 @@ class GuardRows:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class Forbidden:
+    """Values of holes under which a thread would store outside of an array."""
+
+    slots: Slots
+    outside: BoolArray
+    """[rows, values of slot 0, ...]."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class Network:
     """A lowered sketch on one bounded instance."""
 
@@ -144,3 +153,4 @@ class Network:
     guards: tuple[GuardRows, ...]
     operators: frozenset[str]
     """The user's own."""
+    forbidden: tuple[Forbidden, ...] = ()

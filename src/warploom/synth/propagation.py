@@ -429,9 +429,13 @@ def initial_candidate(network: Network, required: Requirements) -> Candidate:
     needed[required.output_cells] = True
     if not any_bits(domains[required.output_cells]).all():
         raise ConflictError
-    return Candidate(
+    candidate = Candidate(
         [np.ones((len(u.points), u.values), np.bool_) for u in network.holes],
         [None] * len(network.holes),
         domains,
         needed,
     )
+    for found in network.forbidden:
+        options = slot_options(candidate, found.slots, (len(found.outside),)) & ~found.outside
+        narrow_slots(candidate, Changes(set(), set()), found.slots, options)
+    return candidate

@@ -48,6 +48,8 @@ class Proof:
     diagnostics: tuple[Diagnostic, ...] = ()
     accumulates: int = 0
     executed: int = 0
+    untouched: tuple[tuple[str, int], ...] = ()
+    """Outputs with elements that neither kernel nor spec stores to, and how many: nothing is said of those."""
 
 
 def prove(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], algebra: Algebra, expected: SpecResult | None = None) -> Proof:
@@ -105,7 +107,8 @@ def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra:
                 open_questions += 1
                 question = question or text
     domain = algebra.domain_of(used)
-    common = (execution.diagnostics, execution.accumulates, execution.executed)
+    untouched = _untouched(execution, expected)
+    common = (execution.diagnostics, execution.accumulates, execution.executed, untouched)
     if different or execution.diagnostics:
         reason = counterexample or execution.diagnostics[0].message
         return Proof("refuted", domain, counterexample, different + open_questions, reason, *common)
@@ -113,6 +116,11 @@ def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra:
         reason = f"no law of the algebra ({domain}) makes these equal, and no numbers tell them apart: {question}"
         return Proof("unchecked", domain, question, open_questions, reason, *common)
     return Proof("proved", domain, "", 0, "", *common)
+
+
+def _untouched(execution: Execution, expected: SpecResult) -> tuple[tuple[str, int], ...]:
+    counts = {name: int((~(stored | expected.stored[name])).sum()) for name, stored in execution.stored.items()}
+    return tuple((name, count) for name, count in counts.items() if count)
 
 
 def _operators(root: Term, seen: set[Term]) -> set[str]:

@@ -75,6 +75,14 @@ class Report:
     statistics: dict[str, float] = field(default_factory=dict[str, float])
     """CPU seconds by phase."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    proved_at: tuple[tuple[str, int], ...] = ()
+    """With `tested`: run-time sizes at which the answer is proved all the same."""
+    untouched: tuple[tuple[str, int], ...] = ()
+    """Outputs with elements that neither the answer nor the spec stores to, at the completed instance, and how many."""
+
+    def __post_init__(self) -> None:
+        if self.verdict == "proved" and self.status in ("error", "refused"):
+            raise ValueError(f"expected no proof with status {self.status!r}, got one over {self.domain}")
 
     @property
     def unsat_in(self) -> tuple[int, ...]:

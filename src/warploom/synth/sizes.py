@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from math import prod
 from typing import Any, cast
@@ -31,6 +31,12 @@ def telling_sizes(kernel: Kernel, at: Mapping[str, int], most_elements: int) -> 
                 yield sizes
 
 
+def untested_constant(kernel: Kernel, tested: Iterable[Mapping[str, int]]) -> int:
+    """A constant of the kernel's conditions that no size in `tested` goes beyond; 0 if there is none."""
+    largest = max((value for sizes in tested for value in sizes.values()), default=0)
+    return max((c for c in (*_constants(kernel.body), *_caps(kernel)) if c > largest), default=0)
+
+
 def elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
     """Elements of all arrays together."""
     return sum(prod(shape) for shape in array_shapes(kernel, sizes))
@@ -47,7 +53,8 @@ def _candidates(kernel: Kernel, at: Mapping[str, int]) -> Iterator[Sizes]:
         for axis in range(3):
             yield from _spanning(kernel, dict(at), size, axis)
     ones = dict.fromkeys(at, 1)
-    for number in sorted({n for c in _constants(kernel.body) for n in (c, c * kernel.threads) if 1 < n < _LARGEST}):
+    constants = {n for c in _constants(kernel.body) for n in (c, c * kernel.threads)} | {*_caps(kernel)}
+    for number in sorted(n for n in constants if 1 < n < _LARGEST):
         for size in at:
             yield {**at, size: number + 1}
             yield {**ones, size: number + 1}
@@ -79,6 +86,13 @@ def _least(holds: Callable[[int], bool]) -> int | None:
         middle = (low + high) // 2
         low, high = (low, middle) if holds(middle) else (middle + 1, high)
     return low
+
+
+def _caps(kernel: Kernel) -> Iterator[int]:
+    """Threads in so many blocks as constants cut the grid to."""
+    for extent in kernel.grid:
+        if isinstance(extent, IndexBinary) and extent.op in ("min", "max"):
+            yield from (int(e.value) * kernel.threads for e in (extent.lhs, extent.rhs) if isinstance(e, IndexConst))
 
 
 def _constants(node: Any, is_limit: bool = False) -> Iterator[int]:

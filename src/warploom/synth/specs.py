@@ -11,6 +11,7 @@ from types import FunctionType, TracebackType
 from typing import Any
 
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
+from warploom.core.launch import MAX_GRID
 from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar
 from warploom.synth.concrete import OutsideFieldError
 
@@ -33,6 +34,22 @@ def grid_extents(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[int, int, in
     """Blocks along x, y and z. Raises UserError for an extent that is no expression over sizes."""
     x, y, z = (_extent(e, sizes, kernel) for e in kernel.grid)
     return x, y, z
+
+
+def check_launch(kernel: Kernel, sizes: Mapping[str, int]) -> None:
+    """UserError (LAUNCH) for a grid that no launch may ask for at these sizes."""
+    wrong = [
+        Diagnostic(
+            "LAUNCH",
+            f"expected at most {most} blocks along {axis}, got {extent} at {', '.join(f'{s} = {v}' for s, v in sizes.items())}",
+            kernel.span,
+            "Use another axis of the grid, larger blocks, or smaller sizes in complete_at.",
+        )
+        for axis, extent, most in zip("xyz", grid_extents(kernel, sizes), MAX_GRID, strict=True)
+        if extent > most
+    ]
+    if wrong:
+        raise UserError(*wrong)
 
 
 def _extent(expr: IndexExpr, sizes: Mapping[str, int], kernel: Kernel) -> int:

@@ -41,6 +41,8 @@ class Execution:
 
     outputs: dict[str, npt.NDArray[np.object_]]
     """Terms per output element; None where an output that is no input was never written."""
+    stored: dict[str, npt.NDArray[np.bool_]]
+    """Which elements some thread stored to."""
     diagnostics: tuple[Diagnostic, ...]
     accumulates: int
     """Accumulate statements whose guard holds for some thread at some time: per iteration of the loops that hold them."""
@@ -61,12 +63,17 @@ def execute(kernel: Kernel, sizes: Mapping[str, int], zeroed: Collection[str] = 
     for z, y, x in product(range(grid[2]), range(grid[1]), range(grid[0])):
         Block(run, (x, y, z), (grid[0], grid[1], grid[2])).run()
     outputs: dict[str, npt.NDArray[np.object_]] = {}
+    stored: dict[str, npt.NDArray[np.bool_]] = {}
     for param in kernel.params:
         if param.is_output:
-            array = np.empty(len(run.memory[param.name].cells), dtype=object)
-            array[:] = run.memory[param.name].cells
-            outputs[param.name] = array.reshape(run.memory[param.name].shape)
-    return Execution(outputs, tuple(run.findings.found.values()), len(run.taken), run.executed)
+            memory = run.memory[param.name]
+            array = np.empty(len(memory.cells), dtype=object)
+            array[:] = memory.cells
+            outputs[param.name] = array.reshape(memory.shape)
+            written = np.zeros(len(memory.cells), dtype=bool)
+            written[list(memory.written)] = True
+            stored[param.name] = written.reshape(memory.shape)
+    return Execution(outputs, stored, tuple(run.findings.found.values()), len(run.taken), run.executed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,13 +158,12 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
 
 
 def _read_spec(spec: Callable[..., Any], kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
-    """The spec as a sequential kernel, executed by one symbolic thread; every output element counts as stored."""
+    """The spec as a sequential kernel, executed by one symbolic thread."""
     zeroed = [p.name for p in kernel.params if p.is_output and not p.is_input]
     execution = execute(parse_spec(spec, kernel), sizes, zeroed)
     if execution.diagnostics:
         raise UserError(*execution.diagnostics)
-    stored = {name: np.ones(array.shape, dtype=bool) for name, array in execution.outputs.items()}
-    return SpecResult(execution.outputs, stored)
+    return SpecResult(execution.outputs, execution.stored)
 
 
 def _least(*values: Any, **options: Any) -> Any:

@@ -25,6 +25,21 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputRead:
+    """A kernel's thread takes the old content of an output element before it stores anything to that output.
+
+    That is what it gets only if no other thread stores the element, in whatever order threads run: the thread itself must
+    store it, and each element is stored once.
+    """
+
+    array: str
+    thread: int
+    place: Place
+    guard: Formula
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
 class Demand:
     """Something that must hold whenever `guard` does: `faulty` may not."""
 
@@ -51,5 +66,6 @@ class Trace:
 
     events: list[Event] = field(default_factory=list[Event])
     demands: list[Demand] = field(default_factory=list[Demand])
+    output_reads: list[OutputRead] = field(default_factory=list[OutputRead])
     cells: dict[str, dict[Place, Cell]] = field(default_factory=dict[str, dict[Place, Cell]])
     initial_reads: list[tuple[str, Place, tuple[str, ...]]] = field(default_factory=list[tuple[str, Place, tuple[str, ...]]])

@@ -92,6 +92,9 @@ class Output:
             f"  space {line['space']}, accumulates {line['accumulates']} per iteration, {line['executed']} per thread, "
             f"index cost {line['cost']}; {optimal}"
         )
+        if line.get("untouched"):
+            parts = ", ".join(f"{count} of {name}" for name, count in cast("dict[str, int]", line["untouched"]).items())
+            self._out.print(f"  untouched by sketch and spec: {escape(parts)} (elements of the completed instance)")
         if line.get("lift"):
             self._out.print(f"  every size: {escape(str(line['lift']))}")
         self._holes(line)

@@ -30,6 +30,8 @@ def plain_line(
     case: str, status: Status, usage: Usage, *, verdict: str = "unchecked", reason: str = "", **fields: object
 ) -> Line:
     """The fields that every line has, then `fields`."""
+    if status == "error" and verdict == "proved":
+        raise ValueError(f"expected no proof in a line that tells of an error, got one of {case}")
     line: Line = {"v": SCHEMA, "case": case, "status": status, "verdict": verdict}
     line |= {"seconds": usage.seconds, "wall_s": usage.wall_s, "peak_mb": usage.peak_mb}
     if reason:
@@ -56,9 +58,19 @@ def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_
     }
     if report.lift:
         fields["lift"] = report.lift
+    if report.proved_at:
+        fields["proved_at"] = dict(report.proved_at)
+    if report.untouched:
+        fields["untouched"] = dict(report.untouched)
     if all_solutions:
         fields["solutions"] = [hole_texts(kernel, completion.holes) for completion in report.completions]
     return plain_line(case, report.status, usage, verdict=report.verdict or "unchecked", reason=report.reason, **fields)
+
+
+def turned_into_error(line: Line, reason: str) -> None:
+    """What was found counts for nothing, because the rest of what was asked for failed."""
+    line |= {"status": "error", "verdict": "unchecked", "reason": reason}
+    line.pop("domain", None)
 
 
 def encode(line: Mapping[str, object]) -> str:

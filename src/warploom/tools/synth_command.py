@@ -12,7 +12,7 @@ from warploom.ir import kernel_text
 from warploom.kernels import complete_example
 from warploom.synth import Report, complete
 from warploom.tools.files import write_text
-from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line
+from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line, turned_into_error
 from warploom.tools.messages import one_line, rendered
 from warploom.tools.pages import kernel_page, kernel_picture
 from warploom.tools.printed import Printed, print_checked
@@ -76,7 +76,7 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
     messages = rendered(report.diagnostics)
     printed: Printed | None = None
     written: tuple[Path, ...] = ()
-    code = EXIT_BY_STATUS[report.status]
+    code = GAVE_UP if report.status == "error" else EXIT_BY_STATUS[report.status]
     if report.status == "solved" and options.writes:
         progress("printing and reading back")
         try:
@@ -84,7 +84,7 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
             line |= printed.fields()
             written = _write(target, report, printed, line, options)
         except UserError as error:
-            line |= {"status": "error", "reason": f"solved, but not written: {one_line(error.diagnostics[0])}"}
+            turned_into_error(line, f"solved, but not written: {one_line(error.diagnostics[0])}")
             messages += rendered(error.diagnostics)
             code = GAVE_UP
     return Outcome(line, code, report, printed, messages, written)

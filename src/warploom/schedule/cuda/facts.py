@@ -24,8 +24,6 @@ from warploom.schedule.nest import (
     Store,
 )
 
-STATIC_SHARED_BYTES = 48 * 1024
-"""More must be asked for at the launch. Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
 WARP = 32
 MOST_THREADS = 1024
 MOST_UNROLLED = 512

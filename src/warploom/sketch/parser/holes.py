@@ -6,7 +6,7 @@ import ast
 from dataclasses import replace
 from typing import cast
 
-from warploom.ir import Compare, Hole, HoleUse, IndexConst, IndexExpr, ValueSelect
+from warploom.ir import Compare, Hole, HoleUse, IndexConst, IndexExpr, ValueSelect, is_hole_name
 from warploom.sketch import words
 from warploom.sketch.operands import Data, Index, Operand, Static, describe
 from warploom.sketch.parser.arguments import Arguments
@@ -47,10 +47,9 @@ def _given_name(state: State, args: Arguments) -> str | None:
     if node is None:
         return None
     value = static_value(state, node)
-    if not isinstance(value, str) or not value or "@" in value:
-        raise state.problem(
-            "ARGUMENTS", f"expected a hole's name as a string without '@', got {value!r}", node, 'Write for example name="row".'
-        )
+    if not isinstance(value, str) or "@" in value or not is_hole_name(value):
+        message = f"expected a hole's name as a string of one line without '@' and '\\', got {value!r}"
+        raise state.problem("ARGUMENTS", message, node, 'Write for example name="row".')
     return value
 
 

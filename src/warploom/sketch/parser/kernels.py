@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from warploom.core import Diagnostic, Span, UserError
+from warploom.core.launch import MAX_BLOCK_THREADS
 from warploom.ir import Hole, IndexConst, IndexExpr, Kernel, Param
 from warploom.sketch.operands import Array
 from warploom.sketch.parser.state import Frame, State
@@ -144,8 +145,9 @@ def _block(options: SketchOptions, span: Span, problems: list[Diagnostic]) -> tu
         message = f"expected warp_size as a power of two up to 32, got {options.warp_size}"
         problems.append(Diagnostic("LAUNCH", message, span, "Leave it out: 32 is the hardware's."))
     threads = numbers[0] * numbers[1] * numbers[2]
-    if threads > 1024:
-        problems.append(Diagnostic("LAUNCH", f"expected at most 1024 threads per block, got {threads}", span, "Use more blocks."))
+    if threads > MAX_BLOCK_THREADS:
+        message = f"expected at most {MAX_BLOCK_THREADS} threads per block, got {threads}"
+        problems.append(Diagnostic("LAUNCH", message, span, "Use more blocks."))
     return numbers[0], numbers[1], numbers[2]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic
+from warploom.core.limits import LimitReachedError
 from warploom.ir import Kernel
 from warploom.sketch import Sketch, Spec
 from warploom.synth.check import CheckResult, check
@@ -29,6 +30,8 @@ class Judged:
     """Inputs that the independent checker ran."""
     reason: str
     diagnostics: tuple[Diagnostic, ...]
+    cut: str = ""
+    """What a spent budget left undone."""
 
 
 def judge(
@@ -47,13 +50,20 @@ def judge(
     proof = prove(kernel, spec, sizes, algebra, expected)
     if proof.verdict == "refuted":
         return Judged(proof, None, "", "refuted", None, proof.reason, proof.diagnostics)
-    checked = check(kernel, spec, sizes, seed)
+    try:
+        checked = check(kernel, spec, sizes, seed)
+    except LimitReachedError as stop:
+        return Judged(proof, None, "", "unchecked", None, proof.reason, proof.diagnostics, f"{stop} during the check")
     if checked.verdict == "refuted":
         reason = f"the independent checker disagrees with the proof: {checked.counterexample}"
         return Judged(proof, checked, "", "refuted", checked.cases, reason, checked.diagnostics)
     lifted, verdict, diagnostics = "", proof.verdict, proof.diagnostics
     if kernel.sizes:
-        result = lift(sketch, kernel)
+        try:
+            result = lift(sketch, kernel)
+        except LimitReachedError as stop:
+            cut = f"{stop} during the lift"
+            return Judged(proof, checked, f"unchecked: {stop}", "tested", checked.cases, proof.reason, diagnostics, cut)
         if result.verdict == "refuted":
             return Judged(proof, checked, result.reason, "refuted", checked.cases, result.reason, result.diagnostics)
         lifted = f"proved for {result.domain}" if result.verdict == "proved" else f"{result.verdict}: {result.reason}"

@@ -31,6 +31,7 @@ from warploom.solve import (
 from warploom.synth import transposes
 from warploom.tools.console import Output
 from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
 from warploom.tools.messages import rendered
 from warploom.tools.synth_command import failed
@@ -109,6 +110,7 @@ def _name(kind: str, m: int, n: int) -> str:
 @click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
 @click.option("--self-check", is_flag=True, help="Instead: recover random compositions, refute random permutations.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@limited
 def transposes_command(
     most: int,
     least: int,

@@ -100,14 +100,15 @@ def synth(
     codes: list[int] = []
     with Interrupts() as stopped:
         stopwatch = Stopwatch()
-        try:
-            targets = _resolved(target, options)
-        except UserError as error:
-            targets = ()
-            codes.append(output.outcome(failed(target, error, stopwatch)))
-        except KeyboardInterrupt:
-            targets = ()
-            codes.append(output.outcome(interrupted(target, stopwatch)))
+        targets: list[Target] = []
+
+        def read(_: Progress) -> Outcome:
+            targets.extend(_resolved(target, options))
+            return Outcome({}, SOLVED)
+
+        reading = guarded(target, read, stopwatch, output, debug)
+        if reading.line:  # it failed
+            codes.append(output.outcome(reading))
         for found in targets:
             if stopped.seen:
                 outcome = interrupted(found.case, stopwatch)

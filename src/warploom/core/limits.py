@@ -16,9 +16,11 @@ from types import FrameType
 
 TICK_S = 0.02
 """CPU seconds between two looks at the clock."""
-GRACE = 0.12
+GRACE = 0.1
 """Of the budget: what may be spent, after it ended, on proving what was found."""
-LEAST_GRACE_S = 0.1
+LAST_GRACE = 0.03
+"""Of the budget: between any two ends after that, since every stage of a work may keep its best and go on."""
+LEAST_GRACE_S = 0.1, 0.03
 OUT_OF_MEMORY = "memory: the limit of the command is reached"
 CPU_SPENT = "budget: CPU seconds"
 
@@ -44,7 +46,8 @@ def cpu_seconds() -> float:
 class Limits:
     """In force inside its `with` block. It raises only inside `watched` blocks, so that the report of what was found is safe.
 
-    `clock`: CPU seconds, for tests. The first time is at the end of the budget; the second, should the work go on, GRACE later.
+    `clock`: CPU seconds, for tests. The first time is at the end of the budget; should the work go on, GRACE later,
+    then every LAST_GRACE.
     """
 
     def __init__(
@@ -55,7 +58,7 @@ class Limits:
         self._clock = clock
         self._began = clock()
         self._next_s = cpu_s
-        self._is_watching = False
+        self._is_watching = self._has_raised = False
 
     def __enter__(self) -> Limits:
         global _current
@@ -86,7 +89,9 @@ class Limits:
             return
         used = self._clock() - self._began
         if used >= self._next_s:
-            self._next_s = max(self.cpu_s, used) + max(LEAST_GRACE_S, GRACE * self.cpu_s)
+            n = int(self._has_raised)
+            self._next_s = max(self.cpu_s, used) + max(LEAST_GRACE_S[n], (GRACE, LAST_GRACE)[n] * self.cpu_s)
+            self._has_raised = True
             raise LimitReachedError(CPU_SPENT)
 
     def _signalled(self, number: int, frame: FrameType | None) -> None:
@@ -95,7 +100,7 @@ class Limits:
     @contextmanager
     def watched(self) -> Generator[None]:
         """A piece of work that may be ended."""
-        self._next_s = self.cpu_s
+        self._next_s, self._has_raised = self.cpu_s, False
         self._is_watching = True
         try:
             yield

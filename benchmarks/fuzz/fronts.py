@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[2]
 _SOURCE = ROOT / "src" / "warploom"
 BUDGET_S = 0.5
 """CPU seconds that every command is given."""
-_HARMFUL = re.compile(r"\b(?:import|exec|eval|open|os|sys|subprocess|shutil|input|compile|globals|breakpoint|exit|quit)\b|__\w+__")
+_HARMFUL = re.compile(
+    r"\b(?:import|exec|eval|open|os|sys|subprocess|shutil|input|compile|globals|breakpoint|exit|quit)\b|__\w+__"
+)
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,24 @@ _MATH = "from math import exp, gcd, inf\nPair = tuple[int, int]\n"
 @cache
 def _loops() -> tuple[list[_Python], Vocabulary]:
     found = _functions(_SOURCE / "scan/tasks/loops.py", _MATH) + _functions(ROOT / "examples/scan/real_life.py", _MATH)
-    extra = (*NUMBERS, "and", "or", "not", "if", "else", "continue", "break", "return", "assert", "+=", "**", "//", "%", "<<", "float")
+    extra = (
+        *NUMBERS,
+        "and",
+        "or",
+        "not",
+        "if",
+        "else",
+        "continue",
+        "break",
+        "return",
+        "assert",
+        "+=",
+        "**",
+        "//",
+        "%",
+        "<<",
+        "float",
+    )
     return found, vocabulary([f.body for f in found], extra, python=True)
 
 
@@ -157,7 +176,18 @@ def _sketches() -> tuple[list[_Python], Vocabulary]:
         while lines[start].startswith(("from", "import")):
             start += 1
         found.append(_Python("\n".join(lines[:start]) + "\n", "\n".join(lines[start:]), ""))
-    extra = (*NUMBERS, "wl.cond(lane, 4)", "wl.sync()", "wl.xform(lane, 8)", "wl.shared(f32, 8)", "range", "and", "or", "not", "+=")
+    extra = (
+        *NUMBERS,
+        "wl.cond(lane, 4)",
+        "wl.sync()",
+        "wl.xform(lane, 8)",
+        "wl.shared(f32, 8)",
+        "range",
+        "and",
+        "or",
+        "not",
+        "+=",
+    )
     return found, vocabulary([f.body for f in found], extra, python=True)
 
 
@@ -168,7 +198,9 @@ def _tensors() -> tuple[list[_Python], Vocabulary]:
     for part in ("dense", "rows", "stencils"):
         text = (_SOURCE / f"kernels/tensors/{part}.py").read_text(encoding="utf-8")
         for node in ast.parse(text).body:
-            if isinstance(node, ast.FunctionDef) and any(isinstance(d, ast.Name) and d.id == "tensor" for d in node.decorator_list):
+            if isinstance(node, ast.FunctionDef) and any(
+                isinstance(d, ast.Name) and d.id == "tensor" for d in node.decorator_list
+            ):
                 body = (ast.get_source_segment(text, node) or "").replace(" out[", " wl.out[").replace(" temp[", " wl.temp[")
                 found.append(_Python(header, "@wl.tensor\n" + body + "\n", node.name))
     return found, vocabulary([f.body for f in found], NUMBERS, python=True)
@@ -221,7 +253,9 @@ def _pictures() -> tuple[list[str], Vocabulary]:
 @cache
 def _programs() -> tuple[list[str], Vocabulary]:
     texts = [p.read_text(encoding="utf-8") for p in sorted((ROOT / "examples/dataflow").glob("*.swflow"))]
-    blocks = (ROOT / "docs/dataflow.md").read_text(encoding="utf-8") + (ROOT / "docs/dataflow-sets.md").read_text(encoding="utf-8")
+    blocks = (ROOT / "docs/dataflow.md").read_text(encoding="utf-8") + (ROOT / "docs/dataflow-sets.md").read_text(
+        encoding="utf-8"
+    )
     texts += [block for block in re.findall(r"```swflow\n(.*?)```", blocks, re.S)]
     names = re.findall(r"`(\w+(?:\{[^`]*\})?)`", blocks)
     return texts, vocabulary(texts, (*NUMBERS, *names, "?", "goal", "define", "fold(+)"))
@@ -323,7 +357,9 @@ def _text_of(value: object, rng: random.Random, words: Vocabulary) -> str:
 def _replay(rng: random.Random) -> Given:
     words = vocabulary([json.dumps(r) for r in _RECORDS], NUMBERS)
     text = _text_of(rng.choice(_RECORDS), rng, words)
-    return Given({"given.json": text}, ["explore", "axpy", "--replay", "given.json", "--target", "sm_90", "--size", "n=64", "--json"])
+    return Given(
+        {"given.json": text}, ["explore", "axpy", "--replay", "given.json", "--target", "sm_90", "--size", "n=64", "--json"]
+    )
 
 
 def _journal(rng: random.Random) -> Given:
@@ -349,7 +385,9 @@ def _cache(rng: random.Random) -> Given:
     """A cache of `solve` whose answer, or file, is damaged."""
     line = {"status": "solved", "verdict": "proved", "goal": "best", "complete": True, "count": 1, "distinct": 1, "cost": [0, 3],
             "holes": {"to_send": "j"}, "visited": 3, "oracle": 1, "ineffectiveness": 1.0, "domain": "multisets of symbols"}  # fmt: skip
-    return Given({"value": _text_of(line, rng, vocabulary([json.dumps(line)], NUMBERS)), "damage": str(rng.randrange(8))}, ["CACHE"])
+    return Given(
+        {"value": _text_of(line, rng, vocabulary([json.dumps(line)], NUMBERS)), "damage": str(rng.randrange(8))}, ["CACHE"]
+    )
 
 
 FRONTS: dict[str, Callable[[random.Random], Given]] = {

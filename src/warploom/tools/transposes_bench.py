@@ -16,6 +16,7 @@ from typing import cast
 import click
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import current, why
 from warploom.solve import (
     Failed,
     Finished,
@@ -160,17 +161,19 @@ def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None,
             executor: Executor = cluster_executor(cluster) if cluster else process_executor(workers)
             stack.enter_context(executor)
             progress = stack.enter_context(output.progress("transposes"))
+            stack.enter_context(current().watched())
             for result in run_tasks(tasks, complete, executor=executor, journal=journal, ordered=True):
                 line = line_of(result)
                 done.add(result.task.key)
                 output.row(line, columns(line))
                 codes.append(GAVE_UP if line["status"] == "error" else EXIT_BY_STATUS[str(line["status"])])
                 progress(f"{len(done)} of {len(tasks)}")
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
+            codes.append(GAVE_UP)
             for task in tasks:
                 if task.key not in done:
                     kind, m, n, _ = task.argument
-                    line = plain_line(_name(kind, m, n), "unknown", Stopwatch().read(), reason="interrupted", m=m, n=n)
+                    line = plain_line(_name(kind, m, n), "unknown", Stopwatch().read(), reason=why(stop), m=m, n=n)
                     output.row(line, columns(line))
     if stopped.seen:
         return INTERRUPTED

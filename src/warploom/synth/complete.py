@@ -24,6 +24,7 @@ from warploom.synth.network import HoleUses
 from warploom.synth.operators import check_operators
 from warploom.synth.prove import prove
 from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
+from warploom.synth.room import check_room
 from warploom.synth.smt_engine import SmtEngine
 from warploom.synth.symbolic import run_spec
 from warploom.terms import Algebra, algebra_for
@@ -128,6 +129,7 @@ class _Completing:
                 )
             )
         verify(self.kernel)
+        check_room(self.kernel, self.sizes)
         self.algebra = kernel_algebra(sketch)
 
     def run(self, space: int | None) -> Report:

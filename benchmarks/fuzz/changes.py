@@ -189,6 +189,6 @@ def _cut(text: str, rng: random.Random, words: Vocabulary) -> str:
 
 Change = Callable[[str, random.Random, Vocabulary], str]
 CHANGES: tuple[Change, ...] = (
-    _number, _number, _number, _number, _swap, _swap, _swap, _swap_own, _swap_own, _drop, _drop, _insert, _repeat, _nest, _nest_lines,
-    _swap_lines, _drop_line, _put_line, _copy_line, _indent, _character, _character, _cut,
+    _number, _number, _number, _number, _swap, _swap, _swap, _swap_own, _swap_own, _drop, _drop, _insert, _repeat, _nest,
+    _nest_lines, _swap_lines, _drop_line, _put_line, _copy_line, _indent, _character, _character, _cut,
 )  # fmt: skip

@@ -1,7 +1,7 @@
 """What each front end is given: changed texts of the examples and of the library, and the command that reads them.
 
-User files are run by Warploom, so nothing is put into them but tokens of the same texts, numbers and brackets; what stands in them
-imports `warploom` and `math` alone, and `changed_python` refuses any text with a word that could do more.
+User files are run by Warploom, so nothing is put into them but tokens of the same texts, numbers and brackets; what stands in
+them imports `warploom` and `math` alone, and `changed_python` refuses any text with a word that could do more.
 """
 
 from __future__ import annotations
@@ -256,7 +256,7 @@ def _programs() -> tuple[list[str], Vocabulary]:
     blocks = (ROOT / "docs/dataflow.md").read_text(encoding="utf-8") + (ROOT / "docs/dataflow-sets.md").read_text(
         encoding="utf-8"
     )
-    texts += [block for block in re.findall(r"```swflow\n(.*?)```", blocks, re.S)]
+    texts += re.findall(r"```swflow\n(.*?)```", blocks, re.S)
     names = re.findall(r"`(\w+(?:\{[^`]*\})?)`", blocks)
     return texts, vocabulary(texts, (*NUMBERS, *names, "?", "goal", "define", "fold(+)"))
 
@@ -383,11 +383,12 @@ def _journal(rng: random.Random) -> Given:
 
 def _cache(rng: random.Random) -> Given:
     """A cache of `solve` whose answer, or file, is damaged."""
-    line = {"status": "solved", "verdict": "proved", "goal": "best", "complete": True, "count": 1, "distinct": 1, "cost": [0, 3],
-            "holes": {"to_send": "j"}, "visited": 3, "oracle": 1, "ineffectiveness": 1.0, "domain": "multisets of symbols"}  # fmt: skip
-    return Given(
-        {"value": _text_of(line, rng, vocabulary([json.dumps(line)], NUMBERS)), "damage": str(rng.randrange(8))}, ["CACHE"]
-    )
+    line = {
+        "status": "solved", "verdict": "proved", "goal": "best", "complete": True, "count": 1, "distinct": 1, "cost": [0, 3],
+        "holes": {"to_send": "j"}, "visited": 3, "oracle": 1, "ineffectiveness": 1.0, "domain": "multisets of symbols",
+    }  # fmt: skip
+    value = _text_of(line, rng, vocabulary([json.dumps(line)], NUMBERS))
+    return Given({"value": value, "damage": str(rng.randrange(8))}, ["CACHE"])
 
 
 FRONTS: dict[str, Callable[[random.Random], Given]] = {

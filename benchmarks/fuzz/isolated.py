@@ -1,7 +1,7 @@
 """Runs inputs of the front ends in a forked process with limits, and says how each one ended.
 
-A case ends well with an answer, with a located user error, or with `unknown` and a reason. It fails with an internal error, a line
-that breaks the contract, more CPU time than its budget allows, or the end of the process (a crash, or all memory).
+A case ends well with an answer, with a located user error, or with `unknown` and a reason. It fails with an internal error, a
+line that breaks the contract, more CPU time than its budget allows, or the end of the process (a crash, or all memory).
 """
 
 from __future__ import annotations

@@ -158,7 +158,8 @@ class _Verifier:
         """Indices have 32 bits on the machine, 64 where they are followed."""
         if not -(1 << 31) <= value <= most:
             shown = str(value) if abs(value) < 10**20 else f"one of {value.bit_length()} bits"
-            self.wrong("NUMBER_TOO_LARGE", f"expected a number of an index from -2**31 to {most}, got {shown}", "use a smaller one")
+            message = f"expected a number of an index from -2**31 to {most}, got {shown}"
+            self.wrong("NUMBER_TOO_LARGE", message, "use a smaller one")
 
     # ------------------------------------------------------------ index expressions
 

@@ -76,7 +76,7 @@ def _number(text: str, rng: random.Random, words: Vocabulary) -> str:
     if spot is None:
         return _insert(text, rng, words)
     new = rng.choice(NUMBERS)
-    if rng.random() < 0.3 and spot[0].isdigit():
+    if rng.random() < 0.3 and spot[0].isdigit() and len(spot[0]) < 40:
         new = str(int(spot[0]) + rng.choice((-1, 1, 2, -2, 10)))
     return text[: spot.start()] + new + text[spot.end() :]
 

@@ -18,6 +18,10 @@ from warploom.tools.usage import Stopwatch
 TOO_DEEP = "nesting: the input, or a formula made of it, is nested deeper than is followed"
 
 
+DEEPEST = 4000
+"""Nested calls: sums of a thousand terms are read, and Python's own stack is never at its end."""
+
+
 def is_out_of_memory(error: Exception) -> bool:
     """Whether a library says so in a class of its own."""
     return type(error).__name__ == "Z3Exception" and "memory" in str(error)
@@ -25,6 +29,7 @@ def is_out_of_memory(error: Exception) -> bool:
 
 def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
     """What `work` gives, or the outcome that tells of the user's error, the limit, the interruption or the fault."""
+    sys.setrecursionlimit(max(DEEPEST, sys.getrecursionlimit()))
     try:
         with current().watched(), output.progress(case) as progress:
             return work(progress)

@@ -34,7 +34,7 @@ def test_a_function_that_does_not_run_is_the_users(tmp_path: Path) -> None:
     def broken(a: object, b: object) -> object:
         raise TypeError("tuple indices must be integers")
 
-    with pytest.raises(UserError, match="running f on .* raised TypeError: tuple indices must be integers"):
+    with pytest.raises(UserError, match=r"running f on .* raised TypeError: tuple indices must be integers"):
         scan.check(binary, broken)
 
 

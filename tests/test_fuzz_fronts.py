@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
+from benchmarks.fuzz import __main__ as tool
 from benchmarks.fuzz import fronts, isolated
 from benchmarks.fuzz.fronts import FRONTS, Given
 
 from warploom.core.limits import Limits
+from warploom.solve import Journal
 from warploom.tools import solve_command
 
 CHEAP = ("pictures", "dataflow", "ptx-commands", "operators")
@@ -65,6 +68,13 @@ def test_a_line_that_breaks_the_contract_is_found(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(solve_command, "plain_line", short)
     assert isolated.run("dataflow", GOOD, tmp_path).failure == "no peak_mb"
+
+
+def test_a_finished_piece_comes_back_from_the_journal(tmp_path: Path) -> None:
+    part = tool.Outcome("pictures", Counter({"user error": 2}), Counter(), [(7, "internal: x")], 1.5, 0.5, 7)
+    chunk = ("pictures", 0, 3)
+    Journal(tmp_path / "journal").add(tool._key(chunk), tool._json(part))
+    assert tool._outcome("pictures", Journal(tmp_path / "journal").find(tool._key(chunk))) == part
 
 
 def test_a_budget_of_nothing_is_kept() -> None:

@@ -28,7 +28,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, cast
@@ -46,6 +46,7 @@ from warploom.solve import Journal, Json, problem_key
 HANG_S = 60
 """Seconds after which a case counts as hanging."""
 CHUNK = 250
+FRONT_CHUNK = 100
 SEED_STRIDE = 100_000_000
 """Between the cases of two seeds."""
 
@@ -196,7 +197,7 @@ def _joined(total: Outcome, part: Outcome) -> None:
 
 
 def _chunks(kind: str, first: int, count: int) -> Iterator[tuple[str, int, int]]:
-    size = CHUNK * (20 if kind == "mutations" else 1)
+    size = FRONT_CHUNK if kind in fronts.FRONTS else CHUNK * (20 if kind == "mutations" else 1)
     for start in range(first, first + count, size):
         yield kind, start, min(size, first + count - start)
 
@@ -252,7 +253,7 @@ def _all(kind: str, first: int, count: int, jobs: int, journal: Journal | None) 
             else:
                 part = next(ran)
                 if journal is not None:
-                    journal.add(_key(chunk), cast(Json, asdict(part)))
+                    journal.add(_key(chunk), _json(part))
             _joined(total, part)
             done += size
             for case, message in part.failures[:5]:
@@ -269,6 +270,13 @@ def _all(kind: str, first: int, count: int, jobs: int, journal: Journal | None) 
 
 def _key(chunk: tuple[str, int, int]) -> str:
     return problem_key(["fuzz", *chunk])
+
+
+def _json(part: Outcome) -> Json:
+    return {
+        "endings": dict(part.endings), "numbers": dict(part.numbers), "failures": [list(f) for f in part.failures],
+        "cpu_s": part.cpu_s, "slowest_s": part.slowest_s, "slowest": part.slowest,
+    }  # fmt: skip
 
 
 def _outcome(kind: str, kept: Json) -> Outcome:

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 from warploom import scan
-from warploom.core import UserError
+from warploom.core import UnsupportedError, UserError
 from warploom.scan import expression as ex
 from warploom.scan import family
+from warploom.scan.emit.cuda import cuda_scan
 
 
 def _file(tmp_path: Path, text: str) -> Path:
@@ -58,3 +59,23 @@ def test_samples_that_no_float_holds_are_left_out(monkeypatch: pytest.MonkeyPatc
     lifted = family.Family(operator.loop, (), {}, {}, {})
     monkeypatch.setattr(family, "compiled", counted)
     assert all(len(o.elements) < 2 for o in family.observations(lifted))
+
+
+def test_an_operator_without_fields_is_not_printed_as_cuda() -> None:
+    module = scan.parse_module(
+        "def f(xs: list[int]):\n    best = 1e999\n    for x in xs:\n        best = max(best, x)\n    return best\n"
+    )
+    operator = scan.lift(scan.read_loop(module, "f")).operator
+    assert operator is not None
+    with pytest.raises(UnsupportedError, match="carries nothing"):
+        cuda_scan(operator)
+
+
+def test_a_loop_that_does_not_run_is_the_users() -> None:
+    module = scan.parse_module("def f(xs: list[int]):\n    t = 0\n    for x in xs:\n        t += x\n    return t\n")
+
+    def broken(xs: object) -> object:
+        raise TypeError("'int' object is not iterable")
+
+    with pytest.raises(UserError, match=r"running the function on .* raised TypeError: 'int' object is not iterable"):
+        scan.lift(scan.read_loop(module, "f"), broken)

@@ -57,8 +57,10 @@ bench: $(VENV)/.run-installed ## complete every benchmark case, each in a fresh 
 bench-kernels: $(VENV)/.run-installed ## every kernel beside its shared-memory baseline
 	$(RUN) bench kernels $(ARGS)
 
-fuzz: $(VENV)/.dev-installed ## PTX fuzzers in full: launches, differential runs, mutated inputs; about an hour of CPU time
-	$(BIN)/python -m benchmarks.fuzz --launches 10000 --cuda 1000 --stencils 5000 --differential 10000 --deep 20000 --mutations 1000000 --jobs 2 --out benchmarks/results/fuzz-$$(date +%F).jsonl $(ARGS)
+FUZZ_JOURNAL ?= $(HOME)/.cache/warploom/fuzz-journal.jsonl
+fuzz: $(VENV)/.dev-installed ## all fuzzers in full: PTX launches and differential runs, 500,000 changed inputs of all front ends; nightly, continued where it stopped
+	mkdir -p $(dir $(FUZZ_JOURNAL))
+	$(BIN)/python -m benchmarks.fuzz --launches 10000 --cuda 1000 --stencils 5000 --differential 10000 --deep 20000 --mutations 1000000 --loop-meaning 10000 --loop-proofs 1000 --fronts 500000 --jobs 2 --journal $(FUZZ_JOURNAL) --out benchmarks/results/fuzz-$$(date +%F).jsonl $(ARGS)
 
 mutants: $(VENV)/.dev-installed ## plant 320 bugs by rule and say which of them no test notices; nightly, continued where it stopped
 	$(BIN)/python -m benchmarks.mutants --count 320 --seed 1 --out benchmarks/results/mutants.jsonl $(ARGS)

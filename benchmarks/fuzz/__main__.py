@@ -1,7 +1,8 @@
-"""Runs the fuzzers of `warploom.ptx` and writes what they found as JSON lines.
+"""Runs the fuzzers and writes what they found as JSON lines.
 
     python -m benchmarks.fuzz --launches 10000 --stencils 2000 --differential 10000 --deep 20000 --mutations 1000000
-    python -m benchmarks.fuzz --only launch:1234          one case again, with its text
+    python -m benchmarks.fuzz --fronts 500000 --journal fuzz.jsonl    every front end; stopped, it goes on where it was
+    python -m benchmarks.fuzz --only launches:1234        one case again, with its text
 
 launches      kernels of `benchmarks.fuzz.kernels`, rewritten against original
 cuda          random CUDA through NVRTC (extra `cuda`), rewritten against original
@@ -9,8 +10,11 @@ stencils      kernels of `tests.ptx.fuzz.shuffle`, rewritten against original
 differential  programs of `tests.ptx.fuzz.programs`: interpreter, scalar oracle, symbolic emulator
 deep          mutated kernels through parser, verifier, emulator, rewriting and interpreter
 mutations     mutated texts through parser, printers, verifier and liveness
-loops         Python functions of `tests.scan.fuzz`: what the reader of scan loops takes them to mean, against CPython
-operators     the same functions, simpler ones: what is proved of them, against CPython
+loop-meaning  Python functions of `tests.scan.fuzz`: what the reader of scan loops takes them to mean, against CPython
+loop-proofs   the same functions, simpler ones: what is proved of them, against CPython
+fronts        N changed inputs, shared out to the kinds of `benchmarks.fuzz.fronts`, each a command in a process with limits;
+              a kind by itself: --sketches, --loops, --operators, --emits, --pictures, --dataflow, --ptx-commands, --tensors,
+              --settings, --replays, --journals, --caches
 """
 
 from __future__ import annotations
@@ -29,8 +33,9 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
+from typing import Any, cast
 
-from benchmarks.fuzz import launches, mutations
+from benchmarks.fuzz import fronts, isolated, launches, mutations
 from benchmarks.fuzz.cuda import CompilerCrashError, cuda_case
 from benchmarks.fuzz.kernels import random_case
 from tests.ptx.fuzz import differential, syntax
@@ -40,9 +45,12 @@ from tests.ptx.fuzz.scalar import NotServedError
 from tests.scan.fuzz import meaning, operators
 from tests.scan.fuzz.functions import random_module, simple_module
 
+from warploom.solve import Journal, Json, problem_key
+
 HANG_S = 60
 """Seconds after which a case counts as hanging."""
 CHUNK = 250
+FRONT_CHUNK = 100
 SEED_STRIDE = 100_000_000
 """Between the cases of two seeds."""
 
@@ -121,7 +129,7 @@ def _operator(case: int, outcome: Outcome) -> str:
 
 CHECKS: dict[str, Callable[[int, Outcome], str]] = {
     "launches": _launch, "cuda": _cuda, "stencils": _stencil, "differential": _differential, "deep": _deep,
-    "mutations": _mutation, "loops": _loop, "operators": _operator,
+    "mutations": _mutation, "loop-meaning": _loop, "loop-proofs": _operator,
 }  # fmt: skip
 TEXTS: dict[str, Callable[[int], str]] = {
     "launches": lambda case: random_case(case).text,
@@ -130,9 +138,33 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "differential": lambda case: random_program(case).text,
     "deep": mutations.given,
     "mutations": lambda case: syntax.given(case // SEED_STRIDE, case % SEED_STRIDE),
-    "loops": random_module,
-    "operators": simple_module,
+    "loop-meaning": random_module,
+    "loop-proofs": simple_module,
 }
+
+
+SHARES: dict[str, float] = {
+    "sketches": 0.05, "loops": 0.03, "operators": 0.04, "emits": 0.02, "pictures": 0.2, "dataflow": 0.2, "ptx-commands": 0.4,
+    "tensors": 0.02, "settings": 0.01, "replays": 0.01, "journals": 0.01, "caches": 0.01,
+}  # fmt: skip
+"""Of --fronts: the cheaper a case, the more of them."""
+
+
+def _front(kind: str, first: int, count: int) -> Outcome:
+    """Cases of a front end, in processes of their own."""
+    outcome = Outcome(kind)
+    isolated.warm()
+    for case, ending in isolated.endings(kind, first, count):
+        outcome.endings[ending.word] += 1
+        outcome.cpu_s += ending.cpu_s
+        if ending.failure:
+            outcome.failures.append((case, ending.failure[:600]))
+        if ending.cpu_s > outcome.slowest_s:
+            outcome.slowest_s, outcome.slowest = ending.cpu_s, case
+    return outcome
+
+
+KINDS = (*CHECKS, *fronts.FRONTS)
 
 
 class HangError(Exception):
@@ -145,6 +177,8 @@ def _alarm(number: int, frame: object) -> None:
 
 def run(kind: str, first: int, count: int) -> Outcome:
     """`count` cases from case `first` on."""
+    if kind in fronts.FRONTS:
+        return _front(kind, first, count)
     outcome = Outcome(kind)
     signal.signal(signal.SIGALRM, _alarm)
     began = time.process_time()
@@ -177,7 +211,7 @@ def _joined(total: Outcome, part: Outcome) -> None:
 
 
 def _chunks(kind: str, first: int, count: int) -> Iterator[tuple[str, int, int]]:
-    size = CHUNK * (20 if kind == "mutations" else 1)
+    size = FRONT_CHUNK if kind in fronts.FRONTS else CHUNK * (20 if kind == "mutations" else 1)
     for start in range(first, first + count, size):
         yield kind, start, min(size, first + count - start)
 
@@ -194,8 +228,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.fuzz", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
-    for kind in CHECKS:
+    for kind in KINDS:
         parser.add_argument(f"--{kind}", type=int, default=0, metavar="N")
+    parser.add_argument("--fronts", type=int, default=0, metavar="N", help="inputs of all front ends together")
+    parser.add_argument("--journal", type=Path, help="keep finished pieces here; do not run them again")
     parser.add_argument("--seed", type=int, default=0, help="another seed, other cases")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--out", type=Path, help="JSON lines: the run, one per failure, one summary per kind")
@@ -204,11 +240,12 @@ def main() -> int:
     if given.only:
         return _one(given.only)
     records: list[dict[str, object]] = [_header(given.seed)]
+    journal = None if given.journal is None else Journal(given.journal)
     failed = False
-    for kind in CHECKS:
-        count: int = getattr(given, kind)
+    for kind in KINDS:
+        count: int = getattr(given, kind.replace("-", "_")) or int(given.fronts * SHARES.get(kind, 0))
         if count:
-            total = _all(kind, given.seed * SEED_STRIDE, count, given.jobs)
+            total = _all(kind, given.seed * SEED_STRIDE, count, given.jobs, journal)
             failed = failed or bool(total.failures)
             records += _records(total, count)
     if given.out:
@@ -216,11 +253,21 @@ def main() -> int:
     return 1 if failed else 0
 
 
-def _all(kind: str, first: int, count: int, jobs: int) -> Outcome:
+def _all(kind: str, first: int, count: int, jobs: int, journal: Journal | None) -> Outcome:
     total, done, shown = Outcome(kind), 0, time.monotonic()
     chunks = list(_chunks(kind, first, count))
+    kept = {chunk: value for chunk in chunks if journal is not None and (value := journal.find(_key(chunk))) is not None}
+    new = [chunk for chunk in chunks if chunk not in kept]
     with ProcessPoolExecutor(jobs) as pool:
-        for part, (_, _, size) in zip(pool.map(run, *zip(*chunks, strict=True)), chunks, strict=True):
+        ran = iter(pool.map(run, *zip(*new, strict=True))) if new else iter(())
+        for chunk in chunks:
+            size = chunk[2]
+            if chunk in kept:
+                part = _outcome(kind, kept[chunk])
+            else:
+                part = next(ran)
+                if journal is not None:
+                    journal.add(_key(chunk), _json(part))
             _joined(total, part)
             done += size
             for case, message in part.failures[:5]:
@@ -233,6 +280,25 @@ def _all(kind: str, first: int, count: int, jobs: int) -> Outcome:
     print(f"{kind}: {count} cases: {endings}; {numbers + '; ' if numbers else ''}{len(total.failures)} failed; "
           f"{total.cpu_s:.0f} CPU s; slowest {total.slowest_s:.2f} s ({kind}:{total.slowest})", flush=True)  # fmt: skip
     return total
+
+
+def _key(chunk: tuple[str, int, int]) -> str:
+    return problem_key(["fuzz", *chunk])
+
+
+def _json(part: Outcome) -> Json:
+    return {
+        "endings": dict(part.endings), "numbers": dict(part.numbers), "failures": [list(f) for f in part.failures],
+        "cpu_s": part.cpu_s, "slowest_s": part.slowest_s, "slowest": part.slowest,
+    }  # fmt: skip
+
+
+def _outcome(kind: str, kept: Json) -> Outcome:
+    """What the journal holds of a piece."""
+    fields = cast("dict[str, Any]", kept)
+    failures = [(int(case), str(message)) for case, message in fields["failures"]]
+    numbers = fields["cpu_s"], fields["slowest_s"], fields["slowest"]
+    return Outcome(kind, Counter(fields["endings"]), Counter(fields["numbers"]), failures, *numbers)
 
 
 def _records(total: Outcome, count: int) -> list[dict[str, object]]:
@@ -251,17 +317,21 @@ def _records(total: Outcome, count: int) -> list[dict[str, object]]:
 
 def _text(kind: str, case: int) -> str:
     try:
-        return TEXTS[kind](case)
+        return fronts.given(kind, case).shown() if kind in fronts.FRONTS else TEXTS[kind](case)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 
 
 def _one(name: str) -> int:
     kind, _, case = name.partition(":")
-    if kind not in CHECKS or not case.isdigit():
-        print(f"expected one of {', '.join(CHECKS)}, a colon and a number, got {name}", file=sys.stderr)
+    if kind not in KINDS or not case.isdigit():
+        print(f"expected one of {', '.join(KINDS)}, a colon and a number, got {name}", file=sys.stderr)
         return 2
-    print(TEXTS[kind](int(case)))
+    print(_text(kind, int(case)))
+    if kind in fronts.FRONTS:
+        ending = next(isolated.endings(kind, int(case), 1))[1]
+        print(f"// {ending.word}: {ending.failure or 'nothing wrong'}")
+        return 1 if ending.failure else 0
     message = CHECKS[kind](int(case), Outcome(kind))
     print(f"// {message or 'nothing wrong'}")
     return 1 if message else 0

@@ -29,6 +29,8 @@ def k(x: Global[i32, n, 2], w: Constant[f32, 3], y: Global[i32, n] | out, n: siz
     y[base] = s[0].y if thread_id < 3 else from_index(i32, base)
 """
 
+INDEX = "expected a number of an index from -2**31"
+
 
 def test_the_kernel_itself_is_fine():
     ir.verify(ir.parse_kernel(GOOD))
@@ -37,6 +39,11 @@ def test_the_kernel_itself_is_fine():
 @pytest.mark.parametrize(
     ("old", "new", "code", "message"),
     [
+        ("k, 3 + k", "k, 2147483648 + k + 4294967296", "NUMBER_TOO_LARGE", f"{INDEX} to 4294967295, got 4294967296"),
+        ("i32, n, 2]", "i32, n, -2147483649]", "NUMBER_TOO_LARGE", f"{INDEX} to 4294967295, got -2147483649"),
+        ("'k'), n=32", "'k'), n=1048577", "NUMBER_TOO_LARGE", f"{INDEX} to 1048576, got 1048577"),
+        ("'k'), n=32", "'k'), n=32, coefficients=(1, 4294967296)", "NUMBER_TOO_LARGE", f"{INDEX} to 4294967295, got 4294967296"),
+        ("'k'), n=32", f"'k'), n=32, constants=({'9' * 40},)", "NUMBER_TOO_LARGE", f"{INDEX} to 4294967295, got one of 133 bits"),
         ("x[hole", "q[hole", "NAME_UNKNOWN", "expected an array declared before, got q"),
         ("y[base]", "q[base]", "NAME_UNKNOWN", "expected an array declared before, got q"),
         ("base = block_id", "base = other", "NAME_UNKNOWN", "expected an index variable set before, got other"),

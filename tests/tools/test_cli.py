@@ -212,7 +212,7 @@ def test_main_never_shows_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: p
     with pytest.raises(SystemExit) as stopped:
         cli_module.main()
     assert stopped.value.code == 3
-    assert "internal error: RuntimeError: broken" in capsys.readouterr().err
+    assert "internal error, a bug of Warploom: RuntimeError: broken" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

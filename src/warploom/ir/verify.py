@@ -50,6 +50,8 @@ _FOLDS = frozenset({"+", "*", "min", "max", "&", "|", "^"})
 _PAIRS = frozenset({"-", "/", "<<", ">>"})
 _BITS = frozenset({"&", "|", "^", "<<", ">>", "~"})
 _STATIC = frozenset[str]()
+MOST_VALUES = 1 << 20
+"""Of one hole."""
 
 
 def verify(kernel: Kernel) -> None:
@@ -145,6 +147,12 @@ class _Verifier:
                 self.wrong("HOLE_NAME", message, "rename it", hole.span)
         for size in kernel.sizes:
             self.name(size, "size")
+        for hole in kernel.holes:
+            self.span = hole.span
+            self.number(hole.n, MOST_VALUES)
+            self.number(hole.modulus, MOST_VALUES)
+            for constant in (*(hole.constants or ()), *(hole.coefficients or ())):
+                self.number(constant)
         for param in kernel.params:
             self.param(param)
         self.span = kernel.span
@@ -167,12 +175,20 @@ class _Verifier:
         if self.index(expr) - {"size"} or isinstance(expr, HoleUse):
             self.wrong("SHAPE_NOT_STATIC", f"expected {what} over constants and sizes, got ids of threads or blocks")
 
+    def number(self, value: int, most: int = (1 << 32) - 1) -> None:
+        """Indices have 32 bits on the machine, 64 where they are followed."""
+        if not -(1 << 31) <= value <= most:
+            shown = str(value) if abs(value) < 10**20 else f"one of {value.bit_length()} bits"
+            message = f"expected a number of an index from -2**31 to {most}, got {shown}"
+            self.wrong("NUMBER_TOO_LARGE", message, "use a smaller one")
+
     # ------------------------------------------------------------ index expressions
 
     def index(self, expr: IndexExpr) -> frozenset[str]:
         """What the expression depends on."""
         match expr:
-            case IndexConst():
+            case IndexConst(value):
+                self.number(value)
                 return _STATIC
             case IndexVar(name):
                 if name not in self.indices:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Literal, TypeAlias, cast
 
+from warploom.core import Diagnostic, UserError
 from warploom.scan import expression as ex
 from warploom.scan.binary import Binary
 from warploom.scan.closure import right
@@ -181,6 +182,12 @@ def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value
         first, second = function(function(a, b), c), function(a, function(b, c))
     except (ArithmeticError, ValueError, AssertionError, IndexError):
         return None
+    except MemoryError:
+        raise
+    except Exception as error:
+        message = f"running {binary.name} on {a!r}, {b!r} and {c!r} raised {type(error).__name__}: {error}"
+        fix = "Let the function run on values of the types that it is annotated with."
+        raise UserError(Diagnostic("RUN_FAILED", message, fix=fix)) from error
     return None if _same(first, second) else Witness((a, b, c), first, second)
 
 

@@ -33,6 +33,10 @@ MAX_CASES = 64
 """Possible values of an expression that are kept apart."""
 
 
+MOST_BITS = 8192
+"""Of a number. Python prints no more than 14,000, and what has more comes from a mistake."""
+
+
 class UndefinedError(Exception):
     """An expression that has no value, such as the difference of infinities."""
 
@@ -105,6 +109,9 @@ def _make(
     key = (op, tuple(a.serial for a in args), type(value), value, tuple((c, *(a.serial for a in m)) for c, m in terms), sort)
     found = _interned.get(key)
     if found is None:
+        for number in (value, *(c for c, _ in terms)):
+            if isinstance(number, int | Fraction) and max(number.numerator, number.denominator, key=abs).bit_length() > MOST_BITS:
+                raise UndefinedError(f"a number of more than {MOST_BITS} bits")
         found = _interned[key] = Expr(op, args, value, terms, sort, len(_interned), _order(op, args, value, terms))
     return found
 

@@ -6,6 +6,7 @@ What holds of random lists is a guess; it is kept only if it holds of every elem
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import reduce
 
@@ -91,7 +92,8 @@ def observations(family: Family, seed: int = 0) -> list[Observation]:
     result: list[Observation] = []
     for elements in random_lists(family.loop, LISTS, LONGEST, seed):
         lifted = [lift(*e, *fixed) for e in elements]
-        result.append(Observation(tuple(elements), reduce(lambda a, b: operator(*a, *b, *fixed), lifted)))
+        with suppress(OverflowError):  # numbers that no float holds: other lists tell as much
+            result.append(Observation(tuple(elements), reduce(lambda a, b: operator(*a, *b, *fixed), lifted)))
     return result
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from warploom.core import Diagnostic, UserError
 from warploom.scan import expression as ex
 from warploom.scan.alignment import Style
 from warploom.scan.closure import Start, anything, closure, right
@@ -210,8 +211,14 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> tuple[int, str]
         fixed = constant_values(loop, cases)
         try:
             expected = call(serial, loop, elements, fixed)
-        except ZeroDivisionError:
+        except (ZeroDivisionError, OverflowError):
             continue
+        except (MemoryError, UserError):
+            raise
+        except Exception as error:
+            message = f"running the function on {elements!r} raised {type(error).__name__}: {error}"
+            fix = "Let it run on lists of the elements that it is annotated with."
+            raise UserError(Diagnostic("RUN_FAILED", message, fix=fix)) from error
         prefixes = range(1, len(elements) + 1) if loop.is_scan else [len(elements)]
         got = [operator.run(elements[:n], lambda n: choose.randrange(1, n), fixed) for n in prefixes]
         if loop.is_scan:

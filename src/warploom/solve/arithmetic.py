@@ -15,6 +15,7 @@ from functools import partial
 from importlib import import_module
 from typing import Any, Literal, NewType
 
+from warploom.solve.asking import ask
 from warploom.solve.smt import Unknown, Unsat
 
 Handle = NewType("Handle", object)
@@ -156,7 +157,7 @@ class Arithmetic:
             solver.set("rlimit", rlimit)
             for formula in formulas:
                 solver.add(self._any(formula))
-            outcome = str(solver.check())
+            outcome, reason = ask(solver)
             if outcome == "unsat":
                 return Unsat()
             if outcome == "sat":
@@ -164,7 +165,6 @@ class Arithmetic:
                 return Found({name: self._value(model, term, kind) for name, (term, kind) in self._variables.items()})
             statistics = solver.statistics()
             spent += int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
-            reason = str(solver.reason_unknown())
         return Unknown(reason, spent)
 
     def _solvers(self) -> Iterator[Any]:

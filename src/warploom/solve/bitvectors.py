@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import Any, Literal, NewType, TypeAlias
 
+from warploom.solve.asking import ask
 from warploom.solve.smt import Answer, Sat, Unknown, Unsat
 
 BitVector = NewType("BitVector", object)
@@ -95,10 +96,10 @@ class BitVectors:
         for predicate in predicates:
             vector: Any = predicate
             solver.add(vector == 1)
-        outcome = str(solver.check())
+        outcome, reason = ask(solver)
         if outcome == "unsat":
             return Unsat()
         if outcome == "sat":
             model = solver.model()
             return Sat({n: int(model.eval(s, model_completion=True).as_long()) for n, s in self._symbols.items()})
-        return Unknown(str(solver.reason_unknown()), rlimit)
+        return Unknown(reason, rlimit)

@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Literal, Protocol, TypeVar
 
+from warploom.core.limits import why
+
 S = TypeVar("S")
 A = TypeVar("A")
 A_co = TypeVar("A_co", covariant=True)
@@ -189,8 +191,8 @@ class _Search(Generic[S, A]):
                 self._visit(root)
         except StopSearchError as stop:
             return str(stop)
-        except KeyboardInterrupt:
-            return "interrupted"
+        except KeyboardInterrupt as stop:
+            return why(stop)
         return None
 
     def _visit(self, candidate: S) -> None:

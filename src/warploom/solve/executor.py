@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Generic, TypeAlias, TypeVar, assert_never, cast
 
 from warploom.core import UserError
+from warploom.core.limits import left_s, tick
 from warploom.solve.cluster import ClusterExecutor
 from warploom.solve.events import EventSink, emit
 from warploom.solve.journal import Journal
@@ -200,9 +201,11 @@ class _Run(Generic[Argument, Value]):
         """Waits until one task ends."""
         while True:
             try:
-                future, unkept = self._ended.get(timeout=None if self._stop is None or self._stopped else _STOP_POLL_S)
+                is_waiting = (self._stop is None or self._stopped) and left_s() is None
+                future, unkept = self._ended.get(timeout=None if is_waiting else _STOP_POLL_S)
                 break
             except queue.Empty:
+                tick()
                 if self._is_stopped():
                     self._cancel()
         attempt = self._pending.pop(future)

@@ -11,6 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
+from warploom.core.limits import why
 from warploom.solve.driver import (
     BUDGET_SPENT,
     UNLIMITED,
@@ -263,8 +264,8 @@ class Incumbent(Generic[S, A]):
             bound = body()
         except StopSearchError as stop:
             bound, reason = None, str(stop)
-        except KeyboardInterrupt:
-            bound, reason = None, "interrupted"
+        except KeyboardInterrupt as stop:
+            bound, reason = None, why(stop)
         with suppress(KeyboardInterrupt):
             self._tell()
         return Outcome(() if self.best is None else (self.best,), not reason, reason, self.statistics, bound)

@@ -13,6 +13,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
+from warploom.core.limits import why
 from warploom.solve.driver import (
     BUDGET_SPENT,
     UNLIMITED,
@@ -147,8 +148,8 @@ def count_levels(
             if progress is not None:
                 progress(total)
         reason = "" if done == len(tasks) else f"{BUDGET_SPENT}wall seconds"
-    except KeyboardInterrupt:
-        reason = "interrupted"
+    except KeyboardInterrupt as stop:
+        reason = why(stop)
     if reason:
         total = replace(total, complete=False, reason=reason)
     return total
@@ -212,8 +213,8 @@ class _Walk(Generic[S, A]):
                 self._visit(candidate, level, is_kept)
         except StopSearchError as stop:
             reason = str(stop)
-        except KeyboardInterrupt:
-            reason = "interrupted"
+        except KeyboardInterrupt as stop:
+            reason = why(stop)
         return Frontier(replace(self._levels(), complete=not reason, reason=reason), tuple(self._sample))
 
     def paths(self, path: tuple[int, ...]) -> list[tuple[int, ...]]:

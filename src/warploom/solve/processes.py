@@ -22,6 +22,7 @@ from multiprocessing.reduction import ForkingPickler
 from typing import Any, ParamSpec, TypeVar
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import children
 
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
@@ -164,6 +165,8 @@ class _Worker:
         self.process = _CONTEXT.Process(target=_work, args=(theirs,), name="warploom-worker", daemon=True)
         with sigint_blocked():
             self.process.start()
+        if self.process.pid is not None:
+            children.add(self.process.pid)
         theirs.close()
 
     def ask(self, payload: bytes) -> bytes | None:
@@ -181,6 +184,8 @@ class _Worker:
         self._pipe.close()
         self.process.join(_LEAVE_S)
         self.process.kill()
+        if self.process.pid is not None:
+            children.discard(self.process.pid)
         self.process.join()
 
 

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, Literal, TypeAlias, assert_never
 
+from warploom.solve.asking import ask
+
 DEFAULT_RLIMIT = 20_000_000
 """z3's deterministic resource units per query; about ten seconds on a laptop."""
 
@@ -206,13 +208,13 @@ class SmtSession:
         try:
             solver.add(self._translated(formula))
             before = self._spent(solver)
-            outcome = str(solver.check())
+            outcome, reason = ask(solver)
             if outcome == "unsat":
                 return Unsat()
             if outcome == "sat":
                 model = solver.model()
                 return Sat({n: self._value(model, v) for n, v in self._variables.items()})
-            return Unknown(str(solver.reason_unknown()), self._spent(solver) - before)
+            return Unknown(reason, self._spent(solver) - before)
         finally:
             solver.pop()
 
@@ -348,8 +350,8 @@ class ClauseSession:
         """Whether the clauses and assumed literals hold for some values; `timeout_s`, unlike `rlimit`, is not deterministic."""
         solver = self._loaded()
         solver.set("rlimit", rlimit or self._rlimit)
-        solver.set("timeout", 0xFFFFFFFF if timeout_s is None else max(1, int(timeout_s * 1000)))
-        outcome = str(solver.check([self._literal(x) for x in assumed]))
+        solver.set("timeout", 0xFFFFFFFF)
+        outcome, reason = ask(solver, [self._literal(x) for x in assumed], timeout_s)
         if outcome == "unsat":
             return Unsat()
         if outcome == "sat":
@@ -358,7 +360,7 @@ class ClauseSession:
             return Sat({n: int(self._z3.is_true(v)) for n, v in value.items()})
         statistics = solver.statistics()
         spent = int(statistics.get_key_value("rlimit count")) if "rlimit count" in statistics.keys() else 0  # noqa: SIM118
-        return Unknown(str(solver.reason_unknown()), spent)
+        return Unknown(reason, spent)
 
     def _literal(self, literal: int) -> Any:
         flag = self._z3.Bool(f"b{abs(literal)}")

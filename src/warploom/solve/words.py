@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeAlias
 
+from warploom.solve.asking import ask
 from warploom.solve.smt import DEFAULT_RLIMIT, Answer, Sat, Unknown, Unsat
 
 
@@ -39,11 +40,11 @@ def differing_words(lhs: Word, rhs: Word, bits: int, *, is_signed: bool, rlimit:
     solver = z3.SolverFor("QF_BV")
     solver.set("rlimit", rlimit)
     solver.add(left != right)
-    outcome = solver.check()
-    if outcome == z3.unsat:
+    outcome, reason = ask(solver)
+    if outcome == "unsat":
         return Unsat()
-    if outcome == z3.unknown:
-        return Unknown(f"solver gave up: {solver.reason_unknown()}", rlimit)
+    if outcome == "unknown":
+        return Unknown(f"solver gave up: {reason}", rlimit)
     model = solver.model()
     values = {name: model.eval(v, model_completion=True) for name, v in variables.items()}
     return Sat({n: v.as_signed_long() if is_signed else v.as_long() for n, v in values.items()})

@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import LimitReachedError, why
 from warploom.ir import HoleArg, IndexConst, IndexExpr, fill, index_cost, simplify, verify
 from warploom.ir.swizzle import SPACES, function_set
 from warploom.sketch import Sketch, TermSpec
@@ -23,6 +24,7 @@ from warploom.synth.network import HoleUses
 from warploom.synth.operators import check_operators
 from warploom.synth.prove import prove
 from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
+from warploom.synth.room import check_room
 from warploom.synth.sizes import elements
 from warploom.synth.smt_engine import SmtEngine
 from warploom.synth.specs import check_launch
@@ -143,6 +145,7 @@ class _Completing:
                 )
             )
         verify(self.kernel)
+        check_room(self.kernel, self.sizes)
         check_launch(self.kernel, self.sizes)
         self.algebra = kernel_algebra(sketch)
 
@@ -318,8 +321,8 @@ class _Completing:
                     continue
                 kept.append(replace(completion, executed=judged.proof.executed, verdict=judged.verdict))
                 verdicts.append(judged)
-        except KeyboardInterrupt:
-            self.interrupted = "interrupted during the proof"
+        except KeyboardInterrupt as stop:
+            self.interrupted = f"{why(stop)} during the proof"
             kept += completions[len(kept) :]
         self.phases["prove"] = self.phases.get("prove", 0.0) + time.process_time() - started
         self.completions = tuple(kept)
@@ -345,15 +348,19 @@ class _Completing:
                 return self._finished("refused", judged, judged.reason, results, None)
             if stopped or self.open_question:
                 return self._finished("unknown", None, stopped or f"not decided: {self.open_question}", results, None)
-            example = self._example()
+            try:
+                example = self._example()
+            except LimitReachedError:  # the search ended, and its answer stands without an example
+                example = None
             if example is not None and not self.kernel.holes:
                 return self._finished("refused", example, example.reason, results, None)
             shown = "" if example is None else f"; for example, the simplest one fails: {_shown(example)}"
             return self._finished("unsat", None, f"no completion exists in space {tried}: exhausted{shown}", results, None)
         space, _ = self.best
+        cut = "" if judged is None else judged.cut
         doubt = judged.doubt if judged is not None else ""
-        reason = self.interrupted or doubt
-        return self._finished("unknown" if reason else "solved", judged, reason, results, space)
+        status: Status = "unknown" if self.interrupted or doubt else "solved"
+        return self._finished(status, judged, self.interrupted or doubt or cut, results, space)
 
     def _example(self) -> Judged | None:
         """Why the simplest completion fails: shows faults that no hole can mend."""

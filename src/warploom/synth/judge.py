@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic
+from warploom.core.limits import LimitReachedError
 from warploom.gpu import index_overflow
 from warploom.ir import Kernel
 from warploom.sketch import Sketch, Spec
@@ -41,6 +42,9 @@ class Judged:
     disagreement: str = ""
     """How proof and checker contradict each other: a bug of Warploom, about which the kernel says nothing."""
 
+    cut: str = ""
+    """What a spent budget left undone."""
+
     @property
     def status(self) -> Status:
         """What becomes of a sketch whose answer this is."""
@@ -68,7 +72,10 @@ def judge(
     if overflow := index_overflow(kernel):
         overflow = replace(overflow, span=kernel.span)
         return Judged(proof, None, "", "refuted", None, overflow.message, (overflow,))
-    checked = check(kernel, spec, sizes, seed)
+    try:
+        checked = check(kernel, spec, sizes, seed)
+    except LimitReachedError as stop:
+        return Judged(proof, None, "", "unchecked", None, proof.reason, proof.diagnostics, cut=f"{stop} during the check")
     cases, reason = checked.cases or None, proof.reason
     if checked.verdict == "refuted" and proof.verdict == "proved":
         text = (
@@ -81,14 +88,18 @@ def judge(
     verdict: Verdict = "proved" if proof.verdict == "proved" else "tested" if cases else "unchecked"
     if not kernel.sizes:
         return Judged(proof, checked, "", verdict, cases, reason, proof.diagnostics, proof.domain if verdict == "proved" else "")
-    result = lift(sketch, kernel)
+    at = tuple((s, sizes[s]) for s in kernel.sizes) if verdict == "proved" else ()
+    try:
+        result = lift(sketch, kernel)
+    except LimitReachedError as stop:
+        cut, least = f"{stop} during the lift", "tested" if cases else "unchecked"
+        return Judged(proof, checked, f"unchecked: {stop}", least, cases, reason, proof.diagnostics, proved_at=at, cut=cut)
     if result.verdict == "refuted":
         fault = result.reason
         return Judged(proof, checked, fault, "refuted", cases, fault, result.diagnostics, witness=result.witness)
     if result.verdict == "proved":
         lifted, domain = f"proved for {result.domain}", result.domain if verdict == "proved" else ""
         return Judged(proof, checked, lifted, verdict, cases, reason, proof.diagnostics, domain)
-    at = tuple((s, sizes[s]) for s in kernel.sizes) if verdict == "proved" else ()
     least: Verdict = "tested" if cases and not result.doubt else "unchecked"
     diagnostics = (*proof.diagnostics, *result.diagnostics)
     lifted = f"{result.verdict}: {result.reason}"

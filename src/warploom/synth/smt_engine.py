@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from warploom.core.limits import why
 from warploom.ir import IndexExpr, Kernel, index_cost
 from warploom.sketch import TermArrays
 from warploom.solve import UNLIMITED, Budget, ClauseSession, Cost, Sat, Statistics, Unknown, Unsat
@@ -103,8 +104,8 @@ class SmtEngine:
                 break
             try:
                 answer = question.ask(left, statistics)
-            except KeyboardInterrupt:
-                reason = "interrupted"
+            except KeyboardInterrupt as stop:
+                reason = why(stop)
                 break
             if progress is not None:
                 progress(statistics)

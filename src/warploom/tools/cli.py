@@ -34,6 +34,7 @@ from warploom.tools.duration import duration
 from warploom.tools.explore_command import explore
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
@@ -70,13 +71,13 @@ def cli() -> None:
 @click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page that shows the values move.")
 @click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write one still picture of the movement.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--budget", metavar="TIME", callback=duration, help="CPU time of the search, such as 60s or 2m.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
 @click.option("--keep", metavar="FORMS", default="", callback=_forms, help="List of ir,cuda,ptx: write CASE.ir, CASE.cu, ...")
 @click.option("--keep-in", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder for --keep.")
 @click.option("--prove-ptx", is_flag=True, help="Compile the completed kernel and prove the PTX, too.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def synth(
     target: str,
     space: int | None,
@@ -99,14 +100,15 @@ def synth(
     codes: list[int] = []
     with Interrupts() as stopped:
         stopwatch = Stopwatch()
-        try:
-            targets = _resolved(target, options)
-        except UserError as error:
-            targets = ()
-            codes.append(output.outcome(failed(target, error, stopwatch)))
-        except KeyboardInterrupt:
-            targets = ()
-            codes.append(output.outcome(interrupted(target, stopwatch)))
+        targets: list[Target] = []
+
+        def read(_: Progress) -> Outcome:
+            targets.extend(_resolved(target, options))
+            return Outcome({}, SOLVED)
+
+        reading = guarded(target, read, stopwatch, output, debug)
+        if reading.line:  # it failed
+            codes.append(output.outcome(reading))
         for found in targets:
             if stopped.seen:
                 outcome = interrupted(found.case, stopwatch)
@@ -153,10 +155,10 @@ def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
 @click.option("--events", type=click.Path(dir_okay=False, path_type=Path), help="Log here what happens to the parts.")
 @click.option("--show", is_flag=True, help="Print the program instead.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--budget", metavar="TIME", callback=duration, help="CPU time of the search, such as 60s or 2m.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
 @click.option("--cache/--no-cache", "cached", default=None, help="Keep answers on disk; default: only if WARPLOOM_CACHE is set.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def solve_dataflow(
     program: str,
     goal: Goal,
@@ -456,5 +458,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(SOLVED)
     except Exception as error:
-        click.echo(f"internal error: {type(error).__name__}: {error}\n  fix: report it with the command line.", err=True)
+        text = f"internal error, a bug of Warploom: {type(error).__name__}: {error}"
+        click.echo(f"{text}\n  fix: report it with the command line.", err=True)
         sys.exit(GAVE_UP)

@@ -8,23 +8,44 @@ from collections.abc import Callable, Iterable
 from typing import NoReturn
 
 from warploom.core import UserError
+from warploom.core.limits import OUT_OF_MEMORY, current, why
 from warploom.tools.console import Output
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import INTERRUPTED, Line
-from warploom.tools.synth_command import Outcome, Progress, crashed, failed, interrupted
+from warploom.tools.synth_command import Outcome, Progress, crashed, failed, gave_up
 from warploom.tools.usage import Stopwatch
+
+TOO_DEEP = "nesting: the input, or a formula made of it, is nested deeper than is followed"
+
+
+DEEPEST = 4000
+"""Nested calls: sums of a thousand terms are read, and Python's own stack is never at its end."""
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a library says so in a class of its own."""
+    return type(error).__name__ == "Z3Exception" and "memory" in str(error)
 
 
 def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
-    """What `work` gives, or the outcome that tells of the user's error, the interruption or the fault."""
+    """What `work` gives, or the outcome that tells of the user's error, the limit, the interruption or the fault."""
+    sys.setrecursionlimit(max(DEEPEST, sys.getrecursionlimit()))
     try:
-        with output.progress(case) as progress:
+        with current().watched(), output.progress(case) as progress:
             return work(progress)
     except UserError as error:
         return failed(case, error, stopwatch)
-    except KeyboardInterrupt:
-        return interrupted(case, stopwatch)
+    except KeyboardInterrupt as error:
+        return gave_up(case, why(error), stopwatch)
+    except MemoryError:
+        return gave_up(case, OUT_OF_MEMORY, stopwatch)
+    except RecursionError:
+        if debug:
+            traceback.print_exc()
+        return gave_up(case, TOO_DEEP, stopwatch)
     except Exception as error:
+        if is_out_of_memory(error):
+            return gave_up(case, OUT_OF_MEMORY, stopwatch)
         if debug:
             traceback.print_exc()
         return crashed(case, error, stopwatch)

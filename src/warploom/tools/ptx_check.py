@@ -8,7 +8,8 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import click
@@ -22,10 +23,12 @@ from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 from warploom.tools.console import Output
 from warploom.tools.files import write_bytes
+from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import BAD_INPUT, IMPOSSIBLE, INTERRUPTED, SOLVED, combined_exit, plain_line
+from warploom.tools.limited import limited
+from warploom.tools.lines import BAD_INPUT, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, combined_exit, plain_line
 from warploom.tools.messages import one_line, rendered
-from warploom.tools.synth_command import Outcome, crashed, failed, interrupted
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 SHOWN = 20
@@ -159,6 +162,7 @@ def _table(summary: FileSummary) -> list[str]:
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@limited
 def check_command(files: tuple[str, ...], as_json: bool) -> None:
     """Parse and verify PTX files; count kernels, instructions, registers, and name what is not supported."""
     output = Output(as_json)
@@ -166,17 +170,10 @@ def check_command(files: tuple[str, ...], as_json: bool) -> None:
     with Interrupts() as stopped:
         for path in files:
             stopwatch = Stopwatch()
-            summary: FileSummary | None = None
-            try:
-                outcome, summary = check_file(path, stopwatch)
-            except UserError as error:
-                outcome = failed(path, error, stopwatch)
-            except KeyboardInterrupt:
-                outcome = interrupted(path, stopwatch)
-            except Exception as error:
-                outcome = crashed(path, error, stopwatch)
-            codes.append(output.outcome(outcome))
-            if summary is not None and not as_json:
+            summaries: list[FileSummary] = []
+            work = partial(_checked, path, stopwatch, summaries)
+            codes.append(output.outcome(guarded(path, work, stopwatch, output, debug=False)))
+            for summary in () if as_json else summaries:
                 for text in _table(summary):
                     output.say(text)
             if stopped.seen:
@@ -184,31 +181,49 @@ def check_command(files: tuple[str, ...], as_json: bool) -> None:
     sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
 
 
+def _checked(path: str, stopwatch: Stopwatch, summaries: list[FileSummary], _: Progress) -> Outcome:
+    outcome, summary = check_file(path, stopwatch)
+    if summary is not None:
+        summaries.append(summary)
+    return outcome
+
+
 @click.command("fmt")
 @click.argument("file", metavar="FILE")
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of to stdout.")
 @click.option("--in-place", is_flag=True, help="Write back to FILE.")
 @click.option("--exact", "is_exact", is_flag=True, help="Print the file as it is, through the syntax tree; exit 1 if it differs.")
+@limited
 def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool) -> None:
     """Print a PTX file in normal form: one statement a line, no comments."""
     if out is not None and in_place:
         raise click.UsageError("expected -o or --in-place, got both")
     if is_exact and in_place:
         raise click.UsageError("expected --exact or --in-place, got both")
-    try:
+    output, stopwatch = Output(as_json=False), Stopwatch()
+
+    def work(_: Progress) -> Outcome:
         text = read_ptx(file)
         module = parse(text, file)
         printed = exact(module) if is_exact else normal(module)
         if not is_exact and parse(printed, file) != module:
-            message = "expected the normal form to read back as the same module, found a difference: internal error"
-            raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Report it together with the file."))
+            return _differs(file, "the normal form does not read back as the same module", stopwatch)
         _write(printed, Path(file) if in_place else out)
-    except UserError as error:
-        click.echo("\n".join(rendered(error.diagnostics)), err=True)
-        sys.exit(BAD_INPUT)
-    if is_exact and printed != text:
-        click.echo(f"{file}: the printed file differs: internal error\n  fix: Report it together with the file.", err=True)
-        sys.exit(IMPOSSIBLE)
+        if is_exact and printed != text:
+            return replace(_differs(file, "the printed file differs", stopwatch), exit_code=IMPOSSIBLE)
+        return Outcome(plain_line(file, "solved", stopwatch.read()), SOLVED)
+
+    with Interrupts() as stopped:
+        outcome = guarded(file, work, stopwatch, output, debug=False)
+    for message in outcome.messages or ([str(outcome.line["reason"])] if "reason" in outcome.line else []):
+        click.echo(message, err=True)
+    sys.exit(INTERRUPTED if stopped.seen else outcome.exit_code)
+
+
+def _differs(file: str, what: str, stopwatch: Stopwatch) -> Outcome:
+    reason = f"internal error, a bug of Warploom: {what}"
+    message = f"{file}: {reason}\n  fix: Report it together with the file."
+    return Outcome(plain_line(file, "error", stopwatch.read(), reason=reason), GAVE_UP, messages=(message,))
 
 
 def _write(text: str, path: Path | None) -> None:

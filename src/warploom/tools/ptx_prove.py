@@ -43,6 +43,7 @@ from warploom.synth.compiled import (
 from warploom.tools.console import Output
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, plain_line
 from warploom.tools.messages import one_line, rendered
 from warploom.tools.ptx_check import read_ptx
@@ -68,6 +69,7 @@ _numbers = itertools.count(1)
 @click.option("--algebra", metavar="NAME", help="Laws for the comparison; default: reals, or machine words.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def prove(
     file: str,
     kernel: str | None,

@@ -19,6 +19,7 @@ from warploom.ptx import Counts, Finding, Launch, launch, lower, parse
 from warploom.tools.console import Output
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
 from warploom.tools.ptx_check import read_ptx
 from warploom.tools.synth_command import Outcome, Progress
@@ -252,6 +253,7 @@ def _table(ran: Launch) -> list[str]:
 @click.option("--limit", type=click.IntRange(min=1), help="Executed instructions times threads, a deterministic budget.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def run_command(
     file: str,
     kernel: str | None,

@@ -31,9 +31,12 @@ from warploom.ptx.shuffle import (
 from warploom.ptx.syntax import Module, parse
 from warploom.tools.console import Output
 from warploom.tools.files import write_bytes
-from warploom.tools.lines import GAVE_UP, SCHEMA, SOLVED, Line, combined_exit, encode, plain_line
+from warploom.tools.guard import guarded
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
+from warploom.tools.lines import GAVE_UP, INTERRUPTED, SCHEMA, SOLVED, Line, combined_exit, encode, plain_line
 from warploom.tools.ptx_check import read_ptx
-from warploom.tools.synth_command import Outcome, crashed, failed
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 BLOCK_THREADS = 128
@@ -166,6 +169,7 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
               help="An ablation, to measure by: its results are wrong.")  # fmt: skip
 @click.option("--arch", default=None, metavar="sm_XX", help="For registers and profit; by default the file's own .target.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@limited
 def shuffle_command(
     file: str, out: Path, policy: str, report: Path | None, max_delta: int, max_rows: int | None, mode: str, shared: bool,
     assume: str | None, variant: str | None, arch: str | None, as_json: bool,
@@ -179,18 +183,26 @@ def shuffle_command(
     )  # fmt: skip
     if arch is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
         raise click.UsageError(f"expected --arch sm_XX, such as sm_90, got {arch!r}")
-    try:
-        sys.exit(_run(file, out, options, policy, report, arch, output, stopwatch, as_json=as_json))
-    except UserError as error:
-        sys.exit(output.outcome(failed(file, error, stopwatch)))
-    except Exception as error:
-        sys.exit(output.outcome(crashed(file, error, stopwatch)))
+    made: list[tuple[Outcome, list[str]]] = []
+
+    def work(_: Progress) -> Outcome:
+        made.extend(_run(file, out, options, policy, report, arch, stopwatch))
+        return made[0][0]
+
+    with Interrupts() as stopped:
+        first = guarded(file, work, stopwatch, output, debug=False)
+    codes: list[int] = []
+    for outcome, table in made or [(first, [])]:
+        codes.append(output.outcome(outcome))
+        for line in () if as_json else table:
+            output.say(line)
+    sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
 
 
 def _run(
-    file: str, out: Path, options: ShuffleOptions, policy: str, report: Path | None, arch: str | None, output: Output,
-    stopwatch: Stopwatch, *, as_json: bool,
-) -> int:  # fmt: skip
+    file: str, out: Path, options: ShuffleOptions, policy: str, report: Path | None, arch: str | None, stopwatch: Stopwatch
+) -> list[tuple[Outcome, list[str]]]:
+    """One outcome for each kernel, with a table for people."""
     text = read_ptx(file)
     module = parse(text, file)
     found = shuffle(module, options)
@@ -201,7 +213,7 @@ def _run(
         write_bytes(out, text.encode("utf-8", "surrogateescape"))
         reason = f"ptxas refused the rewritten file, the original was written: {error.diagnostics[0].message}"
         line = plain_line(file, "error", stopwatch.read(), reason=reason)
-        return output.outcome(Outcome(line, GAVE_UP, messages=(reason,), written=(out,)))
+        return [(Outcome(line, GAVE_UP, messages=(reason,), written=(out,)), [])]
     write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
     kernels = _kernels(found, costs)
     written = (out,)
@@ -209,17 +221,14 @@ def _run(
         whole: Line = {"v": SCHEMA, "file": file, "policy": policy, "arch": target, "kernels": kernels}
         write_bytes(report, (encode(whole) + "\n").encode("utf-8", "replace"))
         written = out, report
-    codes = [SOLVED]
+    outcomes: list[tuple[Outcome, list[str]]] = []
     for place, (each, kernel) in enumerate(zip(found.reports, kernels, strict=True)):
         is_last = place == len(kernels) - 1
         outcome = Outcome(_line(file, kernel, stopwatch), SOLVED, written=written if is_last else ())
-        codes.append(output.outcome(outcome))
-        if not as_json:
-            for line in _table(each, kernel):
-                output.say(line)
+        outcomes.append((outcome, _table(each, kernel)))
     if not kernels:
-        codes.append(output.outcome(Outcome(plain_line(file, "solved", stopwatch.read(), kernels=0), SOLVED, written=written)))
-    return combined_exit(codes)
+        outcomes.append((Outcome(plain_line(file, "solved", stopwatch.read(), kernels=0), SOLVED, written=written), []))
+    return outcomes
 
 
 __all__ = ["policy_of", "resources", "shuffle_command"]

@@ -6,13 +6,15 @@ import sys
 
 import click
 
-from warploom.core import UserError
 from warploom.ptx.syntax import parse
 from warploom.tools.console import Output
-from warploom.tools.lines import BAD_INPUT, SOLVED, encode, plain_line
+from warploom.tools.guard import guarded
+from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
+from warploom.tools.lines import INTERRUPTED, SOLVED, plain_line
 from warploom.tools.ptx_check import read_ptx
 from warploom.tools.ptx_trace import trace_text
-from warploom.tools.synth_command import failed
+from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 
@@ -21,16 +23,20 @@ from warploom.tools.usage import Stopwatch
 @click.option("--extensions", is_flag=True, help="Show sign and zero extensions.")
 @click.option("--assume", type=click.Choice(["nsw"]), help="nsw: signed index arithmetic does not wrap.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON line with the field `trace` on stdout.")
+@limited
 def trace_command(file: str, extensions: bool, assume: str | None, as_json: bool) -> None:
     """Run every kernel symbolically and print its memory trace, in the style of PTXASW's Listing 5."""
-    stopwatch = Stopwatch()
-    try:
-        text = trace_text(parse(read_ptx(file), file), extensions=extensions, assume_nsw=assume == "nsw")
-    except UserError as error:
-        Output(as_json).outcome(failed(file, error, stopwatch))
-        sys.exit(BAD_INPUT)
-    if as_json:
-        click.echo(encode(plain_line(file, "solved", stopwatch.read(), trace=text.splitlines())))
+    output, stopwatch = Output(as_json), Stopwatch()
+    texts: list[str] = []
+
+    def work(_: Progress) -> Outcome:
+        texts.append(trace_text(parse(read_ptx(file), file), extensions=extensions, assume_nsw=assume == "nsw"))
+        return Outcome(plain_line(file, "solved", stopwatch.read(), trace=texts[0].splitlines()), SOLVED)
+
+    with Interrupts() as stopped:
+        outcome = guarded(file, work, stopwatch, output, debug=False)
+    if texts and not as_json:
+        click.echo(texts[0], nl=False)
     else:
-        click.echo(text, nl=False)
-    sys.exit(SOLVED)
+        output.outcome(outcome)
+    sys.exit(INTERRUPTED if stopped.seen else outcome.exit_code)

@@ -17,6 +17,7 @@ from warploom.tools.console import Output
 from warploom.tools.files import write_text
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
 from warploom.tools.scan_lift import split_target
 from warploom.tools.synth_command import Outcome, Progress
@@ -39,6 +40,7 @@ KINDS = ("int32", "int64", "float32", "float64")
 @click.option("--check/--no-check", default=True, help="Run it against the loop and prove the data movement.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def emit_command(
     target: str, language: Target, out: Path | None, kinds: tuple[str, ...], network: str, threads: int, items: int | None,
     check: bool, as_json: bool, debug: bool,

@@ -11,6 +11,7 @@ import click
 from warploom import scan
 from warploom.core import Diagnostic, UserError
 from warploom.tools.guard import report
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.synth_command import Outcome
 from warploom.tools.usage import Stopwatch
@@ -24,6 +25,7 @@ from warploom.tools.usage import Stopwatch
 )
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool, debug: bool) -> None:
     """Find the associative operator that computes a serial loop, and prove it for all inputs and lengths."""
     names = [name.strip() for name in keep.split(",") if name.strip()]
@@ -34,6 +36,7 @@ def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool
 @click.argument("target", metavar="FILE.py:OPERATOR")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def check_command(target: str, as_json: bool, debug: bool) -> None:
     """Prove that a function of two values is associative, or refuse it with a counterexample."""
     report(target, lambda stopwatch, _: checked(target, stopwatch), _text, as_json=as_json, debug=debug)

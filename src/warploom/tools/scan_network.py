@@ -36,6 +36,7 @@ from warploom.scan.variants import (
 )
 from warploom.synth import Status
 from warploom.tools.guard import report
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.network_picture import network_picture
 from warploom.tools.synth_command import Outcome, Progress
@@ -72,6 +73,7 @@ class NetworkOptions:
 @click.option("--show", is_flag=True, help="Print the picture of the network with n columns instead.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def network_command(
     picture: Path | None,
     name: str | None,

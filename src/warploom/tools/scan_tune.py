@@ -11,6 +11,7 @@ from warploom import scan
 from warploom.scan.emit import Types
 from warploom.scan.tuning import MOST, Ranked, operations, operators, tune
 from warploom.tools.guard import report
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.scan_emit import KINDS, types_of
 from warploom.tools.scan_lift import split_target
@@ -30,6 +31,7 @@ ELEMENTS = 256
 @click.option("--type", "kinds", type=click.Choice(KINDS), multiple=True, help="As for scan emit.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@limited
 def tune_command(target: str, n: int, top: int, arch: str, kinds: tuple[str, ...], as_json: bool, debug: bool) -> None:
     """Carry several solutions through (operator x network x layout x variant) and rank them by cost, on a GPU by time."""
 

@@ -13,6 +13,7 @@ from typing import cast
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import why
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
 from warploom.kernels import find_program
@@ -125,7 +126,8 @@ def _solved(
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
 
-    budget = Budget(options.budget_nodes, options.budget_s)
+    left_s = None if options.budget_s is None else max(0.0, options.budget_s - stopwatch.read().seconds)
+    budget = Budget(options.budget_nodes, left_s)
     messages: tuple[str, ...] = ()
     parts: PartsResult | None = None
     if options.in_parts is None:
@@ -226,8 +228,8 @@ def _replay(program: Program, holes: list[_Hole], found: Iterable[Solution]) -> 
                 refuted = start + int(np.argmin(meets)) + 1
                 break
             replayed += len(batch)
-    except KeyboardInterrupt:
-        reason = "interrupted during the replay"
+    except KeyboardInterrupt as stop:
+        reason = f"{why(stop)} during the replay"
     return _Check(solutions[:LISTED], replayed, refuted, reason)
 
 
@@ -258,6 +260,8 @@ def _outcome(
         reason = f"internal error: the replay of solution {check.refuted} does not meet the goal"
     elif check.reason:
         status, reason = "unknown", check.reason
+        if check.replayed:
+            verdict, fields["cases"] = "tested", check.replayed
     elif 0 < check.replayed == (distinct if options.distinct else count):
         verdict, fields["domain"] = "proved", DOMAIN
     elif check.replayed:

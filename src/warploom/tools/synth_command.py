@@ -65,7 +65,7 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
     asked: dict[str, Any] = {
         "space": options.space,
         "all_solutions": options.all_solutions,
-        "budget_s": options.budget_s,
+        "budget_s": None if options.budget_s is None else max(0.0, options.budget_s - stopwatch.read().seconds),
         "budget_nodes": options.budget_nodes,
         "seed": options.seed,
         "progress": progress,
@@ -98,14 +98,19 @@ def failed(case: str, error: UserError, stopwatch: Stopwatch) -> Outcome:
 
 def crashed(case: str, error: Exception, stopwatch: Stopwatch) -> Outcome:
     """A fault of this program: nothing is wrong with the input, and nothing was found out."""
-    reason = f"internal error: {type(error).__name__}: {error}"
-    hint = f"{reason}\n  fix: run again with --debug and report the traceback together with the sketch."
+    reason = f"internal error, a bug of Warploom: {type(error).__name__}: {str(error)[:500]}"
+    hint = f"{reason}\n  fix: run again with --debug and report the traceback together with the input."
     return Outcome(plain_line(case, "error", stopwatch.read(), reason=reason), GAVE_UP, messages=(hint,))
+
+
+def gave_up(case: str, reason: str, stopwatch: Stopwatch) -> Outcome:
+    """Nothing was found out."""
+    return Outcome(plain_line(case, "unknown", stopwatch.read(), reason=reason), GAVE_UP)
 
 
 def interrupted(case: str, stopwatch: Stopwatch) -> Outcome:
     """Stopped before anything was found."""
-    return Outcome(plain_line(case, "unknown", stopwatch.read(), reason="interrupted"), GAVE_UP)
+    return gave_up(case, "interrupted", stopwatch)
 
 
 def _write(

@@ -16,6 +16,7 @@ from typing import cast
 import click
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import current, why
 from warploom.solve import (
     Failed,
     Finished,
@@ -31,6 +32,7 @@ from warploom.solve import (
 from warploom.synth import transposes
 from warploom.tools.console import Output
 from warploom.tools.interrupts import Interrupts
+from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
 from warploom.tools.messages import rendered
 from warploom.tools.synth_command import failed
@@ -109,6 +111,7 @@ def _name(kind: str, m: int, n: int) -> str:
 @click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
 @click.option("--self-check", is_flag=True, help="Instead: recover random compositions, refute random permutations.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@limited
 def transposes_command(
     most: int,
     least: int,
@@ -158,17 +161,19 @@ def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None,
             executor: Executor = cluster_executor(cluster) if cluster else process_executor(workers)
             stack.enter_context(executor)
             progress = stack.enter_context(output.progress("transposes"))
+            stack.enter_context(current().watched())
             for result in run_tasks(tasks, complete, executor=executor, journal=journal, ordered=True):
                 line = line_of(result)
                 done.add(result.task.key)
                 output.row(line, columns(line))
                 codes.append(GAVE_UP if line["status"] == "error" else EXIT_BY_STATUS[str(line["status"])])
                 progress(f"{len(done)} of {len(tasks)}")
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
+            codes.append(GAVE_UP)
             for task in tasks:
                 if task.key not in done:
                     kind, m, n, _ = task.argument
-                    line = plain_line(_name(kind, m, n), "unknown", Stopwatch().read(), reason="interrupted", m=m, n=n)
+                    line = plain_line(_name(kind, m, n), "unknown", Stopwatch().read(), reason=why(stop), m=m, n=n)
                     output.row(line, columns(line))
     if stopped.seen:
         return INTERRUPTED

@@ -71,10 +71,12 @@ def cuda_scan(
         raise unserved("an operator that depends on the function's other parameters", "CUDA")
     if bodies != "inlined":
         ready = _widened(ready)
+    if not ready.fields:
+        raise unserved("an operator that carries nothing", "CUDA")
     chosen = choices or Choices()
     size = struct_bytes([s.scalar for s in ready.fields])
     staged = max(struct_bytes([s.scalar for s in part]) for part in (ready.elements, ready.outputs))
-    items = chosen.items or max(1, min(16, _TILE_BYTES // size, _STAGING_BYTES // (chosen.threads * staged)))
+    items = chosen.items or max(1, min(16, _TILE_BYTES // size, _STAGING_BYTES // (chosen.threads * max(1, staged))))
     text = (_HERE / "scan.cu").read_text()
     if bodies == "inlined":
         text += (_HERE / "device.cu").read_text()

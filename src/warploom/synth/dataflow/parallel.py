@@ -15,6 +15,7 @@ from typing import TypeAlias, assert_never, cast
 
 import numpy as np
 
+from warploom.core.limits import why
 from warploom.ir.dataflow import Program, parse_program, program_text
 from warploom.ir.swizzle import Functions, Tables
 from warploom.solve import (
@@ -234,9 +235,9 @@ class _PartsSearcher:
             self._run(tasks, goal, values, reasons)
         except _EnoughError:
             pass
-        except KeyboardInterrupt:
+        except KeyboardInterrupt as stop:
             self.interrupted = True
-            reasons.append("interrupted")
+            reasons.append(why(stop))
             if self.journal is not None:  # results that were on their way here
                 for key in {task.key for task in tasks} & set(self.journal.keys()):
                     values.setdefault(key, cast(_Value, self.journal.find(key)))

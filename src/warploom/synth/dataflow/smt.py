@@ -13,6 +13,7 @@ from itertools import permutations
 
 import numpy as np
 
+from warploom.core.limits import why
 from warploom.ir.swizzle import Functions, FunctionSet, IntArray
 from warploom.solve import Budget, ClauseSession, Cost, Goal, Sat, Statistics, Unknown
 from warploom.synth.dataflow.composed import Member
@@ -66,8 +67,8 @@ class SmtRun:
                     break
         except _StoppedError as stopped:
             self.complete, self.reason = False, str(stopped)
-        except KeyboardInterrupt:
-            self.complete, self.reason = False, "interrupted"
+        except KeyboardInterrupt as stop:
+            self.complete, self.reason = False, why(stop)
         found.sort(key=lambda a: a[0])
         return tuple(found if self.goal == "all" else found[:1])
 

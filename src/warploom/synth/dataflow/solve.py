@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import islice, product
@@ -133,7 +134,9 @@ def solve_program(
     clock.lap("search")
     free = _free(lowered, run.live, holes)
     solutions = Solutions(holes, tuple(h.names for h in lowered.holes), answers, free)
-    oracle = oracle_tests(solutions) if options.engine == "propagation" else None
+    oracle = None
+    with suppress(KeyboardInterrupt):  # a figure beside the answers, which are here
+        oracle = oracle_tests(solutions) if options.engine == "propagation" else None
     clock.lap("expand")
     return ProgramResult(solutions, run.complete, run.reason, counters.visited, oracle, phases, statistics)
 

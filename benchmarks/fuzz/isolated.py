@@ -1,0 +1,272 @@
+"""Runs inputs of the front ends in a forked process with limits, and says how each one ended.
+
+A case ends well with an answer, with a located user error, or with `unknown` and a reason. It fails with an internal error, a
+line that breaks the contract, more CPU time than its budget allows, or the end of the process (a crash, or all memory).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import resource
+import select
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.fuzz.fronts import BUDGET_S, Given, given
+
+LATE_S = 1.2 * BUDGET_S + 0.5
+"""CPU seconds that a command with a budget may take; the half second is for what comes before it: imports, user files."""
+HANG_S = 20
+"""Wall seconds after which the process is ended."""
+MEMORY_BYTES = 6 << 30
+"""Of a whole process; a command is told to use less."""
+_FIELDS = ("v", "case", "status", "verdict", "seconds", "wall_s", "peak_mb")
+_STATUS_BY_EXIT = {0: ("solved",), 1: ("unsat", "refused"), 2: ("error",), 3: ("unknown", "error")}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """Of one case."""
+
+    word: str
+    failure: str = ""
+    """Empty where it ended well."""
+    cpu_s: float = 0.0
+
+
+def endings(kind: str, first: int, count: int) -> Iterator[tuple[int, Ending]]:
+    """Of cases `first` to `first + count - 1`, in order; a process that ends is replaced by another."""
+    place, last = first, first + count
+    while place < last:
+        for case, ending in _one_process(kind, place, last):
+            yield case, ending
+            place = case + 1
+
+
+def _one_process(kind: str, first: int, last: int) -> Iterator[tuple[int, Ending]]:
+    here, there = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if not pid:
+        os.close(here)
+        _child(kind, first, last, there)
+    os.close(there)
+    case, rest, reason = first, b"", ""
+    with os.fdopen(here, "rb", buffering=0) as answers:
+        while case < last:
+            ready, _, _ = select.select([answers], [], [], HANG_S)
+            data = os.read(answers.fileno(), 1 << 16) if ready else b""
+            if not data:
+                reason = "" if ready else f"hang: more than {HANG_S} s"
+                break
+            *lines, rest = (rest + data).split(b"\n")
+            for line in lines:
+                word, failure, cpu_s = json.loads(line)
+                yield case, Ending(word, failure, cpu_s)
+                case += 1
+    if case < last and not reason:
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    os.kill(pid, signal.SIGKILL)
+    _, status = os.waitpid(pid, 0)
+    if case < last:
+        yield case, Ending("ended", reason or f"the process ended: {_death(status)}", float(HANG_S if reason else 0))
+
+
+def _death(status: int) -> str:
+    return f"signal {os.WTERMSIG(status)}" if os.WIFSIGNALED(status) else f"exit {os.WEXITSTATUS(status)}"
+
+
+def _child(kind: str, first: int, last: int, answers: int) -> None:
+    """Never returns."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    folder = Path(tempfile.mkdtemp(prefix="warploom-fuzz-"))
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    try:
+        for case in range(first, last):
+            began = time.process_time()
+            ending = run(kind, given(kind, case), folder)
+            line = json.dumps([ending.word, ending.failure, round(time.process_time() - began, 3)])
+            os.write(answers, line.encode() + b"\n")
+            for path in folder.iterdir():
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        os._exit(0)
+
+
+def run(kind: str, what: Given, folder: Path) -> Ending:
+    """One input in this process."""
+    for name, text in what.files.items():
+        (folder / name).write_bytes(text.encode("utf-8", "surrogatepass"))
+    before = Path.cwd()
+    os.chdir(folder)
+    began = _cpu_s()
+    try:
+        ending = _DIRECT[what.argv[0]](what, folder) if what.argv[0] in _DIRECT else _command(what.argv)
+    except BaseException as error:
+        ending = Ending("escaped", "".join(_last(error)))
+    finally:
+        os.chdir(before)
+    spent = _cpu_s() - began
+    if spent > LATE_S and not ending.failure:
+        return Ending("late", f"{spent:.1f} CPU s with a budget of {BUDGET_S} s: {ending.word}", spent)
+    return Ending(ending.word, ending.failure, spent)
+
+
+def _cpu_s() -> float:
+    return time.process_time()
+
+
+def _command(argv: list[str]) -> Ending:
+    from warploom.tools import guard
+    from warploom.tools.cli import cli
+
+    out, err, code = io.StringIO(), io.StringIO(), 0
+    crash: list[str] = []
+    kept = guard.crashed
+
+    def crashed(case: str, error: Exception, stopwatch: object) -> object:
+        crash.append("".join(_last(error)))
+        return kept(case, error, stopwatch)  # type: ignore[arg-type]
+
+    guard.crashed = crashed  # type: ignore[assignment]
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                cli.main(args=argv, prog_name="warploom", standalone_mode=False)
+            except SystemExit as end:
+                code = end.code if isinstance(end.code, int) else 1
+            except Exception as error:
+                import click
+
+                if not isinstance(error, click.ClickException):
+                    raise
+                return Ending("usage")
+    finally:
+        guard.crashed = kept
+    if crash:
+        return Ending("internal", crash[0])
+    if "--json" not in argv:
+        return Ending(f"exit {code}", "" if code in (0, 1, 2, 3) else f"exit {code}")
+    return _judged(out.getvalue(), err.getvalue(), code)
+
+
+def _judged(out: str, err: str, code: int) -> Ending:
+    lines = out.splitlines()
+    if not lines:
+        return Ending("nothing", f"no line, exit {code}: {err[-300:]}")
+    ending = Ending("nothing")
+    for text in lines:
+        try:
+            line = json.loads(text)
+        except ValueError:
+            return Ending("no JSON", f"a line that is no JSON: {text[:200]}")
+        if "status" not in line:  # a list of choices
+            return Ending("listed")
+        missing = [f for f in _FIELDS if f not in line]
+        if missing:
+            return Ending("contract", f"no {', '.join(missing)}")
+        status, reason = str(line["status"]), str(line.get("reason", ""))
+        if status != "solved" and not reason:
+            return Ending("contract", f"{status} without a reason")
+        if "internal error" in reason or "AssertionError" in reason:
+            return Ending("internal", reason[:500])
+        if line["verdict"] == "proved" and status == "error":
+            return Ending("contract", "proved and error")
+        word = f"{status}, {line['verdict']}"
+        if status == "error":
+            word = "user error" if ": " in reason else "user error without a code"
+        if status == "unknown":
+            word = next((f"unknown: {w}" for w in ("budget", "memory", "nesting") if w in reason), "unknown")
+        if len(lines) == 1 and status not in _STATUS_BY_EXIT.get(code, ()):
+            return Ending("contract", f"exit {code} with status {status}")
+        ending = Ending(word)
+    return ending
+
+
+def _journal(what: Given, folder: Path) -> Ending:
+    """`bench` takes the damaged journal; its lines must hold the contract."""
+    from warploom.core import UserError
+    from warploom.solve import Journal
+    from warploom.tools import bench_command, scan_bench
+
+    case = scan_bench.scan_case(what.files["case"])
+    try:
+        journal = Journal(folder / "journal")
+    except UserError:
+        return Ending("user error")
+    kept = bench_command._kept(journal, case)
+    if kept is None:
+        return Ending("miss")
+    line = dict(kept)
+    scan_bench.columns(line)
+    json.dumps(line, allow_nan=False)
+    missing = [f for f in _FIELDS if f not in line]
+    return Ending("kept", f"kept without {', '.join(missing)}" if missing else "")
+
+
+_PROGRAM = "a: [4, 4] = range(0, 16)\nb: [4, 4] = ?row_xforms_no_group(a)\ngoal: [4, 4] id\n"
+
+
+def _cache(what: Given, folder: Path) -> Ending:
+    """`solve --cache` on a database whose answer or file is damaged."""
+    import sqlite3
+    import zlib
+
+    (folder / "p.swflow").write_text(_PROGRAM, encoding="utf-8")
+    os.environ["WARPLOOM_CACHE"] = str(folder)
+    argv = ["solve", "p.swflow", "--cache", "--json", "--budget", f"{BUDGET_S}s"]
+    first = _command(argv)
+    if first.failure or not (folder / "results.sqlite").exists():
+        return first
+    value, damage = what.files["value"], int(what.files["damage"])
+    if damage == 0:
+        (folder / "results.sqlite").write_bytes(value.encode("utf-8", "replace"))
+    else:
+        connection = sqlite3.connect(folder / "results.sqlite")
+        (key,) = connection.execute("SELECT key FROM results").fetchone()
+        with contextlib.suppress(sqlite3.Error, UnicodeError):
+            data = value.encode("utf-8", "surrogatepass") if damage == 1 else value
+            checksum = zlib.crc32(f"{key}\0{value}".encode("utf-8", "surrogatepass")) if damage > 2 else 0
+            with contextlib.suppress(ImportError, AttributeError):
+                from warploom.solve import cache
+
+                checksum = cache._checksum(key, value) if damage > 2 else 0
+            connection.execute("UPDATE results SET value = ?, checksum = ?", (data, checksum))
+            connection.commit()
+        connection.close()
+    return _command(argv)
+
+
+_DIRECT: dict[str, Callable[[Given, Path], Ending]] = {"JOURNAL": _journal, "CACHE": _cache}
+
+
+def _last(error: BaseException) -> list[str]:
+    """The exception, and the last places in the package."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if "warploom" in f.filename][-3:]
+    where = " < ".join(f"{Path(f.filename).parent.name}/{Path(f.filename).name}:{f.name}:{f.lineno}" for f in reversed(frames))
+    return [f"{type(error).__name__} at {where}: {str(error)[:200]}"]
+
+
+def warm() -> None:
+    """Imports, before forking, what every case needs."""
+    import warploom.kernels.tensors
+    import warploom.tools.cli  # noqa: F401
+
+    _command(["explore", "axpy", "--choices", "--json", "--target", "sm_90"])  # loads and compiles what exploring needs
+
+
+__all__ = ["Ending", "endings", "run", "warm"]

@@ -1,0 +1,80 @@
+"""Budgets and memory of a command, on a clock that the test turns."""
+
+from __future__ import annotations
+
+import os
+import resource
+
+import pytest
+
+from warploom.core import limits
+from warploom.core.limits import GRACE, LAST_GRACE, LimitReachedError, Limits
+
+
+class Clock:
+    now = 100.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_spent_budget_ends_the_work_as_an_interruption_does_and_again_after_the_grace() -> None:
+    clock = Clock()
+    with Limits(10.0, clock=clock) as given, given.watched():
+        clock.now += 9.9
+        limits.tick()
+        assert limits.left_s() == pytest.approx(0.1)
+        clock.now += 0.1
+        with pytest.raises(KeyboardInterrupt, match="budget: CPU seconds"):
+            limits.tick()
+        clock.now += 10 * GRACE - 0.01
+        limits.tick()
+        clock.now += 0.011
+        with pytest.raises(LimitReachedError):
+            limits.tick()
+        clock.now += 10 * LAST_GRACE + 0.001
+        with pytest.raises(LimitReachedError):
+            limits.tick()
+
+
+def test_what_is_reported_is_not_ended() -> None:
+    clock = Clock()
+    with Limits(1.0, clock=clock) as given:
+        clock.now += 5
+        limits.tick()
+        with given.watched(), pytest.raises(LimitReachedError):
+            limits.tick()
+        limits.tick()
+
+
+def test_without_limits_nothing_ends() -> None:
+    limits.tick()
+    assert limits.left_s() is None
+    with Limits() as given, given.watched():
+        limits.tick()
+        assert limits.left_s() is None
+
+
+def test_a_limit_holds_inside_its_block_only() -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA)
+    with Limits(5.0, 1 << 33, clock=Clock()) as given:
+        assert limits.current() is given
+        assert resource.getrlimit(resource.RLIMIT_DATA) != before
+    assert limits.current() is not given
+    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+
+
+def test_too_large_an_allocation_is_a_memory_error() -> None:
+    with Limits(memory_bytes=1 << 28), pytest.raises(MemoryError):
+        bytearray(1 << 30)
+
+
+def test_the_clock_counts_processes_that_still_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = limits.cpu_seconds()
+    monkeypatch.setattr(limits, "children", {os.getpid(), 1 << 30})  # itself once more, and one that is gone
+    assert limits.cpu_seconds() > 1.5 * alone
+
+
+def test_why() -> None:
+    assert limits.why(KeyboardInterrupt()) == "interrupted"
+    assert limits.why(LimitReachedError("budget: CPU seconds")) == "budget: CPU seconds"

@@ -1,0 +1,82 @@
+"""A few inputs of every front end through the commands, and that the fuzzer of front ends can fail."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from benchmarks.fuzz import __main__ as tool
+from benchmarks.fuzz import fronts, isolated
+from benchmarks.fuzz.fronts import FRONTS, Given
+
+from warploom.core.limits import Limits
+from warploom.solve import Journal
+from warploom.tools import solve_command
+
+CHEAP = ("pictures", "dataflow", "ptx-commands", "operators")
+
+
+@pytest.mark.parametrize("kind", CHEAP)
+def test_changed_inputs_end_well(kind: str, tmp_path: Path) -> None:
+    for case in range(4):
+        folder = tmp_path / str(case)
+        folder.mkdir()
+        ending = isolated.run(kind, fronts.given(kind, case), folder)
+        assert not ending.failure or ending.word == "late", f"{kind}:{case}: {ending.failure}"
+
+
+@pytest.mark.parametrize("kind", FRONTS)
+def test_a_case_is_the_same_in_every_run(kind: str) -> None:
+    assert fronts.given(kind, 7) == fronts.given(kind, 7)
+
+
+GOOD = Given({"given.swflow": "a: [4] = range(0, 4)\ngoal: [4] id\n"}, ["solve", "given.swflow", "--json", "--budget", "5s"])
+
+
+def test_a_good_input_is_solved(tmp_path: Path) -> None:
+    assert isolated.run("dataflow", GOOD, tmp_path).word == "solved, proved"
+
+
+@pytest.mark.parametrize(
+    ("error", "word"),
+    [(ZeroDivisionError("planted"), "internal"), (MemoryError(), "unknown: memory"), (SystemError(), "internal")],
+)
+def test_a_fault_is_found(error: Exception, word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> object:
+        raise error
+
+    monkeypatch.setattr(solve_command, "parse_program", broken)
+    ending = isolated.run("dataflow", GOOD, tmp_path)
+    assert ending.word == word
+    assert bool(ending.failure) == (word == "internal")
+
+
+def test_a_late_command_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    times = iter((0.0, 1000.0))
+    monkeypatch.setattr(isolated, "_cpu_s", lambda: next(times))
+    ending = isolated.run("dataflow", GOOD, tmp_path)
+    assert (ending.word, ending.failure) == ("late", "1000.0 CPU s with a budget of 0.5 s: solved, proved")
+
+
+def test_a_line_that_breaks_the_contract_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = solve_command.plain_line
+
+    def short(*given: object, **fields: object) -> dict[str, object]:
+        line = kept(*given, **fields)  # type: ignore[arg-type]
+        return {name: value for name, value in line.items() if name != "peak_mb"}
+
+    monkeypatch.setattr(solve_command, "plain_line", short)
+    assert isolated.run("dataflow", GOOD, tmp_path).failure == "no peak_mb"
+
+
+def test_a_finished_piece_comes_back_from_the_journal(tmp_path: Path) -> None:
+    part = tool.Outcome("pictures", Counter({"user error": 2}), Counter(), [(7, "internal: x")], 1.5, 0.5, 7)
+    chunk = ("pictures", 0, 3)
+    Journal(tmp_path / "journal").add(tool._key(chunk), tool._json(part))
+    assert tool._outcome("pictures", Journal(tmp_path / "journal").find(tool._key(chunk))) == part
+
+
+def test_a_budget_of_nothing_is_kept() -> None:
+    with Limits(0.0) as limits:
+        assert limits.left_s() == 0

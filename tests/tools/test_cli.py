@@ -1,6 +1,5 @@
 """The command line as a script sees it: streams, lines, exit codes, files."""
 
-import json
 import signal
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,7 @@ def test_budget(sketches: Path) -> None:
 
 
 def test_files(tmp_path: Path, sketches: Path) -> None:
-    cuda, html, svg, kept = tmp_path / "new" / "k.cu", tmp_path / "k.html", tmp_path / "k.svg", tmp_path / "kept"
+    cuda, html, svg, kept = tmp_path / "k.cu", tmp_path / "k.html", tmp_path / "k.svg", tmp_path / "kept"
     files = ("--cuda", cuda, "--html", html, "--svg", svg, "--keep", "ir,cuda,ptx", "--keep-in", kept)
     result = call("synth", f"{sketches}:reverse", *files, "--json")
     (line,) = lines_of(result.stdout)
@@ -172,11 +171,26 @@ def test_several_sketches_for_one_file(sketches: Path, tmp_path: Path) -> None:
     assert f"fix: Name one: {sketches}:reverse" in result.stderr
 
 
-def test_unwritable_file(sketches: Path) -> None:
-    result = call("synth", f"{sketches}:reverse", "--cuda", sketches / "k.cu", "--json")
+@pytest.mark.parametrize("option", ["--cuda", "--html", "--svg"])
+@pytest.mark.parametrize("path", ["sketches.py/k", "new/k", "folder"])
+def test_a_path_that_cannot_be_written_is_found_before_the_search(
+    monkeypatch: pytest.MonkeyPatch, sketches: Path, option: str, path: str
+) -> None:
+    monkeypatch.setattr(synth_command, "complete", None)
+    folder = sketches.parent
+    (folder / "folder").mkdir()
+    result = call("synth", f"{sketches}:reverse", option, folder / path, "--json")
     (line,) = lines_of(result.stdout)
-    assert (result.exit_code, line["status"]) == (3, "error")
-    assert "NOT_WRITTEN" in result.stderr
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert f"{folder / path}:1:1: error[NOT_WRITTEN]: expected a place to write" in result.stderr
+    assert {p.name for p in folder.iterdir()} == {"folder", "sketches.py"}
+
+
+def test_an_answer_that_cannot_be_written_claims_nothing(monkeypatch: pytest.MonkeyPatch, sketches: Path) -> None:
+    result = call("synth", f"{sketches}:reverse", "--cuda", "/dev/full", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["verdict"]) == (2, "error", "unchecked")
+    assert line["reason"].startswith("solved, but not written: /dev/full:1:1: NOT_WRITTEN: expected a place")
 
 
 @pytest.mark.parametrize("arguments", [("--budget", "3x"), ("--keep", "sass"), ("--space", "4")])
@@ -209,8 +223,13 @@ def test_main_never_shows_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: p
         raise RuntimeError("broken")
 
     monkeypatch.setattr(cli_module, "cli", fault)
-    with pytest.raises(SystemExit) as stopped:
-        cli_module.main()
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            cli_module.main()
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
     assert stopped.value.code == 3
     assert "internal error: RuntimeError: broken" in capsys.readouterr().err
 
@@ -240,7 +259,7 @@ def test_interrupt_prints_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_list() -> None:
-    names = [json.loads(text)["case"] for text in call("list", "--json").stdout.splitlines()]
+    names = [line["case"] for line in lines_of(call("list", "--json").stdout)]
     assert {"conv1d-3", "mult64-reg", "aos-store-rcr-8", "sf/l3/trove-crc-7", "wall/conv1d-33"} <= set(names)
     text = call("list").stdout
     assert "conv1d-3" in text
@@ -253,3 +272,10 @@ def test_demo(tmp_path: Path) -> None:
     assert "swizzle1: which register a lane offers     = 0 if lane >= k else 1" in result.stdout
     assert "100000 samples: right" in result.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"conv1d.cu", "conv1d.html"}
+
+
+def test_demo_as_a_line(tmp_path: Path) -> None:
+    result = call("demo", "--out", tmp_path / "new", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["case"], line["verdict"]) == (0, "conv1d", "proved")
+    assert "100000 samples: right" in result.stderr

@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import cast
 
+from warploom.core.starting import MAIN
 from warploom.tools.lines import Line, plain_line
 from warploom.tools.usage import Stopwatch
 
@@ -31,11 +32,16 @@ class InterruptedBenchmarkError(Exception):
 class Case:
     name: str
     arguments: tuple[str, ...]
-    """Of `python -m warploom`; must print exactly one JSON line."""
+    """Of the command `warploom`; must print exactly one JSON line."""
     limit_s: float
     """Wall time after which the process is stopped."""
     labels: Mapping[str, object] = field(default_factory=dict[str, object])
     """Fields of its line that say, besides the name, what was asked."""
+
+
+def own_command(*arguments: str) -> list[str]:
+    """This program again, with this interpreter; nothing is imported from the current folder."""
+    return [sys.executable, "-P", "-c", MAIN, *arguments]
 
 
 def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
@@ -48,7 +54,7 @@ def run_case(case: Case) -> Line:
     stopwatch = Stopwatch()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "warploom", *case.arguments],
+            own_command(*case.arguments),
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,

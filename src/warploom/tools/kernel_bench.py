@@ -51,6 +51,7 @@ def measure(name: str, progress: Progress) -> Line:
     theirs, baseline_right = _counted(example.baseline.kernel, arrays, sizes, expected)
     fields: dict[str, Any] = {
         "sizes": sizes,
+        "counted": "interpreter",
         "kernel": ours | {"matches_reference": right},
         "baseline": theirs | {"matches_reference": baseline_right},
         "sectors_ratio": _ratio(ours["global_sectors"], theirs["global_sectors"]),

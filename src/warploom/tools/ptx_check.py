@@ -21,7 +21,7 @@ from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 from warploom.tools.console import Output
-from warploom.tools.files import write_bytes
+from warploom.tools.files import OUTPUT_FILE, write_bytes
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import BAD_INPUT, IMPOSSIBLE, INTERRUPTED, SOLVED, combined_exit, plain_line
 from warploom.tools.messages import one_line, rendered
@@ -186,7 +186,7 @@ def check_command(files: tuple[str, ...], as_json: bool) -> None:
 
 @click.command("fmt")
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of to stdout.")
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write here instead of to stdout.")
 @click.option("--in-place", is_flag=True, help="Write back to FILE.")
 @click.option("--exact", "is_exact", is_flag=True, help="Print the file as it is, through the syntax tree; exit 1 if it differs.")
 def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool) -> None:

@@ -30,7 +30,7 @@ from warploom.ptx.shuffle import (
 )
 from warploom.ptx.syntax import Module, parse
 from warploom.tools.console import Output
-from warploom.tools.files import write_bytes
+from warploom.tools.files import OUTPUT_FILE, write_bytes
 from warploom.tools.lines import GAVE_UP, SCHEMA, SOLVED, Line, combined_exit, encode, plain_line
 from warploom.tools.ptx_check import read_ptx
 from warploom.tools.synth_command import Outcome, crashed, failed
@@ -148,11 +148,11 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
 @click.command("shuffle")
 @click.argument("file", metavar="IN.ptx")
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the rewritten file goes.",
+    "-o", "--out", type=OUTPUT_FILE, required=True, help="Where the rewritten file goes.",
 )  # fmt: skip
 @click.option("--policy", type=click.Choice(["all", "profitable", "none"]), default="profitable", show_default=True,
               help="Which loads to cover: all that can be, those that are expected to pay, none.")  # fmt: skip
-@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the whole report here, as JSON.")
+@click.option("--report", type=OUTPUT_FILE, help="Write the whole report here, as JSON.")
 @click.option("--max-delta", type=click.IntRange(0, MAX_DELTA), default=MAX_DELTA, show_default=True,
               help="Farthest lane to take a value from.")  # fmt: skip
 @click.option("--max-rows", type=click.IntRange(0, MAX_DELTA), default=None,

@@ -9,10 +9,10 @@ import click
 from warploom.core import UserError
 from warploom.ptx.syntax import parse
 from warploom.tools.console import Output
-from warploom.tools.lines import BAD_INPUT, SOLVED, encode, plain_line
+from warploom.tools.lines import BAD_INPUT, SOLVED, plain_line
 from warploom.tools.ptx_check import read_ptx
 from warploom.tools.ptx_trace import trace_text
-from warploom.tools.synth_command import failed
+from warploom.tools.synth_command import Outcome, failed
 from warploom.tools.usage import Stopwatch
 
 
@@ -30,7 +30,7 @@ def trace_command(file: str, extensions: bool, assume: str | None, as_json: bool
         Output(as_json).outcome(failed(file, error, stopwatch))
         sys.exit(BAD_INPUT)
     if as_json:
-        click.echo(encode(plain_line(file, "solved", stopwatch.read(), trace=text.splitlines())))
+        Output(as_json).outcome(Outcome(plain_line(file, "solved", stopwatch.read(), trace=text.splitlines()), SOLVED))
     else:
         click.echo(text, nl=False)
     sys.exit(SOLVED)

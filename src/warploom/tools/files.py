@@ -18,9 +18,9 @@ _LONGEST_MARK = 40
 """Bytes of a file's name that the file beside it repeats."""
 
 
-def write_text(path: Path, text: str) -> None:
+def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
     """As UTF-8; UserError (NOT_WRITTEN)."""
-    write_bytes(path, text.encode("utf-8", "surrogateescape"))
+    write_bytes(path, text.encode("utf-8", "surrogateescape"), mode=mode)
 
 
 def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:

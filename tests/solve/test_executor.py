@@ -200,6 +200,20 @@ def test_a_finished_task_is_not_repeated(workers: ProcessExecutor, tmp_path: Pat
     assert Counter(event.kind for event in events) == {"resumed": 4, "started": 2, "finished": 2}
 
 
+def test_a_journals_value_that_is_not_accepted_is_computed_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "journal")
+    for key, value in (("2", "four"), ("3", 9)):
+        journal.add(key, value)
+    with ThreadPoolExecutor(1) as pool:
+        run = run_tasks(
+            numbered(range(2, 4)), work.square, executor=pool, journal=journal, accept=lambda n, value: value == n * n
+        )
+        results = {result.task.key: result for result in run}
+    assert values(list(results.values())) == {"2": 4, "3": 9}
+    assert {key: result.spent is None for key, result in results.items()} == {"2": False, "3": True}
+    assert Journal(journal.path).find("2") == 4
+
+
 def test_a_value_that_cannot_be_journaled(workers: ProcessExecutor, tmp_path: Path) -> None:
     journal = Journal(tmp_path / "journal")
     bad, good = sorted(

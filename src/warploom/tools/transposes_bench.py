@@ -72,7 +72,7 @@ def is_sound(argument: Argument, value: Json) -> bool:
             "composition": [*steps],
             "cost": int() | None as cost,
             "optimal": bool(),
-            "depth": int(),
+            "depth": int() | None as depth,
             "pivots": int(),
             "seconds": int() | float(),
             "wall_s": int() | float(),
@@ -80,7 +80,7 @@ def is_sound(argument: Argument, value: Json) -> bool:
         } if (found_kind, found_m, found_n, found_grammar) == (kind, m, n, grammar):
             if status != "solved":
                 return isinstance(value.get("reason"), str) and value["reason"] != ""
-            is_text = all(isinstance(step, str) for step in steps) and isinstance(cost, int)
+            is_text = all(isinstance(step, str) for step in steps) and isinstance(cost, int) and isinstance(depth, int)
             return is_text and transposes.replay(kind, m, n, cast("list[str]", steps)) == ""
         case _:
             return False

@@ -66,7 +66,7 @@ def test_several_writers_one_killed(tmp_path: Path) -> None:
     os.kill(killed.pid, signal.SIGKILL)
     confirmed += [int(line) for line in killed.communicate()[0].splitlines()]
     for process in whole:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate()
         assert (process.returncode, output.split()) == (0, [str(number) for number in range(200)])
     events: list[Event] = []
     with ResultCache(path, events.append) as results:

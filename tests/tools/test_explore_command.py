@@ -100,7 +100,7 @@ def test_several_functions(file: str) -> None:
 
 @pytest.mark.parametrize("search", ["refine", "mcts", "uct", "best-first"])
 def test_line_and_replay(search: str, tmp_path: Path) -> None:
-    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "60s")
+    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "600m")
     assert result.exit_code == 0 and line["status"] == "solved" and line["time_is"] == "modelled"
     kept = tmp_path / "line.json"
     kept.write_text(json.dumps(line))

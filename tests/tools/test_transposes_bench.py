@@ -122,7 +122,7 @@ def test_interruption_leaves_no_size_without_a_line(tmp_path: Path) -> None:
     assert process.stdout is not None
     head = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+    rest, _ = process.communicate()
     lines = lines_of(head + rest)
     assert process.returncode == 130
     assert len(lines) == 16

@@ -41,9 +41,11 @@ def run_bench(
         try:
             with output.progress(case.name):
                 line = run_case(case) if kept is None else kept
-        except InterruptedBenchmarkError as stopped:
-            output.row(judged(stopped.line), columns(stopped.line))
-            for undone in cases[place + 1 :]:
+        except (InterruptedBenchmarkError, KeyboardInterrupt) as stopped:
+            is_running = isinstance(stopped, InterruptedBenchmarkError)
+            if is_running:
+                output.row(judged(stopped.line), columns(stopped.line))
+            for undone in cases[place + is_running :]:
                 line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
                 line |= undone.labels
                 output.row(line, columns(line))

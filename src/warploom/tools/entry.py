@@ -10,6 +10,8 @@ import io
 import os
 import signal
 import sys
+import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
@@ -22,6 +24,10 @@ from warploom.tools.console import Output
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, plain_line
 from warploom.tools.synth_command import Outcome, failed
 from warploom.tools.usage import Stopwatch
+
+PARENT = "WARPLOOM_PARENT"
+"""Number of the process that this one, the leader of its session, must not outlive."""
+_LOOK_S = 0.5
 
 
 class _Watched(io.FileIO):
@@ -65,6 +71,7 @@ def run(command: Callable[[], object]) -> NoReturn:
     # A shell starts background jobs with SIGINT ignored; whoever sends it here means it.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, _end)
+    _end_with_parent(os.environ.pop(PARENT, ""))
     if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
         _complain("expected a standard output, got a closed one")
         sys.exit(BAD_INPUT)
@@ -93,6 +100,19 @@ def run(command: Callable[[], object]) -> NoReturn:
     if fault:
         _complain(fault)
     sys.exit(code)
+
+
+def _end_with_parent(parent: str) -> None:
+    """A benchmark that is killed takes the running case with it."""
+    if not parent.isdigit() or os.getsid(0) != os.getpid():
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(parent):
+            time.sleep(_LOOK_S)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, name="warploom-parent", daemon=True).start()
 
 
 def _watched_output() -> _Watched | None:

@@ -22,7 +22,7 @@ from warploom.solve import starting_workers
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_START_S = 60.0
+_START_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -327,3 +327,13 @@ def test_ptxas_numbers() -> None:
         'extern "C" __global__ void f(int *y) { __shared__ int s[96]; s[threadIdx.x] = y[0]; __syncthreads(); y[1] = s[y[2]]; }'
     )
     assert compile_cuda(shared, "sm_80").shared_bytes == 384
+
+
+@pytest.mark.parametrize("file", ["a\nint x;.py", "a\u2028b.py", "n\udcff.py", "a.py\\", "a.py\\ ", "a\x0bb.py"])
+def test_no_name_leaves_its_comment(file: str) -> None:
+    kernel, completions = conv1d()
+    plain = cuda_source(kernel, completions).text.splitlines()
+    text = check(replace(kernel, file=file), completions)
+    assert text.isascii() and len(text.splitlines()) == len(plain)
+    assert [a for a, b in zip(text.splitlines(), plain, strict=True) if a != b] == [text.splitlines()[0]]
+    assert not text.splitlines()[0].rstrip().endswith("\\")

@@ -1,6 +1,8 @@
 """The command line as a script sees it: streams, lines, exit codes, files."""
 
+import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +11,7 @@ from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
 from warploom.gpu import toolchain_available
+from warploom.kernels import find_program
 from warploom.sketch import Sketch
 from warploom.synth import Report, complete
 from warploom.tools import cli as cli_module
@@ -155,6 +158,12 @@ def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
         ("nowhere.py", "FILE_NOT_FOUND"),
         ("nowhere.py:name", "FILE_NOT_FOUND"),
         ("examples/conv1d.py:other", "UNKNOWN_SKETCH"),
+        ("sf/trove-8x3", "UNKNOWN_EXAMPLE"),
+        ("examples", "FILE_NOT_FOUND"),
+        ("examples/", "FILE_NOT_FOUND"),
+        ("examples:reverse", "FILE_NOT_FOUND"),
+        ("nowhere.py/a.py", "FILE_NOT_FOUND"),
+        ("/proc/self/mem", "FILE_NOT_FOUND"),
     ],
 )
 def test_bad_targets(target: str, message: str) -> None:
@@ -163,6 +172,49 @@ def test_bad_targets(target: str, message: str) -> None:
     assert (result.exit_code, line["status"]) == (2, "error")
     assert line["reason"].split(": ")[-2].endswith(message) or message in line["reason"]
     assert "<generated>" not in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("target", "fix"),
+    [
+        ("conv2-d-3", "Did you mean conv2d-"), ("conv2d", "Run `warploom explore conv2d`."), ("sf/trove-8x3", "Run `warploom solve sf/trove-8x3`."),
+        ("matmul", "Run `warploom explore matmul`."), ("examples", "Name a file in it."), ("%", "List the names with"),
+    ],
+)  # fmt: skip
+def test_a_wrong_target_gets_a_way_out(target: str, fix: str) -> None:
+    assert f"fix: {fix}" in call("synth", target).stderr
+
+
+@pytest.mark.parametrize("command", [("solve",), ("synth",), ("explore",)])
+def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str]) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("")
+    monkeypatch.setattr("os.access", lambda asked, _: Path(asked) != path)
+    result = call(*command, path, "--json")
+    assert (result.exit_code, lines_of(result.stdout)[0]["status"]) == (2, "error")
+    assert f"{path}:1:1: error[NOT_READ]" in result.stderr
+
+
+def test_a_sketch_and_a_program_through_pipes(tmp_path: Path) -> None:
+    for name, text, command in (("p.py", SKETCH, "synth"), ("p", find_program("sf/l1/trove-crc-3"), "solve")):
+        pipe = tmp_path / name
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=(text,))
+        writer.start()
+        target = f"{pipe}:reverse" if command == "synth" else str(pipe)
+        (line,) = lines_of(call(command, target, "--json").stdout)
+        writer.join()
+        assert (line["status"], line["verdict"]) == ("solved", "proved")
+
+
+@pytest.mark.parametrize("name", ["a b\nc.py", "-dash.py", "c:d.py", os.fsdecode(b"n\xff.py"), "é×.py"])
+def test_odd_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(SKETCH)
+    result = call("synth", "--json", "--cuda", name.replace(".py", ".cu"), "--", f"{name}:reverse")
+    (line,) = lines_of(result.stdout)
+    assert (line["status"], line["verdict"]) == ("solved", "proved")
+    assert "__shfl_sync" in Path(name.replace(".py", ".cu")).read_text()
 
 
 def test_several_sketches_for_one_file(sketches: Path, tmp_path: Path) -> None:
@@ -184,6 +236,14 @@ def test_a_path_that_cannot_be_written_is_found_before_the_search(
     assert (result.exit_code, line["status"]) == (2, "error")
     assert f"{folder / path}:1:1: error[NOT_WRITTEN]: expected a place to write" in result.stderr
     assert {p.name for p in folder.iterdir()} == {"folder", "sketches.py"}
+
+
+def test_a_current_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, sketches: Path) -> None:
+    monkeypatch.setattr("os.access", lambda asked, mode: mode == os.R_OK)
+    assert call("synth", f"{sketches}:reverse").exit_code == 0
+    monkeypatch.setattr(synth_command, "complete", None)
+    result = call("synth", f"{sketches}:reverse", "--keep", "ir")
+    assert result.exit_code == 2 and ".:1:1: error[NOT_WRITTEN]" in result.stderr
 
 
 def test_an_answer_that_cannot_be_written_claims_nothing(monkeypatch: pytest.MonkeyPatch, sketches: Path) -> None:

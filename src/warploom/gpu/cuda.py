@@ -139,7 +139,7 @@ class _Printer:
 
     def _title(self) -> str:
         origin = f" of {PurePath(self.kernel.file).name}" if self.kernel.file else ""
-        return f"// {self.kernel.name}{origin}, completed by Warploom."
+        return _comment(f"{self.kernel.name}{origin}, completed by Warploom.")
 
     def _includes(self) -> str:
         used = {
@@ -202,9 +202,9 @@ class _Printer:
             if name in self._said:
                 continue
             self._said.add(name)
-            lines.append(f"// hole '{name}': {self._meaning(original, name)}")
+            lines.append(_comment(f"hole '{name}': {self._meaning(original, name)}"))
         if isinstance(stmt, For) and stmt.note:
-            lines.append(f"// {' '.join(stmt.note.split())}")
+            lines.append(_comment(stmt.note))
         return lines
 
     def _meaning(self, stmt: Stmt | None, name: str) -> str:
@@ -312,3 +312,9 @@ class _Printer:
                 case _:
                     size += 1
         return size
+
+
+def _comment(text: str) -> str:
+    """One line of comment, whatever the text: names of files, kernels and holes may hold line breaks, or end with a backslash."""
+    words = "".join(c if c.isprintable() else " " for c in text).split()
+    return f"// {' '.join(words)}".rstrip("\\")

@@ -237,8 +237,9 @@ def find(name: str) -> Example:
         return family.build(name, *arguments)
     near = get_close_matches(name, (*NAMES, *WALL_NAMES), n=3, cutoff=0.5)
     forms = ", ".join(f"{f.form} ({f.numbers.start} to {f.numbers[-1]})" for f in FAMILIES)
-    fix = f"Did you mean {' or '.join(near)}?" if near else "List the names with warploom.kernels.NAMES."
-    raise UserError(Diagnostic("UNKNOWN_EXAMPLE", f"expected the name of an example, one of {forms}, got {name!r}", fix=fix))
+    fix = f"Did you mean {' or '.join(near)}?" if near else "List the names with `warploom list`."
+    message = f"expected a Python file, or a sketch of the library, got {name!r}"
+    raise UserError(Diagnostic("UNKNOWN_EXAMPLE", message, fix=f"{fix} The forms of names are {forms}."))
 
 
 def is_example(name: str) -> bool:

@@ -31,7 +31,7 @@ from warploom.tools.demo import CASE, run_demo
 from warploom.tools.duration import duration
 from warploom.tools.entry import Commands, run
 from warploom.tools.explore_command import explore
-from warploom.tools.files import OUTPUT_FILE, OUTPUT_FOLDER, make_folder
+from warploom.tools.files import OUTPUT_FILE, OUTPUT_FOLDER, make_folder, require_place
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
@@ -129,6 +129,8 @@ def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, pr
 
 
 def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
+    if options.keep:
+        require_place(options.keep_in, is_folder=True)
     targets = resolve(text)
     if len(targets) > 1 and (options.cuda or options.html or options.svg):
         names = ", ".join(target.case for target in targets)

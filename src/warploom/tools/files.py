@@ -93,12 +93,13 @@ class OutputPath(click.Path):
     """A path given on the command line to write to; UserError (NOT_WRITTEN) while the command line is read."""
 
     def __init__(self, *, is_folder: bool = False) -> None:
-        super().__init__(path_type=Path, dir_okay=is_folder, file_okay=not is_folder)
+        super().__init__(path_type=Path, readable=False)
         self._is_folder = is_folder
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
-        require_place(Path(os.fsdecode(path)), is_folder=self._is_folder)
+        if not isinstance(value, Path):  # a default is looked at where it is used
+            require_place(Path(os.fsdecode(path)), is_folder=self._is_folder)
         return path
 
 

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, require_file
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
 from warploom.kernels import find_program
@@ -86,12 +86,9 @@ class SolveOptions:
 def read_source(asked: str) -> Source:
     """The program of a file, or of a case of the library; UserError says what was expected."""
     path = Path(asked)
-    if not path.is_file():
-        if asked.endswith(".swflow"):
-            raise UserError(
-                Diagnostic("FILE_NOT_FOUND", f"expected a dataflow file, found none at {asked}", fix="Check the path.")
-            )
+    if not path.exists() and not asked.endswith((".swflow", "/")):
         return Source(asked, find_program(asked), asked)
+    require_file(path, "a dataflow file")
     try:
         return Source(asked, path.read_text(encoding="utf-8"), asked)
     except (OSError, UnicodeDecodeError) as error:

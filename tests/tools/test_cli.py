@@ -177,7 +177,8 @@ def test_bad_targets(target: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("target", "fix"),
     [
-        ("conv2-d-3", "Did you mean conv2d-"), ("conv2d", "Run `warploom explore conv2d`."), ("sf/trove-8x3", "Run `warploom solve sf/trove-8x3`."),
+        ("conv2-d-3", "Did you mean conv2d-"),
+        ("conv2d", "Run `warploom explore conv2d`."), ("sf/trove-8x3", "Run `warploom solve sf/trove-8x3`."),
         ("matmul", "Run `warploom explore matmul`."), ("examples", "Name a file in it."), ("%", "List the names with"),
     ],
 )  # fmt: skip

@@ -31,4 +31,4 @@ def check(line: dict[str, Any]) -> None:
     assert line["status"] != "refused" or line["verdict"] in ("refuted", "unchecked")
     assert line.get("optimal_in") is None or line["objective"]
     counts = [fields for fields in (line, *line.values()) if isinstance(fields, dict) and COUNTS & fields.keys()]
-    assert not counts or line["counted"] in ("sass", "interpreter", "model")
+    assert all(fields.get("counted", line.get("counted")) in ("sass", "interpreter", "model") for fields in counts)

@@ -47,16 +47,17 @@ def broken_rules(line: Mapping[str, object]) -> list[str]:
         "an error that is proved": status == "error" and verdict == "proved",
         f"refused and {verdict}": status == "refused" and verdict not in ("refuted", "unchecked"),
         "optimal, and no `objective`": line.get("optimal_in") is not None and not line.get("objective"),
-        "counts, and not what was `counted`": _has_counts(line) and line.get("counted") not in COUNTED,
+        "counts, and not what was `counted`": not _is_counted(line),
         "a number that is not finite": not _is_finite(line),
     }
     return found + [text for text, is_broken in rules.items() if is_broken]
 
 
-def _has_counts(line: Mapping[str, object]) -> bool:
-    """Itself, or in an object one level down."""
+def _is_counted(line: Mapping[str, object]) -> bool:
+    """Whether all counts of the line, and of objects one level down, say where they come from, or the line says it for them."""
     inner = [cast("Mapping[str, object]", value) for value in line.values() if isinstance(value, dict)]
-    return any(name in fields for fields in (line, *inner) for name in COUNTS)
+    said = line.get("counted")
+    return all(fields.get("counted", said) in COUNTED for fields in (line, *inner) if any(name in fields for name in COUNTS))
 
 
 def _is_finite(value: object) -> bool:

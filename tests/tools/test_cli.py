@@ -2,8 +2,10 @@
 
 import os
 import signal
+import sys
 import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -92,6 +94,15 @@ def test_synth_for_people() -> None:
     assert "conv1d-3: solved, proved over real sums reordered" in result.stdout
     assert "0 if lane >= k else 1" in result.stdout
     assert "optimal up to space 3" in result.stdout
+
+
+def test_a_proof_at_one_size_only_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    (proved,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
+    unlifted = SimpleNamespace(verdict="unchecked", reason="too hard", domain="", diagnostics=())
+    monkeypatch.setattr(sys.modules["warploom.synth.judge"], "lift", lambda *_: unlifted)
+    (line,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
+    assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 128}, "unchecked: too hard")
+    assert "domain" not in line and "proved_at" not in proved
 
 
 def test_one_space_only() -> None:

@@ -360,6 +360,7 @@ class _Completing:
             peak_mb=peak_mb(),
             statistics=self.phases,
             diagnostics=() if judged is None else judged.diagnostics,
+            proved_at=self.sizes if judged is not None and _is_proved_here_only(judged) else {},
         )
 
     def _refused(self, faults: tuple[Diagnostic, ...]) -> Report:
@@ -391,6 +392,10 @@ class _Completing:
             return None
         covered = [r.space for r in results if r.complete]
         return max(covered) if covered else None
+
+
+def _is_proved_here_only(judged: Judged) -> bool:
+    return judged.verdict == "tested" and judged.proof.verdict == "proved" and judged.lift != ""
 
 
 def _shown(judged: Judged) -> str:

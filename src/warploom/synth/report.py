@@ -75,6 +75,8 @@ class Report:
     statistics: dict[str, float] = field(default_factory=dict[str, float])
     """CPU seconds by phase."""
     diagnostics: tuple[Diagnostic, ...] = ()
+    proved_at: dict[str, int] = field(default_factory=dict[str, int])
+    """With `tested`: the run-time sizes of the bounded instance, where that was proved and the lift to every size was not."""
 
     @property
     def unsat_in(self) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ from typing import IO, Any
 import click
 
 from warploom.core import Diagnostic, Span, UserError
+from warploom.tools.messages import one_line, rendered
 
 _LONGEST_MARK = 40
 """Bytes of a file's name that the file beside it repeats."""
@@ -89,8 +90,22 @@ def require_place(path: Path, *, is_folder: bool = False) -> None:
         raise not_written(path, error.strerror or str(error)) from error
 
 
+class RefusedPathError(click.ClickException):
+    """An error of the command line that has a place and a fix."""
+
+    exit_code = 2
+
+    def __init__(self, error: UserError) -> None:
+        super().__init__(one_line(error.diagnostics[0]))
+        self._texts = rendered(error.diagnostics)
+
+    def show(self, file: IO[Any] | None = None) -> None:
+        for text in self._texts:
+            click.echo(text, file=file, err=file is None)
+
+
 class OutputPath(click.Path):
-    """A path given on the command line to write to; UserError (NOT_WRITTEN) while the command line is read."""
+    """A path given on the command line to write to; RefusedPathError while the command line is read."""
 
     def __init__(self, *, is_folder: bool = False) -> None:
         super().__init__(path_type=Path, readable=False)
@@ -98,8 +113,12 @@ class OutputPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         path = super().convert(value, param, ctx)
-        if not isinstance(value, Path):  # a default is looked at where it is used
+        if isinstance(value, Path):  # a default is looked at where it is used
+            return path
+        try:
             require_place(Path(os.fsdecode(path)), is_folder=self._is_folder)
+        except UserError as error:
+            raise RefusedPathError(error) from error
         return path
 
 

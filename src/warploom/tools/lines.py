@@ -103,6 +103,8 @@ def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_
     }
     if report.lift:
         fields["lift"] = report.lift
+    if report.proved_at:
+        fields["proved_at"] = dict(report.proved_at)
     if all_solutions:
         fields["solutions"] = [hole_texts(kernel, completion.holes) for completion in report.completions]
     return plain_line(case, report.status, usage, verdict=report.verdict or "unchecked", reason=report.reason, **fields)

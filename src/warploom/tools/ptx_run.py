@@ -185,6 +185,7 @@ def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopw
     fields: dict[str, Any] = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
     if ran.counts is not None:
         fields["counts"] = _counts(ran.counts)
+        fields["counted"] = "interpreter"
     if ran.printed:
         fields["printed"] = list(ran.printed)
     fields["written"] = [str(path) for path in written]

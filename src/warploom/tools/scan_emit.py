@@ -98,7 +98,7 @@ def emitted(
     else:
         made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
     written: tuple[Path, ...] = ()
-    if out is not None:
+    if out is not None and made.verdict != "refuted":
         write_text(out, made.source)
         written = (out,)
     line = _line(case, found, made, language, types, stopwatch, out)

@@ -25,6 +25,11 @@ _NUMBERS = {"visited": int, "oracle": int, "ineffectiveness": float}
 """Of the search, or null."""
 
 
+def objective_of(goal: Goal) -> tuple[str, ...]:
+    """What the answer is the least of."""
+    return ("cost",) if goal == "best" else ()
+
+
 def entry(line: Line, tables: Sequence[Mapping[str, IntArray]]) -> Json:
     """What is kept of a final line; `tables`: the listed solutions."""
     names = ("status", "goal", "complete", "count", "distinct", "cost", *_NUMBERS)
@@ -60,7 +65,15 @@ def outcome_of(
         return None
     if (status == "solved") != bool(tables) or (status == "unsat" and (count, cost, complete) != (0, None, True)):
         return None
-    fields: Line = {"goal": goal, "complete": complete, "count": count, "distinct": distinct, "cost": cost, **numbers}
+    fields: Line = {
+        "goal": goal,
+        "objective": list(objective_of(goal)),
+        "complete": complete,
+        "count": count,
+        "distinct": distinct,
+        "cost": cost,
+        **numbers,
+    }
     fields |= {"phases": dict(phases), "holes": {}}
     verdict, reason = "unchecked", UNSAT if status == "unsat" else ""
     texts: list[dict[str, str]] = []

@@ -32,7 +32,7 @@ from warploom.synth import Status
 from warploom.synth.dataflow import PARTS, PartsResult, ProgramResult, Solution, solve_in_parts, solve_program
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, Line, plain_line
 from warploom.tools.messages import rendered
-from warploom.tools.solve_cache import DOMAIN, UNSAT, entry, outcome_of
+from warploom.tools.solve_cache import DOMAIN, UNSAT, entry, objective_of, outcome_of
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
@@ -258,6 +258,7 @@ def _outcome(
     best = check.listed[0] if check.listed else None
     fields |= {
         "goal": options.goal,
+        "objective": list(objective_of(options.goal)),
         "complete": result.complete,
         "count": count,
         "distinct": distinct,

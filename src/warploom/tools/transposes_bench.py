@@ -104,6 +104,7 @@ def line_of(result: Result[Argument, Json]) -> Line:
                 fields["from_journal"] = True
                 if status == "unsat":
                     fields["recorded"] = {"verdict": "proved"}
+            fields["objective"] = ["cost"]
             if proved:
                 fields["domain"] = transposes.DOMAIN
             reason = cast(str, found.get("reason", ""))

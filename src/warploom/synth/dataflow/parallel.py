@@ -314,10 +314,14 @@ class _Accepting:
                 )
             case _:
                 return False
+        counters = self._model.counters
+        before = counters.probes, counters.tested
         try:
             answers = self._tables.answers(value)
         except (AssertionError, RuntimeError, ValueError, TypeError, KeyError, IndexError, OverflowError):
             return False
+        finally:
+            counters.probes, counters.tested = before  # reading it is no test
         positions = {position for _, position, _ in answers}
         return is_whole and alternatives == self._asked() and all(type(p) is int and 0 <= p <= alternatives for p in positions)
 

@@ -26,7 +26,8 @@ class Journal:
         self._path = path
         self._values: dict[str, Json] = {}
         self._damage: list[Diagnostic] = []
-        self._offset, self._line = 0, 1
+        self._offset: int = 0
+        self._line: int = 1
         self._is_cut_foreign = False
         """The last line, still in the making, begins as no entry does."""
         self._mutex = threading.Lock()

@@ -1,9 +1,14 @@
 """`--update-golden` rewrites files that tests compare with, instead of comparing."""
 
+import signal
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # A shell that starts the tests in the background has it ignored, also by every process that a test starts and interrupts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -335,3 +335,13 @@ def test_comments_are_one_line() -> None:
     kernel, holes = conv1d()
     kernel = replace(kernel, file="/tmp/odd\nint evil;\\.py")
     assert cuda_source(kernel, holes).text.splitlines()[0].endswith("odd int evil;?.py, completed by Warploom.")
+
+
+@pytest.mark.parametrize("file", ["a\nint x;.py", "a\u2028b.py", "n\udcff.py", "a.py\\", "a.py\\ ", "a\x0bb.py"])
+def test_no_name_leaves_its_comment(file: str) -> None:
+    kernel, completions = conv1d()
+    plain = cuda_source(kernel, completions).text.splitlines()
+    text = check(replace(kernel, file=file), completions)
+    assert text.isascii() and len(text.splitlines()) == len(plain)
+    assert [a for a, b in zip(text.splitlines(), plain, strict=True) if a != b] == [text.splitlines()[0]]
+    assert not text.splitlines()[0].rstrip().endswith("\\")

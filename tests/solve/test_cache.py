@@ -66,7 +66,7 @@ def test_several_writers_one_killed(tmp_path: Path) -> None:
     os.kill(killed.pid, signal.SIGKILL)
     confirmed += [int(line) for line in killed.communicate()[0].splitlines()]
     for process in whole:
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate()
         assert (process.returncode, output.split()) == (0, [str(number) for number in range(200)])
     events: list[Event] = []
     with ResultCache(path, events.append) as results:
@@ -144,6 +144,33 @@ def test_places_that_cannot_be_used(tmp_path: Path, name: str) -> None:
         results.add("a", 1)
         assert results.find("a") is None
     assert [event.kind for event in events] == ["cache unusable"]
+
+
+def test_a_folder_that_is_everybodys_or_anothers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, events = tmp_path / "cache", list[Event]()
+    with ResultCache(folder / "results", events.append) as results:
+        results.add("a", 1)
+    assert folder.stat().st_mode & 0o777 == 0o700 and events == []
+    folder.chmod(0o777)
+    with ResultCache(folder / "results", events.append) as results:
+        assert results.find("a") is None
+    folder.chmod(0o700)
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: user + 1)
+    with ResultCache(folder / "results", events.append) as results:
+        assert results.find("a") is None
+    assert [event.kind for event in events] == ["cache unusable"] * 2
+    everybodys, anothers = (str(event.fields["reason"]) for event in events)
+    assert "everybody can" in everybodys and "got another's" in anothers
+
+
+def test_a_lock_file_that_is_a_link(tmp_path: Path) -> None:
+    folder, events = tmp_path / "cache", list[Event]()
+    folder.mkdir()
+    (folder / "results.lock").symlink_to(tmp_path / "theirs")
+    with ResultCache(folder / "results", events.append) as results:
+        results.add("a", 1)
+    assert [event.kind for event in events] == ["cache unusable"] and not (tmp_path / "theirs").exists()
 
 
 def test_a_writer_that_holds_the_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

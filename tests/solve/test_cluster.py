@@ -75,7 +75,7 @@ def test_no_scheduler(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_no_worker(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cluster, "_CONNECT_S", 0.5)
+    monkeypatch.setattr(cluster, "_WORKERS_S", 0.5)
     with (
         distributed.LocalCluster(n_workers=0, processes=False, **LOOPBACK) as started,
         pytest.raises(UserError, match="expected a worker of the scheduler"),

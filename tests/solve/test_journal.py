@@ -113,6 +113,18 @@ def test_a_full_disk() -> None:
         journal.add("a", 1)
 
 
+@pytest.mark.parametrize("content", [b"no line break", b"\x80\x04pickle", b'{"v": 1'])
+def test_a_file_of_another_kind_without_a_line_break(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match="JOURNAL_UNUSABLE"):
+        Journal(path)
+    assert path.read_bytes() == content
+    for cut in (b'{"ke', b'{"key": "a", "val'):
+        path.write_bytes(cut)
+        assert Journal(path).keys() == ()
+
+
 def test_a_file_of_another_kind_is_not_touched(tmp_path: Path) -> None:
     path = tmp_path / "sketch.py"
     path.write_text("import warploom\n")
@@ -138,7 +150,7 @@ def test_several_writers_one_killed(tmp_path: Path) -> None:
     os.kill(killed.pid, signal.SIGKILL)
     confirmed += [int(line) for line in killed.communicate()[0].splitlines()]
     for process in whole:
-        process.communicate(timeout=60)
+        process.communicate()
         assert process.returncode == 0
     journal = Journal(path)
     expected = {f"a-{number}" for number in confirmed} | {f"{name}-{number}" for name in "bc" for number in range(150)}

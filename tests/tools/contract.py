@@ -7,6 +7,7 @@ from typing import Any
 
 STATUSES = {"solved", "unsat", "unknown", "refused", "error"}
 VERDICTS = {"proved", "tested", "unchecked", "refuted"}
+COUNTS = {"global_sectors", "shared_wavefronts", "wavefronts", "shuffles"}
 
 
 def lines_of(stdout: str) -> list[dict[str, Any]]:
@@ -26,3 +27,8 @@ def check(line: dict[str, Any]) -> None:
     assert line["status"] == "solved" or line["reason"]
     assert line["verdict"] != "proved" or line["domain"]
     assert line["verdict"] != "tested" or line["cases"] > 0
+    assert (line["status"], line["verdict"]) != ("error", "proved")
+    assert line["status"] != "refused" or line["verdict"] in ("refuted", "unchecked")
+    assert line.get("optimal_in") is None or line["objective"]
+    counts = [fields for fields in (line, *line.values()) if isinstance(fields, dict) and COUNTS & fields.keys()]
+    assert all(fields.get("counted", line.get("counted")) in ("sass", "interpreter", "model") for fields in counts)

@@ -1,5 +1,9 @@
 """Benchmark runs: a fresh process per case, one line per case whatever happens, the journal."""
 
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -42,9 +46,58 @@ def test_a_case_that_prints_no_line(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_case_that_takes_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench, "GRACE_S", 0.1)
+    monkeypatch.setattr(bench, "PATIENCE", 1.0)
     line = python("c", "import time, signal; signal.signal(signal.SIGINT, signal.SIG_IGN); time.sleep(60)", monkeypatch, 0.3)
     assert line["status"] == "unknown"
-    assert line["reason"] == "stopped after 0.3 s of wall time"
+    assert line["reason"] == "stopped after 0.3 s of CPU time"
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import time; time.sleep(0.5); print('no line')", "the process exited with 0 and no line: nothing on stderr"),
+        ("while True: pass", "stopped after 0.4 s of CPU time"),
+    ],
+)
+def test_only_cpu_time_counts(monkeypatch: pytest.MonkeyPatch, code: str, reason: str) -> None:
+    monkeypatch.setattr(bench, "_LOOK_S", 0.01)
+    monkeypatch.setattr(bench, "GRACE_S", 0.1)
+    assert python("c", code, monkeypatch, 0.4)["reason"] == reason
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_the_running_case_ends_with_the_benchmark(tmp_path: Path, number: signal.Signals) -> None:
+    """The case starts a process of its own and waits."""
+    path = tmp_path / "pids"
+    case = (
+        "import os, subprocess, sys; from warploom.tools.entry import run\n"
+        "def case():\n"
+        "    other = subprocess.Popen(['sleep', '1000'])\n"
+        f"    open({str(path)!r}, 'w').write(f'{{os.getpid()}} {{other.pid}} ')\n"
+        "    other.wait()\n"
+        "run(case)"
+    )
+    driver = (
+        "import sys; from warploom.tools import bench; from warploom.tools.entry import run\n"
+        f"bench.GRACE_S = 0.1; bench.own_command = lambda *_: [sys.executable, '-c', {case!r}]\n"
+        "run(lambda: bench.run_case(bench.Case('c', (), 1000.0)))"
+    )
+    process = subprocess.Popen([sys.executable, "-c", driver], stderr=subprocess.DEVNULL)
+    while not path.exists() or path.read_text().count(" ") < 2:
+        assert process.poll() is None
+        time.sleep(0.02)
+    process.send_signal(number)
+    process.wait()
+    for pid in map(int, path.read_text().split()):
+        while runs(pid):
+            time.sleep(0.02)
+
+
+def runs(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
 
 
 def test_bench_synth() -> None:

@@ -1,8 +1,11 @@
 """The command line as a script sees it: streams, lines, exit codes, files."""
 
-import json
+import os
 import signal
+import sys
+import threading
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,6 +13,7 @@ from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
 from warploom.gpu import toolchain_available
+from warploom.kernels import find_program
 from warploom.sketch import Sketch
 from warploom.synth import Report, complete
 from warploom.tools import cli as cli_module
@@ -92,6 +96,15 @@ def test_synth_for_people() -> None:
     assert "optimal up to space 3" in result.stdout
 
 
+def test_a_proof_at_one_size_only_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
+    (proved,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
+    unlifted = SimpleNamespace(verdict="unchecked", reason="too hard", domain="", diagnostics=())
+    monkeypatch.setattr(sys.modules["warploom.synth.judge"], "lift", lambda *_: unlifted)
+    (line,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
+    assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 128}, "unchecked: too hard")
+    assert "domain" not in line and "proved_at" not in proved
+
+
 def test_one_space_only() -> None:
     result = call("synth", "aos-store-crc-2", "--space", 1, "--json")
     (line,) = lines_of(result.stdout)
@@ -116,7 +129,7 @@ def test_budget(sketches: Path) -> None:
 
 
 def test_files(tmp_path: Path, sketches: Path) -> None:
-    cuda, html, svg, kept = tmp_path / "new" / "k.cu", tmp_path / "k.html", tmp_path / "k.svg", tmp_path / "kept"
+    cuda, html, svg, kept = tmp_path / "k.cu", tmp_path / "k.html", tmp_path / "k.svg", tmp_path / "kept"
     files = ("--cuda", cuda, "--html", html, "--svg", svg, "--keep", "ir,cuda,ptx", "--keep-in", kept)
     result = call("synth", f"{sketches}:reverse", *files, "--json")
     (line,) = lines_of(result.stdout)
@@ -156,6 +169,12 @@ def test_bad_files(tmp_path: Path, name: str, text: str, message: str) -> None:
         ("nowhere.py", "FILE_NOT_FOUND"),
         ("nowhere.py:name", "FILE_NOT_FOUND"),
         ("examples/conv1d.py:other", "UNKNOWN_SKETCH"),
+        ("sf/trove-8x3", "UNKNOWN_EXAMPLE"),
+        ("examples", "FILE_NOT_FOUND"),
+        ("examples/", "FILE_NOT_FOUND"),
+        ("examples:reverse", "FILE_NOT_FOUND"),
+        ("nowhere.py/a.py", "FILE_NOT_FOUND"),
+        ("/proc/self/mem", "FILE_NOT_FOUND"),
     ],
 )
 def test_bad_targets(target: str, message: str) -> None:
@@ -166,17 +185,84 @@ def test_bad_targets(target: str, message: str) -> None:
     assert "<generated>" not in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("target", "fix"),
+    [
+        ("conv2-d-3", "Did you mean conv2d-"),
+        ("conv2d", "Run `warploom explore conv2d`."), ("sf/trove-8x3", "Run `warploom solve sf/trove-8x3`."),
+        ("matmul", "Run `warploom explore matmul`."), ("examples", "Name a file in it."), ("%", "List the names with"),
+    ],
+)  # fmt: skip
+def test_a_wrong_target_gets_a_way_out(target: str, fix: str) -> None:
+    assert f"fix: {fix}" in call("synth", target).stderr
+
+
+@pytest.mark.parametrize("command", [("solve",), ("synth",), ("explore",)])
+def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str]) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("")
+    monkeypatch.setattr("os.access", lambda asked, _: Path(asked) != path)
+    result = call(*command, path, "--json")
+    assert (result.exit_code, lines_of(result.stdout)[0]["status"]) == (2, "error")
+    assert f"{path}:1:1: error[NOT_READ]" in result.stderr
+
+
+def test_a_sketch_and_a_program_through_pipes(tmp_path: Path) -> None:
+    for name, text, command in (("p.py", SKETCH, "synth"), ("p", find_program("sf/l1/trove-crc-3"), "solve")):
+        pipe = tmp_path / name
+        os.mkfifo(pipe)
+        writer = threading.Thread(target=pipe.write_text, args=(text,))
+        writer.start()
+        target = f"{pipe}:reverse" if command == "synth" else str(pipe)
+        (line,) = lines_of(call(command, target, "--json").stdout)
+        writer.join()
+        assert (line["status"], line["verdict"]) == ("solved", "proved")
+
+
+@pytest.mark.parametrize("name", ["a b\nc.py", "-dash.py", "c:d.py", os.fsdecode(b"n\xff.py"), "é×.py"])
+def test_odd_names_of_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path(name).write_text(SKETCH)
+    result = call("synth", "--json", "--cuda", name.replace(".py", ".cu"), "--", f"{name}:reverse")
+    (line,) = lines_of(result.stdout)
+    assert (line["status"], line["verdict"]) == ("solved", "proved")
+    assert "__shfl_sync" in Path(name.replace(".py", ".cu")).read_text()
+
+
 def test_several_sketches_for_one_file(sketches: Path, tmp_path: Path) -> None:
     result = call("synth", sketches, "--cuda", tmp_path / "k.cu")
     assert result.exit_code == 2
     assert f"fix: Name one: {sketches}:reverse" in result.stderr
 
 
-def test_unwritable_file(sketches: Path) -> None:
-    result = call("synth", f"{sketches}:reverse", "--cuda", sketches / "k.cu", "--json")
+@pytest.mark.parametrize("option", ["--cuda", "--html", "--svg"])
+@pytest.mark.parametrize("path", ["sketches.py/k", "new/k", "folder"])
+def test_a_path_that_cannot_be_written_is_found_before_the_search(
+    monkeypatch: pytest.MonkeyPatch, sketches: Path, option: str, path: str
+) -> None:
+    monkeypatch.setattr(synth_command, "complete", None)
+    folder = sketches.parent
+    (folder / "folder").mkdir()
+    result = call("synth", f"{sketches}:reverse", option, folder / path, "--json")
     (line,) = lines_of(result.stdout)
-    assert (result.exit_code, line["status"]) == (3, "error")
-    assert "NOT_WRITTEN" in result.stderr
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert f"{folder / path}:1:1: error[NOT_WRITTEN]: expected a place to write" in result.stderr
+    assert {p.name for p in folder.iterdir()} == {"folder", "sketches.py"}
+
+
+def test_a_current_folder_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch, sketches: Path) -> None:
+    monkeypatch.setattr("os.access", lambda asked, mode: mode == os.R_OK)
+    assert call("synth", f"{sketches}:reverse").exit_code == 0
+    monkeypatch.setattr(synth_command, "complete", None)
+    result = call("synth", f"{sketches}:reverse", "--keep", "ir")
+    assert result.exit_code == 2 and ".:1:1: error[NOT_WRITTEN]" in result.stderr
+
+
+def test_an_answer_that_cannot_be_written_claims_nothing(monkeypatch: pytest.MonkeyPatch, sketches: Path) -> None:
+    result = call("synth", f"{sketches}:reverse", "--cuda", "/dev/full", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["status"], line["verdict"]) == (2, "error", "unchecked")
+    assert line["reason"].startswith("solved, but not written: /dev/full:1:1: NOT_WRITTEN: expected a place")
 
 
 @pytest.mark.parametrize("arguments", [("--budget", "3x"), ("--keep", "sass"), ("--space", "4")])
@@ -209,8 +295,13 @@ def test_main_never_shows_a_traceback(monkeypatch: pytest.MonkeyPatch, capsys: p
         raise RuntimeError("broken")
 
     monkeypatch.setattr(cli_module, "cli", fault)
-    with pytest.raises(SystemExit) as stopped:
-        cli_module.main()
+    before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)]
+    try:
+        with pytest.raises(SystemExit) as stopped:
+            cli_module.main()
+    finally:
+        for number, handler in zip((signal.SIGINT, signal.SIGTERM), before, strict=True):
+            signal.signal(number, handler)
     assert stopped.value.code == 3
     assert "internal error, a bug of Warploom: RuntimeError: broken" in capsys.readouterr().err
 
@@ -240,7 +331,7 @@ def test_interrupt_prints_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_p
 
 
 def test_list() -> None:
-    names = [json.loads(text)["case"] for text in call("list", "--json").stdout.splitlines()]
+    names = [line["case"] for line in lines_of(call("list", "--json").stdout)]
     assert {"conv1d-3", "mult64-reg", "aos-store-rcr-8", "sf/l3/trove-crc-7", "wall/conv1d-33"} <= set(names)
     text = call("list").stdout
     assert "conv1d-3" in text
@@ -253,3 +344,10 @@ def test_demo(tmp_path: Path) -> None:
     assert "swizzle1: which register a lane offers     = 0 if lane >= k else 1" in result.stdout
     assert "100000 samples: right" in result.stdout
     assert {path.name for path in tmp_path.iterdir()} == {"conv1d.cu", "conv1d.html"}
+
+
+def test_demo_as_a_line(tmp_path: Path) -> None:
+    result = call("demo", "--out", tmp_path / "new", "--json")
+    (line,) = lines_of(result.stdout)
+    assert (result.exit_code, line["case"], line["verdict"]) == (0, "conv1d", "proved")
+    assert "100000 samples: right" in result.stderr

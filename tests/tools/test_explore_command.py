@@ -71,7 +71,7 @@ def file(tmp_path: Path) -> str:
 def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
     result, line = explored(*arguments)
     assert result.exit_code == 2 and line["status"] == "error"
-    assert str(line["reason"]).startswith(f"{code}: ")
+    assert f"{code}: " in str(line["reason"])
 
 
 def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None:
@@ -100,7 +100,7 @@ def test_several_functions(file: str) -> None:
 
 @pytest.mark.parametrize("search", ["refine", "mcts", "uct", "best-first"])
 def test_line_and_replay(search: str, tmp_path: Path) -> None:
-    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "60s")
+    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "600m")
     assert result.exit_code == 0 and line["status"] == "solved" and line["time_is"] == "modelled"
     kept = tmp_path / "line.json"
     kept.write_text(json.dumps(line))

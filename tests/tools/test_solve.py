@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import signal
+import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -18,7 +21,8 @@ from tests.tools.contract import lines_of
 
 from warploom.ir.dataflow import parse_program, program_text
 from warploom.kernels import find_program
-from warploom.solve import Event, EventLog, Journal, read_events
+from warploom.solve import Event, EventLog, Journal, ResultCache, read_events
+from warploom.synth.dataflow import solve_in_parts
 from warploom.tools import solve_command
 from warploom.tools.cli import cli
 
@@ -132,6 +136,60 @@ def test_cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Path) -> 
     assert "cached" not in json.loads(call(small, "--all", "--no-cache", "--json").stdout)
 
 
+def changed(path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """Rewrites the one entry of a cache, as whoever can write the file can."""
+    with sqlite3.connect(path / "results.sqlite") as connection:
+        ((key, value),) = connection.execute("SELECT key, value FROM results").fetchall()
+    connection.close()
+    entry = json.loads(value)
+    new = change(entry)
+    with ResultCache(path / "results.sqlite") as cache:
+        cache.add(key, entry if new is None else new)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda e: e["tables"][0].update(dict.fromkeys(e["tables"][0], [0] * 99)),
+        lambda e: e["tables"][0].update({name: [n + 1000 for n in t] for name, t in e["tables"][0].items()}),
+        lambda e: e["tables"][0].update({name: [str(n) for n in t] for name, t in e["tables"][0].items()}),
+        lambda e: e["tables"][0].update({name: t[1:] + t[:1] for name, t in e["tables"][0].items()}),
+        lambda e: e["tables"][0].update(other=[0]),
+        lambda e: e["tables"].append(e["tables"][0]) or e.update(count=9),
+        lambda e: e["tables"].clear(),
+        lambda e: e.update(tables=[3]),
+        lambda e: e.update(tables="all"),
+        lambda e: e.update(cost=0),
+        lambda e: e.update(count=0),
+        lambda e: e.update(goal="best"),
+        lambda e: e.update(complete=1),
+        lambda e: e.update(visited="many"),
+        lambda e: e.update(status="unsat"),
+        lambda e: e.update(status="refused"),
+        lambda e: ["solved", "proved"],
+        lambda e: {"status": "solved", "verdict": "proved", "domain": "everything"},
+    ],
+)
+def test_an_entry_that_was_changed_is_a_miss(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    (solved,) = lines_of(call(small, "--all", "--json").stdout)
+    changed(tmp_path, change)
+    (again,) = lines_of(call(small, "--all", "--json").stdout)
+    assert "cached" not in again and without_run(again) == without_run(solved)
+
+
+def test_of_solutions_that_are_not_all_there_nothing_is_proved(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Path
+) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    call(small, "--all", "--json")
+    changed(tmp_path, lambda entry: entry.update(count=7))
+    (line,) = lines_of(call(small, "--all", "--json").stdout)
+    assert line["cached"] and (line["verdict"], line["cases"]) == ("tested", len(line["solutions"]))
+
+
 def test_cache_holds_what_is_impossible_and_nothing_that_was_stopped(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, small: Path
 ) -> None:
@@ -179,6 +237,36 @@ def test_workers(tmp_path: Path) -> None:
     assert {event.kind for event in read_events(events)} == {"started", "finished"}
     (again,) = lines_of(call(*asked).stdout)
     assert without_run(again) == {**without_run(one), "parts": 3, "resumed": 3}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda part: part["tables"].update({name: [[n + 1 for n in t] for t in ts] for name, ts in part["tables"].items()}),
+        lambda part: part["tables"].clear(),
+        lambda part: part["answers"].append([0, 99, 99, 99]),
+        lambda part: part["answers"].append("all"),
+        lambda part: part.update(answers=[[-1, *row[1:]] for row in part["answers"]] or [3]),
+        lambda part: part.update(alternatives=77),
+        lambda part: part.update(complete="yes"),
+        lambda part: part["statistics"].update(nodes="many"),
+        lambda part: part["statistics"].update(other=1),
+        lambda part: "solved",
+    ],
+)
+def test_a_part_of_a_journal_that_was_changed_is_done_again(tmp_path: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    case, path = "sf/l1/trove-rcr-4", tmp_path / "journal"
+    program, journal = parse_program(find_program(case)), Journal(path)
+    with ThreadPoolExecutor(1) as executor:
+        whole = solve_in_parts(program, lambda: executor, parts=2, journal=journal)
+    (key, value), *others = [(key, cast("dict[str, Any]", journal.find(key))) for key in journal.keys()]  # noqa: SIM118
+    new = change(value)
+    path.write_text("")
+    for entry, kept in ((key, value if new is None or isinstance(new, list) else new), *others):
+        Journal(path).add(entry, kept)
+    with ThreadPoolExecutor(1) as executor:
+        again = solve_in_parts(program, lambda: executor, parts=2, journal=Journal(path))
+    assert (again.resumed, again.result.solutions.count, again.result.complete) == (1, whole.result.solutions.count, True)
 
 
 def test_an_interruption_between_parts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

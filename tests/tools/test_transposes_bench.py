@@ -64,6 +64,29 @@ def test_journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert again == [line | {"from_journal": True} for line in first]
 
 
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"composition": ["i", "j", "i"]}, {"composition": "all"}, {"composition": [1, 2, 3]}, {"cost": None}, {"optimal": 1.5},
+        {"status": "refused"}, {"status": "unsat"}, {"m": 4}, {"seconds": "1"}, {"peak_mb": None}, {"depth": None},
+    ],
+)  # fmt: skip
+def test_entries_of_a_journal(change: dict[str, Any]) -> None:
+    argument: Any = ("crc", 3, 3, "grown")
+    value: Any = transposes_bench.complete(argument)
+    assert transposes_bench.is_sound(argument, value)
+    assert not transposes_bench.is_sound(argument, value | change)
+    assert not transposes_bench.is_sound(argument, "solved")
+
+
+def test_what_a_journal_calls_impossible_is_not_proved_again(tmp_path: Path) -> None:
+    asked = ("--case", "transpose/rcr/6x32", "--kind", "rcr", "--grammar", "template", "--journal", str(tmp_path / "journal"))
+    _, (first,), _ = run(*asked)
+    _, (again,), _ = run(*asked)
+    assert (first["status"], first["verdict"], again["status"], again["verdict"]) == ("unsat", "proved", "unsat", "unchecked")
+    assert again["recorded"] == {"verdict": "proved"}
+
+
 def test_no_size_and_bad_journal(tmp_path: Path) -> None:
     code, lines, stderr = run("--case", "transpose/crc/99x1")
     assert (code, lines[0]["status"]) == (2, "error")
@@ -99,7 +122,7 @@ def test_interruption_leaves_no_size_without_a_line(tmp_path: Path) -> None:
     assert process.stdout is not None
     head = process.stdout.readline()
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=60)
+    rest, _ = process.communicate()
     lines = lines_of(head + rest)
     assert process.returncode == 130
     assert len(lines) == 16

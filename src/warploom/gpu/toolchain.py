@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import re
-import shutil
 import subprocess
 import tempfile
 from dataclasses import dataclass
@@ -17,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, find_program
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +60,7 @@ def find_tool(name: str) -> Path:
         path = folder / "bin" / name
         if path.is_file():
             return path
-    on_path = shutil.which(name)
+    on_path = find_program(name)
     if on_path is not None:
         return Path(on_path)
     raise UserError(

@@ -50,7 +50,7 @@ from warploom.ir.kernel import (
     ValueSelect,
     ValueVar,
 )
-from warploom.ir.parse import parse_kernel
+from warploom.ir.parse import parse_index, parse_kernel
 from warploom.ir.rewrite import fill, instantiate, map_index
 from warploom.ir.simplify import is_boolean, simplify
 from warploom.ir.tabulate import grid, leaves, tabulate
@@ -122,6 +122,7 @@ __all__ = [
     "kernel_text",
     "leaves",
     "map_index",
+    "parse_index",
     "parse_kernel",
     "run",
     "simplify",

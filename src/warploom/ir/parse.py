@@ -48,6 +48,7 @@ from warploom.ir.kernel import (
     ValueSelect,
     ValueVar,
 )
+from warploom.ir.rewrite import map_index
 from warploom.ir.text import AXES, BUILTINS, COMPONENTS, SHUFFLES
 
 _BINARY: dict[type[ast.operator], str] = {
@@ -79,6 +80,30 @@ def parse_kernel(text: str, file: str = "<kernel>") -> Kernel:
     if reader.found:
         raise UserError(*reader.found)
     return kernel
+
+
+def parse_index(text: str, arg_names: Sequence[str] = ()) -> IndexExpr:
+    """The completion that `index_text` printed with these names of the hole's arguments; UserError (KERNEL_SYNTAX).
+
+    Names that are no identifiers, or stand for two arguments, are not understood.
+    """
+    reader = _Reader(text, "<completion>")
+    where = {name: position for position, name in enumerate(arg_names) if arg_names.count(name) == 1}
+    try:
+        found = reader.index(ast.parse(text, mode="eval").body)
+    except (SyntaxError, RecursionError, MemoryError, ValueError):
+        message = f"expected an index expression, got {text[:80]!r}"
+        raise UserError(Diagnostic("KERNEL_SYNTAX", message, reader.span(ast.Pass()))) from None
+
+    def argument(expr: IndexExpr) -> IndexExpr | None:
+        if not isinstance(expr, IndexVar):
+            return None
+        if expr.name not in where:
+            message = f"expected one of {', '.join(where) or 'no names'}, got {expr.name!r}"
+            raise UserError(Diagnostic("KERNEL_SYNTAX", message, reader.span(ast.Pass())))
+        return HoleArg(where[expr.name])
+
+    return map_index(found, argument)
 
 
 class _Reader:

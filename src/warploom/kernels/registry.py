@@ -240,7 +240,7 @@ def find(name: str) -> Example:
     fix = f"Did you mean {' or '.join(near)}? " if near else ""
     fix += "All names: `warploom list`; a sketch of your own: `FILE.py` or `FILE.py:NAME`."
     message = f"expected the name of a case of the library, or a file with sketches, got {name!r}"
-    raise UserError(Diagnostic("UNKNOWN_EXAMPLE", f"{message}; cases are {forms}", fix=fix))
+    raise UserError(Diagnostic("UNKNOWN_EXAMPLE", message, fix=f"{fix} The forms of names are {forms}."))
 
 
 def is_example(name: str) -> bool:

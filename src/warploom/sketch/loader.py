@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import linecache
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, require_file
 from warploom.sketch.sketches import Broken, Sketch, collecting_broken
 
 _numbers = itertools.count(1)
@@ -21,8 +23,7 @@ def load(path: str | Path, name: str | None = None) -> list[Sketch]:
     for: a wrong sketch does not stand in the way of the others.
     """
     file = Path(path)
-    if not file.is_file():
-        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    require_file(file)
     found, broken = _sketches(file)
     where = Span(str(path), 1, 1, 1, 1)
     if not found and not broken:
@@ -51,8 +52,7 @@ def _together(broken: list[Broken], *more: Diagnostic) -> UserError:
 def load_variables(path: str | Path) -> dict[str, object]:
     """Run the file `path` and return its variables, in order of definition; UserError as `load`, sketches with errors too."""
     file = Path(path)
-    if not file.is_file():
-        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    require_file(file)
     variables, broken = _variables(file)
     if broken:
         raise _together(broken)
@@ -72,10 +72,11 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
         raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file (.py), got {file}", fix="Rename it to end in .py."))
     module = importlib.util.module_from_spec(spec)
     sys.modules[module_name] = module
+    run = partial(spec.loader.exec_module, module) if file.is_file() else partial(_run_once, file, vars(module))
     sys.path.insert(0, str(file.parent))
     with collecting_broken() as broken:
         try:
-            spec.loader.exec_module(module)
+            run()
         except KeyboardInterrupt:
             raise
         # SystemExit, too: the file is the user's, and its end must not be this program's
@@ -85,6 +86,13 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
         finally:
             sys.path.remove(str(file.parent))
     return dict(vars(module)), broken
+
+
+def _run_once(file: Path, variables: dict[str, object]) -> None:
+    """Of a pipe, whose text is there only once: kept where Python, and the reader of sketches, look for sources."""
+    text = file.read_bytes().decode("utf-8")
+    linecache.cache[str(file)] = len(text), None, text.splitlines(keepends=True), str(file)
+    exec(compile(text, str(file), "exec"), variables)
 
 
 def _problems(error: BaseException, file: Path) -> tuple[Diagnostic, ...]:

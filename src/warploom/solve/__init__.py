@@ -33,7 +33,7 @@ from warploom.solve.levels import Frontier, Levels, count_levels, enumerate_leve
 from warploom.solve.mcts import Mcts, mcts
 from warploom.solve.measure import Spent, peak_mb
 from warploom.solve.parts import Part, Split
-from warploom.solve.processes import ProcessExecutor, WorkerDiedError, process_executor, sigint_blocked
+from warploom.solve.processes import ProcessExecutor, WorkerDiedError, process_executor, starting_workers
 from warploom.solve.refine import Refine, refine
 from warploom.solve.smt import (
     FALSE,
@@ -155,9 +155,9 @@ __all__ = [
     "run_tasks",
     "sample",
     "search",
-    "sigint_blocked",
     "smallest_domain",
     "source_digest",
+    "starting_workers",
     "substitute",
     "tree_size",
     "variable",

@@ -5,9 +5,11 @@ Nothing depends on it: where it cannot be used, every look-up misses and every a
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sqlite3
+import stat
 import threading
 import time
 import zlib
@@ -34,7 +36,8 @@ _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR)
 class ResultCache:
     """JSON values by key (see `problem_key`); safe with other processes and threads at work, and when one is killed.
 
-    A damaged database is renamed, not deleted, and a new one begun. Events: `cache damaged`, `cache unusable`, `cache busy`.
+    The folder must be this user's, and not everybody's to write. A damaged database is renamed, not deleted, and a new one begun.
+    Events: `cache damaged`, `cache unusable`, `cache busy`.
     """
 
     def __init__(self, path: Path, events: EventSink | None = None) -> None:
@@ -95,9 +98,10 @@ class ResultCache:
             return None
 
     def _connect(self) -> sqlite3.Connection:
-        self._path.parent.mkdir(parents=True, exist_ok=True)
+        self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _require_own(self._path.parent)
         # One at a time: turning to write-ahead mode does not wait for another process that does the same.
-        with open_locked(self._lock_path()):
+        with open_locked(self._lock_path(), is_ours=True):
             connection = sqlite3.connect(self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
             try:
                 connection.execute("PRAGMA journal_mode = WAL")
@@ -122,7 +126,7 @@ class ResultCache:
         self._disconnect()
         kept = self._path.with_name(f"{self._path.name}.damaged-{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}")
         try:
-            with open_locked(self._lock_path()):
+            with open_locked(self._lock_path(), is_ours=True):
                 if self._path.stat().st_ino != self._file:  # another process was faster
                     return
                 self._path.rename(kept)
@@ -144,6 +148,17 @@ class ResultCache:
 
     def _lock_path(self) -> Path:
         return self._path.with_name(self._path.name + ".lock")
+
+
+def _require_own(folder: Path) -> None:
+    """OSError for a folder of another user, or one that everybody may write."""
+    found = folder.stat()
+    if found.st_uid != os.geteuid():
+        raise PermissionError(errno.EPERM, "expected a folder of this user, got another's", str(folder))
+    if found.st_mode & stat.S_IWOTH:
+        raise PermissionError(
+            errno.EPERM, "expected a folder that only its owner can write, got one that everybody can", str(folder)
+        )
 
 
 def default_cache_path() -> Path | None:

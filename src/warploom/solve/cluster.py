@@ -15,7 +15,9 @@ from warploom.solve.keys import source_digest
 Parameters = ParamSpec("Parameters")
 Value = TypeVar("Value")
 
-_CONNECT_S = 10.0
+_CONNECT_S = 30.0
+_WORKERS_S = 120.0
+"""Workers may still be starting, on machines that have other work."""
 _WATCH_S = 0.2
 _LOST = "the connection to the cluster's scheduler is lost"
 
@@ -122,10 +124,10 @@ def cluster_executor(address: str) -> ClusterExecutor:
         fix = "Start one with `dask scheduler` and give the address that it prints."
         raise UserError(Diagnostic("CLUSTER_UNREACHABLE", message, fix=fix)) from None
     try:
-        client.wait_for_workers(1, timeout=_CONNECT_S)
+        client.wait_for_workers(1, timeout=_WORKERS_S)
     except OSError:
         client.close()
-        message = f"expected a worker of the scheduler at {address!r}, got none within {_CONNECT_S:g} s"
+        message = f"expected a worker of the scheduler at {address!r}, got none within {_WORKERS_S:g} s"
         fix = f"Start one with `dask worker {address} --nthreads 1`."
         raise UserError(Diagnostic("CLUSTER_UNREACHABLE", message, fix=fix)) from None
     return ClusterExecutor(client, sum(client.nthreads().values()))

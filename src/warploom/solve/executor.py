@@ -85,12 +85,14 @@ def run_tasks(
     progress: Callable[[Counts], None] | None = None,
     events: EventSink | None = None,
     stop: Callable[[], bool] | None = None,
+    accept: Callable[[Argument, Json], bool] | None = None,
 ) -> Iterator[Result[Argument, Value]]:
     """One result per task, as they finish or, with `ordered`, in the order of the tasks.
 
     `function` is importable by the workers (defined in a module) and may raise. `executor` is left open; without one, processes
     are started, one per CPU, and ended. With a journal, values are JSON and come back from it as JSON gives them (lists for
-    tuples): a task whose key is there is not run, and each finished value is there before it is yielded. Tasks are taken as they
+    tuples): a task whose key is there is not run, and each finished value is there before it is yielded. `accept` looks at a
+    journal's value, which may be anything: where it says no, the task is run. Tasks are taken as they
     are needed, at most `in_flight` (two per worker) at a time. Once `stop()` holds, no task is begun; those running are still
     yielded. An interruption, or closing the iterator, cancels what has not begun; what has finished is in the journal.
 
@@ -99,7 +101,7 @@ def run_tasks(
     with ExitStack() as stack:
         if executor is None:
             executor = stack.enter_context(process_executor())
-        run = _Run(function, executor, journal, ordered, events, stop)
+        run = _Run(function, executor, journal, ordered, events, stop, accept)
         for result in run.results(tasks, in_flight or _limit(executor)):
             if progress is not None:
                 progress(run.counts)
@@ -133,6 +135,7 @@ class _Run(Generic[Argument, Value]):
         ordered: bool,
         events: EventSink | None,
         stop: Callable[[], bool] | None,
+        accept: Callable[[Argument, Json], bool] | None,
     ) -> None:
         self.counts = Counts()
         self._function = function
@@ -141,6 +144,7 @@ class _Run(Generic[Argument, Value]):
         self._ordered = ordered
         self._events = events
         self._stop = stop
+        self._accept = accept
         self._stopped = False
         self._pending: dict[_Outcome[Value], _Attempt[Argument]] = {}
         self._ended: queue.SimpleQueue[tuple[_Outcome[Value], Exception | None]] = queue.SimpleQueue()
@@ -170,9 +174,10 @@ class _Run(Generic[Argument, Value]):
     def _begin(self, attempt: _Attempt[Argument]) -> None:
         key = attempt.task.key
         if self._journal is not None and key in self._journal:
-            value = cast(Value, self._journal.find(key))
-            self._end(attempt, Finished(attempt.task, value, None))
-            return
+            value = self._journal.find(key)
+            if self._accept is None or self._accept(attempt.task.argument, value):
+                self._end(attempt, Finished(attempt.task, cast(Value, value), None))
+                return
         try:
             future = self._executor.submit(measured, self._function, attempt.task.argument)
         except Exception as error:  # broken, shut down, or the task cannot be pickled

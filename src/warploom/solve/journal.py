@@ -13,6 +13,7 @@ from warploom.core import Diagnostic, Span, UserError
 from warploom.solve.jsonlines import Json, ReadLine, append_line, open_locked, read_lines
 
 _EXCERPT_LENGTH = 100
+_START = '{"key"'
 
 
 class Journal:
@@ -25,7 +26,10 @@ class Journal:
         self._path = path
         self._values: dict[str, Json] = {}
         self._damage: list[Diagnostic] = []
-        self._offset, self._line = 0, 1
+        self._offset: int = 0
+        self._line: int = 1
+        self._is_cut_foreign = False
+        """The last line, still in the making, begins as no entry does."""
         self._mutex = threading.Lock()
         try:
             with open_locked(path):
@@ -33,10 +37,11 @@ class Journal:
             self._refresh()
         except OSError as error:
             raise _unusable(path, error) from None
-        foreign = self._damage and not any(d.span.source.startswith('{"key"') for d in self._damage)
-        if foreign and not self._values:
+        foreign = self._damage and not any(d.span.source.startswith(_START) for d in self._damage)
+        if (foreign or self._is_cut_foreign) and not self._values:
             message = 'expected a journal, lines of `{"key": ..., "value": ...}`, got a file without any'
-            raise UserError(Diagnostic("JOURNAL_UNUSABLE", message, self._damage[0].span, "Name a new file."))
+            span = self._damage[0].span if self._damage else Span(str(path), 1, 1, 1, 1)
+            raise UserError(Diagnostic("JOURNAL_UNUSABLE", message, span, "Name a new file."))
 
     @property
     def path(self) -> Path:
@@ -101,7 +106,7 @@ class Journal:
                 case _ if line.whole:
                     self._damage.append(self._skipped(line))
                 case _:
-                    pass
+                    self._is_cut_foreign = not line.text.startswith(_START) and not _START.startswith(line.text)
             if line.whole:
                 self._offset, self._line = line.end, line.number + 1
 

@@ -39,9 +39,13 @@ def append_line(path: Path, value: Json, *, durable: bool) -> None:
 
 
 @contextmanager
-def open_locked(path: Path) -> Generator[int]:
-    """A descriptor of the file, for reading and appending, that no other process holds at the same time."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+def open_locked(path: Path, *, is_ours: bool = False) -> Generator[int]:
+    """A descriptor of the file, for reading and appending, that no other process holds at the same time.
+
+    `is_ours`: this program named the file, not the user; a link in its place is an OSError.
+    """
+    extra, mode = (os.O_NOFOLLOW, 0o600) if is_ours else (0, 0o666)
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | extra, mode)
     try:
         # Some network file systems have no locks; appending in one write is then all there is.
         with suppress(OSError):

@@ -21,7 +21,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.reduction import ForkingPickler
 from typing import Any, ParamSpec, TypeVar
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, safe_path
 from warploom.core.limits import children
 
 Parameters = ParamSpec("Parameters")
@@ -163,7 +163,7 @@ class _Worker:
     def __init__(self) -> None:
         self._pipe, theirs = _CONTEXT.Pipe()
         self.process = _CONTEXT.Process(target=_work, args=(theirs,), name="warploom-worker", daemon=True)
-        with sigint_blocked():
+        with starting_workers():
             self.process.start()
         if self.process.pid is not None:
             children.add(self.process.pid)
@@ -190,14 +190,16 @@ class _Worker:
 
 
 @contextmanager
-def sigint_blocked() -> Generator[None]:
-    """Processes that this thread starts inside never get SIGINT, not even while they import."""
-    resource_tracker.ensure_running()  # starting it unblocks SIGINT
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+def starting_workers() -> Generator[None]:
+    """Processes that this thread starts inside never get SIGINT, not even while they import, and look for modules where this
+    process does; a `json.py` in the current folder is none of them."""
+    with safe_path():
+        resource_tracker.ensure_running()  # starting it unblocks SIGINT
+        before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        try:
+            yield
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def process_executor(workers: int | None = None) -> ProcessExecutor:

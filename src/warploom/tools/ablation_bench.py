@@ -21,7 +21,7 @@ from warploom.synth.ablation import WITHOUT, Missing, complete_without
 from warploom.synth.dataflow import CONFIGURATIONS, ProgramResult, solve_program
 from warploom.tools import program_bench
 from warploom.tools.bench import Case
-from warploom.tools.lines import Line, plain_line
+from warploom.tools.lines import OBJECTIVE, Line, plain_line
 from warploom.tools.solve_command import DOMAIN
 from warploom.tools.synth_command import Progress
 from warploom.tools.usage import Stopwatch
@@ -127,6 +127,7 @@ def measure(case: str, configuration: str, budget_s: float, seed: int, stopwatch
         space=report.space,
         accumulates=report.completions[0].accumulates if report.completions else None,
         optimal_in=report.optimal_in,
+        objective=list(OBJECTIVE),
         unsat_in=list(report.unsat_in),
         solutions=len(report.completions),
         visited=sum(s.nodes + s.refuted for s in report.spaces),

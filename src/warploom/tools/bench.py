@@ -8,15 +8,24 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import cast
 
+from warploom.core.starting import MAIN
+from warploom.tools.entry import PARENT
 from warploom.tools.lines import Line, plain_line
 from warploom.tools.usage import Stopwatch
 
-GRACE_S = 10.0
+GRACE_S = 60.0
 """How long a case that was told to stop may take to print its best so far."""
+PATIENCE = 20.0
+"""Wall time over CPU time after which a case waits for what does not come; a busy machine is no reason to stop one."""
+_LOOK_S = 1.0
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 
 
 class InterruptedBenchmarkError(Exception):
@@ -31,11 +40,18 @@ class InterruptedBenchmarkError(Exception):
 class Case:
     name: str
     arguments: tuple[str, ...]
-    """Of `python -m warploom`; must print exactly one JSON line."""
+    """Of the command `warploom`; must print exactly one JSON line."""
     limit_s: float
-    """Wall time after which the process is stopped."""
+    """CPU time after which the process is stopped."""
     labels: Mapping[str, object] = field(default_factory=dict[str, object])
     """Fields of its line that say, besides the name, what was asked."""
+    is_wall: bool = False
+    """The limit is wall time: of cases that measure, with threads."""
+
+
+def own_command(*arguments: str) -> list[str]:
+    """This program again, with this interpreter; nothing is imported from the current folder."""
+    return [sys.executable, "-P", "-c", MAIN, *arguments]
 
 
 def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
@@ -45,28 +61,30 @@ def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
 
 
 def run_case(case: Case) -> Line:
+    """Its line. However this ends, the process and those that it started have ended, too."""
     stopwatch = Stopwatch()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "warploom", *case.arguments],
+            own_command(*case.arguments),
             stdout=subprocess.PIPE,
             stderr=log,
             text=True,
             stdin=subprocess.DEVNULL,
             start_new_session=True,
+            env={**os.environ, PARENT: str(os.getpid())},
         )
         reason, interrupted = "", False
         try:
-            output, _ = process.communicate(timeout=case.limit_s)
-        except subprocess.TimeoutExpired:
-            reason = f"stopped after {case.limit_s:g} s of wall time"
-            output = _stop(process)
-        except KeyboardInterrupt:
-            reason, interrupted = "interrupted", True
-            output = _stop(process)
-        except SystemExit:  # this process was told to end
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+            try:
+                output = _waited(process, case)
+            except subprocess.TimeoutExpired:
+                reason = f"stopped after {case.limit_s:g} s of {'wall' if case.is_wall else 'CPU'} time"
+                output = _stop(process)
+            except KeyboardInterrupt:
+                reason, interrupted = "interrupted", True
+                output = _stop(process)
+        finally:
+            _end(process)
         line = _only_line(output)
         if line is None:
             log.seek(0)
@@ -77,6 +95,36 @@ def run_case(case: Case) -> Line:
     if interrupted:
         raise InterruptedBenchmarkError(line)
     return line
+
+
+def _waited(process: subprocess.Popen[str], case: Case) -> str:
+    """What it printed; TimeoutExpired at the case's limit."""
+    started = time.monotonic()
+    while True:
+        wall_s = time.monotonic() - started
+        used_s = wall_s if case.is_wall else max(_cpu_s(process.pid), wall_s / PATIENCE)
+        left_s = case.limit_s - used_s
+        if left_s <= 0:
+            raise subprocess.TimeoutExpired(process.args, case.limit_s)
+        try:
+            return process.communicate(timeout=min(_LOOK_S, left_s))[0]
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _cpu_s(pid: int) -> float:
+    """Of the process and of its children that have ended; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / _TICKS_PER_S
+    except (OSError, ValueError):
+        return 0.0
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)  # its children, too, which may outlive it
+    process.wait()
 
 
 def _stop(process: subprocess.Popen[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
@@ -10,6 +10,7 @@ from warploom.core import UserError
 from warploom.solve import Journal, Json, problem_key
 from warploom.tools.bench import Case, InterruptedBenchmarkError, run_case
 from warploom.tools.console import Output
+from warploom.tools.kept_lines import replayed
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
 from warploom.tools.messages import rendered
 from warploom.tools.synth_command import failed
@@ -23,7 +24,10 @@ def run_bench(
     judged: Callable[[Line], Line],
     journal_path: Path | None,
 ) -> int:
-    """Exit code; every case gets its line, also those that an interruption left undone. None is run without the journal."""
+    """Exit code; every case gets its line, also those that an interruption left undone. None is run without the journal.
+
+    What the journal holds is checked again (`kept_lines`).
+    """
     try:
         journal = Journal(journal_path) if journal_path is not None else None
     except UserError as error:
@@ -33,18 +37,20 @@ def run_bench(
     codes: list[int] = []
     late = 0
     for place, case in enumerate(cases):
-        kept = _kept(journal, case) if journal is not None else None
+        kept = _kept(journal, case, judged, columns) if journal is not None else None
         try:
             with output.progress(case.name):
                 line = run_case(case) if kept is None else kept
-        except InterruptedBenchmarkError as stopped:
-            output.row(judged(stopped.line), columns(stopped.line))
-            for undone in cases[place + 1 :]:
+        except (InterruptedBenchmarkError, KeyboardInterrupt) as stopped:
+            is_running = isinstance(stopped, InterruptedBenchmarkError)
+            if is_running:
+                output.row(judged(stopped.line), columns(stopped.line))
+            for undone in cases[place + is_running :]:
                 line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
                 line |= undone.labels
                 output.row(line, columns(line))
             return INTERRUPTED
-        line = judged(line)
+        line = line if kept is not None else judged(line)
         if journal is not None and kept is None and line["status"] != "error":
             try:
                 journal.add(_key(case), cast(Json, line))
@@ -58,12 +64,21 @@ def run_bench(
     return combined_exit(codes)
 
 
-def _kept(journal: Journal, case: Case) -> Line | None:
-    match journal.find(_key(case)):
-        case {"status": str()} as line:
-            return {**line, "from_journal": True}
-        case _:
+def _kept(journal: Journal, case: Case, judged: Callable[[Line], Line], columns: Callable[[Line], dict[str, str]]) -> Line | None:
+    """None also for an entry that is no line of the case."""
+    found = journal.find(_key(case))
+    if not isinstance(found, Mapping) or found.get("case") != case.name:
+        return None
+    try:
+        line = replayed(found)
+        if line is None:
             return None
+        if "verdict" not in cast("Mapping[str, object]", line.get("recorded", {})):
+            line = judged(line)
+        columns(line)
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+        return None
+    return line
 
 
 def _key(case: Case) -> str:

@@ -6,15 +6,13 @@ Exit codes: 0 all that was asked for is solved; 1 proved impossible, refuted or 
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import fill
-from types import FrameType
-from typing import NoReturn, cast
+from typing import cast
 
 import click
 
@@ -29,15 +27,16 @@ from warploom.tools import ablation_bench, kernel_bench, ptx_bench, scan_bench, 
 from warploom.tools.bench import Case
 from warploom.tools.bench_command import run_bench
 from warploom.tools.console import Output
-from warploom.tools.demo import run_demo
+from warploom.tools.demo import CASE, run_demo
 from warploom.tools.duration import duration
+from warploom.tools.entry import Commands, run
 from warploom.tools.explore_command import explore
+from warploom.tools.files import OUTPUT_FILE, OUTPUT_FOLDER, make_folder, require_place
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
-from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, encode
+from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
 from warploom.tools.listing import listing
-from warploom.tools.messages import rendered
 from warploom.tools.ptx_commands import ptx
 from warploom.tools.ptx_prove import ptx_field
 from warploom.tools.scan_commands import scan
@@ -57,7 +56,7 @@ def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[
     return asked
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="warploom")
 def cli() -> None:
     """Completes GPU kernel sketches, proves them, prints CUDA."""
@@ -67,14 +66,14 @@ def cli() -> None:
 @click.argument("target", metavar="FILE[:SKETCH]|CASE")
 @click.option("--space", type=click.IntRange(1, 3), help="Search this space only; default: 1, 2, 3 until the answer is found.")
 @click.option("--all", "all_solutions", is_flag=True, help="Every completion of the first space that has one.")
-@click.option("--cuda", type=click.Path(dir_okay=False, path_type=Path), help="Write the CUDA C++ here.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page that shows the values move.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Write one still picture of the movement.")
+@click.option("--cuda", type=OUTPUT_FILE, help="Write the CUDA C++ here.")
+@click.option("--html", type=OUTPUT_FILE, help="Write a page that shows the values move.")
+@click.option("--svg", type=OUTPUT_FILE, help="Write one still picture of the movement.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
 @click.option("--keep", metavar="FORMS", default="", callback=_forms, help="List of ir,cuda,ptx: write CASE.ir, CASE.cu, ...")
-@click.option("--keep-in", type=click.Path(file_okay=False, path_type=Path), default=Path(), help="Folder for --keep.")
+@click.option("--keep-in", type=OUTPUT_FOLDER, default=Path(), help="Folder for --keep; made if need be.")
 @click.option("--prove-ptx", is_flag=True, help="Compile the completed kernel and prove the PTX, too.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 @limited
@@ -132,6 +131,8 @@ def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, pr
 
 
 def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
+    if options.keep:
+        require_place(options.keep_in, is_folder=True)
     targets = resolve(text)
     if len(targets) > 1 and (options.cuda or options.html or options.svg):
         names = ", ".join(target.case for target in targets)
@@ -152,7 +153,7 @@ def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
     "--parts", type=click.IntRange(min=1), default=PARTS, show_default=True, help="Tasks that the search is split into."
 )
 @click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished parts here; do not repeat them.")
-@click.option("--events", type=click.Path(dir_okay=False, path_type=Path), help="Log here what happens to the parts.")
+@click.option("--events", type=OUTPUT_FILE, help="Log here what happens to the parts.")
 @click.option("--show", is_flag=True, help="Print the program instead.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
@@ -192,17 +193,20 @@ def solve_dataflow(
 
     with Interrupts() as stopped:
         if show:
-            code = _shown(program, output, stopwatch)
+            code = _shown(program, output, stopwatch, as_json=as_json)
         else:
             code = output.outcome(guarded(program, work, stopwatch, output, debug))
     sys.exit(INTERRUPTED if stopped.seen else code)
 
 
-def _shown(program: str, output: Output, stopwatch: Stopwatch) -> int:
+def _shown(program: str, output: Output, stopwatch: Stopwatch, *, as_json: bool) -> int:
     try:
-        click.echo(read_source(program).text, nl=False)
+        text = read_source(program).text
     except UserError as error:
         return output.outcome(failed(program, error, stopwatch))
+    if as_json:
+        return output.outcome(Outcome(plain_line(program, "solved", stopwatch.read(), text=text), SOLVED))
+    click.echo(text, nl=False)
     return SOLVED
 
 
@@ -402,32 +406,38 @@ def bench_transpose(name: str, debug: bool) -> None:
 
 
 @cli.command()
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"), show_default=True, help="Folder.")
-def demo(out: Path) -> None:
+@click.option("--out", type=OUTPUT_FOLDER, default=Path("demo"), show_default=True, help="Folder; made if need be.")
+@_JSON
+@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+def demo(out: Path, as_json: bool, debug: bool) -> None:
     """Complete, prove, print, compile and run the paper's 1-D convolution."""
-    try:
-        sys.exit(run_demo(out))
-    except UserError as error:
-        click.echo("\n".join(rendered(error.diagnostics)), err=True)
-        sys.exit(BAD_INPUT)
+    output, stopwatch = Output(as_json), Stopwatch()
+
+    def work(progress: Progress) -> Outcome:
+        make_folder(out)
+        return run_demo(out, output, stopwatch, progress)
+
+    with Interrupts() as stopped:
+        outcome = guarded(CASE, work, stopwatch, output, debug)
+        code = output.outcome(outcome) if as_json or outcome.report is None else outcome.exit_code
+    sys.exit(INTERRUPTED if stopped.seen else code)
 
 
 @cli.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object per case.")
+@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 def list_examples(as_json: bool) -> None:
     """The library's cases: names that `synth`, `solve` and `bench` take."""
+    output, usage = Output(as_json), Stopwatch().read()
     for name in NAMES:
         example = find(name)
         holes = len(example.sketch.kernel.holes)
-        if as_json:
-            click.echo(encode({"case": name, "kind": "sketch", "holes": holes, "notes": example.notes}))
-        else:
-            click.echo(f"{name:<24} {holes:>2} holes  {example.notes}")
+        line = plain_line(name, "solved", usage, kind="sketch", holes=holes, notes=example.notes)
+        output.listed(line, f"{name:<24} {holes:>2} holes  {example.notes}")
     if as_json:
         for name in PROGRAM_NAMES:
-            click.echo(encode({"case": name, "kind": "dataflow"}))
+            output.listed(plain_line(name, "solved", usage, kind="dataflow"), "")
         for kernel in TENSOR_KERNELS.values():
-            click.echo(encode({"case": kernel.name, "kind": "kernel", "sizes": dict(kernel.sizes)}))
+            output.listed(plain_line(kernel.name, "solved", usage, kind="kernel", sizes=dict(kernel.sizes)), "")
         return
     click.echo("\nKernels, for `explore`:")
     click.echo(fill(", ".join(TENSOR_KERNELS), 118, initial_indent="  ", subsequent_indent="  "))
@@ -436,28 +446,6 @@ def list_examples(as_json: bool) -> None:
         click.echo(line)
 
 
-def _end(number: int, frame: FrameType | None) -> NoReturn:
-    """SIGTERM unwinds, so that whoever has begun other processes ends them."""
-    sys.exit(128 + number)
-
-
 def main() -> None:
     """Runs the command line and exits; a fault of this program is one line, never a traceback."""
-    # A shell starts background jobs with SIGINT ignored; whoever sends it here means it.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGTERM, _end)
-    try:
-        cli(standalone_mode=False)
-    except click.Abort:
-        sys.exit(INTERRUPTED)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(BAD_INPUT)
-    except BrokenPipeError:
-        # Whoever read the output has enough; closing stdout again at exit must not complain.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(SOLVED)
-    except Exception as error:
-        text = f"internal error, a bug of Warploom: {type(error).__name__}: {error}"
-        click.echo(f"{text}\n  fix: report it with the command line.", err=True)
-        sys.exit(GAVE_UP)
+    run(cli)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import cast
@@ -10,26 +12,46 @@ import click
 from rich.console import Console
 from rich.markup import escape
 
-from warploom.tools.lines import Line, encode
+from warploom.tools.lines import GAVE_UP, Line, broken_rules, encode
 from warploom.tools.synth_command import Outcome, Progress
 
 _COLOURS = {"solved": "green", "unsat": "yellow", "unknown": "yellow", "refused": "red", "error": "red"}
 
 
+class BrokenLineError(AssertionError):
+    """A report line that breaks the contract, which is a bug of this program."""
+
+
+def kept(line: Line) -> Line:
+    """The line, if it keeps the contract. Else one that says that this program has a bug, and claims nothing; tests fail."""
+    broken = broken_rules(line)
+    if not broken:
+        return line
+    text = f"internal error: the report of this case breaks its contract: {'; '.join(broken)}"
+    if "PYTEST_CURRENT_TEST" in os.environ:
+        raise BrokenLineError(f"{text}: {line}")
+    numbers = {name: line.get(name, 0) for name in ("seconds", "wall_s", "peak_mb")}
+    head: Line = {"v": line.get("v", 1), "case": str(line.get("case", "")), "status": "error", "verdict": "unchecked"}
+    return head | numbers | {"reason": text}
+
+
 class Output:
-    """One command's output: JSON lines, or text for people."""
+    """One command's output: JSON lines, or text for people. Every report line goes through `kept`."""
 
     def __init__(self, as_json: bool) -> None:
         self._json = as_json
-        self._out = Console(highlight=False, soft_wrap=True)
-        self._err = Console(stderr=True, highlight=False, soft_wrap=True)
+        self._out = Console(highlight=False, soft_wrap=True, emoji=False)
+        self._err = Console(stderr=True, highlight=False, soft_wrap=True, emoji=False)
 
     def outcome(self, outcome: Outcome) -> int:
         """Shows it; its exit code."""
+        line = kept(outcome.line)
+        if line is not outcome.line:
+            outcome = Outcome(line, GAVE_UP)
         for message in outcome.messages:
             click.echo(message, err=True)
         if self._json:
-            click.echo(encode(outcome.line))
+            self._emit(line)
             return outcome.exit_code
         self._head(outcome.line)
         if "reason" in outcome.line and not outcome.messages:
@@ -48,8 +70,9 @@ class Output:
 
     def row(self, line: Line, columns: Mapping[str, str]) -> None:
         """One benchmark case as one line; `columns` are its numbers by heading."""
+        line = kept(line)
         if self._json:
-            click.echo(encode(line))
+            self._emit(line)
             return
         status = str(line["status"])
         numbers = "  ".join(f"{name} {value}" for name, value in columns.items())
@@ -59,6 +82,16 @@ class Output:
         )
         if "reason" in line:
             self._out.print(f"{'':<28} {escape(str(line['reason']))}")
+
+    def listed(self, line: Line, text: str) -> None:
+        """One of many things that there are, as `text` for people."""
+        if self._json:
+            self._emit(kept(line))
+        else:
+            click.echo(text)
+
+    def _emit(self, line: Line) -> None:
+        click.echo(encode(line, getattr(sys.stdout, "encoding", None) or "utf-8"))
 
     def say(self, text: str) -> None:
         """A message: on stdout for people, on stderr beside JSON."""

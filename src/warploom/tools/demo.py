@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,10 @@ from warploom.ir import Kernel, index_text, run
 from warploom.kernels import conv1d
 from warploom.synth import Report
 from warploom.tools.console import Output
-from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, SOLVED
+from warploom.tools.lines import IMPOSSIBLE, Line
 from warploom.tools.messages import rendered
 from warploom.tools.printed import Printed
-from warploom.tools.synth_command import SynthOptions, synthesise
+from warploom.tools.synth_command import Outcome, Progress, SynthOptions, synthesise
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
 
@@ -32,20 +33,15 @@ PAPER_NAMES = (("row", "swizzle1: which register a lane offers"), ("lane", "swiz
                ("weight", "swizzle3: which weight it multiplies with"))  # fmt: skip
 
 
-def run_demo(out: Path) -> int:
-    """Writes conv1d.cu and conv1d.html into `out`; the exit code. UserError if the library's sketch cannot be read."""
-    output, stopwatch = Output(as_json=False), Stopwatch()
+def run_demo(out: Path, output: Output, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    """Writes conv1d.cu and conv1d.html into the folder `out`, tells step by step; UserError if the sketch cannot be read."""
     target = Target(CASE, conv1d(len(SMOOTHING)))
     output.say("1. Completing the 1-D convolution of the paper's Listing 3")
     cuda, html = out / "conv1d.cu", out / "conv1d.html"
-    with output.progress(CASE) as progress:
-        outcome = synthesise(target, SynthOptions(cuda=cuda, html=html), stopwatch, progress)
-    for message in outcome.messages:
-        output.say(message)
+    outcome = synthesise(target, SynthOptions(cuda=cuda, html=html), stopwatch, progress)
     report, line = outcome.report, outcome.line
     if report is None or report.kernel is None or outcome.printed is None or line["status"] != "solved":
-        output.say(f"   {line['status']}: {line.get('reason', '')}")
-        return EXIT_BY_STATUS[str(line["status"])]
+        return replace(outcome, report=None)
     kernel = target.sketch.kernel
     _tell_answer(output, kernel, report)
     output.say(f"   in {line['seconds']} CPU seconds")
@@ -64,7 +60,10 @@ def run_demo(out: Path) -> int:
     output.say(f"4. See the values move between lanes: open {html} in a browser")
     command = "warploom" if shutil.which("warploom") else os.path.relpath(Path(sys.executable).with_name("warploom"))
     output.say(f"Next: {command} synth mult64-reg --html mult64.html; {command} list; docs/language.md to write your own sketch")
-    return SOLVED if right else IMPOSSIBLE
+    if right:
+        return outcome
+    wrong: Line = {"status": "error", "verdict": "refuted", "reason": "internal error: the kernel's results are not NumPy's"}
+    return replace(outcome, line={k: v for k, v in line.items() if k != "domain"} | wrong, exit_code=IMPOSSIBLE)
 
 
 def chirp(samples: int, seed: int = 0) -> NDArray[np.float32]:

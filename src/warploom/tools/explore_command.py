@@ -15,6 +15,7 @@ from warploom.tools.duration import duration
 from warploom.tools.explore_cache import keep_machine_code
 from warploom.tools.explore_sketch import SketchOptions, explore_sketch
 from warploom.tools.explore_target import explored
+from warploom.tools.files import OUTPUT_FILE
 from warploom.tools.guard import report
 from warploom.tools.lines import Line
 from warploom.tools.synth_command import Outcome, Progress
@@ -46,13 +47,15 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine.")
 @click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
 @click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n3)=VECTOR'.")
-@click.option("--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements here; do not repeat them.")
+@click.option(
+    "--journal", type=click.Path(file_okay=False, path_type=Path), help="Folder to keep measurements in; made if need be."
+)
 @click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster with this scheduler.")
 @click.option("--estimate-size", "only_size", is_flag=True, help="Estimate the size of the space instead.")
 @click.option("--choices", "only_choices", is_flag=True, help="List what --set can decide, with the values, instead.")
 @click.option("--replay", "file", type=click.Path(dir_okay=False, path_type=Path), help="The implementation of these decisions.")
-@click.option("--code", type=click.Path(dir_okay=False, path_type=Path), help="Write the C or CUDA C++ here.")
-@click.option("--html", type=click.Path(dir_okay=False, path_type=Path), help="Write a page: loop nest, what binds it, code.")
+@click.option("--code", type=OUTPUT_FILE, help="Write the C or CUDA C++ here.")
+@click.option("--html", type=OUTPUT_FILE, help="Write a page: loop nest, what binds it, code.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
 def explore(

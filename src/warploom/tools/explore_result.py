@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar, cast
 
+from warploom.core import UserError
 from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
@@ -21,7 +22,8 @@ from warploom.tools.explore_code import code_of
 from warploom.tools.explore_options import Function, KernelOptions, sizes_of
 from warploom.tools.explore_page import StageView, render_explore
 from warploom.tools.files import write_text
-from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.messages import one_line, rendered
 from warploom.tools.synth_command import Outcome
 from warploom.tools.usage import Stopwatch
 
@@ -81,13 +83,19 @@ def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     implementations, is_code = explored.implementations, options.code is not None or options.page is not None
     sizes = cast("dict[str, int]", line["sizes"])
     code = code_of(explored.program, [i.nest for i in implementations], sizes, options) if is_code else ""
-    if options.code is not None:
-        write_text(options.code, code)
-        written.append(options.code)
-    if options.page is not None:
-        language = "C" if options.target.kind == "cpu" else "CUDA C++"
-        write_text(options.page, render_explore(explored.program.name, line, stages, code, language, explored.events))
-        written.append(options.page)
+    try:
+        if options.code is not None:
+            write_text(options.code, code)
+            written.append(options.code)
+        if options.page is not None:
+            language = "C" if options.target.kind == "cpu" else "CUDA C++"
+            write_text(options.page, render_explore(explored.program.name, line, stages, code, language, explored.events))
+            written.append(options.page)
+    except UserError as error:  # the decisions stay in the line
+        kept = {name: value for name, value in line.items() if name not in ("domain", "cases")}
+        reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
+        kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
+        return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
     return Outcome(line, EXIT_BY_STATUS[str(line["status"])], written=tuple(written), details=_shown(stages, options.target))
 
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from pathlib import Path
 from typing import TypeAlias
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, require_file
 from warploom.kernels import NAMES, find, is_example
 from warploom.kernels.tensors import TENSOR_KERNELS, TensorKernel
 from warploom.kernels.tunables import is_tunable, tunable_sketch
@@ -37,8 +36,7 @@ def explored(text: str) -> Explored:
 
 def _of_file(path: str, name: str | None) -> Explored:
     """Sketches and families are looked for first; a file without any is one of tensor functions."""
-    if not Path(path).is_file():
-        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    require_file(path)
     families = _families(path)
     if name is not None and name in families:
         return families[name]

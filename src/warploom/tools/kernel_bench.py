@@ -72,6 +72,7 @@ def measure(name: str, progress: Progress) -> Line:
             progress(f"timing the {part}")
             fields[part] |= _timed(example, form, printed, compiled)
     ours, theirs = fields["kernel"], fields["baseline"]
+    fields["counted"] = ours["counted"]
     fields["sectors_ratio"] = _ratio(ours["global_sectors"], theirs["global_sectors"])
     fields["exchange_ratio"] = _ratio(_exchanges(ours), _exchanges(theirs))
     if "median_ms" in fields["kernel"]:

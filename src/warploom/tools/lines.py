@@ -6,12 +6,13 @@ Every line has `v`, `case`, `status`, `verdict`, `seconds`, `wall_s`, `peak_mb`,
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, cast, get_args
 
 from warploom.core.starting import INTERRUPTED
 from warploom.ir import Kernel
-from warploom.synth import Report, Status
+from warploom.synth import Report, Status, Verdict
 from warploom.tools.completions import hole_texts
 from warploom.tools.usage import Usage
 
@@ -24,6 +25,51 @@ SOLVED, IMPOSSIBLE, BAD_INPUT, GAVE_UP = 0, 1, 2, 3
 EXIT_BY_STATUS: Mapping[str, int] = {
     "solved": SOLVED, "unsat": IMPOSSIBLE, "refused": IMPOSSIBLE, "error": BAD_INPUT, "unknown": GAVE_UP,
 }  # fmt: skip
+
+
+COUNTS = ("global_sectors", "shared_wavefronts", "wavefronts", "shuffles")
+"""Fields that count what a kernel executes: a line that has one says where its counts come from."""
+COUNTED = ("sass", "interpreter", "model")
+OBJECTIVE = ("accumulates",)
+"""What `optimal_in` of a sketch is about: accumulates per iteration."""
+
+
+def broken_rules(line: Mapping[str, object]) -> list[str]:
+    """What a line says that no line may say, or leaves out; none for a line that keeps the contract."""
+    found = [f"no `{name}`" for name in ("v", "case", "status", "verdict", "seconds", "wall_s", "peak_mb") if name not in line]
+    status, verdict = line.get("status"), line.get("verdict")
+    rules = {
+        f"status {status!r}": status not in get_args(Status),
+        f"verdict {verdict!r}": verdict not in get_args(Verdict),
+        "not solved, and no `reason`": status != "solved" and not line.get("reason"),
+        "proved, and no `domain`": verdict == "proved" and not line.get("domain"),
+        "tested, and no `cases`": verdict == "tested" and not line.get("cases"),
+        "an error that is proved": status == "error" and verdict == "proved",
+        f"refused and {verdict}": status == "refused" and verdict not in ("refuted", "unchecked"),
+        "optimal, and no `objective`": line.get("optimal_in") is not None and not line.get("objective"),
+        "counts, and not what was `counted`": not _is_counted(line),
+        "a number that is not finite": not _is_finite(line),
+    }
+    return found + [text for text, is_broken in rules.items() if is_broken]
+
+
+def _is_counted(line: Mapping[str, object]) -> bool:
+    """Whether all counts of the line, and of objects one level down, say where they come from, or the line says it for them."""
+    inner = [cast("Mapping[str, object]", value) for value in line.values() if isinstance(value, dict)]
+    said = line.get("counted")
+    return all(fields.get("counted", said) in COUNTED for fields in (line, *inner) if any(name in fields for name in COUNTS))
+
+
+def _is_finite(value: object) -> bool:
+    match value:
+        case float():
+            return math.isfinite(value)
+        case dict():
+            return all(map(_is_finite, cast("dict[str, object]", value).values()))
+        case list() | tuple():
+            return all(map(_is_finite, cast("list[object]", value)))
+        case _:
+            return True
 
 
 def plain_line(
@@ -53,6 +99,7 @@ def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_
         "executed": best and best.executed,
         "cost": best and best.cost,
         "optimal_in": report.optimal_in,
+        "objective": list(OBJECTIVE),
         "unsat_in": list(report.unsat_in),
         "holes": hole_texts(kernel, best.holes) if best else {},
     }
@@ -73,8 +120,14 @@ def turned_into_error(line: Line, reason: str) -> None:
     line.pop("domain", None)
 
 
-def encode(line: Mapping[str, object]) -> str:
-    return json.dumps(line, ensure_ascii=False, allow_nan=False)
+def encode(line: Mapping[str, object], encoding: str = "utf-8") -> str:
+    """One line of JSON; what the encoding cannot say (of names of files: anything) is escaped."""
+    text = json.dumps(line, ensure_ascii=False, allow_nan=False)
+    try:
+        text.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return json.dumps(line, allow_nan=False)
+    return text
 
 
 def combined_exit(codes: Iterable[int]) -> int:

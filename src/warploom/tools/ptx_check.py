@@ -22,7 +22,7 @@ from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
 from warploom.tools.console import Output
-from warploom.tools.files import write_bytes
+from warploom.tools.files import OUTPUT_FILE, write_bytes
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
@@ -190,7 +190,7 @@ def _checked(path: str, stopwatch: Stopwatch, summaries: list[FileSummary], _: P
 
 @click.command("fmt")
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of to stdout.")
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write here instead of to stdout.")
 @click.option("--in-place", is_flag=True, help="Write back to FILE.")
 @click.option("--exact", "is_exact", is_flag=True, help="Print the file as it is, through the syntax tree; exit 1 if it differs.")
 @limited

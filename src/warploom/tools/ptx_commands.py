@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from warploom.tools.entry import Commands
 from warploom.tools.ptx_check import check_command, format_command
 from warploom.tools.ptx_prove import prove
 from warploom.tools.ptx_run import run_command
@@ -11,7 +12,7 @@ from warploom.tools.ptx_shuffle import shuffle_command
 from warploom.tools.ptx_trace_command import trace_command
 
 
-@click.group()
+@click.group(cls=Commands)
 def ptx() -> None:
     """Read, run, trace, prove and rewrite PTX files of any compiler."""
 

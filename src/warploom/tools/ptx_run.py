@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 from warploom.ptx import Counts, Finding, Launch, launch, lower, parse
 from warploom.tools.console import Output
+from warploom.tools.files import OUTPUT_FOLDER, make_folder, write_file
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
@@ -173,14 +175,10 @@ def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outc
 
 
 def _write(ran: Launch, folder: Path) -> tuple[Path, ...]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        paths = tuple(folder / f"{index}.npy" for index in ran.arrays)
-        for path, array in zip(paths, ran.arrays.values(), strict=True):
-            np.save(path, array)
-    except OSError as error:
-        message = f"expected a folder to write arrays to at {folder}, got: {error.strerror}"
-        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the path and its permissions.")) from error
+    make_folder(folder)
+    paths = tuple(folder / f"{index}.npy" for index in ran.arrays)
+    for path, array in zip(paths, ran.arrays.values(), strict=True):
+        write_file(path, partial(np.save, arr=array))
     return paths
 
 
@@ -188,6 +186,7 @@ def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopw
     fields: dict[str, Any] = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
     if ran.counts is not None:
         fields["counts"] = _counts(ran.counts)
+        fields["counted"] = "interpreter"
     if ran.printed:
         fields["printed"] = list(ran.printed)
     fields["written"] = [str(path) for path in written]
@@ -246,7 +245,7 @@ def _table(ran: Launch) -> list[str]:
 @click.option("--grid", required=True, metavar="X[,Y[,Z]]", help="Blocks.")
 @click.option("--block", required=True, metavar="X[,Y[,Z]]", help="Threads of a block.")
 @click.option("--arg", "texts", multiple=True, metavar="INDEX=SPEC", help=f"An argument by parameter index: {_FORMS}.")
-@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Write arrays here as INDEX.npy.")
+@click.option("--out", type=OUTPUT_FOLDER, help="Write arrays here as INDEX.npy; the folder is made if need be.")
 @click.option("--shared", type=click.IntRange(min=0), default=0, show_default=True, help="Bytes of dynamic shared memory.")
 @click.option("--counts", is_flag=True, help="Count instructions, sectors, wavefronts, shuffles, divergence.")
 @click.option("--checks/--no-checks", default=True, show_default=True, help="Look for races and unwritten values.")

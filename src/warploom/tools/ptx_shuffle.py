@@ -30,7 +30,7 @@ from warploom.ptx.shuffle import (
 )
 from warploom.ptx.syntax import Module, parse
 from warploom.tools.console import Output
-from warploom.tools.files import write_bytes
+from warploom.tools.files import OUTPUT_FILE, write_bytes
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
@@ -113,6 +113,7 @@ def _occupancy(arch: str, registers: tuple[int, int], threads: int) -> tuple[flo
 def _line(path: str, kernel: Mapping[str, Json], stopwatch: Stopwatch) -> Line:
     name = str(kernel["kernel"])
     fields: Line = {k: v for k, v in kernel.items() if k not in ("kernel", "seconds")}
+    fields["counted"] = "model"
     return plain_line(f"{path}:{name}", "solved", stopwatch.read(), verdict="unchecked", kernel=name) | fields
 
 
@@ -151,11 +152,11 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
 @click.command("shuffle")
 @click.argument("file", metavar="IN.ptx")
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where the rewritten file goes.",
+    "-o", "--out", type=OUTPUT_FILE, required=True, help="Where the rewritten file goes.",
 )  # fmt: skip
 @click.option("--policy", type=click.Choice(["all", "profitable", "none"]), default="profitable", show_default=True,
               help="Which loads to cover: all that can be, those that are expected to pay, none.")  # fmt: skip
-@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write the whole report here, as JSON.")
+@click.option("--report", type=OUTPUT_FILE, help="Write the whole report here, as JSON.")
 @click.option("--max-delta", type=click.IntRange(0, MAX_DELTA), default=MAX_DELTA, show_default=True,
               help="Farthest lane to take a value from.")  # fmt: skip
 @click.option("--max-rows", type=click.IntRange(0, MAX_DELTA), default=None,

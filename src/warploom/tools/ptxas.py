@@ -12,17 +12,20 @@ real ptxas). Whatever goes wrong, the original file goes through untouched, with
 from __future__ import annotations
 
 import os
-import shutil
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Span, UserError, program_folders
+from warploom.core.starting import ROOT
 from warploom.gpu import find_tool
 from warploom.ptx.shuffle import MAX_DELTA, Rewritten, ShuffleOptions, shuffle
 from warploom.ptx.syntax import parse
+from warploom.tools.files import make_folder, not_written, require_place, write_text
 from warploom.tools.lines import INTERRUPTED, encode
 from warploom.tools.messages import rendered
 from warploom.tools.ptx_shuffle import policy_of
@@ -39,6 +42,9 @@ def main() -> None:
         sys.exit(run(arguments))
     except UserError as error:
         print("\n".join(rendered(error.diagnostics)), file=sys.stderr)
+        sys.exit(2)
+    except OSError as error:
+        print(f"warploom-ptxas: error: expected a ptxas that can be run, got: {error}", file=sys.stderr)
         sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
@@ -143,8 +149,8 @@ def real_ptxas() -> Path:
             return Path(named)
         message = f"expected WARPLOOM_PTXAS to name the real ptxas, got {named!r}"
         raise UserError(Diagnostic("TOOL_MISSING", message, fix="Give the path of an executable ptxas."))
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        path = Path(folder or ".") / "ptxas"
+    for folder in program_folders():
+        path = Path(folder) / "ptxas"
         if os.access(path, os.X_OK) and path.is_file() and not _is_ours(path):
             return path
     path = find_tool("ptxas")
@@ -156,8 +162,11 @@ def real_ptxas() -> Path:
 
 
 def _is_ours(path: Path) -> bool:
-    if path.resolve().name.startswith("warploom-ptxas"):
-        return True
+    return path.resolve().name.startswith("warploom-ptxas") or _is_written_here(path)
+
+
+def _is_written_here(path: Path) -> bool:
+    """Whether `--install` wrote the file, or what a link leads to."""
     try:
         with path.open("rb") as file:
             return _MARK.encode() in file.read(512)
@@ -166,49 +175,77 @@ def _is_ours(path: Path) -> bool:
 
 
 def _install(arguments: Sequence[str]) -> int:
-    """Makes DIR: links to the CUDA tools beside an nvcc, its profile with the real folders, and this program as ptxas."""
+    """Makes DIR: links to the CUDA tools beside an nvcc, its profile with the real folders, and this program as ptxas.
+
+    UserError (NOT_WRITTEN), before anything is changed, where DIR has a ptxas or an nvcc.profile that no earlier call wrote.
+    """
     if len(arguments) != 1:
         raise UserError(Diagnostic("USAGE", f"expected one folder after --install, got {len(arguments)} words"))
     target = Path(arguments[0]).absolute()
-    try:
-        target.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        message = f"expected a folder to install to at {target}, got: {error.strerror}"
-        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Name a folder that can be made.")) from error
+    require_place(target, is_folder=True)
+    ptxas, profile = target / "ptxas", target / "nvcc.profile"
+    is_again = _is_written_here(ptxas)
+    for path in (ptxas, profile):
+        if os.path.lexists(path) and not (is_again and not path.is_symlink()):
+            message = f"expected no {path.name} in {target} but one of an earlier --install, got another program's"
+            fix = "Name another folder: this one's would be lost."
+            raise UserError(Diagnostic("NOT_WRITTEN", message, Span(str(path), 1, 1, 1, 1), fix))
     nvcc = _real_nvcc(target)
-    if nvcc is not None:
-        real = nvcc.parent
-        for path in real.iterdir():
-            link = target / path.name
-            if path.name in ("ptxas", "nvcc.profile") or link.exists():
-                continue
-            link.symlink_to(path)
-        profile = real / "nvcc.profile"
-        if profile.is_file():
-            lines = profile.read_text().splitlines()
-            moved = [f"TOP = {real.parent}" if line.split("=")[0].strip() == "TOP" else line for line in lines]
-            (target / "nvcc.profile").write_text("\n".join(moved) + "\n")
-    ptxas = target / "ptxas"
     real_one = nvcc.parent / "ptxas" if nvcc is not None and (nvcc.parent / "ptxas").is_file() else real_ptxas()
-    if ptxas.is_symlink():
-        ptxas.unlink()
-    ptxas.write_text(
-        f"#!/bin/sh\n# {_MARK}\n"
-        f': "${{WARPLOOM_PTXAS:={real_one}}}"\nexport WARPLOOM_PTXAS\n'
-        f'exec "{sys.executable}" -P -c "from warploom.tools.ptxas import main; main()" "$@"\n'
-    )
-    ptxas.chmod(0o755)
+    moved = None if nvcc is None else _profile(nvcc.parent)
+    make_folder(target)
+    if nvcc is not None:
+        _link_all(nvcc.parent, target)
+    if moved is not None:
+        write_text(profile, moved)
+    write_text(ptxas, _script(real_one), mode=0o755)
     print(f"{target}: ptxas{' and links to ' + str(nvcc.parent) if nvcc is not None else ''}; put it first on PATH")
     return 0
 
 
+def _link_all(real: Path, target: Path) -> None:
+    """Links to all files of `real` that `target` has none of, but for those that `--install` writes itself."""
+    for path in real.iterdir():
+        link = target / path.name
+        if path.name in ("ptxas", "nvcc.profile") or os.path.lexists(link):
+            continue
+        try:
+            link.symlink_to(path)
+        except OSError as error:
+            raise not_written(link, error.strerror or str(error)) from error
+
+
+def _script(real: Path) -> str:
+    """A shell reads it: no text of a path may be anything but that path."""
+    quoted = shlex.quote(str(real))
+    code = f"import sys; sys.path.append({ROOT!a}); from warploom.tools.ptxas import main; main()"
+    return (
+        f"#!/bin/sh\n# {_MARK}\n"
+        f'if [ -z "${{WARPLOOM_PTXAS:-}}" ]; then WARPLOOM_PTXAS={quoted}; fi\nexport WARPLOOM_PTXAS\n'
+        f'exec {shlex.quote(sys.executable)} -P -c {shlex.quote(code)} "$@"\n'
+    )
+
+
+def _profile(real: Path) -> str | None:
+    """The nvcc.profile beside the real nvcc, with the real folders; None where there is none."""
+    path = real / "nvcc.profile"
+    if not path.is_file():
+        return None
+    if re.search(r"[^\w\s/.+,@%:=-]|[\r\n]", str(real.parent)):  # nvcc gives what stands there to a shell
+        message = f"expected a CUDA folder whose name needs no quotes, got {str(real.parent)!r}"
+        raise UserError(Diagnostic("TOOL_MISSING", message, fix="Give clang or Triton the ptxas of a folder without nvcc."))
+    lines = path.read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+    return "\n".join(f"TOP = {real.parent}" if x.split("=")[0].strip() == "TOP" else x for x in lines) + "\n"
+
+
 def _real_nvcc(target: Path) -> Path | None:
     """The nvcc on PATH (through wrappers: `nvcc --dryrun` says where it stands), else that of the wheel; None without one."""
-    for folder in os.environ.get("PATH", "").split(os.pathsep):
-        path = Path(folder or ".") / "nvcc"
-        if path.absolute().parent == target or not os.access(path, os.X_OK):
+    for folder in program_folders():
+        path = Path(folder) / "nvcc"
+        if path.parent == target or not os.access(path, os.X_OK):
             continue
-        done = subprocess.run([str(path), "--dryrun", "-E", "-x", "cu", os.devnull], capture_output=True, text=True, check=False)
+        command = [str(path), "--dryrun", "-E", "-x", "cu", os.devnull]
+        done = subprocess.run(command, capture_output=True, text=True, errors="surrogateescape", check=False)
         for line in done.stderr.splitlines():
             if line.startswith("#$ _HERE_="):
                 here = Path(line.partition("=")[2].strip()).absolute()
@@ -218,7 +255,7 @@ def _real_nvcc(target: Path) -> Path | None:
         beside = find_tool("ptxas").with_name("nvcc")
     except UserError:
         return None
-    return beside if beside.is_file() and shutil.which(str(beside)) else None
+    return beside if beside.is_file() and os.access(beside, os.X_OK) else None
 
 
 if __name__ == "__main__":

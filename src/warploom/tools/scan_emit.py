@@ -14,7 +14,7 @@ from warploom.scan.emit import TARGETS, Choices, Emitted, Target, Types, emit, s
 from warploom.scan.emit.dialect import IntType, RealType
 from warploom.scan.networks import NAMED
 from warploom.tools.console import Output
-from warploom.tools.files import write_text
+from warploom.tools.files import OUTPUT_FILE, write_text
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
@@ -29,7 +29,7 @@ KINDS = ("int32", "int64", "float32", "float64")
 @click.command("emit")
 @click.argument("target", metavar="FILE.py:FUNCTION")
 @click.option("--target", "language", type=click.Choice(TARGETS), required=True, help="What to write.")
-@click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="File to write; without it, standard output.")
+@click.option("--out", type=OUTPUT_FILE, help="File to write; without it, standard output.")
 @click.option(
     "--type", "kinds", type=click.Choice(KINDS), multiple=True,
     help="Machine type of whole numbers (int32 if not said) or of real ones (float32); may be given for both.",
@@ -100,7 +100,7 @@ def emitted(
     else:
         made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
     written: tuple[Path, ...] = ()
-    if out is not None:
+    if out is not None and made.verdict != "refuted":
         write_text(out, made.source)
         written = (out,)
     line = _line(case, found, made, language, types, stopwatch, out)

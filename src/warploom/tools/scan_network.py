@@ -35,9 +35,10 @@ from warploom.scan.variants import (
     variant_source,
 )
 from warploom.synth import Status
+from warploom.tools.files import OUTPUT_FILE, write_text
 from warploom.tools.guard import report
 from warploom.tools.limited import limited
-from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.lines import EXIT_BY_STATUS, SOLVED, Line, plain_line
 from warploom.tools.network_picture import network_picture
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
@@ -69,7 +70,7 @@ class NetworkOptions:
 @click.option("--backward", is_flag=True, help="Print the scan from the other end.")
 @click.option("--segmented", "is_segmented", is_flag=True, help="Print the scan of segments.")
 @click.option("--exclusive", "is_exclusive", is_flag=True, help="Print the scan that leaves out the own element.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="Draw the network here, bank conflicts marked.")
+@click.option("--svg", type=OUTPUT_FILE, help="Draw the network here, bank conflicts marked.")
 @click.option("--show", is_flag=True, help="Print the picture of the network with n columns instead.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
@@ -99,8 +100,11 @@ def network_command(
     def work(stopwatch: Stopwatch, _: Progress) -> Outcome:
         drawn = named_network(name)(n if show and n else DRAWN) if name is not None else read_picture(cast(Path, picture))
         if show:
-            click.echo(network_text(drawn), nl=False)
-            sys.exit(0)
+            text = network_text(drawn)
+            if as_json:
+                return Outcome(plain_line(case, "solved", stopwatch.read(), picture=text.splitlines()), SOLVED)
+            click.echo(text, nl=False)
+            sys.exit(SOLVED)
         return network_outcome(case, drawn, options, stopwatch)
 
     report(case, work, _text, as_json=as_json, debug=debug)
@@ -178,11 +182,7 @@ def _drawn(net: Network, case: str, options: NetworkOptions) -> tuple[Path, ...]
     if net.columns > LARGEST_PICTURE:
         message = f"expected at most {LARGEST_PICTURE} columns for a picture, got {net.columns}"
         raise UserError(Diagnostic("PICTURE_TOO_LARGE", message, fix="Draw a smaller n."))
-    try:
-        options.svg.write_text(network_picture(net, f"{case}, {net.columns} columns", options.banks), encoding="utf-8")
-    except OSError as error:
-        message = f"expected a file that can be written at {options.svg}, got: {error.strerror}"
-        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Check the folder and its permissions.")) from error
+    write_text(options.svg, network_picture(net, f"{case}, {net.columns} columns", options.banks))
     return (options.svg,)
 
 

@@ -58,7 +58,8 @@ def tuned(
     cases = sum(r.measured.cases for r in found.ranked if r.measured)
     fields: Line = {"cases": cases} if best.measured else {}
     fields |= {
-        "elements": n, "arch": arch, "ways": len(found.ranked), "counted": sum(r.measured is not None for r in found.ranked),
+        "elements": n, "arch": arch, "counted": "interpreter",
+        "ways": len(found.ranked), "ways_counted": sum(r.measured is not None for r in found.ranked),
         "timed": sum(r.milliseconds is not None for r in found.ranked),
         "operators": {name: _operator_fields(operator) for name, operator in named},
         "ranked": [_row(r) for r in found.ranked],

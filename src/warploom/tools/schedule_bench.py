@@ -35,7 +35,7 @@ def schedule_case(name: str, budget_s: float | None, threads: int, seed: int) ->
     arguments = ["bench-schedule", name, "--threads", str(threads), "--seed", str(seed)]
     if budget_s is not None:
         arguments += ["--budget", f"{budget_s}s"]
-    return Case(name, tuple(arguments), _limit_s(name, budget_s))
+    return Case(name, tuple(arguments), _limit_s(name, budget_s), is_wall=True)
 
 
 def _limit_s(name: str, budget_s: float | None) -> float:

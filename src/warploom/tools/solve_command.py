@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, require_file
 from warploom.core.limits import why
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
@@ -23,7 +23,6 @@ from warploom.solve import (
     EventLog,
     Goal,
     Journal,
-    Json,
     ResultCache,
     Statistics,
     cluster_executor,
@@ -34,6 +33,7 @@ from warploom.synth import Status
 from warploom.synth.dataflow import PARTS, PartsResult, ProgramResult, Solution, solve_in_parts, solve_program
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, Line, plain_line
 from warploom.tools.messages import rendered
+from warploom.tools.solve_cache import DOMAIN, UNSAT, entry, objective_of, outcome_of
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
@@ -43,7 +43,6 @@ REPLAYED = 20_000
 """Solutions that are replayed at most; with more, the verdict is `tested`."""
 BATCH = 256
 """Solutions replayed together."""
-DOMAIN = "multisets of symbols"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,12 +87,9 @@ class SolveOptions:
 def read_source(asked: str) -> Source:
     """The program of a file, or of a case of the library; UserError says what was expected."""
     path = Path(asked)
-    if not path.is_file():
-        if asked.endswith(".swflow"):
-            raise UserError(
-                Diagnostic("FILE_NOT_FOUND", f"expected a dataflow file, found none at {asked}", fix="Check the path.")
-            )
+    if not path.exists() and not asked.endswith((".swflow", "/")):
         return Source(asked, find_program(asked), asked)
+    require_file(path, "a dataflow file")
     try:
         return Source(asked, path.read_text(encoding="utf-8"), asked)
     except (OSError, UnicodeDecodeError) as error:
@@ -108,21 +104,26 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
     program = parse_program(source.text, source.file)
     phases = {"parse": round(time.process_time() - started, 6)}
     if options.cache is None:
-        return _solved(source.case, program, options, phases, stopwatch, progress)
+        return _solved(source.case, program, options, phases, stopwatch, progress)[0]
     events: list[Event] = []
     with ResultCache(options.cache, events.append) as cache:
         key = _key(program, options)
-        outcome = _kept(source.case, cache.find(key), phases, stopwatch)
-        if outcome is None:
-            outcome = _solved(source.case, program, options, phases, stopwatch, progress)
+        found = cache.find(key)
+        kept = outcome_of(source.case, program, _choices(program), found, (options.goal, options.distinct), phases, stopwatch)
+        if kept is not None:
+            outcome = kept
+        else:
+            outcome, tables = _solved(source.case, program, options, phases, stopwatch, progress)
             if _is_final(outcome.line):
-                cache.add(key, cast(Json, {k: v for k, v in outcome.line.items() if k not in _OF_THE_RUN}))
+                cache.add(key, entry(outcome.line, tables))
     return replace(outcome, messages=(*outcome.messages, *map(_warning, events)))
 
 
 def _solved(
     case: str, program: Program, options: SolveOptions, phases: dict[str, float], stopwatch: Stopwatch, progress: Progress
-) -> Outcome:
+) -> tuple[Outcome, list[dict[str, IntArray]]]:
+    """With the tables of the solutions that the line lists."""
+
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
 
@@ -142,11 +143,12 @@ def _solved(
     check = _replay(program, holes, solutions)
     phases |= {**result.phases, "replay": round(time.process_time() - started, 6)}
     outcome = _outcome(case, options, holes, result, check, phases, stopwatch)
+    tables = [{h.name: s.members[h.key].table.astype(np.int64) for h in holes} for s in check.listed]
     if parts is None:
-        return outcome
+        return outcome, tables
     peak_mb = max(cast(float, outcome.line["peak_mb"]), parts.peak_mb)
     line = outcome.line | {"peak_mb": peak_mb, "parts": parts.parts, "resumed": parts.resumed}
-    return replace(outcome, line=line, messages=messages)
+    return replace(outcome, line=line, messages=messages), tables
 
 
 def _in_parts(
@@ -161,24 +163,10 @@ def _in_parts(
     return found, () if journal is None else rendered(journal.damage)
 
 
-_OF_THE_RUN = ("v", "case", "seconds", "wall_s", "peak_mb", "phases", "parts", "resumed")
-"""Fields that are not kept."""
-
-
 def _key(program: Program, options: SolveOptions) -> str:
     """Comments, file and layout do not matter, but for the lines in the names of holes."""
     names = [name for name, _ in named_statements(program)]
-    return problem_key(("solve", program_text(program), names, options.goal, options.distinct))
-
-
-def _kept(case: str, found: Json, phases: dict[str, float], stopwatch: Stopwatch) -> Outcome | None:
-    match found:
-        case {"status": "solved" | "unsat", "verdict": str()}:
-            line: Line = {**dict(found), "phases": phases, "cached": True}
-            status, verdict = cast(Status, line.pop("status")), cast(str, line.pop("verdict"))
-            return Outcome(plain_line(case, status, stopwatch.read(), verdict=verdict) | line, EXIT_BY_STATUS[status])
-        case _:
-            return None
+    return problem_key(("solve with tables", program_text(program), names, options.goal, options.distinct))
 
 
 def _is_final(line: Line) -> bool:
@@ -212,9 +200,14 @@ class _Hole:
 
 def _holes(program: Program, result: ProgramResult) -> list[_Hole]:
     """In order of evaluation, which is the engine's order, too."""
-    found = [(name, s.value.choices) for name, s in named_statements(program) if isinstance(s.value, Gathered)]
-    holes = [(name, choices) for name, choices in found if not choices.is_single]
+    holes = _choices(program).items()
     return [_Hole(name, known.name, choices) for (name, choices), known in zip(holes, result.solutions.holes, strict=True)]
+
+
+def _choices(program: Program) -> dict[str, GatherSet]:
+    """What each hole may become, in order of evaluation."""
+    found = {name: s.value.choices for name, s in named_statements(program) if isinstance(s.value, Gathered)}
+    return {name: choices for name, choices in found.items() if not choices.is_single}
 
 
 def _replay(program: Program, holes: list[_Hole], found: Iterable[Solution]) -> _Check:
@@ -269,6 +262,7 @@ def _outcome(
     best = check.listed[0] if check.listed else None
     fields |= {
         "goal": options.goal,
+        "objective": list(objective_of(options.goal)),
         "complete": result.complete,
         "count": count,
         "distinct": distinct,
@@ -292,4 +286,4 @@ def _status(result: ProgramResult, count: int, asked_all: bool) -> tuple[Status,
         return "solved", result.reason
     if not result.complete:
         return "unknown", result.reason or "stopped"
-    return "unsat", "no members of the holes meet the goal: the space was exhausted"
+    return "unsat", UNSAT

@@ -11,8 +11,8 @@ from warploom.core import UserError
 from warploom.ir import kernel_text
 from warploom.kernels import complete_example
 from warploom.synth import Report, complete
-from warploom.tools.files import write_text
-from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line, turned_into_error
+from warploom.tools.files import make_folder, write_text
+from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line, turned_into_error
 from warploom.tools.messages import one_line, rendered
 from warploom.tools.pages import kernel_page, kernel_picture
 from warploom.tools.printed import Printed, print_checked
@@ -86,7 +86,7 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
         except UserError as error:
             turned_into_error(line, f"solved, but not written: {one_line(error.diagnostics[0])}")
             messages += rendered(error.diagnostics)
-            code = GAVE_UP
+            code = BAD_INPUT if error.diagnostics[0].code == "NOT_WRITTEN" else GAVE_UP
     return Outcome(line, code, report, printed, messages, written)
 
 
@@ -123,6 +123,8 @@ def _write(
         files[options.html] = kernel_page(target, report, line, printed.source.text)
     if options.svg is not None:
         files[options.svg] = kernel_picture(target, report)
+    if options.keep:
+        make_folder(options.keep_in)
     for path, text in files.items():
         write_text(path, text)
     return tuple(files)

@@ -61,6 +61,33 @@ def complete(argument: Argument) -> Json:
     return fields
 
 
+def is_sound(argument: Argument, value: Json) -> bool:
+    """Whether an entry of a journal is what `complete` gives: of these types, and with steps that do move every element right."""
+    kind, m, n, grammar = argument
+    match value:
+        case {
+            "m": found_m,
+            "n": found_n,
+            "kind": str(found_kind),
+            "grammar": str(found_grammar),
+            "status": "solved" | "unsat" | "unknown" as status,
+            "composition": [*steps],
+            "cost": int() | None as cost,
+            "optimal": bool(),
+            "depth": int() | None as depth,
+            "pivots": int(),
+            "seconds": int() | float(),
+            "wall_s": int() | float(),
+            "peak_mb": int() | float(),
+        } if (found_kind, found_m, found_n, found_grammar) == (kind, m, n, grammar):
+            if status != "solved":
+                return isinstance(value.get("reason"), str) and value["reason"] != ""
+            is_text = all(isinstance(step, str) for step in steps) and isinstance(cost, int) and isinstance(depth, int)
+            return is_text and transposes.replay(kind, m, n, cast("list[str]", steps)) == ""
+        case _:
+            return False
+
+
 def line_of(result: Result[Argument, Json]) -> Line:
     kind, m, n, grammar = result.task.argument
     name = _name(kind, m, n)
@@ -69,16 +96,20 @@ def line_of(result: Result[Argument, Json]) -> Line:
             usage = Usage(0.0, 0.0, 0.0) if spent is None else Usage(spent.seconds, spent.wall_s, spent.peak_mb)
             return plain_line(name, "error", usage, reason=reason, m=m, n=n, kind=kind, grammar=grammar)
         case Finished(_, value, spent):
-            kept = cast("dict[str, Json]", value)
-            usage = Usage(*(cast(float, kept[name]) for name in _USAGE))
-            status = cast(transposes.Status, kept["status"])
-            fields: Line = {k: v for k, v in kept.items() if k not in ("status", "reason", *_USAGE)}
+            found = cast("dict[str, Json]", value)
+            usage = Usage(*(cast(float, found[name]) for name in _USAGE))
+            status = cast(transposes.Status, found["status"])
+            fields: Line = {k: v for k, v in found.items() if k not in ("status", "reason", *_USAGE)}
+            # Steps out of a journal were followed again; that there are none was not found again.
+            proved = status == "solved" or (status == "unsat" and spent is not None)
             if spent is None:
                 fields["from_journal"] = True
-            proved = status in ("solved", "unsat")
+                if status == "unsat":
+                    fields["recorded"] = {"verdict": "proved"}
+            fields["objective"] = ["cost"]
             if proved:
                 fields["domain"] = transposes.DOMAIN
-            reason = cast(str, kept.get("reason", ""))
+            reason = cast(str, found.get("reason", ""))
             return plain_line(name, status, usage, verdict="proved" if proved else "unchecked", reason=reason, **fields)
 
 
@@ -162,7 +193,7 @@ def _sweep(sizes: Sequence[Argument], output: Output, journal_path: Path | None,
             stack.enter_context(executor)
             progress = stack.enter_context(output.progress("transposes"))
             stack.enter_context(current().watched())
-            for result in run_tasks(tasks, complete, executor=executor, journal=journal, ordered=True):
+            for result in run_tasks(tasks, complete, executor=executor, journal=journal, ordered=True, accept=is_sound):
                 line = line_of(result)
                 done.add(result.task.key)
                 output.row(line, columns(line))

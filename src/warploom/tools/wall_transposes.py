@@ -33,7 +33,8 @@ def measure(name: str, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     usage = stopwatch.read()
     fields: Line = {
         "goal": "first", "m": m, "n": LANES, "kind": kind, "composition": list(report.composition), "cost": report.cost,
-        "optimal": report.optimal, "count": len(report.composition) and 1, "visited": report.pivots, "ineffectiveness": None,
+        "optimal": report.optimal, "objective": ["cost"],
+        "count": len(report.composition) and 1, "visited": report.pivots, "ineffectiveness": None,
     }  # fmt: skip
     if report.status == "solved":
         fields["domain"] = transposes.DOMAIN

@@ -23,7 +23,7 @@ def lines(*arguments: str) -> tuple[int, dict[str, object]]:
 
 
 def test_emit(tmp_path: Path) -> None:
-    out = tmp_path / "made" / "mss.py"
+    out = tmp_path / "mss.py"
     code, line = lines("emit", f"{LOOPS}:max_segment_sum", "--target", "numpy", "--out", str(out))
     assert code == 0
     assert line["status"] == "solved" and line["verdict"] == "tested" and line["cases"]

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError, find_program
 from warploom.solve import default_cache_path
 
 COMMON = ("-std=gnu11", "-shared", "-fPIC", "-pthread", "-march=native")
@@ -41,8 +41,13 @@ def find_compiler() -> Compiler | None:
     """The one that `CC` names, else `cc`, `gcc` or `clang` on the path, else that of the `ziglang` wheel (extra `cpu`)."""
     chosen = os.environ.get("CC", "").split()
     for command in ([chosen] if chosen else []) + [["cc"], ["gcc"], ["clang"]]:
-        if shutil.which(command[0]) and (found := _version(tuple(command))):
-            return Compiler(tuple(command), found)
+        program = find_program(command[0])
+        if program is None:
+            continue
+        # By its name where that is this program; where the path has the current folder first, the name may be another.
+        named = (command[0] if shutil.which(command[0]) == program else program, *command[1:])
+        if found := _version(named):
+            return Compiler(named, found)
     return zig_compiler()
 
 
@@ -51,7 +56,7 @@ def zig_compiler() -> Compiler | None:
     """Clang as the `ziglang` wheel brings it, where that is installed."""
     if importlib.util.find_spec("ziglang") is None:
         return None
-    command = (sys.executable, "-m", "ziglang", "cc")
+    command = (sys.executable, "-P", "-m", "ziglang", "cc")
     found = _version(command)
     return Compiler(command, found) if found else None
 

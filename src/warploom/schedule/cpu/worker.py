@@ -17,12 +17,12 @@ from warploom.core import WarploomError
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.compiled import Call, CompiledNest
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, retime, time_call
-from warploom.solve import sigint_blocked
+from warploom.solve import starting_workers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_START_S = 60.0
+_START_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,7 +192,7 @@ class MeasureWorker:
         context = multiprocessing.get_context("spawn")
         here, there = context.Pipe()
         self._process = context.Process(target=_serve, args=(there,), daemon=True)
-        with sigint_blocked():
+        with starting_workers():
             self._process.start()
         there.close()
         self._pipe = here

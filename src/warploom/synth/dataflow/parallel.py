@@ -232,22 +232,27 @@ class _PartsSearcher:
         try:
             if self.interrupted:
                 raise KeyboardInterrupt
-            self._run(tasks, goal, values, reasons)
+            self._run(tasks, goal, model, values, reasons)
         except _EnoughError:
             pass
         except KeyboardInterrupt as stop:
             self.interrupted = True
             reasons.append(why(stop))
             if self.journal is not None:  # results that were on their way here
-                for key in {task.key for task in tasks} & set(self.journal.keys()):
-                    values.setdefault(key, cast(_Value, self.journal.find(key)))
+                accept = _Accepting(model)
+                for task in tasks:
+                    if task.key in self.journal and accept(task.argument, self.journal.find(task.key)):
+                        values.setdefault(task.key, cast(_Value, self.journal.find(task.key)))
         self.done += len(values)
         return _merged(model, goal, [values[task.key] for task in tasks if task.key in values], reasons, statistics)
 
-    def _run(self, tasks: list[Task[PartOfSearch]], goal: Goal, values: dict[str, _Value], reasons: list[str]) -> None:
+    def _run(
+        self, tasks: list[Task[PartOfSearch]], goal: Goal, model: ProgramModel, values: dict[str, _Value], reasons: list[str]
+    ) -> None:
         """Collects what the parts give by key. No more than that, since an interruption may come at any point."""
         with self.open_executor() as executor:
-            results = run_tasks(tasks, solve_part, executor=executor, journal=self.journal, events=self.events)
+            accept = _Accepting(model)
+            results = run_tasks(tasks, solve_part, executor=executor, journal=self.journal, events=self.events, accept=accept)
             with closing(cast("Generator[Result[PartOfSearch, _Value]]", results)):
                 for done, result in enumerate(results, 1):
                     match result:
@@ -289,6 +294,45 @@ def _merged(
     reasons += [str(value["reason"]) for value in values if value["reason"]]
     complete = not reasons and all(value["complete"] is True for value in values)
     return Outcome(found, complete, reasons[0] if reasons else "", statistics)
+
+
+class _Accepting:
+    """Whether a value out of a journal, which may be anything, is one that `solve_part` gives for this model."""
+
+    def __init__(self, model: ProgramModel) -> None:
+        self._model = model
+        self._tables = _Tables(model)
+        self._alternatives: int | None = None
+
+    def __call__(self, asked: PartOfSearch, value: Json) -> bool:
+        match value:
+            case {
+                "alternatives": int(alternatives), "answers": [*_], "tables": Mapping(), "complete": bool(), "reason": str(),
+                "probes": int(), "tested": int(), "statistics": Mapping() as statistics,
+            }:  # fmt: skip
+                is_whole = statistics.keys() == asdict(Statistics()).keys() and all(
+                    isinstance(n, int | float) for n in statistics.values()
+                )
+            case _:
+                return False
+        counters = self._model.counters
+        before = counters.probes, counters.tested
+        try:
+            answers = self._tables.answers(value)
+        except (AssertionError, RuntimeError, ValueError, TypeError, KeyError, IndexError, OverflowError):
+            return False
+        finally:
+            counters.probes, counters.tested = before  # reading it is no test
+        positions = {position for _, position, _ in answers}
+        return is_whole and alternatives == self._asked() and all(type(p) is int and 0 <= p <= alternatives for p in positions)
+
+    def _asked(self) -> int:
+        if self._alternatives is None:
+            counters = self._model.counters
+            before = counters.probes, counters.tested
+            self._alternatives = len(Split(self._model).alternatives)
+            counters.probes, counters.tested = before
+        return self._alternatives
 
 
 class _Tables:

@@ -1,0 +1,149 @@
+"""The command line from the outside: streams that fail, usage errors, faults.
+
+Every end has its exit code and, where lines were asked for, its line.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from warploom.core import UserError
+from warploom.tools.console import Output
+from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, plain_line
+from warploom.tools.synth_command import Outcome, failed
+from warploom.tools.usage import Stopwatch
+
+PARENT = "WARPLOOM_PARENT"
+"""Number of the process that this one, the leader of its session, must not outlive."""
+_LOOK_S = 0.5
+
+
+class _Watched(io.FileIO):
+    """A file that remembers that it could not be written."""
+
+    failure: OSError | None = None
+
+    def write(self, data: Any, /) -> int | None:
+        try:
+            return super().write(data)
+        except OSError as error:
+            self.failure = error
+            raise
+
+
+class Commands(click.Group):
+    """A group whose usage errors are report lines, too, where these are asked for."""
+
+    def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> NoReturn:
+        """Runs the command and exits."""
+        given = list(sys.argv[1:] if args is None else args)
+        output, stopwatch = Output(_wants_lines(given)), Stopwatch()
+        options["standalone_mode"] = False
+        try:
+            code = super().main(args, *more, **options)
+        except click.Abort:
+            sys.exit(INTERRUPTED)
+        except click.ClickException as error:
+            error.show()
+            if _wants_lines(given):
+                line = plain_line(_case(given), "error", stopwatch.read(), reason=error.format_message())
+                output.outcome(Outcome(line, BAD_INPUT))
+            sys.exit(BAD_INPUT)
+        except UserError as error:
+            sys.exit(output.outcome(failed(_case(given), error, stopwatch)))
+        sys.exit(code if isinstance(code, int) else SOLVED)
+
+
+def run(command: Callable[[], object]) -> NoReturn:
+    """Runs the command line in this process and exits; a fault of this program is one line, never a traceback."""
+    # A shell starts background jobs with SIGINT ignored; whoever sends it here means it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, _end)
+    _end_with_parent(os.environ.pop(PARENT, ""))
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        _complain("expected a standard output, got a closed one")
+        sys.exit(BAD_INPUT)
+    reconfigure = getattr(sys.stderr, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")  # names of files may be no text
+    raw = _watched_output()
+    code, fault = SOLVED, ""
+    try:
+        command()
+    except SystemExit as ended:
+        code = _code(ended)
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    except Exception as error:
+        code = EXIT_BY_STATUS["unknown"]
+        fault = f"internal error, a bug of Warploom: {type(error).__name__}: {error}\n  fix: report it with the command line."
+    with suppress(OSError):
+        sys.stdout.flush()
+    if raw is not None and raw.failure is not None:
+        is_reader_gone = raw.failure.errno == errno.EPIPE
+        code = SOLVED if is_reader_gone else BAD_INPUT
+        fault = "" if is_reader_gone else f"expected to write to standard output, got: {raw.failure.strerror}"
+        with suppress(OSError):  # what is left is written again at exit, which must not complain
+            os.dup2(os.open(os.devnull, os.O_WRONLY), raw.fileno())
+    if fault:
+        _complain(fault)
+    sys.exit(code)
+
+
+def _end_with_parent(parent: str) -> None:
+    """A benchmark that is killed takes the running case with it."""
+    if not parent.isdigit() or os.getsid(0) != os.getpid():
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(parent):
+            time.sleep(_LOOK_S)
+        os.killpg(0, signal.SIGKILL)
+
+    threading.Thread(target=watch, name="warploom-parent", daemon=True).start()
+
+
+def _watched_output() -> _Watched | None:
+    """Takes standard output's place; None where that is no file of the system's (in tests)."""
+    encoding, is_terminal = sys.stdout.encoding, sys.stdout.isatty()
+    try:
+        raw = _Watched(sys.stdout.fileno(), "w", closefd=False)
+    except (OSError, ValueError):
+        return None
+    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=is_terminal)
+    return raw
+
+
+def _end(number: int, frame: FrameType | None) -> NoReturn:
+    """SIGTERM unwinds, so that whoever has begun other processes ends them."""
+    sys.exit(128 + number)
+
+
+def _wants_lines(given: Sequence[str]) -> bool:
+    words = given[: given.index("--")] if "--" in given else given
+    return "--json" in words
+
+
+def _case(given: Sequence[str]) -> str:
+    return " ".join(word for word in given if word != "--json")
+
+
+def _code(ended: SystemExit) -> int:
+    return ended.code if isinstance(ended.code, int) else SOLVED if ended.code is None else GAVE_UP
+
+
+def _complain(text: str) -> None:
+    with suppress(OSError):
+        click.echo(text, err=True)

@@ -7,12 +7,14 @@ shared with the concrete interpreter, so that the two can check each other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise, product
 
 from warploom.core import BY_NAME, DType, WarploomError
-from warploom.synth.compiled.data import SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
+from warploom.synth.compiled.data import NARROWED, SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
 from warploom.terms import Term, apply
 
+REAL_SUMS = "real sums reordered"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _COMPARISONS: dict[str, str] = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
@@ -296,10 +298,12 @@ class Arithmetic:
             if op == "fma":
                 a, b, c = terms
                 if _is_zero(a) or _is_zero(b):
+                    data.notes.add(REAL_SUMS)
                     return values[2]
                 made = data.made(apply("*", a, b), kind)
                 return made if _is_zero(c) else data.made(apply("+", made, c), kind)
             if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
+                data.notes.add(REAL_SUMS)
                 return values[1] if _is_zero(terms[0]) else values[0]
             return data.made(apply(op, *terms), kind)
 
@@ -368,16 +372,18 @@ class Arithmetic:
                 return a
             if isinstance(a, int) and not source.is_float:
                 number = signed(a, source.bits) if source.kind == "int" else a
-                return data.encoded(float(number), target) if target.is_float else number & mask
+                return _encoded(number, target, is_nearest=False) if target.is_float else number & mask
             if isinstance(a, int):
                 if target.is_float:
-                    return data.encoded(float(data.decoded(a, source)), target)
+                    return _encoded(data.decoded(a, source), target, is_nearest=rounding in (None, "rn"))
                 raise NotFollowedError("a known float made an integer")
             if not source.is_float and not target.is_float and target.bits <= source.bits:
                 return data.extract(a, 0, target.bits, source.bits)
             if (bad := undefined_in(a)) is not None:
                 return bad
             term = data.as_float(a, source) if source.is_float else data.exactly(a, source)
+            if source.is_float and target.is_float:
+                data.notes.add(NARROWED)
             if source is target and rounding is None:
                 return term
             if rounding not in (None, "rn" if target.is_float else "rzi"):
@@ -385,6 +391,17 @@ class Arithmetic:
             return data.converted(term, target)
 
         return run
+
+
+def _encoded(number: float | Fraction, kind: DType, *, is_nearest: bool) -> int:
+    """Bits of a known number as a float; rounded only where it is to the nearest. NotFollowedError where the rounding matters."""
+    try:
+        code = Data.encoded(float(number), kind)
+    except OverflowError as error:
+        raise NotFollowedError(f"a number beyond {kind}") from error
+    if not is_nearest and Data.decoded(code, kind) != number:
+        raise NotFollowedError(f"a known number that {kind} does not hold exactly")
+    return code
 
 
 def _with_number(op: str, number: int, other: Value, mask: int, is_left: bool) -> Value | None:

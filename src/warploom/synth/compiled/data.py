@@ -24,6 +24,8 @@ SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64
 _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
+ZEROS = "zeros of either sign are equal"
+NARROWED = "conversions that keep the number left out"
 _ORDERED = frozenset({">>", "min", "max"})
 
 
@@ -68,6 +70,9 @@ class Data:
         self.ordered_kinds: set[DType] = set()
         """Kinds in which a smaller or larger value was taken or a right shift made: there the sign matters."""
 
+        self.notes: set[str] = set()
+        """What the domain of a proof must say besides the algebra."""
+
     def made(self, term: Term, kind: DType) -> Term:
         self.kinds[term] = kind
         return term
@@ -80,6 +85,8 @@ class Data:
     def as_float(self, value: Value, kind: DType) -> Term:
         """A register's value as a real number of float type `kind`."""
         if isinstance(value, int):
+            if value == 1 << (kind.bits - 1):
+                self.notes.add(ZEROS)
             return constant(self.decoded(value, kind))
         if isinstance(value, Joined):
             value = self.as_int(value, UNSIGNED[kind.bits])

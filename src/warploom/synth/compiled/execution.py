@@ -135,7 +135,7 @@ def run_symbolically(
     )
     _add_module_variables(launch, program)
     run_launch(launch, make_steps(launch))
-    return SymbolicRun(data, arrays, routine, tuple(sorted(launch.notes)), STEP_LIMIT - launch.steps_left)
+    return SymbolicRun(data, arrays, routine, tuple(sorted(launch.notes | data.notes)), STEP_LIMIT - launch.steps_left)
 
 
 def _where(routine: Routine) -> Span:

@@ -17,6 +17,8 @@ from warploom.synth.compiled.schedule import Step, truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 from warploom.synth.compiled.transfers import Transfers, convert_address
 
+_NOBODY = -1
+"""A thread that never comes."""
 _FENCES = frozenset({"membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol"})
 
 
@@ -143,15 +145,18 @@ class _Maker:
         return Step(action=action)
 
     def _guarded_meeting(self, inner: Step, split: Callable[[Block, Lanes], tuple[Lanes, Lanes]], index: int) -> Step:
-        """Threads whose guard is false are here, but take no part: they go on with the others."""
+        """Threads whose guard is false go on and count as absent: those that a mask names are waited for."""
         if inner.barrier is not None or inner.meeting is None or inner.action is None:
             raise self.launch.unsupported("expected a barrier without a guard", index)
         members, run = inner.meeting, inner.action
 
         def meeting(block: Block, lanes: Lanes) -> list[tuple[Lanes, Lanes]]:
             taken, rest = split(block, lanes)
-            out = set(rest)
-            return [(group, [t for t in named if t not in out]) for group, named in (members(block, taken) if taken else [])]
+            missing = set(rest)
+            return [
+                (group, [*named, _NOBODY] if missing.intersection(named) else named)
+                for group, named in (members(block, taken) if taken else [])
+            ]
 
         def action(block: Block, lanes: Lanes) -> None:
             taken, _ = split(block, lanes)

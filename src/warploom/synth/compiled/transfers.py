@@ -10,7 +10,7 @@ from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
 from warploom.synth.compiled.data import Undefined, Value
-from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Region
+from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
@@ -107,7 +107,9 @@ class Transfers:
                 assert isinstance(address, int)
                 region, offset = self._place(block, t, address, space, size * len(readers), "store", index)
                 if region.is_tracked:
-                    self._remember(block, t, region, offset, size * len(readers), "store", index)
+                    whole = size * len(readers)
+                    is_same = all(region.holds(offset + k * size, size, c[n], index) for k, c in enumerate(columns))
+                    self._remember(block, t, region, offset, whole, "store", index, is_same=is_same)
                 for k, column in enumerate(columns):
                     region.store(offset + k * size, size, column[n], index, data)
 
@@ -122,6 +124,9 @@ class Transfers:
         name = next((m for m in instruction.modifiers if m in ("add", "min", "max", "and", "or", "xor")), "")
         if not name or not is_plain:
             raise self.launch.unsupported(f"expected add, min, max, and, or, xor on memory, got {instruction.name}", index)
+        is_wide = space != "shared" and not {"cta", "cluster"}.intersection(instruction.modifiers)
+        has_order = kind.is_float or name in ("min", "max")
+        update = f"{name}.{kind}" if has_order else f"{name}.b{kind.bits}"
         size = kind.bits // 8
         compute = self._reduction(name, kind)
         operands = instruction.operands
@@ -138,7 +143,7 @@ class Transfers:
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
                 region, offset = self._place(block, t, address, space, size, "reduction", index)
-                self._remember(block, t, region, offset, size, name, index)
+                self._remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
                 old = region.load(offset, size, data)
                 region.store(offset, size, compute(old, value), index, data)
             if write is not None:
@@ -176,14 +181,17 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         return region, offset
 
-    def _remember(self, block: Block, thread: int, region: Region, offset: int, size: int, what: str, index: int) -> None:
-        reduction = what if what not in ("load", "store") else ""
+    def _remember(
+        self, block: Block, thread: int, region: Region, offset: int, size: int, kind: AccessKind, index: int, *,
+        update: str = "", is_wide: bool = False, is_same: bool = False,
+    ) -> None:  # fmt: skip
         earlier = region.access(
-            offset, size, block.owner(thread, index), what != "load", reduction, lambda other: block.is_ordered(other, thread)
-        )
+            offset, size, block.owner(thread, index, is_wide=is_wide), kind, lambda other: block.is_ordered(other, thread),
+            update=update, is_same=is_same,
+        )  # fmt: skip
         if earlier is not None:
             element = f"bytes {offset} to {offset + size - 1} of {region.name}"
-            raise block.race(earlier, thread, index, what, element)
+            raise block.race(earlier, thread, index, update.partition(".")[0] or kind, element)
 
     def _check_modifiers(self, instruction: Instruction, index: int) -> None:
         for modifier in instruction.modifiers:

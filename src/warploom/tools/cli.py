@@ -9,7 +9,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -34,11 +33,11 @@ from warploom.tools.duration import duration
 from warploom.tools.explore_command import explore
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, encode
+from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, Line, combined_exit, encode
 from warploom.tools.listing import listing
 from warploom.tools.messages import rendered
 from warploom.tools.ptx_commands import ptx
-from warploom.tools.ptx_prove import ptx_field
+from warploom.tools.ptx_prove import ptx_field, with_ptx
 from warploom.tools.scan_commands import scan
 from warploom.tools.schedule_bench import schedule_case_command, schedule_command
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
@@ -125,8 +124,7 @@ def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, pr
         return outcome
     progress("proving the compiled kernel")
     field = ptx_field(target, report.completions[0])
-    code = {"proved": outcome.exit_code, "refuted": IMPOSSIBLE}.get(str(field["verdict"]), GAVE_UP)
-    return replace(outcome, line=outcome.line | {"ptx": field}, exit_code=combined_exit((outcome.exit_code, code)))
+    return with_ptx(outcome, field)
 
 
 def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:

@@ -16,7 +16,7 @@ import click
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.liveness import pressure
-from warploom.ptx.routine import Routine, lower
+from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
@@ -103,6 +103,15 @@ def read_ptx(path: str) -> str:
     except OSError as error:
         message = f"expected a readable file at {path}, got: {error.strerror}"
         raise UserError(Diagnostic("NOT_READ", message, fix="Check the path and its permissions.")) from error
+
+
+def read_good_ptx(path: str) -> Program:
+    """The module of a file without errors; UserError with everything that `ptx check` refuses in it."""
+    module = parse(read_ptx(path), path)
+    errors = [d for d in verify(module) if d.code not in WARNINGS]
+    if errors:
+        raise UserError(*errors[:SHOWN])
+    return lower(module)
 
 
 def check_file(path: str, stopwatch: Stopwatch) -> tuple[Outcome, FileSummary | None]:

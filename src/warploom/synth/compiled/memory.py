@@ -82,6 +82,8 @@ class Region:
     cells: dict[int, Stored] = field(default_factory=dict[int, Stored])
     history: dict[int, _History] = field(default_factory=dict[int, _History])
     is_written: bool = False
+    is_constant: bool = False
+    """Whether it lies in constant memory."""
     untold: str = ""
     """Why nobody knows the content at the start; empty where it is known."""
 

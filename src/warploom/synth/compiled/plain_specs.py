@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -85,13 +85,17 @@ def _interface(arguments: tuple[Argument, ...]) -> Kernel:
     return Kernel("kernel", params, (), (1, 1, 1), (one, one, one), 32, ())
 
 
-def check_parameters(spec: Callable[..., Any], count: int, kernel: str) -> list[inspect.Parameter]:
-    """The spec's parameters; UserError when they are not as many as the kernel's."""
-    found = list(inspect.signature(spec).parameters.values())
-    if len(found) != count:
+def check_parameters(spec: Callable[..., Any], count: int, kernel: str, variables: Sequence[str] = ()) -> list[inspect.Parameter]:
+    """The spec's parameters that stand for the kernel's, without variables of the module; UserError when they are not as many."""
+    named = inspect.signature(spec).parameters
+    found = [p for k, p in enumerate(named.values()) if k < count or p.name not in variables]
+    taken = [p.name for p in found[:count] if p.name in variables]
+    if len(found) != count or taken:
         code = getattr(spec, "__code__", None)
         span = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1) if code is not None else None
         message = f"expected {count} parameters, one per parameter of {kernel}, got {len(found)}"
+        if taken:
+            message = f"expected variables of the module after the {count} parameters of {kernel}, got {taken[0]} among them"
         fix = "Give the spec the kernel's parameters in their order; the names are yours."
         raise UserError(Diagnostic("SPEC_PARAMETERS", message, *([span] if span else []), fix=fix))
     return found

@@ -14,7 +14,7 @@ from warploom.core import DType
 from warploom.ptx import Program
 from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
-from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, SymbolicRun, run_symbolically
+from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.terms import Algebra, Term
 
@@ -58,15 +58,17 @@ def prove_launch(
     wanted: Mapping[str, Wanted],
     *,
     dynamic_shared_bytes: int = 0,
+    symbols: Mapping[str, Symbol] | None = None,
     replaced: Callable[[Term], Term] | None = None,
 ) -> CompiledProof:
     """Runs the launch on symbols and compares every array with what is wanted of it.
 
     A kernel that asks for activemask is proved again with each thread alone; where that fails, the domain says that threads are
     taken to reconverge. replaced: applied to what the kernel computed, for elements that are known to hold something else than a
-    symbol of their own. UserError and UnsupportedError as `run_symbolically`.
+    symbol of their own. symbols: see `run_symbolically`; arrays among them are compared, too.
+    UserError and UnsupportedError as `run_symbolically`.
     """
-    once = partial(_prove_once, program, kernel, arguments, grid, block, wanted, dynamic_shared_bytes, replaced)
+    once = partial(_prove_once, program, kernel, arguments, grid, block, wanted, dynamic_shared_bytes, symbols or {}, replaced)
     proof = once(is_alone=False)
     if proof.verdict != "proved" or RECONVERGED not in proof.domain:
         return proof
@@ -85,20 +87,24 @@ def _prove_once(
     block: Triple,
     wanted: Mapping[str, Wanted],
     dynamic_shared_bytes: int,
+    symbols: Mapping[str, Symbol],
     replaced: Callable[[Term], Term] | None,
     *,
     is_alone: bool,
 ) -> CompiledProof:
     try:
         run = run_symbolically(
-            program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, is_alone=is_alone
-        )
+            program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, symbols=symbols,
+            is_alone=is_alone,
+        )  # fmt: skip
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
-    types: dict[str, DType] = {a.name: a.dtype for a in arguments}
+    variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
+    everything = (*arguments, *variables)
+    types: dict[str, DType] = {a.name: a.dtype for a in everything}
     domains: list[str] = []
     worst = CompiledProof("proved", "", thread_steps=run.thread_steps)
-    for argument in arguments:
+    for argument in everything:
         if isinstance(argument, ScalarArgument) or argument.name not in wanted:
             continue
         want = wanted[argument.name]
@@ -110,7 +116,7 @@ def _prove_once(
             return replace(worst, verdict="refuted", reason=told, difference=outcome.difference)
         if outcome.verdict == "open":
             worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
-    return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes]))
+    return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
 
 
 def joined_domain(parts: list[str]) -> str:

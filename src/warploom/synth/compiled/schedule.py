@@ -221,7 +221,9 @@ class _BlockRun:
             return
         for t in group:
             if t not in moments and not any(block.has_seen(t, other, moment) for other, moment in moments.items()):
-                message = f"expected thread {t} to come to barrier {number} after those that passed it before, nothing orders them"
+                message = (
+                    f"expected thread {t} to come to barrier {number} after those that passed it before, nothing orders them"
+                )
                 raise self._barrier_fault(message, place, t)
 
     def _is_complete(self, phase: _Phase) -> bool:
@@ -297,8 +299,8 @@ class _BlockRun:
         place, lanes = phase.waiting[0]
         wanted = f"{phase.count} threads in whole warps" if phase.count else "all threads of the block"
         message = (
-            f"expected {wanted} at barrier {number}, {len(phase.members())} of {block.count} arrive and the others wait elsewhere "
-            "or have ended"
+            f"expected {wanted} at barrier {number}, {len(phase.members())} of {block.count} arrive and the others wait "
+            "elsewhere or have ended"
         )
         raise self._barrier_fault(message, place, lanes[0])
 

@@ -82,6 +82,9 @@ class Transfers:
             raise self.launch.unsupported("expected a parameter of the kernel in ld.param", index)
         region = self.launch.parameters[address.base.text]
         start = address.offset
+        count = len(self.operands.pieces(instruction.operands[0]))
+        if not 0 <= start <= region.size_bytes - size * count:
+            raise self.launch.unsupported(f"expected a load inside {address.base.text}, got one at byte {start}", index)
         writers = [self.operands.writer(o, index) for o in self.operands.pieces(instruction.operands[0])]
         extend = [self.extension(width_of(instruction, "b32"), o) for o in self.operands.pieces(instruction.operands[0])]
 
@@ -106,6 +109,9 @@ class Transfers:
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
                 region, offset = self._place(block, t, address, space, size * len(readers), "store", index)
+                if region.is_constant:
+                    message = f"expected a store to memory that can be written, {region.name} is constant"
+                    raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
                 if region.is_tracked:
                     whole = size * len(readers)
                     is_same = all(region.holds(offset + k * size, size, c[n], index) for k, c in enumerate(columns))
@@ -143,6 +149,9 @@ class Transfers:
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
                 region, offset = self._place(block, t, address, space, size, "reduction", index)
+                if region.is_constant:
+                    message = f"expected an update of memory that can be written, {region.name} is constant"
+                    raise block.fault("read-only", message, index, thread=t, what="reduction", element=region.name)
                 self._remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
                 old = region.load(offset, size, data)
                 region.store(offset, size, compute(old, value), index, data)
@@ -171,6 +180,9 @@ class Transfers:
             region = block.local[thread].at(place) if block.local else None
         else:
             region = self.launch.memory.at(place)
+        if region is not None and region.is_constant != (own == "const") and own != "generic":
+            message = f"expected a {what} of the space that {region.name} lies in, got one of .{own}"
+            raise block.fault("out of bounds", message, index, thread=thread, what=what, element=region.name)
         offset = place - region.base if region is not None else 0
         if region is None or not 0 <= offset <= region.size_bytes - size:
             where = f"byte {offset} of {region.name}, which has {region.size_bytes}" if region else f"address {address:#x}"

@@ -178,8 +178,8 @@ def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outc
     kernel = program.kernel(options.kernel)
     values = arguments(options.arguments, len(kernel.parameters), kernel.name)
     ran = launch(
-        program, kernel.name, grid=options.grid, block=options.block, args=values, symbols=symbols(options.symbols), dynamic_shared_bytes=options.shared_bytes,
-        counts=options.counts, checks=options.checks, limit=options.limit,
+        program, kernel.name, grid=options.grid, block=options.block, args=values, symbols=symbols(options.symbols),
+        dynamic_shared_bytes=options.shared_bytes, counts=options.counts, checks=options.checks, limit=options.limit,
     )  # fmt: skip
     written: tuple[Path, ...] = ()
     if ran.status == "finished" and options.out is not None:

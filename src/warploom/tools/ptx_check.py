@@ -198,26 +198,52 @@ def check_command(files: tuple[str, ...], as_json: bool) -> None:
 @click.option("-o", "--out", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of to stdout.")
 @click.option("--in-place", is_flag=True, help="Write back to FILE.")
 @click.option("--exact", "is_exact", is_flag=True, help="Print the file as it is, through the syntax tree; exit 1 if it differs.")
-def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool) -> None:
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON line on stdout, with the field `text` where it is written to no file."
+)
+def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, as_json: bool) -> None:
     """Print a PTX file in normal form: one statement a line, no comments."""
     if out is not None and in_place:
         raise click.UsageError("expected -o or --in-place, got both")
     if is_exact and in_place:
         raise click.UsageError("expected --exact or --in-place, got both")
+    output, stopwatch = Output(as_json), Stopwatch()
+    target = Path(file) if in_place else out
     try:
         text = read_ptx(file)
-        module = parse(text, file)
-        printed = exact(module) if is_exact else normal(module)
-        if not is_exact and parse(printed, file) != module:
-            message = "expected the normal form to read back as the same module, found a difference: internal error"
-            raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Report it together with the file."))
-        _write(printed, Path(file) if in_place else out)
+        printed = _printed(text, file, is_exact=is_exact)
+        if target is not None or not as_json:
+            _write(printed, target)
     except UserError as error:
+        if as_json:
+            sys.exit(output.outcome(failed(file, error, stopwatch)))
         click.echo("\n".join(rendered(error.diagnostics)), err=True)
         sys.exit(BAD_INPUT)
-    if is_exact and printed != text:
+    differs = is_exact and printed != text
+    if as_json:
+        fields: dict[str, object] = {"written": str(target)} if target is not None else {"text": _replaced(printed)}
+        reason = "a bug of Warploom: the file printed through the syntax tree differs" if differs else ""
+        line = plain_line(file, "error" if differs else "solved", stopwatch.read(), reason=reason, **fields)
+        output.outcome(Outcome(line, IMPOSSIBLE if differs else SOLVED))
+    elif differs:
         click.echo(f"{file}: the printed file differs: internal error\n  fix: Report it together with the file.", err=True)
-        sys.exit(IMPOSSIBLE)
+    sys.exit(IMPOSSIBLE if differs else SOLVED)
+
+
+def _printed(text: str, file: str, *, is_exact: bool) -> str:
+    module = parse(text, file)
+    if is_exact:
+        return exact(module)
+    printed = normal(module)
+    if parse(printed, file) != module:
+        message = "expected the normal form to read back as the same module, found a difference: internal error"
+        raise UserError(Diagnostic("NOT_WRITTEN", message, fix="Report it together with the file."))
+    return printed
+
+
+def _replaced(text: str) -> str:
+    """Without bytes that are no UTF-8, which JSON cannot carry."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _write(text: str, path: Path | None) -> None:

@@ -7,10 +7,9 @@ import sys
 import click
 
 from warploom.core import UserError
-from warploom.ptx.syntax import parse
 from warploom.tools.console import Output
 from warploom.tools.lines import BAD_INPUT, SOLVED, encode, plain_line
-from warploom.tools.ptx_check import read_ptx
+from warploom.tools.ptx_check import read_good_ptx
 from warploom.tools.ptx_trace import trace_text
 from warploom.tools.synth_command import failed
 from warploom.tools.usage import Stopwatch
@@ -25,7 +24,7 @@ def trace_command(file: str, extensions: bool, assume: str | None, as_json: bool
     """Run every kernel symbolically and print its memory trace, in the style of PTXASW's Listing 5."""
     stopwatch = Stopwatch()
     try:
-        text = trace_text(parse(read_ptx(file), file), extensions=extensions, assume_nsw=assume == "nsw")
+        text = trace_text(read_good_ptx(file).module, extensions=extensions, assume_nsw=assume == "nsw")
     except UserError as error:
         Output(as_json).outcome(failed(file, error, stopwatch))
         sys.exit(BAD_INPUT)

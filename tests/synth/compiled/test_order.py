@@ -7,7 +7,10 @@ from warploom.core import UnsupportedError, f32, u32
 from warploom.synth.compiled import Argument, ArrayArgument
 
 TILE = ".shared .align 4 .b8 tile[1024];"
-WRITE = "\tld.global.u32 %r2, [%rd2];\n\tshl.b32 %r3, %r1, 2;\n\tmov.u32 %r4, tile;\n\tadd.s32 %r5, %r4, %r3;\n\tst.shared.u32 [%r5], %r2;\n"
+WRITE = (
+    "\tld.global.u32 %r2, [%rd2];\n\tshl.b32 %r3, %r1, 2;\n\tmov.u32 %r4, tile;\n\tadd.s32 %r5, %r4, %r3;\n"
+    "\tst.shared.u32 [%r5], %r2;\n"
+)
 READ = "\txor.b32 %r6, %r3, {by};\n\tadd.s32 %r6, %r4, %r6;\n\tld.shared.u32 %r7, [%r6];\n\tst.global.u32 [%rd1], %r7;\n"
 
 

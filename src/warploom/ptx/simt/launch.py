@@ -71,10 +71,10 @@ def launch(
 
     args: in parameter order; NumPy arrays for pointers (those that overlap do so in the launch), numbers or NumPy scalars
     converted to the parameter's type, bytes or structured scalars for structs. symbols: what the module's `.const` and `.global`
-    variables hold when the launch begins, by name; others hold what the file gives them, or zeros. counts: count costs
-    (slower). checks: look for races and for what was never written (bounds and alignment are always checked). limit: instructions
-    times threads before it gives up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and UnsupportedError for an
-    instruction that the interpreter does not know, located, when it is reached.
+    variables hold when the launch begins, by name; others hold what the file gives them, or zeros. counts: count costs (slower).
+    checks: look for races and for what was never written (bounds and alignment are always checked). limit: instructions times
+    threads before it gives up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and
+    UnsupportedError for an instruction that the interpreter does not know, located, when it is reached.
     """
     if isinstance(program, str):
         program = parse(program)

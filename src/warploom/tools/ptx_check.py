@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -221,7 +222,7 @@ def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, 
         sys.exit(BAD_INPUT)
     differs = is_exact and printed != text
     if as_json:
-        fields: dict[str, object] = {"written": str(target)} if target is not None else {"text": _replaced(printed)}
+        fields: dict[str, Any] = {"written": str(target)} if target is not None else {"text": _replaced(printed)}
         reason = "a bug of Warploom: the file printed through the syntax tree differs" if differs else ""
         line = plain_line(file, "error" if differs else "solved", stopwatch.read(), reason=reason, **fields)
         output.outcome(Outcome(line, IMPOSSIBLE if differs else SOLVED))

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
+from math import isinf
 
 from warploom.core import BY_NAME, DType, WarploomError
 from warploom.synth.compiled.data import NARROWED, SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
 from warploom.terms import Term, apply
 
+FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _COMPARISONS: dict[str, str] = {
@@ -242,6 +244,11 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             cast = data.as_float if kind.is_float else data.exactly
+            if kind.is_float and any(isinstance(v, int) for v in (a, b)):
+                limit = _at_infinity(name, [cast(a, kind), cast(b, kind)])
+                if limit is not None:
+                    data.notes.add(FINITE)
+                    return _known(limit, kind) if not isinstance(limit, Term) else limit
             data.ordered_kinds.add(kind)
             return data.made(apply(name, cast(a, kind), cast(b, kind)), kind)
 
@@ -295,6 +302,11 @@ class Arithmetic:
             if (bad := undefined_in(*values)) is not None:
                 return bad
             terms = [data.as_float(v, kind) for v in values]
+            if any(_is_infinite(t) for t in terms) and (limit := _at_infinity(op, terms)) is not None:
+                data.notes.add(FINITE)
+                return _known(limit, kind) if not isinstance(limit, Term) else limit
+            if op == "rsqrt":
+                return data.made(apply("/", 1, data.made(apply("sqrt", terms[0]), kind)), kind)
             if op == "fma":
                 a, b, c = terms
                 if _is_zero(a) or _is_zero(b):
@@ -302,6 +314,9 @@ class Arithmetic:
                     return values[2]
                 made = data.made(apply("*", a, b), kind)
                 return made if _is_zero(c) else data.made(apply("+", made, c), kind)
+            if op == "*" and any(map(_is_zero, terms)):
+                data.notes.add(REAL_SUMS)
+                return 0
             if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
                 data.notes.add(REAL_SUMS)
                 return values[1] if _is_zero(terms[0]) else values[0]
@@ -441,6 +456,39 @@ def undefined_in(*values: Value) -> Undefined | None:
         if isinstance(value, Joined) and (bad := undefined_in(*(v for v, _ in value.parts))) is not None:
             return bad
     return None
+
+
+def _is_infinite(term: Term) -> bool:
+    return term.op == "constant" and isinstance(term.data[0], float) and isinf(term.data[0])
+
+
+def _known(number: float, kind: DType) -> int:
+    return Data.encoded(number, kind)
+
+
+def _at_infinity(op: str, terms: list[Term]) -> Term | float | None:
+    """`op` with infinities among its operands, where all data are finite; None where no rule is known."""
+    sizes = [t.data[0] if _is_infinite(t) else None for t in terms]
+    finite = [t for t, size in zip(terms, sizes, strict=True) if size is None]
+    match op, sizes:
+        case (("max" | "min"), [float() as a, float() as b]):
+            return max(a, b) if op == "max" else min(a, b)
+        case (("max" | "min"), ([float() as a, None] | [None, float() as a])):
+            return a if (a > 0) == (op == "max") else finite[0]
+        case "+", ([float() as a, None] | [None, float() as a]):
+            return a
+        case "+", [float() as a, float() as b] if a == b:
+            return a
+        case "-", [float() as a, None]:
+            return a
+        case "-", [None, float() as a]:
+            return -a
+        case "*", ([float() as a, None] | [None, float() as a]) if finite[0].op == "constant" and finite[0].data[0] != 0:
+            return a if finite[0].data[0] > 0 else -a
+        case "ex2", [float() as a]:
+            return a if a > 0 else 0.0
+        case _:
+            return None
 
 
 def _is_zero(term: Term) -> bool:

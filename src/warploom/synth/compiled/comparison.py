@@ -33,6 +33,12 @@ from warploom.terms import (
 _TRIALS = 8
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
+_LOG2_E = constant(Fraction(float(np.float32(1.4426950408889634))))
+_LN_2 = constant(Fraction(float(np.float32(0.6931471805599453))))
+_IN_BASE_2: dict[str, str] = {
+    "exp": "exp(x) as ex2(x * 0f3FB8AA3B)", "log": "log(x) as lg2(x) * 0f3F317218",
+}  # fmt: skip
+"""What the domain says of the functions that GPUs have in base 2 only."""
 _FEW = 64
 """Sums below which the ordinary normal form is quick enough."""
 
@@ -96,7 +102,10 @@ class Comparison:
         self._own: dict[DType, Normaliser] = {}
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._done: dict[Term, Term] = {}
+        self._choices: dict[Term, Term] = {}
         self.operators: set[str] = set()
+        self.notes: set[str] = set()
+        """What the domain must say of the spec."""
         self._seen: set[Term] = set()
 
     def compare(self, elements: Iterable[Element], kinds: Mapping[Term, DType]) -> Outcome:
@@ -109,6 +118,8 @@ class Comparison:
                 missing = self._missing(element)
                 break
             want = self._rounded(element.want)
+            want, element = self._chosen(want), replace(element, got=self._chosen(element.got))
+            assert isinstance(element.got, Term)
             for term in (element.got, want):
                 self._collect(term)
             if element.got is not want:
@@ -227,7 +238,7 @@ class Comparison:
     # ------------------------------------------------------------ terms of several kinds in one
 
     def _rounded(self, root: Term) -> Term:
-        """The spec's Python floats as the arrays' type holds them, as the compiler reads them."""
+        """The spec's Python floats as the arrays' type holds them, as the compiler reads them; exp and log in base 2."""
         dtype = self.algebra.dtype
         if not dtype.is_float or dtype.name == "bf16":
             return root
@@ -235,8 +246,21 @@ class Comparison:
         for t in iterate_post(root, done):
             if t.op == "constant" and isinstance(t.data[0], float) and np.isfinite(t.data[0]):
                 done[t] = constant(Fraction(float(to_numpy(dtype).type(t.data[0]))))
+            elif t.op in _IN_BASE_2 and dtype.name in ("f32", "f16"):
+                self.notes.add(_IN_BASE_2[t.op])
+                x = done[t.args[0]]
+                done[t] = apply("ex2", apply("*", x, _LOG2_E)) if t.op == "exp" else apply("*", apply("lg2", x), _LN_2)
             else:
                 done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
+        return done[root]
+
+    def _chosen(self, root: Term) -> Term:
+        """Every choice on data in one of its equal forms: by `<` or `==`, the operands of `==` in order."""
+        done = self._choices
+        for t in iterate_post(root, done):
+            args = [done[a] for a in t.args]
+            new = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            done[t] = _choice(t.op.removeprefix("select "), args, new) if t.op.startswith("select ") else new
         return done[root]
 
     def _separated(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
@@ -261,6 +285,21 @@ class Comparison:
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
+
+
+def _choice(test: str, args: list[Term], plain: Term) -> Term:
+    a, b, x, y = args
+    if x is y:
+        return x
+    if test in (">", ">="):
+        a, b, test = b, a, {">": "<", ">=": "<="}[test]
+    if test in ("<=", "!="):
+        x, y = y, x
+        a, b = (b, a) if test == "<=" else (a, b)
+        test = {"<=": "<", "!=": "=="}[test]
+    if test == "==" and a.serial > b.serial:
+        a, b = b, a
+    return plain if (test, [a, b, x, y]) == (plain.op.removeprefix("select "), args) else apply(f"select {test}", a, b, x, y)
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

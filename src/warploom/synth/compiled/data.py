@@ -17,14 +17,16 @@ from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
-from warploom.terms import Term, apply, constant, is_exact
+from warploom.terms import Term, apply, constant, is_exact, iterate_post
 
 UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
 _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
+_COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
 ZEROS = "zeros of either sign are equal"
+ROUNDED = "lanes store one real number to one place, whichever rounding stays"
 NARROWED = "conversions that keep the number left out"
 _ORDERED = frozenset({">>", "min", "max"})
 
@@ -70,6 +72,8 @@ class Data:
         self.ordered_kinds: set[DType] = set()
         """Kinds in which a smaller or larger value was taken or a right shift made: there the sign matters."""
 
+        self._forms: dict[Term, int] = {}
+        self._numbers: dict[object, int] = {}
         self.notes: set[str] = set()
         """What the domain of a proof must say besides the algebra."""
 
@@ -79,6 +83,25 @@ class Data:
 
     def kind(self, term: Term) -> DType:
         return self.kinds[term]
+
+    def is_same(self, a: Value, b: Value) -> bool:
+        """Whether two values are seen to be one: equal but for the order of operands; of floats, one real number."""
+        if isinstance(a, Joined) and isinstance(b, Joined) and len(a.parts) == len(b.parts):
+            return all(n == m and self.is_same(x, y) for (x, n), (y, m) in zip(a.parts, b.parts, strict=True))
+        if isinstance(a, Term) and isinstance(b, Term):
+            is_one = a is b or self._form(a) == self._form(b)
+            if is_one and a is not b and self.kinds[a].is_float:
+                self.notes.add(ROUNDED)
+            return is_one
+        return a is b or (type(a) is type(b) is int and a == b)
+
+    def _form(self, root: Term) -> int:
+        """A number that terms share which differ in the order of commuting operands only."""
+        for t in iterate_post(root, self._forms):
+            own = [self._forms[a] for a in t.args]
+            key = (t.op, t.data, self.kinds.get(t), tuple(sorted(own) if t.op in _COMMUTATIVE else own))
+            self._forms[t] = self._numbers.setdefault(key, len(self._numbers))
+        return self._forms[root]
 
     # ------------------------------------------------------------ from values to terms of a kind
 

@@ -9,6 +9,7 @@ from warploom.ptx.flow import branch_targets
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Instruction, Name, Pair
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
@@ -35,6 +36,7 @@ class _Maker:
         self.arithmetic = Arithmetic(launch.data)
         self.functions = Functions(launch, self.arithmetic)
         self.transfers = Transfers(launch, self.operands, self.arithmetic)
+        self.copies = Copies(launch, self.operands, self.transfers)
         self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
 
     def step(self, instruction: Instruction, index: int) -> Step:
@@ -56,6 +58,10 @@ class _Maker:
                 return Step(action=self.transfers.store(instruction, index))
             case "red" | "atom":
                 return Step(action=self.transfers.reduce(instruction, index))
+            case "cp":
+                return Step(action=self.copies.copy(instruction, index))
+            case "ldmatrix":
+                return self.copies.matrix(instruction, index)
             case "shfl":
                 return self.exchanges.shuffle(instruction, index)
             case "vote":

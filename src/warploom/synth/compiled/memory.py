@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from warploom.core import WarploomError
-from warploom.synth.compiled.data import Data, Joined, Undefined, Value
+from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 
 _WINDOW = 40
@@ -104,11 +104,11 @@ class Region:
             at = last
         return data.join(parts)
 
-    def holds(self, offset: int, size: int, value: Value, instruction: int) -> bool:
+    def holds(self, offset: int, size: int, value: Value, instruction: int, data: Data) -> bool:
         """Whether that instruction left exactly this value there."""
         cell = self.cells.get(offset)
         is_own = cell is not None and cell.size_bytes == size and cell.instruction == instruction
-        return is_own and not isinstance(value, Undefined) and cell is not None and same_value(cell.value, value)
+        return is_own and not isinstance(value, Undefined) and cell is not None and data.is_same(cell.value, value)
 
     def _check_told(self, cell: Stored) -> None:
         if self.untold and cell.instruction < 0:
@@ -204,11 +204,6 @@ def _are_lanes_of_one_step(a: Owner, b: Owner) -> bool:
 def _is_in_scope(a: Owner, b: Owner) -> bool:
     """Whether two atomic operations are atomic to each other."""
     return a.block == b.block or (a.is_wide and b.is_wide)
-
-
-def same_value(a: Value, b: Value) -> bool:
-    """Whether two values are seen to be the same bits."""
-    return a is b or (isinstance(a, int | Joined) and type(a) is type(b) and a == b)
 
 
 class Memory:

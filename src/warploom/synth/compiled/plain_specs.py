@@ -12,6 +12,7 @@ from warploom.core import Diagnostic, DType, Span, UserError, f32, scalar_of
 from warploom.ir import IndexConst, Kernel, Param
 from warploom.synth.compiled.execution import Argument, ArrayArgument
 from warploom.synth.compiled.proof import Wanted
+from warploom.synth.compiled.spec_words import absolute, readable
 from warploom.synth.specs import OutsideSketchError, call_spec
 from warploom.terms import (
     Algebra,
@@ -46,7 +47,7 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
     before = {name: np.asarray(array).copy() for name, array in arrays.items()}
     try:
         with strict_comparisons():
-            call_spec(spec, _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest})
+            call_spec(readable(spec), _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest, "abs": absolute})
     except OutsideSketchError as error:
         message = "expected plain Python on arrays and numbers, got a word of the sketch language"
         raise UserError(Diagnostic("SPEC_FAILED", message, fix="Write loops, indices and arithmetic only.")) from error

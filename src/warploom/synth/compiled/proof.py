@@ -110,7 +110,7 @@ def _prove_once(
         want = wanted[argument.name]
         comparison = Comparison(want.algebra, types, run.data.ordered_kinds)
         outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds)
-        domains.append(want.algebra.domain_of(outcome.operators))
+        domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)
             return replace(worst, verdict="refuted", reason=told, difference=outcome.difference)

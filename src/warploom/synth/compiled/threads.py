@@ -77,6 +77,8 @@ class Block:
         self.names: dict[str, int] = {}
         """Address of each variable in its own space."""
         self.epoch = 0
+        self.copies: dict[int, object] = {}
+        """By thread: asynchronous copies on their way."""
         self.execution = 0
         """Steps executed so far."""
         self.times = [1] * self.count

@@ -50,12 +50,12 @@ class Transfers:
             columns: list[list[Value]] = [[] for _ in writers]
             for t, address in zip(lanes, addresses(block, lanes), strict=True):
                 assert isinstance(address, int)
-                region, offset = self._place(block, t, address, space, size * len(writers), "load", index)
+                region, offset = self.place(block, t, address, space, size * len(writers), "load", index)
                 if is_constant and region.is_written:
                     message = f"expected {region.name} not to be written, since ld.global.nc reads it in the same launch"
                     raise block.fault("read-only", message, index, thread=t, what="load", element=region.name)
                 if region.is_tracked:
-                    self._remember(block, t, region, offset, size * len(writers), "load", index)
+                    self.remember(block, t, region, offset, size * len(writers), "load", index)
                 for k, column in enumerate(columns):
                     column.append(region.load(offset + k * size, size, self.launch.data))
             for writer, column, extension in zip(writers, columns, extend, strict=True):
@@ -108,14 +108,14 @@ class Transfers:
             columns = [reader(block, lanes) for reader in readers]
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
-                region, offset = self._place(block, t, address, space, size * len(readers), "store", index)
+                region, offset = self.place(block, t, address, space, size * len(readers), "store", index)
                 if region.is_constant:
                     message = f"expected a store to memory that can be written, {region.name} is constant"
                     raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
                 if region.is_tracked:
                     whole = size * len(readers)
-                    is_same = all(region.holds(offset + k * size, size, c[n], index) for k, c in enumerate(columns))
-                    self._remember(block, t, region, offset, whole, "store", index, is_same=is_same)
+                    is_same = all(region.holds(offset + k * size, size, c[n], index, data) for k, c in enumerate(columns))
+                    self.remember(block, t, region, offset, whole, "store", index, is_same=is_same)
                 for k, column in enumerate(columns):
                     region.store(offset + k * size, size, column[n], index, data)
 
@@ -148,11 +148,11 @@ class Transfers:
             values = reader(block, lanes)
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
-                region, offset = self._place(block, t, address, space, size, "reduction", index)
+                region, offset = self.place(block, t, address, space, size, "reduction", index)
                 if region.is_constant:
                     message = f"expected an update of memory that can be written, {region.name} is constant"
                     raise block.fault("read-only", message, index, thread=t, what="reduction", element=region.name)
-                self._remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
+                self.remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
                 old = region.load(offset, size, data)
                 region.store(offset, size, compute(old, value), index, data)
             if write is not None:
@@ -167,7 +167,7 @@ class Transfers:
 
     # ------------------------------------------------------------ addresses
 
-    def _place(self, block: Block, thread: int, address: int, space: str, size: int, what: str, index: int) -> tuple[Region, int]:
+    def place(self, block: Block, thread: int, address: int, space: str, size: int, what: str, index: int) -> tuple[Region, int]:
         """Region and byte offset of an access. FaultError when it is misaligned or lies in no variable."""
         place = address
         own = space
@@ -193,7 +193,7 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         return region, offset
 
-    def _remember(
+    def remember(
         self, block: Block, thread: int, region: Region, offset: int, size: int, kind: AccessKind, index: int, *,
         update: str = "", is_wide: bool = False, is_same: bool = False,
     ) -> None:  # fmt: skip

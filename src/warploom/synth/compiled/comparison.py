@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -18,6 +19,7 @@ from warploom.terms import (
     Algebra,
     FormTooLargeError,
     Normaliser,
+    Number,
     Term,
     algebra_for,
     apply,
@@ -103,6 +105,7 @@ class Comparison:
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._done: dict[Term, Term] = {}
         self._choices: dict[Term, Term] = {}
+        self._chosen_kinds: dict[Term, DType] = {}
         self.operators: set[str] = set()
         self.notes: set[str] = set()
         """What the domain must say of the spec."""
@@ -113,12 +116,13 @@ class Comparison:
         open_element: Difference | None = None
         missing: Difference | None = None
         pairs: list[_Pair] = []
+        known, kinds = kinds, ChainMap(self._chosen_kinds, kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
         for element in elements:
             if element.got is None or isinstance(element.got, Undefined):
                 missing = self._missing(element)
                 break
             want = self._rounded(element.want)
-            want, element = self._chosen(want), replace(element, got=self._chosen(element.got))
+            want, element = self._chosen(want, known), replace(element, got=self._chosen(element.got, known))
             assert isinstance(element.got, Term)
             for term in (element.got, want):
                 self._collect(term)
@@ -202,7 +206,7 @@ class Comparison:
                     numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact_algebra, rng)
                 return numbers[element]
 
-            values = evaluate([want], context, number_of, casts=True)
+            values = evaluate([want], context, number_of, casts=True) or self._value_of_choice(want, number_of)
             if values is None:
                 return False
             found = value_of(got, kinds, number_of)
@@ -214,6 +218,15 @@ class Comparison:
             if found is not None and values[0] != found:
                 return True
         return False
+
+    def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
+        """What a spec with choices on data wants, where everything in it is of the algebra's type."""
+        dtype = self.algebra.dtype
+        terms = list(iterate_post(want))
+        if any(t.op == "atom" and self.types.get(t.data[0]) is not dtype for t in terms):
+            return None
+        found = value_of(want, dict.fromkeys(terms, dtype), number_of)
+        return None if found is None else [found]
 
     def _types_in(self, want: Term) -> set[DType]:
         """Of the elements, where the spec does something that sees their sign."""
@@ -254,13 +267,15 @@ class Comparison:
                 done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
         return done[root]
 
-    def _chosen(self, root: Term) -> Term:
+    def _chosen(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
         """Every choice on data in one of its equal forms: by `<` or `==`, the operands of `==` in order."""
         done = self._choices
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             new = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
             done[t] = _choice(t.op.removeprefix("select "), args, new) if t.op.startswith("select ") else new
+            if done[t] is not t and (kind := kinds.get(t)) is not None:
+                self._chosen_kinds[done[t]] = kind
         return done[root]
 
     def _separated(self, root: Term, kinds: Mapping[Term, DType]) -> Term:

@@ -191,6 +191,7 @@ class Copies:
                             message = f"expected all lanes of the warp at {instruction.name}, lane {owner % WARP} is missing"
                             raise block.fault("shuffle", message, index, thread=t, what="load")
                         region, start = self.transfers.place(block, owner, base, "shared", _ROW_BYTES, "load", index)
+                        self.transfers.remember(block, owner, region, start, _ROW_BYTES, "load", index)
                         self.transfers.remember(block, t, region, start + within, size, "load", index)
                         parts.append((region.load(start + within, size, self.launch.data), 8 * size))
                     found.append(self.launch.data.join(parts))

@@ -122,8 +122,10 @@ def run_symbolically(
     dynamic_shared_bytes: int = 0,
     symbols: Mapping[str, Symbol] | None = None,
     is_alone: bool = False,
+    is_turned: bool = False,
 ) -> SymbolicRun:
-    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone.
+    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. is_turned: arrays lie
+    in memory in the opposite order.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -136,7 +138,7 @@ def run_symbolically(
         message = f"expected {len(routine.parameters)} arguments for {routine.name}, got {len(arguments)}"
         raise UserError(Diagnostic("ARGUMENTS", message, _where(routine), "Give one per kernel parameter."))
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
-    data, memory = Data(), Memory()
+    data, memory = Data(), Memory(is_turned=is_turned)
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):

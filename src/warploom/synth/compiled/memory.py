@@ -20,6 +20,7 @@ _SMALL_WINDOW = 20
 """log2 of the distance of shared and local variables."""
 SHARED_BASE = 1 << 60
 LOCAL_BASE = 1 << 61
+_MOST_REGIONS = 1 << 12
 _LARGEST_CELL = 8
 WARP = 32
 AccessKind: TypeAlias = Literal["load", "store", "update"]
@@ -209,18 +210,22 @@ def _is_in_scope(a: Owner, b: Owner) -> bool:
 class Memory:
     """Global arrays of a launch."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_turned: bool = False) -> None:
         self.regions: list[Region] = []
+        self.is_turned = is_turned
+        """Later arrays lie before earlier ones."""
 
     def add(self, name: str, size_bytes: int, initial: Callable[[int], tuple[int, int, Value]]) -> Region:
-        base = (len(self.regions) + 1 << _WINDOW) + (1 << _WINDOW - 1)
+        number = _MOST_REGIONS - len(self.regions) if self.is_turned else len(self.regions) + 1
+        base = (number << _WINDOW) + (1 << _WINDOW - 1)
         region = Region(name, base, size_bytes, initial)
         self.regions.append(region)
         return region
 
     def at(self, address: int) -> Region | None:
         """The array whose window holds the address."""
-        number = (address >> _WINDOW) - 1
+        window = address >> _WINDOW
+        number = _MOST_REGIONS - window if self.is_turned else window - 1
         return self.regions[number] if 0 <= number < len(self.regions) else None
 
 
@@ -235,11 +240,11 @@ class Variables:
 
     def add(self, name: str, size_bytes: int, is_tracked: bool) -> Region:
         undefined = Undefined(f"{self.what} variable {name} before it is written", 0)
-        region = Region(name, len(self.regions) << _SMALL_WINDOW, size_bytes, lambda offset: (offset, 1, undefined))
+        region = Region(name, len(self.regions) + 1 << _SMALL_WINDOW, size_bytes, lambda offset: (offset, 1, undefined))
         region.is_tracked = is_tracked
         self.regions.append(region)
         return region
 
     def at(self, address: int) -> Region | None:
-        number = address >> _SMALL_WINDOW
+        number = (address >> _SMALL_WINDOW) - 1
         return self.regions[number] if 0 <= number < len(self.regions) else None

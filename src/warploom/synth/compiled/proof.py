@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.core import DType
-from warploom.ptx import Program
+from warploom.ptx import Program, Routine
 from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.terms import Algebra, Term
+
+_WIDE = frozenset({"u64", "s64", "b64"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +65,19 @@ def prove_launch(
 ) -> CompiledProof:
     """Runs the launch on symbols and compares every array with what is wanted of it.
 
-    A kernel that asks for activemask is proved again with each thread alone; where that fails, the domain says that threads are
+    A kernel that compares 64-bit numbers is proved with the arrays in the opposite order, too. One that asks for activemask is
+    proved again with each thread alone; where that fails, the domain says that threads are
     taken to reconverge. replaced: applied to what the kernel computed, for elements that are known to hold something else than a
     symbol of their own. symbols: see `run_symbolically`; arrays among them are compared, too.
     UserError and UnsupportedError as `run_symbolically`.
     """
     once = partial(_prove_once, program, kernel, arguments, grid, block, wanted, dynamic_shared_bytes, symbols or {}, replaced)
     proof = once(is_alone=False)
+    if proof.verdict == "proved" and _compares_addresses(program.kernel(kernel)):
+        turned = once(is_alone=False, is_turned=True)
+        if turned.verdict != "proved":
+            reason = f"it depends on where the arrays lie in memory: with all of them in the opposite order {turned.reason}"
+            return replace(turned, verdict="unchecked", domain="", reason=reason)
     if proof.verdict != "proved" or RECONVERGED not in proof.domain:
         return proof
     alone = once(is_alone=True)
@@ -91,11 +99,12 @@ def _prove_once(
     replaced: Callable[[Term], Term] | None,
     *,
     is_alone: bool,
+    is_turned: bool = False,
 ) -> CompiledProof:
     try:
         run = run_symbolically(
             program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, symbols=symbols,
-            is_alone=is_alone,
+            is_alone=is_alone, is_turned=is_turned,
         )  # fmt: skip
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
@@ -117,6 +126,13 @@ def _prove_once(
         if outcome.verdict == "open":
             worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
     return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
+
+
+def _compares_addresses(routine: Routine) -> bool:
+    """Whether 64-bit numbers, which may be addresses, are compared."""
+    return any(
+        i.opcode in ("setp", "set", "min", "max", "slct") and not _WIDE.isdisjoint(i.modifiers) for i in routine.instructions
+    )
 
 
 def joined_domain(parts: list[str]) -> str:

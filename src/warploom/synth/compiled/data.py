@@ -72,6 +72,8 @@ class Data:
         self.ordered_kinds: set[DType] = set()
         """Kinds in which a smaller or larger value was taken or a right shift made: there the sign matters."""
 
+        self.has_sign_casts = False
+        self._signless: dict[Term, Term] = {}
         self._forms: dict[Term, int] = {}
         self._numbers: dict[object, int] = {}
         self.notes: set[str] = set()
@@ -147,7 +149,41 @@ class Data:
         if term.op in _ORDERED and own.kind == kind.kind and own.bits < kind.bits:
             # extending by zeros or the sign keeps the order and what a right shift leaves
             return self.made(apply(term.op, *(self.converted(a, kind) for a in term.args)), self._ordered(kind))
+        self.has_sign_casts = self.has_sign_casts or own.bits == kind.bits
         return self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
+
+    def signless(self, root: Term) -> Term:
+        """The same bits without conversions between signed and unsigned words of one width, where nothing sees the sign."""
+        if not self.has_sign_casts:
+            return root
+        done = self._signless
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            if term in done:
+                stack.pop()
+                continue
+            source = _source(term)
+            is_ring = term.op in _RING or (term.op == "<<" and term.args[1].op == "constant")
+            own = self.kinds.get(term)
+            if source is not None and own is not None and not source.is_float and not own.is_float and source.bits == own.bits:
+                operands = term.args[:1]
+            else:
+                operands = term.args if is_ring else ()
+            missing = [a for a in operands if a not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            if not operands:
+                done[term] = term
+            elif not is_ring:
+                done[term] = done[operands[0]]
+            else:
+                new = [done[a] for a in term.args]
+                is_kept = all(a is b for a, b in zip(new, term.args, strict=True))
+                done[term] = term if own is None or is_kept else self.made(term.rebuilt(new), own)
+            stack.pop()
+        return done[root]
 
     def _reinterpreted(self, term: Term, source: DType, target: DType) -> Term:
         if term.op == f"bits.{target.name}.{source.name}":

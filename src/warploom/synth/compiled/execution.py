@@ -108,7 +108,9 @@ class SymbolicRun:
                 ) from error
             if (bad := undefined_in(value)) is not None:
                 return bad
-            items.append(self.data.as_float(value, scalar) if scalar.is_float else self.data.as_int(value, scalar))
+            items.append(
+                self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
+            )
         return items[0] if argument.dtype.lanes == 1 else pack(*items)
 
 

@@ -153,13 +153,17 @@ def compile_cuda(source: str, arch: str = "sm_90", *, options: tuple[str, ...] =
     )
 
 
-def assemble(ptx: str, arch: str = "sm_90") -> tuple[bytes, str]:
-    """Cubin and `ptxas -v` log of a PTX text; UserError (PTXAS_ERROR) with the log."""
+def assemble(ptx: str, arch: str = "sm_90", *, limit_s: float = 300) -> tuple[bytes, str]:
+    """Cubin and `ptxas -v` log of a PTX text; UserError (PTXAS_ERROR) with the log, PTXAS_LIMIT past `limit_s` wall seconds."""
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(ptx)
         command = [str(find_tool("ptxas")), "-v", f"--gpu-name={arch}", str(source), "-o", str(target)]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=limit_s)
+        except subprocess.TimeoutExpired as error:
+            message = f"expected ptxas to end within {limit_s:g} seconds for {arch}, it still runs"
+            raise UserError(Diagnostic("PTXAS_LIMIT", message, fix="Look for huge alignments or arrays in the PTX.")) from error
         log = done.stdout + done.stderr
         if done.returncode != 0:
             raise UserError(Diagnostic("PTXAS_ERROR", f"expected ptxas to accept the PTX for {arch}, got: {log.strip()}"))

@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from textwrap import fill
@@ -35,10 +34,10 @@ from warploom.tools.files import OUTPUT_FILE, OUTPUT_FOLDER, make_folder, requir
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
-from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
+from warploom.tools.lines import EXIT_BY_STATUS, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
 from warploom.tools.listing import listing
 from warploom.tools.ptx_commands import ptx
-from warploom.tools.ptx_prove import ptx_field
+from warploom.tools.ptx_prove import ptx_field, with_ptx
 from warploom.tools.scan_commands import scan
 from warploom.tools.schedule_bench import schedule_case_command, schedule_command
 from warploom.tools.solve_command import InParts, SolveOptions, read_source, solve
@@ -126,8 +125,7 @@ def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, pr
         return outcome
     progress("proving the compiled kernel")
     field = ptx_field(target, report.completions[0])
-    code = {"proved": outcome.exit_code, "refuted": IMPOSSIBLE}.get(str(field["verdict"]), GAVE_UP)
-    return replace(outcome, line=outcome.line | {"ptx": field}, exit_code=combined_exit((outcome.exit_code, code)))
+    return with_ptx(outcome, field)
 
 
 def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:

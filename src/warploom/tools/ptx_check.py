@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.liveness import pressure
-from warploom.ptx.routine import Routine, lower
+from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
 from warploom.ptx.verify import WARNINGS, verify
@@ -108,6 +109,15 @@ def read_ptx(path: str) -> str:
         raise UserError(Diagnostic("NOT_READ", message, fix="Check the path and its permissions.")) from error
 
 
+def read_good_ptx(path: str) -> Program:
+    """The module of a file without errors; UserError with everything that `ptx check` refuses in it."""
+    module = parse(read_ptx(path), path)
+    errors = [d for d in verify(module) if d.code not in WARNINGS]
+    if errors:
+        raise UserError(*errors[:SHOWN])
+    return lower(module)
+
+
 def check_file(path: str, stopwatch: Stopwatch) -> tuple[Outcome, FileSummary | None]:
     """The line of one file: `kernels`, `functions`, `instructions`, `unsupported`, `shared_bytes`, `warnings`.
 
@@ -193,14 +203,18 @@ def _checked(path: str, stopwatch: Stopwatch, summaries: list[FileSummary], _: P
 @click.option("-o", "--out", type=OUTPUT_FILE, help="Write here instead of to stdout.")
 @click.option("--in-place", is_flag=True, help="Write back to FILE.")
 @click.option("--exact", "is_exact", is_flag=True, help="Print the file as it is, through the syntax tree; exit 1 if it differs.")
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON line on stdout, with the field `text` where it is written to no file."
+)
 @limited
-def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool) -> None:
+def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, as_json: bool) -> None:
     """Print a PTX file in normal form: one statement a line, no comments."""
     if out is not None and in_place:
         raise click.UsageError("expected -o or --in-place, got both")
     if is_exact and in_place:
         raise click.UsageError("expected --exact or --in-place, got both")
-    output, stopwatch = Output(as_json=False), Stopwatch()
+    output, stopwatch = Output(as_json), Stopwatch()
+    target = Path(file) if in_place else out
 
     def work(_: Progress) -> Outcome:
         text = read_ptx(file)
@@ -208,15 +222,22 @@ def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool) 
         printed = exact(module) if is_exact else normal(module)
         if not is_exact and parse(printed, file) != module:
             return _differs(file, "the normal form does not read back as the same module", stopwatch)
-        _write(printed, Path(file) if in_place else out)
+        if target is not None or not as_json:
+            _write(printed, target)
         if is_exact and printed != text:
             return replace(_differs(file, "the printed file differs", stopwatch), exit_code=IMPOSSIBLE)
-        return Outcome(plain_line(file, "solved", stopwatch.read()), SOLVED)
+        fields: dict[str, Any] = (
+            {"written": str(target)} if target is not None else {"text": _replaced(printed)} if as_json else {}
+        )
+        return Outcome(plain_line(file, "solved", stopwatch.read(), **fields), SOLVED)
 
     with Interrupts() as stopped:
         outcome = guarded(file, work, stopwatch, output, debug=False)
-    for message in outcome.messages or ([str(outcome.line["reason"])] if "reason" in outcome.line else []):
-        click.echo(message, err=True)
+    if as_json:
+        output.outcome(outcome)
+    else:
+        for message in outcome.messages or ([str(outcome.line["reason"])] if "reason" in outcome.line else []):
+            click.echo(message, err=True)
     sys.exit(INTERRUPTED if stopped.seen else outcome.exit_code)
 
 
@@ -224,6 +245,11 @@ def _differs(file: str, what: str, stopwatch: Stopwatch) -> Outcome:
     reason = f"internal error, a bug of Warploom: {what}"
     message = f"{file}: {reason}\n  fix: Report it together with the file."
     return Outcome(plain_line(file, "error", stopwatch.read(), reason=reason), GAVE_UP, messages=(message,))
+
+
+def _replaced(text: str) -> str:
+    """Without bytes that are no UTF-8, which JSON cannot carry."""
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def _write(text: str, path: Path | None) -> None:

@@ -17,6 +17,7 @@ import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +26,7 @@ import numpy as np
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, UnsupportedError, UserError
 from warploom.ir import IndexConst
-from warploom.ptx import Program, Routine, lower, parse
+from warploom.ptx import Program, Routine
 from warploom.ptx.routine import TYPE_BITS, Variable
 from warploom.sketch import ArrayType
 from warploom.synth import Completion, Status
@@ -35,6 +36,7 @@ from warploom.synth.compiled import (
     ArrayArgument,
     CompiledProof,
     ScalarArgument,
+    Symbol,
     check_parameters,
     prove_compiled,
     prove_launch,
@@ -44,9 +46,9 @@ from warploom.tools.console import Output
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
-from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, plain_line
+from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
 from warploom.tools.messages import one_line, rendered
-from warploom.tools.ptx_check import read_ptx
+from warploom.tools.ptx_check import read_good_ptx
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
@@ -55,6 +57,7 @@ _STATUS: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unch
 _ARRAY = re.compile(r"(?P<content>zeros:|empty:)?(?P<type>[a-z]+\d+|[a-z]+[24])(?:\[(?P<shape>[\d\s,]+)\]|:(?P<count>\d+))\Z")
 _SCALAR = re.compile(r"(?P<type>[a-z]+\d+)(?::(?P<value>.+))?\Z")
 _FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
+_SYMBOL_FORMS = "f32[17] or zeros:f32[17] for what the host set before the launch, initial for what the file gives it"
 _numbers = itertools.count(1)
 
 
@@ -65,6 +68,7 @@ _numbers = itertools.count(1)
 @click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks.")
 @click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads of a block.")
 @click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter by index: {_FORMS}.")
+@click.option("--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"A variable of the module: {_SYMBOL_FORMS}.")
 @click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, help="Bytes of dynamic shared memory.")
 @click.option("--algebra", metavar="NAME", help="Laws for the comparison; default: reals, or machine words.")
 @click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
@@ -77,6 +81,7 @@ def prove(
     grid: str,
     block: str,
     given: tuple[str, ...],
+    symbol_texts: tuple[str, ...],
     shared_bytes: int,
     algebra: str | None,
     as_json: bool,
@@ -87,7 +92,10 @@ def prove(
 
     def work(_: Progress) -> Outcome:
         try:
-            return prove_file(file, kernel, spec_at, grid, block, given, stopwatch, shared_bytes=shared_bytes, algebra=algebra)
+            return prove_file(
+                file, kernel, spec_at, grid, block, given, stopwatch, symbol_texts=symbol_texts, shared_bytes=shared_bytes,
+                algebra=algebra,
+            )  # fmt: skip
         except UnsupportedError as error:
             line = plain_line(_case(file, kernel), "unknown", stopwatch.read(), reason=one_line(error.diagnostics[0]))
             return Outcome(line, GAVE_UP, messages=rendered(error.diagnostics))
@@ -110,17 +118,20 @@ def prove_file(
     given: tuple[str, ...],
     stopwatch: Stopwatch,
     *,
+    symbol_texts: tuple[str, ...] = (),
     shared_bytes: int = 0,
     algebra: str | None = None,
 ) -> Outcome:
     """The line of one proof. UserError for bad input, UnsupportedError for kernels that are not followed."""
-    program = lower(parse(read_ptx(file), file))
+    program = read_good_ptx(file)
     routine = program.kernel(kernel)
     spec = load_spec(spec_at)
-    arguments = bind_arguments(routine, spec, given)
-    wanted = run_plain_spec(spec, arguments, algebra)
+    symbols = read_symbols(program, symbol_texts)
+    arguments = bind_arguments(routine, spec, given, symbols)
+    variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
+    wanted = run_plain_spec(spec, (*arguments, *variables), algebra)
     launch = _triple(grid, "--grid"), _triple(block, "--block")
-    proof = prove_launch(program, routine.name, arguments, *launch, wanted, dynamic_shared_bytes=shared_bytes)
+    proof = prove_launch(program, routine.name, arguments, *launch, wanted, dynamic_shared_bytes=shared_bytes, symbols=symbols)
     status = _STATUS[proof.verdict]
     line = plain_line(_case(file, routine.name), status, stopwatch.read(), verdict=proof.verdict, reason=proof.reason)
     line |= {"kernel": routine.name, "grid": list(launch[0]), "block": list(launch[1])} | proof_fields(proof)
@@ -181,6 +192,20 @@ def ptx_field(target: Target, completion: Completion, arch: str = "sm_90") -> Li
     return found | ({"reason": proof.reason} if proof.reason else {}) | proof_fields(proof)
 
 
+def with_ptx(outcome: Outcome, field: Line) -> Outcome:
+    """A solved completion with its field `ptx`. Where the two proofs disagree nothing is proved, and the fault is Warploom's."""
+    line = outcome.line | {"ptx": field}
+    if field["verdict"] == "refuted":
+        reason = f"a bug of Warploom: its judges disagree, the sketch is solved and its PTX refuted: {field.get('reason', '')}"
+        for name in ("domain", "proved_at", "optimal_in"):
+            line.pop(name, None)
+        line |= {"status": "error", "verdict": "unchecked", "reason": reason}
+        hint = f"{reason}\n  fix: report it together with the sketch."
+        return Outcome(line, GAVE_UP, messages=(*outcome.messages, hint), written=outcome.written)
+    code = outcome.exit_code if field["verdict"] == "proved" else GAVE_UP
+    return replace(outcome, line=line, exit_code=combined_exit((outcome.exit_code, code)))
+
+
 # ---------------------------------------------------------------- the spec and its arguments
 
 
@@ -216,12 +241,39 @@ def load_spec(text: str) -> Callable[..., Any]:
     return cast("Callable[..., Any]", found)
 
 
-def bind_arguments(routine: Routine, spec: Callable[..., Any], given: tuple[str, ...]) -> tuple[Argument, ...]:
+def read_symbols(program: Program, texts: tuple[str, ...]) -> dict[str, Symbol]:
+    """What `--symbol` says of the module's variables; UserError: SYMBOL."""
+    found: dict[str, Symbol] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        name, rest = name.strip(), rest.strip()
+        array = _ARRAY.match(rest)
+        dtype = BY_NAME.get(array["type"]) if array is not None else None
+        if not equals or name in found or (rest != "initial" and (array is None or dtype is None)):
+            message = f"expected NAME=f32[17] or NAME=initial, each name once, got {text!r}"
+            raise UserError(Diagnostic("SYMBOL", message, fix=f"Write {_SYMBOL_FORMS}."))
+        if array is None or dtype is None:
+            found[name] = "initial"
+            continue
+        variable = program.variables.get(name)
+        if array["content"] == "empty:" and variable is not None:
+            message = f"expected symbols or zeros in {name}, a variable of the module is never without content"
+            raise UserError(Diagnostic("SYMBOL", message, variable.span, f"Write {_SYMBOL_FORMS}."))
+        found[name] = ArrayArgument(name, dtype, _shape(array), "zeros" if array["content"] else "symbols")
+    return found
+
+
+def bind_arguments(
+    routine: Routine, spec: Callable[..., Any], given: tuple[str, ...], symbols: Mapping[str, Symbol] | None = None
+) -> tuple[Argument, ...]:
     """An argument per kernel parameter from `--arg`, the spec's annotations and defaults.
+
+    Further parameters of the spec are variables of the module, by the names in `symbols`.
 
     UserError: SPEC_PARAMETERS, ARG_INDEX, ARG_FORM, ARG_MISSING (all of them at once).
     """
-    names = check_parameters(spec, len(routine.parameters), routine.name)
+    variables = [name for name, told in (symbols or {}).items() if isinstance(told, ArrayArgument)]
+    names = check_parameters(spec, len(routine.parameters), routine.name, variables)
     texts = _given(given, len(names))
     found: list[Argument] = []
     missing: list[Diagnostic] = []
@@ -314,9 +366,13 @@ def _read(text: str, name: str, variable: Variable) -> Argument:
     if array is None or dtype is None or variable.size_bytes != 8:
         message = f"expected an argument for .{variable.type} parameter {variable.name}, got {text!r}"
         raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {_FORMS}."))
-    shape = tuple(int(n) for n in (array["shape"] or array["count"]).split(",") if n.strip())
+    shape = _shape(array)
     content = {"zeros:": "zeros", "empty:": "undefined", None: "symbols"}[array["content"]]
     return ArrayArgument(name, dtype, shape, content)  # pyright: ignore[reportArgumentType] - one of the three
+
+
+def _shape(array: re.Match[str]) -> tuple[int, ...]:
+    return tuple(int(n) for n in (array["shape"] or array["count"]).split(",") if n.strip())
 
 
 def _number(text: str | None, dtype: DType, whole: str, variable: Variable) -> int | float | None:

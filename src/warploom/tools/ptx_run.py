@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
-from warploom.ptx import Counts, Finding, Launch, launch, lower, parse
+from warploom.ptx import Counts, Finding, Launch, launch
 from warploom.tools.console import Output
 from warploom.tools.files import OUTPUT_FOLDER, make_folder, write_file
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
-from warploom.tools.ptx_check import read_ptx
+from warploom.tools.ptx_check import read_good_ptx
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
@@ -53,6 +53,8 @@ class RunOptions:
     counts: bool = False
     checks: bool = True
     limit: int | None = None
+    symbols: tuple[str, ...] = ()
+    """`NAME=SPEC` each."""
 
 
 def extents(text: str, what: str) -> tuple[int, ...]:
@@ -68,14 +70,29 @@ def argument(text: str) -> tuple[int, NDArray[Any] | np.generic]:
     number, equals, spec = text.partition("=")
     if not equals or not re.fullmatch(r"\d+", number.strip()):
         raise _wrong(f"INDEX={_FORMS}", text)
+    return int(number), _value(spec, text, "INDEX")
+
+
+def symbols(texts: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Content of the module's variables by name, of `NAME=SPEC` each; UserError (LAUNCH_ARGUMENTS)."""
+    found: dict[str, NDArray[Any]] = {}
+    for text in texts:
+        name, equals, spec = text.partition("=")
+        if not equals or not name.strip() or name.strip() in found:
+            raise _wrong(f"NAME={_FORMS}, each name once", text)
+        found[name.strip()] = np.asarray(_value(spec, text, "NAME"))
+    return found
+
+
+def _value(spec: str, text: str, what: str) -> NDArray[Any] | np.generic:
     head, _, rest = spec.partition(":")
     if head in _FILLS:
-        return int(number), _filled(head, rest, text)
+        return _filled(head, rest, text)
     if head in _TYPES and rest:
-        return int(number), _scalar(_TYPES[head], rest, text)
+        return _scalar(_TYPES[head], rest, text)
     if spec.endswith(".npy") or Path(spec).is_file():
-        return int(number), _loaded(spec)
-    raise _wrong(f"INDEX={_FORMS}", text)
+        return _loaded(spec)
+    raise _wrong(f"{what}={_FORMS}", text)
 
 
 def _wrong(expected: str, got: str, fix: str = "") -> UserError:
@@ -160,12 +177,12 @@ def arguments(texts: Sequence[str], count: int, kernel: str) -> list[NDArray[Any
 
 def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outcome, Launch]:
     """Runs a kernel of a file, writes its arrays; UserError for a wrong request."""
-    program = lower(parse(read_ptx(path), path))
+    program = read_good_ptx(path)
     kernel = program.kernel(options.kernel)
     values = arguments(options.arguments, len(kernel.parameters), kernel.name)
     ran = launch(
-        program, kernel.name, grid=options.grid, block=options.block, args=values, dynamic_shared_bytes=options.shared_bytes,
-        counts=options.counts, checks=options.checks, limit=options.limit,
+        program, kernel.name, grid=options.grid, block=options.block, args=values, symbols=symbols(options.symbols),
+        dynamic_shared_bytes=options.shared_bytes, counts=options.counts, checks=options.checks, limit=options.limit,
     )  # fmt: skip
     written: tuple[Path, ...] = ()
     if ran.status == "finished" and options.out is not None:
@@ -189,6 +206,8 @@ def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopw
         fields["counted"] = "interpreter"
     if ran.printed:
         fields["printed"] = list(ran.printed)
+    if ran.initial:
+        fields["initial"] = list(ran.initial)
     fields["written"] = [str(path) for path in written]
     verdict = "refuted" if ran.findings else "unchecked"
     match ran.status:
@@ -205,7 +224,11 @@ def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopw
             reason = str(next(f for f in ran.findings if f.is_fatal))
             line = plain_line(case, "refused", stopwatch.read(), verdict=verdict, reason=reason, **fields)
     code = EXIT_BY_STATUS[str(line["status"])]
-    return Outcome(line, max(code, IMPOSSIBLE) if ran.findings else code, written=written)
+    messages = tuple(
+        f"{case}: nobody set {name}, a variable of the module: it held its initial value; set it by --symbol {name}=..."
+        for name in ran.initial
+    )
+    return Outcome(line, max(code, IMPOSSIBLE) if ran.findings else code, written=written, messages=messages)
 
 
 def _finding(finding: Finding) -> Line:
@@ -245,6 +268,7 @@ def _table(ran: Launch) -> list[str]:
 @click.option("--grid", required=True, metavar="X[,Y[,Z]]", help="Blocks.")
 @click.option("--block", required=True, metavar="X[,Y[,Z]]", help="Threads of a block.")
 @click.option("--arg", "texts", multiple=True, metavar="INDEX=SPEC", help=f"An argument by parameter index: {_FORMS}.")
+@click.option("--symbol", "symbol_texts", multiple=True, metavar="NAME=SPEC", help="A variable of the module, as --arg.")
 @click.option("--out", type=OUTPUT_FOLDER, help="Write arrays here as INDEX.npy; the folder is made if need be.")
 @click.option("--shared", type=click.IntRange(min=0), default=0, show_default=True, help="Bytes of dynamic shared memory.")
 @click.option("--counts", is_flag=True, help="Count instructions, sectors, wavefronts, shuffles, divergence.")
@@ -259,6 +283,7 @@ def run_command(
     grid: str,
     block: str,
     texts: tuple[str, ...],
+    symbol_texts: tuple[str, ...],
     out: Path | None,
     shared: int,
     counts: bool,
@@ -272,7 +297,9 @@ def run_command(
     launched: list[Launch] = []
 
     def work(_: Progress) -> Outcome:
-        options = RunOptions(kernel, extents(grid, "grid"), extents(block, "block"), texts, out, shared, counts, checks, limit)
+        options = RunOptions(
+            kernel, extents(grid, "grid"), extents(block, "block"), texts, out, shared, counts, checks, limit, symbol_texts
+        )
         outcome, ran = run_file(file, options, stopwatch)
         launched.append(ran)
         return outcome

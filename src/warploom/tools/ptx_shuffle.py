@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -28,19 +28,21 @@ from warploom.ptx.shuffle import (
     apply_none,
     shuffle,
 )
-from warploom.ptx.syntax import Module, parse
+from warploom.ptx.syntax import Module
 from warploom.tools.console import Output
 from warploom.tools.files import OUTPUT_FILE, write_bytes
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import GAVE_UP, INTERRUPTED, SCHEMA, SOLVED, Line, combined_exit, encode, plain_line
-from warploom.tools.ptx_check import read_ptx
+from warploom.tools.ptx_check import read_good_ptx
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 BLOCK_THREADS = 128
 """Of the block for which occupancy is told, where the kernel does not say."""
+PTXAS_S = 20
+"""Wall seconds for one run of ptxas, whose registers are told beside the result and decide nothing."""
 
 _ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)'.*?Used (?P<registers>\d+) registers", re.S)
 
@@ -74,7 +76,7 @@ def policy_of(name: str, arch: str | None) -> Policy:
 def resources(before: str, after: str, module: Module, arch: str) -> dict[str, Resources]:
     """By kernel, as ptxas counts them; UserError (PTXAS_ERROR) where it refuses the new text but takes the old one.
 
-    {} where there is no ptxas, or where it refuses the old text, too.
+    {} where there is no ptxas, where it refuses the old text, too, or where it takes longer than `PTXAS_S`.
     """
     if not toolchain_available():
         return {}
@@ -82,7 +84,12 @@ def resources(before: str, after: str, module: Module, arch: str) -> dict[str, R
         old = _registers(before, arch)
     except UserError:
         return {}
-    new = _registers(after, arch) if after != before else old
+    try:
+        new = _registers(after, arch) if after != before else old
+    except UserError as error:
+        if error.diagnostics[0].code == "PTXAS_LIMIT":
+            return {}
+        raise
     found: dict[str, Resources] = {}
     for function in module.functions:
         if function.name in old and function.name in new:
@@ -98,7 +105,7 @@ def resources(before: str, after: str, module: Module, arch: str) -> dict[str, R
 
 
 def _registers(text: str, arch: str) -> dict[str, int]:
-    _, log = assemble(text.encode("utf-8", "replace").decode(), arch)
+    _, log = assemble(text.encode("utf-8", "replace").decode(), arch, limit_s=PTXAS_S)
     return {match["name"]: int(match["registers"]) for match in _ENTRY.finditer(log)}
 
 
@@ -108,6 +115,19 @@ def _occupancy(arch: str, registers: tuple[int, int], threads: int) -> tuple[flo
         return occupancy(on, registers[0], 0, threads), occupancy(on, registers[1], 0, threads)
     except UserError:
         return None
+
+
+def summary_of(reports: Sequence[KernelReport], arch: str) -> str:
+    """What became of the loads of all kernels, in one sentence."""
+    loads = sum(r.loads for r in reports)
+    found = sum(len(r.shuffles) for r in reports)
+    applied = sum(c.kind == "shuffle" for r in reports for c in r.applied)
+    judged = [j for r in reports for j in r.judged if j.candidate.kind == "shuffle"]
+    is_by_model = any(j.decision.predicted_gain is not None for j in judged)
+    text = f"{applied} of {loads} loads became shuffles, {found} could"
+    if applied or not found or not is_by_model:
+        return text
+    return f"{text}: by the model none pays on {arch} (--policy all applies them nevertheless)"
 
 
 def _line(path: str, kernel: Mapping[str, Json], stopwatch: Stopwatch) -> Line:
@@ -187,7 +207,7 @@ def shuffle_command(
     made: list[tuple[Outcome, list[str]]] = []
 
     def work(_: Progress) -> Outcome:
-        made.extend(_run(file, out, options, policy, report, arch, stopwatch))
+        made.extend(_run(file, out, options, policy, report, arch, output, stopwatch))
         return made[0][0]
 
     with Interrupts() as stopped:
@@ -201,11 +221,18 @@ def shuffle_command(
 
 
 def _run(
-    file: str, out: Path, options: ShuffleOptions, policy: str, report: Path | None, arch: str | None, stopwatch: Stopwatch
+    file: str,
+    out: Path,
+    options: ShuffleOptions,
+    policy: str,
+    report: Path | None,
+    arch: str | None,
+    output: Output,
+    stopwatch: Stopwatch,
 ) -> list[tuple[Outcome, list[str]]]:
     """One outcome for each kernel, with a table for people."""
-    text = read_ptx(file)
-    module = parse(text, file)
+    module = read_good_ptx(file).module
+    text = module.text
     found = shuffle(module, options)
     target = arch or module.directive("target").partition(",")[0].strip()
     try:
@@ -217,9 +244,11 @@ def _run(
         return [(Outcome(line, GAVE_UP, messages=(reason,), written=(out,)), [])]
     write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
     kernels = _kernels(found, costs)
+    summary = summary_of(found.reports, target)
+    output.say(f"{file}: {summary}")
     written = (out,)
     if report is not None:
-        whole: Line = {"v": SCHEMA, "file": file, "policy": policy, "arch": target, "kernels": kernels}
+        whole: Line = {"v": SCHEMA, "summary": summary, "file": file, "policy": policy, "arch": target, "kernels": kernels}
         write_bytes(report, (encode(whole) + "\n").encode("utf-8", "replace"))
         written = out, report
     outcomes: list[tuple[Outcome, list[str]]] = []

@@ -6,13 +6,12 @@ import sys
 
 import click
 
-from warploom.ptx.syntax import parse
 from warploom.tools.console import Output
 from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import INTERRUPTED, SOLVED, plain_line
-from warploom.tools.ptx_check import read_ptx
+from warploom.tools.ptx_check import read_good_ptx
 from warploom.tools.ptx_trace import trace_text
 from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
@@ -30,7 +29,7 @@ def trace_command(file: str, extensions: bool, assume: str | None, as_json: bool
     texts: list[str] = []
 
     def work(_: Progress) -> Outcome:
-        texts.append(trace_text(parse(read_ptx(file), file), extensions=extensions, assume_nsw=assume == "nsw"))
+        texts.append(trace_text(read_good_ptx(file).module, extensions=extensions, assume_nsw=assume == "nsw"))
         return Outcome(plain_line(file, "solved", stopwatch.read(), trace=texts[0].splitlines()), SOLVED)
 
     with Interrupts() as stopped:

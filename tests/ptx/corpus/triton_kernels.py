@@ -86,6 +86,42 @@ def halve_precision(x, out, n, BLOCK: tl.constexpr):
     tl.store(out + offsets, tl.math.erf(values).to(tl.bfloat16), mask=offsets < n)
 
 
+@triton.jit
+def row_sums(x, out, n, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    values = tl.load(x + row * n + columns, mask=columns < n, other=0.0)
+    tl.store(out + row, tl.sum(values, axis=0))
+
+
+@triton.jit
+def layer_norm(x, weight, bias, out, n, epsilon, BLOCK: tl.constexpr):
+    row = tl.program_id(0)
+    columns = tl.arange(0, BLOCK)
+    inside = columns < n
+    values = tl.load(x + row * n + columns, mask=inside, other=0.0)
+    mean = tl.sum(values, axis=0) / n
+    centred = tl.where(inside, values - mean, 0.0)
+    scale = 1 / tl.sqrt(tl.sum(centred * centred, axis=0) / n + epsilon)
+    scaled = (values - mean) * scale * tl.load(weight + columns, mask=inside) + tl.load(bias + columns, mask=inside)
+    tl.store(out + row * n + columns, scaled, mask=inside)
+
+
+@triton.jit
+def matmul_f32(a, b, c, m, n, k, M: tl.constexpr, N: tl.constexpr, K: tl.constexpr):
+    rows = tl.program_id(0) * M + tl.arange(0, M)
+    columns = tl.program_id(1) * N + tl.arange(0, N)
+    inner = tl.arange(0, K)
+    total = tl.zeros((M, N), dtype=tl.float32)
+    for start in range(0, k, K):
+        left_mask = (rows < m)[:, None] & (start + inner < k)[None, :]
+        right_mask = (start + inner < k)[:, None] & (columns < n)[None, :]
+        left = tl.load(a + rows[:, None] * k + (start + inner)[None, :], mask=left_mask, other=0.0)
+        right = tl.load(b + (start + inner)[:, None] * n + columns[None, :], mask=right_mask, other=0.0)
+        total = tl.dot(left, right, total, input_precision="ieee")
+    tl.store(c + rows[:, None] * n + columns[None, :], total, mask=(rows < m)[:, None] & (columns < n)[None, :])
+
+
 _F, _H, _I = "*fp32", "*fp16", "*i32"
 
 KERNELS = {
@@ -97,6 +133,10 @@ KERNELS = {
     "scan": (scan, (_I, _I, "i32"), (512,)),
     "histogram": (histogram, (_I, _I, "i32"), (256,)),
     "sort_rows": (sort_rows, (_I, _I), (256,)),
+    "row_sums": (row_sums, (_F, _F, "i32"), (128,)),
+    "small_softmax": (softmax, (_F, _F, "i32", "i32"), (128,)),
+    "layer_norm": (layer_norm, (_F, _F, _F, _F, "i32", "fp32"), (128,)),
+    "matmul_f32": (matmul_f32, (_F, _F, _F, "i32", "i32", "i32"), (16, 16, 16)),
     "halve_precision": (halve_precision, (_F, "*bf16", "i32"), (256,)),
 }
 """Name: function, types of its arguments, values of its constants."""
@@ -112,7 +152,7 @@ def _compiled(name: str, capability: int):
 
 
 def ptx_of(name: str, capability: int) -> str:
-    """`capability`: 80, 90, 100, 120. Two pointers to scratch memory follow the kernel's own parameters."""
+    """`capability`: 75, 80, 90, 100, 120. Two pointers to scratch memory follow the kernel's own parameters."""
     return _compiled(name, capability).asm["ptx"]
 
 

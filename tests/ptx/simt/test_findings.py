@@ -119,7 +119,42 @@ class TestRaces:
 
     def test_different_values_by_one_instruction(self) -> None:
         assert kinds(run(SHARED + "st.shared.u32 [tile], %r1;")) == ["shared_race"]
-        assert run(SHARED + "st.shared.u32 [tile], 7;").findings == ()
+        assert run(SHARED + "st.shared.u32 [tile], 7;", block=32).findings == ()
+        assert kinds(run(SHARED + "st.shared.u32 [tile], 7;")) == ["shared_race"], "two warps are no lanes of one instruction"
+
+    def test_a_store_of_what_was_there_is_a_race(self) -> None:
+        first = SHARED + "st.shared.u32 [tile], 7;\n"
+        assert kinds(run(first + "st.shared.u32 [tile], 7;", block=32)) == ["shared_race"]
+        assert run(first + "bar.sync 0;\nst.shared.u32 [tile], 7;", block=32).findings == ()
+
+    def test_a_counted_barrier_orders_who_takes_part(self) -> None:
+        halves = "shr.u32 %r7, %r1, 6;\nadd.u32 %r7, %r7, 1;\nbar.sync %r7, 64;\n"
+        near, far = self.READ.replace("63", "32"), self.READ.replace("63", "64")
+        tile = ("tile[64]", "tile[128]")
+        for read, found in ((near, []), (far, ["shared_race"])):
+            text = kernel(self.WRITE + halves + read).replace(*tile)
+            assert kinds(launch(text, grid=2, block=128, args=[np.zeros(256, np.uint32)])) == found
+
+    def test_more_threads_at_a_barrier_than_it_takes(self) -> None:
+        ran = run(self.WRITE + "bar.sync 1, 32;\n", block=64)
+        assert kinds(ran) == ["barrier_divergence"] and "which takes 32" in ran.findings[0].message
+
+    def test_an_arrival_orders_what_came_before_it(self) -> None:
+        """The first warp stores and arrives, the second one waits and reads; what the second one stores is not ordered."""
+        body = SHARED + (
+            "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra $first;\nbar.sync 1, 64;\nxor.b32 %r5, %r1, 32;\nmul.wide.u32 %rd7, %r5, 4;\n"
+            "add.s64 %rd8, %rd4, %rd7;\nld.shared.u32 %r6, [%rd8];\nbra $done;\n"
+            "$first:\nst.shared.u32 [%rd6], %r1;\nbar.arrive 1, 64;\n{late}$done:\n"
+        )
+        assert run(body.replace("{late}", ""), block=64).findings == ()
+        assert kinds(run(body.replace("{late}", "st.shared.u32 [%rd6], 5;\n"), block=64)) == ["shared_race"]
+
+    def test_a_warp_barrier_orders_the_lanes_of_its_mask(self) -> None:
+        body = self.WRITE + "bar.warp.sync {mask};\n" + self.READ.replace("63", "{by}")
+        halves = "shr.u32 %r7, %r1, 4;\nsetp.eq.u32 %p1, %r7, 0;\nselp.b32 %r7, 0xffff, 0xffff0000, %p1;\n"
+        assert run(body.replace("{mask}", "%r7").replace("{by}", "15").replace(SHARED, SHARED + halves), block=32).findings == ()
+        far = body.replace("{mask}", "%r7").replace("{by}", "31").replace(SHARED, SHARED + halves)
+        assert kinds(run(far, block=32)) == ["shared_race"]
 
     def test_bytes_of_one_word(self) -> None:
         body = SHARED + "cvt.u64.u32 %rd9, %r1; add.s64 %rd9, %rd4, %rd9; st.shared.u8 [%rd9], %r1;\n"
@@ -149,10 +184,32 @@ class TestRaces:
     def test_blocks_in_different_batches(self) -> None:
         assert kinds(run("st.global.u32 [%rd1], %r2;", grid=40, block=1024)) == ["global_race"]
 
-    def test_published_with_a_fence(self) -> None:
-        body = "st.global.u32 [%rd3], %r4;\nmembar.gl;\natom.global.add.u32 %r5, [%rd11], 1;\nld.param.u64 %rd12, [p1];\n"
-        body = "ld.param.u64 %rd11, [p1];\n" + body + "ld.global.u32 %r6, [%rd1];"
-        assert run(body, grid=2, others=(np.zeros(1, np.uint32),)).findings == ()
+    PUBLISH = (
+        "ld.param.u64 %rd11, [p1];\nst.global.u32 [%rd3], %r4;\n{release}\natom.global.add.u32 %r5, [%rd11], 1;\n{acquire}\n"
+        "ld.global.u32 %r6, [%rd1];"
+    )
+
+    @pytest.mark.parametrize(
+        ("release", "acquire", "found"),
+        [
+            ("membar.gl;", "membar.gl;", []),
+            ("membar.gl;", "bar.sync 0;", []),
+            ("fence.acq_rel.gpu;", "fence.acq_rel.gpu;", []),
+            ("membar.gl;", "", ["global_race"]),
+            ("", "membar.gl;", ["global_race"]),
+            ("membar.cta;", "membar.gl;", ["global_race"]),
+            ("membar.gl;", "fence.acq_rel.cta;", ["global_race"]),
+        ],
+    )
+    def test_published_with_fences_around_an_atomic(self, release: str, acquire: str, found: list[str]) -> None:
+        body = self.PUBLISH.replace("{release}", release).replace("{acquire}", acquire)
+        assert kinds(run(body, grid=2, others=(np.zeros(1, np.uint32),))) == found
+
+    def test_scope_of_atomics(self) -> None:
+        body = "ld.param.u64 %rd11, [p1];\nred{order}.global.add.u32 [%rd11], 1;"
+        for order, found in (("", []), (".relaxed.gpu", []), (".relaxed.cta", ["global_race"])):
+            assert kinds(run(body.replace("{order}", order), grid=2, others=(np.zeros(1, np.uint32),))) == found
+        assert run(body.replace("{order}", ".relaxed.cta"), others=(np.zeros(1, np.uint32),)).findings == ()
 
     def test_a_fence_alone_orders_nothing(self) -> None:
         assert kinds(run(self.WRITE + "membar.cta;\n" + self.READ)) == ["shared_race"]

@@ -37,6 +37,25 @@ def byte_sums(x: wl.Global[u8, n + 1], y: wl.Global[u8, n]):
         y[i] = x[i] * 2 + x[i + 1]
 
 
+def copy_spec(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+
+
+@wl.sketch(spec=copy_spec, **GRID)
+def byte_copy(x: wl.Global[i8, n], y: wl.Global[i8, n]):
+    i = wl.global_id()
+    if i < n:
+        y[i] = x[i]
+
+
+@wl.sketch(spec=sum_spec, **GRID)
+def signed_byte_sums(x: wl.Global[i8, n + 1], y: wl.Global[i8, n]):
+    i = wl.global_id()
+    if i < n:
+        y[i] = x[i] * 2 + x[i + 1]
+
+
 def largest_spec(x, y, n):
     for i in range(n):
         y[i] = min(max(x[i], x[i + 1]), 100) >> 2
@@ -109,6 +128,8 @@ def own_operator(x: wl.Global[i32, n + 1], y: wl.Global[i32, n]):
         (halves, "real sums reordered"),
         (brain_halves, "real sums reordered"),
         (byte_sums, "uint8 wrap"),
+        (byte_copy, "elements moved unchanged"),
+        (signed_byte_sums, "int8 wrap"),
         (largest_signed, "min and max of ordered values"),
         (largest_unsigned, "min and max of ordered values"),
         (scaled, "real sums reordered"),

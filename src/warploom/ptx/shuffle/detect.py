@@ -109,8 +109,7 @@ class _Detector:
             if isinstance(found, Plan):
                 plans.append(found)
                 continue
-            if found:
-                refused.append(Refused(place.load.index, found))
+            refused.append(Refused(place.load.index, found))
             self._offer(place)
         return Detected(len(counted), tuple(plans), tuple(sorted(refused, key=lambda r: r.load)))
 
@@ -201,16 +200,20 @@ class _Detector:
     # one load
 
     def _covered(self, place: _Place) -> Plan | str:
-        """How to cover the load; else why not, or '' where nothing was there to cover it."""
+        """How to cover the load, else why not."""
         if not any(r != "_" for r in place.load.registers):
-            return ""
+            return "nobody takes what it loads"
         reason = ""
         for chance in self._chances(place):
             found = self._tried(place, chance)
             if isinstance(found, Plan):
                 return found
             reason = reason or found
-        return reason
+        if self.irregular > _IRREGULAR and not reason:
+            return (
+                f"no earlier load is seen to read it; of addresses that move unevenly only {_IRREGULAR} are tried in other lanes"
+            )
+        return reason or f"no earlier load reads it, in this lane or within {self.search.max_delta} lanes"
 
     def _tried(self, place: _Place, chance: _Chance) -> Plan | str:
         source, at = chance.source, chance.at

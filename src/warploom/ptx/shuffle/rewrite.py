@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from warploom.ptx.flow import flow_graph
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.shuffle.code import KernelCode
-from warploom.ptx.shuffle.detect import Detected, Search, detect
+from warploom.ptx.shuffle.detect import Detected, Refused, Search, detect
 from warploom.ptx.shuffle.edits import Edits
 from warploom.ptx.shuffle.loads import is_counted
 from warploom.ptx.shuffle.options import ShuffleOptions
@@ -52,7 +52,8 @@ def _kernel(program: Program, function: Function, options: ShuffleOptions, edits
     started = time.process_time()
     routine = program.routines[function.name]
     counted = [i for i, each in enumerate(routine.instructions) if is_counted(each, shared=options.shared)]
-    detected, emulation = Detected(len(counted), (), ()), None
+    alone = tuple(Refused(i, "it is the kernel's only load") for i in counted)
+    detected, emulation = Detected(len(counted), (), alone), None
     if len(counted) > 1:
         emulation = emulate(routine, options.limits, graph=flow_graph(routine))
         detected = detect(emulation, function, _search(options, emulation.limits))

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 _SPACES = ("const", "global", "local", "param", "shared")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
+NARROW = frozenset(("cta", "cluster"))
+"""Scopes that hold no other block; clusters are not modelled."""
 _HINTS = frozenset(
     (
         "weak", "gpu", "cta", "cluster", "sys", "nc", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "L2::cache_hint", "L2::64B",
@@ -55,6 +57,8 @@ def access_of(site: Site, address: Address, kind: str, width: int, elements: int
     access = Access(site.code, site.index, kind, space, slot, offset, width, elements, is_strong)
     access.is_cached = "nc" in site.instruction.modifiers
     access.is_atomic = kind == "atom"
+    access.is_narrow = is_strong and not NARROW.isdisjoint(site.instruction.modifiers)
+    access.acquires = not {"acquire", "acq_rel", "sc"}.isdisjoint(site.instruction.modifiers)
     enlist(access, site.launch.accesses)
     return access
 
@@ -155,6 +159,7 @@ def _store(site: Site) -> Step:
         if site.dtype(slot).itemsize < width:
             raise site.wrong(f"a source of at least {8 * width} bits", f"one of {8 * site.dtype(slot).itemsize}")
 
+    is_wide = not access.is_narrow
     is_fence = "release" in site.instruction.modifiers
 
     def store(group: Group, machine: Machine) -> None:
@@ -164,7 +169,7 @@ def _store(site: Site) -> Step:
         if machine.launch.counter is not None:
             machine.launch.counter.access(access, pieces, group, machine)
         if is_fence and machine.is_watching:
-            machine.fence(group)
+            machine.clock.release(group.threads, is_wide=is_wide)
         if machine.is_watching:
             note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, machine)
         for position, slot in enumerate(slots):

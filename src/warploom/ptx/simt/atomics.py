@@ -193,9 +193,9 @@ def decode(site: Site) -> Step:
         if machine.launch.counter is not None:
             machine.launch.counter.access(access, pieces, group, machine)
         if machine.is_watching:
-            note_write(access, pieces, None, group, machine)
             if is_fence:
-                machine.fence(group)
+                machine.clock.release(group.threads, is_wide=not access.is_narrow)
+            note_write(access, pieces, None, group, machine)
         olds: list[Value] = []
         for element, slot in enumerate(first):
             b, c = value_of(registers, slot), value_of(registers, second)

@@ -15,6 +15,7 @@ from warploom.core import Span
 from warploom.ptx.simt.code import Code, End
 from warploom.ptx.simt.findings import FaultError, Finding
 from warploom.ptx.simt.operands import Site, value_of
+from warploom.ptx.simt.order_of_threads import Arrival
 from warploom.ptx.simt.threads import Group, Value
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Barriers:
         """By barrier number."""
         self.arrived: dict[int, NDArray[np.int64]] = {}
         """Of `bar.arrive`: threads by block, by barrier number."""
+        self.arrivals: dict[int, dict[int, list[Arrival]]] = {}
+        """Of `bar.arrive`, by barrier number and block."""
         self.expected: dict[int, int] = {}
         """Counts given with `bar.arrive`."""
 
@@ -79,7 +82,7 @@ class Barriers:
             return False
         if number in self.arrived:
             self.arrived[number][complete] = 0
-        machine.clock.block_barrier(complete)
+        self._order(number, complete, (present, wanted, alive), machine)
         self._check_alignment(number, waits, complete, machine)
         self._finish(waits, complete, machine)
         left: list[Wait] = []
@@ -96,6 +99,40 @@ class Barriers:
         if not left:
             del self.waits[number]
         return True
+
+    def _order(
+        self, number: int, complete: NDArray[np.bool_], counts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+        machine: Machine,
+    ) -> None:  # fmt: skip
+        """Orders the threads that met, block by block where they are not all of it. counts: present, wanted, alive."""
+        present, wanted, alive = counts
+        if not machine.is_watching:
+            return
+        arrivals = self.arrivals.get(number, {})
+        waiting = np.zeros(self.blocks, np.int64)
+        needed = alive.copy()
+        for wait in self.waits[number]:
+            blocks = machine.block_of[wait.group.threads]
+            waiting += np.bincount(blocks, minlength=self.blocks)
+            if wait.count:  # who has ended takes no part in a counted barrier
+                needed[blocks] = machine.block_threads
+        everyone = complete & (waiting == needed) & (present == waiting) & (present <= wanted)
+        if everyone.any():
+            machine.clock.block_barrier(everyone)
+        for block in np.flatnonzero(complete & ~everyone).tolist():
+            threads = np.concatenate([w.group.threads[machine.block_of[w.group.threads] == block] for w in self.waits[number]])
+            found = arrivals.pop(block, [])
+            if present[block] > wanted[block]:
+                self._report_too_many(number, int(present[block]), int(wanted[block]), int(threads[0]), machine)
+                continue
+            machine.clock.meet(threads, found)
+
+    def _report_too_many(self, number: int, present: int, wanted: int, thread: int, machine: Machine) -> None:
+        wait = self.waits[number][0]
+        place, inside = machine.coordinates(thread)
+        message = f"{present} threads at barrier {number}, which takes {wanted}: which of them go on together is open"
+        span = wait.code.routine.span(wait.instruction)
+        machine.launch.findings.add(Finding("barrier_divergence", message, span, place, inside))
 
     def _finish(self, waits: list[Wait], complete: NDArray[np.bool_], machine: Machine) -> None:
         """The results of bar.red, over all threads of a block."""
@@ -183,6 +220,10 @@ def decode_barrier(site: Site, following: int) -> End:
             known = barriers.arrived.setdefault(number, np.zeros(machine.blocks, np.int64))
             known += np.bincount(blocks, minlength=machine.blocks)
             barriers.expected[number] = count
+            if machine.is_watching:
+                known_arrivals = barriers.arrivals.setdefault(number, {})
+                for block in np.unique(blocks).tolist():
+                    known_arrivals.setdefault(block, []).append(machine.clock.arrive(group.threads[blocks == block]))
             machine.push(group, following)
             return -1
         if (

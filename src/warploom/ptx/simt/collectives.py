@@ -252,8 +252,23 @@ def _warp_barrier(site: Site) -> Step:
     if site.instruction.modifiers[:2] != ("warp", "sync"):
         raise site.unsupported(site.instruction.name)
 
+    masks_slot = site.sized(site.instruction.operands[0], "b32")
+
     def barrier(group: Group, machine: Machine) -> None:
-        machine.clock.warp_barrier(group.layout.warps)
+        if not machine.is_watching:
+            return
+        layout = group.layout
+        masks = np.broadcast_to(value_of(group.registers, masks_slot), group.size).astype(np.uint32)
+        alive = machine.lane_masks(layout.warps, machine.alive)
+        narrow = (alive[layout.positions >> 5] & ~masks) != 0
+        is_whole = np.packbits(layout.active, axis=-1, bitorder="little").view(np.uint32)[:, 0] == alive
+        is_whole[layout.positions[narrow] >> 5] = False
+        if is_whole.any():
+            machine.clock.warp_barrier(layout.warps[is_whole])
+        for place in np.flatnonzero(~is_whole).tolist():
+            lanes = np.flatnonzero(layout.positions >> 5 == place)
+            for mask in np.unique(masks[lanes]).tolist():
+                machine.clock.meet(group.threads[lanes[masks[lanes] == mask]])
 
     return barrier
 

@@ -49,6 +49,8 @@ class Launch:
     """Instructions times threads."""
     printed: tuple[str, ...] = ()
     """Texts of printf, in the order in which threads came to them."""
+    initial: tuple[str, ...] = ()
+    """Variables of the module that the kernel names and nobody set: they held what the file gives them, or zeros."""
 
 
 def launch(
@@ -58,6 +60,7 @@ def launch(
     grid: int | Sequence[int],
     block: int | Sequence[int],
     args: Sequence[Argument],
+    symbols: Mapping[str, NDArray[Any]] | None = None,
     dynamic_shared_bytes: int = 0,
     counts: bool = False,
     merged: Mapping[int, int] | None = None,
@@ -68,11 +71,13 @@ def launch(
     """Runs `kernel` (may be left out when there is one) for a grid of blocks.
 
     args: in parameter order; NumPy arrays for pointers (those that overlap do so in the launch), numbers or NumPy scalars
-    converted to the parameter's type, bytes or structured scalars for structs. counts: count costs (slower). merged: by line of
-    the text, how many bytes of an aligned piece of memory a shared access is counted to move for each lane; 0 if the access of
-    another line brings its data. checks: look for races and for what was never written (bounds and alignment are always
-    checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too. Raises UserError
-    for a wrong request and UnsupportedError for an instruction that the interpreter does not know, located, when it is reached.
+    converted to the parameter's type, bytes or structured scalars for structs. symbols: what the module's `.const` and `.global`
+    variables hold when the launch begins, by name; others hold what the file gives them, or zeros. counts: count costs (slower).
+    merged: by line of the text, how many bytes of an aligned piece of memory a shared access is counted to move for each lane; 0
+    if the access of another line brings its data. checks: look for races and for what was never written (bounds and alignment are
+    always checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too. Raises
+    UserError for a wrong request and UnsupportedError for an instruction that the interpreter does not know, located, when it is
+    reached.
     """
     if isinstance(program, str):
         program = parse(program)
@@ -84,6 +89,9 @@ def launch(
         dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts, merged=merged,
     )  # fmt: skip
     _check_block(routine, state)
+    for name, content in (symbols or {}).items():
+        state.set_variable(name, content)
+    initial = tuple(name for name in state.variables if name in state.shared.mentioned and name not in (symbols or {}))
     bound = bind_arguments(state, routine, args)
     if in_place:
         _check_writable(bound, routine)
@@ -93,7 +101,7 @@ def launch(
         for b in bound:
             b.array[...] = arrays[b.index]
     counted = None if state.counter is None else state.counter.result()
-    return Launch(status, arrays, state.findings.all(), counted, state.executed, tuple(state.printed))
+    return Launch(status, arrays, state.findings.all(), counted, state.executed, tuple(state.printed), initial)
 
 
 def _check_writable(bound: Sequence[Bound], kernel: Routine) -> None:

@@ -19,7 +19,7 @@ from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
 from warploom.ptx.simt.code import Code, Context
 from warploom.ptx.simt.copies import Copies
 from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Kind
-from warploom.ptx.simt.races import Clock
+from warploom.ptx.simt.order_of_threads import Clock
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
 from warploom.ptx.simt.threads import Group, Threads, Value, merged
@@ -256,10 +256,10 @@ class Machine:
         start = address - region.base
         return region.views.bytes[start : min(start + most, region.size)].tobytes()
 
-    def fence(self, group: Group) -> None:
-        """What these blocks wrote before may be published by now."""
-        blocks = self.block_of[group.threads] + self.first_block
-        self.launch.fences[blocks] = self.clock.tick()
+    def fence(self, group: Group, *, is_wide: bool = True) -> None:
+        """What these threads wrote before may be published by now, and what they read is taken to be acquired."""
+        self.clock.release(group.threads, is_wide=is_wide)
+        self.clock.acquire(group.threads, is_wide=is_wide)
 
     def reserve_local(self, size: int) -> None:
         """At least `size` bytes of stack for every thread."""

@@ -155,7 +155,7 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
             words[place] = found.word
         if target >= 0:
             group.registers[target] = states
-        machine.fence(group)
+        machine.clock.release(group.threads, is_wide=False)
 
     return arrive
 
@@ -172,7 +172,10 @@ def _test(site: Site) -> Step:
         parities = (words[index] >> np.uint64(63)).astype(np.bool_)
         given = value_of(group.registers, source)
         seen = (given & given.dtype.type(1)) != 0 if is_parity else (given >> np.uint64(63)) != 0
-        group.registers[target] = parities != seen
+        passed = parities != seen
+        group.registers[target] = passed
+        if machine.is_watching:
+            machine.clock.strong_read(group.threads[passed], is_wide=False, acquires=True)
         machine.polls += 1
 
     return test
@@ -192,7 +195,7 @@ def decode_copy_arrival(site: Site) -> Step:
                 found.pending -= 1
                 found.settle()
                 words[place] = found.word
-        machine.fence(group)
+        machine.clock.release(group.threads, is_wide=False)
 
     return arrive
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx.simt.accesses import NARROW
 from warploom.ptx.simt.code import Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
 from warploom.ptx.simt.threads import Group, Value
@@ -174,8 +175,10 @@ def _createpolicy(site: Site) -> Step:
 
 
 def _fence(site: Site) -> Step:
+    is_wide = NARROW.isdisjoint(site.instruction.modifiers)
+
     def fence(group: Group, machine: Machine) -> None:
-        machine.fence(group)
+        machine.fence(group, is_wide=is_wide)
 
     return fence
 

@@ -1,13 +1,13 @@
 """Who touched a word last: finds races and reads of shared memory that nobody wrote.
 
 Every watched region has two shadows with one mark per granule (4 bytes; 1 byte once something narrower was accessed): the last
-write and the last read. A mark is `(thread + 1) << 32 | site << 20 | many << 19 | strong << 18 | time`; `many` says that further
-threads read since. Time is counted per batch and grows with every barrier and fence.
+write and the last read. A mark is `(thread + 1) << 32 | site << 21 | narrow << 20 | many << 19 | strong << 18 | time`; `many`
+says that further threads read since, `narrow` that the scope of a strong access is its own block. Time is counted per batch and
+grows with every barrier and fence.
 
-Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic), and nothing orders
-them: in one block a barrier, in one warp `bar.warp.sync`, else a fence of the first one's block after its access and then a
-strong read by the second one's block (the first may have published what it wrote). Writes that leave the contents as they are,
-and equal values stored by one instruction, are not reported.
+Two accesses of different threads race when one writes, not both are strong (volatile, ordered or atomic) in a scope that holds
+both threads, and nothing orders them (`warploom.ptx.simt.order_of_threads`). Equal values that lanes of one warp store by one
+instruction are not reported.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.findings import Kind
+from warploom.ptx.simt.order_of_threads import MAX_TIME
 from warploom.ptx.simt.regions import Region
 from warploom.ptx.simt.spaces import Access, Piece
 from warploom.ptx.simt.threads import Group, Threads, Value
@@ -31,44 +32,11 @@ Marks = NDArray[np.uint64]
 _TIME = np.uint64((1 << 18) - 1)
 _STRONG = np.uint64(1 << 18)
 _MANY = np.uint64(1 << 19)
-_SITE_SHIFT = np.uint64(20)
-_SITES = 1 << 12
+_NARROW = np.uint64(1 << 20)
+_SITE_SHIFT = np.uint64(21)
+_SITES = 1 << 11
 _THREAD = np.uint64(32)
 _ZERO = np.uint64(0)
-MAX_TIME = (1 << 18) - 2
-
-
-class Clock:
-    """When the blocks and warps of a batch last synchronised, and when any block of the launch last fenced."""
-
-    def __init__(self, machine: Machine) -> None:
-        self.now = 1
-        self.barrier: Threads = np.zeros(machine.blocks, np.int64)
-        """By block: later accesses are ordered after those before this time."""
-        self.warp: Threads = np.zeros(machine.total >> 5, np.int64)
-        self.observed: Threads = np.zeros(machine.blocks, np.int64)
-        """By block: time of its last volatile, ordered or atomic read, which may have seen what others published."""
-        self.oldest = 0
-        """The earliest of `barrier`."""
-        first = machine.first_block * machine.padded_threads
-        self.me: Marks = (np.arange(machine.total, dtype=np.uint64) + np.uint64(first + 1)) << _THREAD
-
-    def tick(self) -> int:
-        self.now = min(self.now + 1, MAX_TIME)
-        return self.now
-
-    def block_barrier(self, complete: NDArray[np.bool_] | None) -> None:
-        """A barrier of these blocks (None: all)."""
-        now = self.tick()
-        if complete is None:
-            self.barrier[:] = now
-            self.oldest = now
-        else:
-            self.barrier[complete] = now
-            self.oldest = int(self.barrier.min())
-
-    def warp_barrier(self, warps: Threads) -> None:
-        self.warp[warps] = self.tick()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,7 +60,7 @@ def note_read(access: Access, pieces: list[Piece], group: Group, machine: Machin
         for granules in _granules(access, region, index):
             _read(access, region, granules, threads, me, machine)
         if access.is_strong:
-            machine.clock.observed[machine.block_of[threads]] = machine.clock.now
+            machine.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
 
 
 def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: Threads, me: Marks, machine: Machine) -> None:
@@ -147,52 +115,44 @@ def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, 
             value = None if values is None else values[number // per_element]
             if value is not None and chosen is not None and value.ndim:
                 value = value[chosen]
-            _write(access, region, granules, (index, number // per_element, value), threads, me, machine)
+            _write(access, region, granules, value, threads, me, machine)
         if access.is_atomic:
-            machine.clock.observed[machine.block_of[threads]] = machine.clock.now
+            machine.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
 
 
 def _write(
-    access: Access, region: Region, granules: NDArray[np.int64], stored: tuple[NDArray[np.int64], int, Value | None],
-    threads: Threads, me: Marks, machine: Machine,
+    access: Access, region: Region, granules: NDArray[np.int64], value: Value | None, threads: Threads, me: Marks,
+    machine: Machine,
 ) -> None:  # fmt: skip
     writes = region.marks.get("write")
     if writes is None:
         writes = region.marks["write"] = _new_marks(region)
-    index, element, value = stored
-    words = region.views.by_width[access.width]
-
-    def changes(positions: NDArray[np.int64]) -> NDArray[np.bool_]:
-        if value is None:
-            return np.ones(len(positions), np.bool_)
-        at = (index if index.ndim == 0 else index[positions]) + element
-        new = value if value.ndim == 0 else value[positions]
-        return np.broadcast_to(words[at] != new.astype(words.dtype), len(positions))
-
     for name in ("write", "read"):
         marks = region.marks.get(name)
         if marks is None:
             continue
         met = _conflicts(access, region, marks[granules], granules, threads, me, machine, is_write=True)
         if met is not None:
-            differ = changes(met.positions)
-            if differ.any():
-                _report(
-                    access, name, region, _Met(met.positions[differ], met.marks[differ], met.granules[differ]), threads, machine
-                )
+            _report(access, name, region, met, threads, machine)
     mine = me | access.mark | np.uint64(machine.clock.now)
     if granules.ndim == 0:
         granules = np.broadcast_to(granules, len(threads))
     writes[granules] = mine
-    if access.is_strong or value is None:
+    if (access.is_strong and not access.is_narrow) or (value is None and not access.is_strong):
         return
     lost = writes[granules] != mine
     if lost.any():
         positions = np.flatnonzero(lost)
         winner = (writes[granules[positions]] >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
+        if access.is_strong or value is None:
+            found = positions[winner // machine.padded_threads != machine.block_of[threads[positions]]]
+            if len(found):
+                _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, machine)
+            return
         place = np.searchsorted(threads, winner)
         whole = np.broadcast_to(value, len(threads))
-        differ = whole[positions] != whole[place]
+        bits = _bits(whole, access.width)
+        differ = (bits[positions] != bits[place]) | (threads[positions] >> 5 != winner >> 5)
         if differ.any():
             found = positions[differ]
             _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, machine)
@@ -216,20 +176,17 @@ def _granules(access: Access, region: Region, index: NDArray[np.int64]) -> list[
     return [first + offset for offset in range(per_element * access.elements)]
 
 
+def _bits(value: Value, width: int) -> Value:
+    """The stored bytes as integers, so that a NaN equals itself and zeros have their sign."""
+    words = value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "f" else value
+    return words.astype(f"u{width}")
+
+
 def _concurrent(marks: Marks, threads: Threads, machine: Machine) -> NDArray[np.bool_]:
     """Whether nothing orders the marked accesses before the threads' present ones."""
-    clock = machine.clock
     time = (marks & _TIME).astype(np.int64)
     thread = (marks >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
-    block = thread // machine.padded_threads
-    mine = machine.block_of[threads]
-    warps = threads >> 5
-    same_block = block == mine
-    ordered = same_block & ((time < clock.barrier[mine]) | ((thread >> 5 == warps) & (time < clock.warp[warps])))
-    fence = machine.launch.fences[block + machine.first_block]
-    is_here = (block >= 0) & (block < machine.blocks)
-    published = (time < fence) & (clock.observed[mine] >= np.where(is_here, fence, 1))
-    return ~(ordered | published)
+    return ~machine.clock.is_ordered(thread, time, threads)
 
 
 def _conflicts(
@@ -244,7 +201,7 @@ def _conflicts(
         candidates |= (marks & _MANY) != _ZERO
     candidates &= marks != _ZERO
     if access.is_strong:
-        candidates &= (marks & _STRONG) == _ZERO
+        candidates &= ((marks & _STRONG) == _ZERO) | _is_out_of_scope(access, marks, threads, machine)
     if not candidates.any():
         return None
     positions = np.flatnonzero(np.broadcast_to(candidates, len(threads)))
@@ -253,6 +210,13 @@ def _conflicts(
     if machine.clock.now >= MAX_TIME or not real.any():
         return None
     return _Met(positions[real], found[real], np.broadcast_to(granules, len(threads))[positions[real]])
+
+
+def _is_out_of_scope(access: Access, marks: Marks, threads: Threads, machine: Machine) -> NDArray[np.bool_]:
+    """Whether a strong access of another block lies outside the scope of one of the two."""
+    thread = (marks >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
+    is_other = thread // machine.padded_threads != machine.block_of[threads]
+    return is_other & (access.is_narrow | ((marks & _NARROW) != _ZERO))
 
 
 def _report(access: Access, other: str, region: Region, met: _Met, threads: Threads, machine: Machine) -> None:
@@ -273,7 +237,7 @@ def _report(access: Access, other: str, region: Region, met: _Met, threads: Thre
         who += f" of block {','.join(map(str, block))}"
     order = "no barrier lies between" if own_block == block else "nothing orders two blocks"
     message = f"{verb} of {region.name} at byte {here} races with a {other} by {who}: {order}"
-    site = machine.launch.accesses[(mark >> 20) & (_SITES - 1)]
+    site = machine.launch.accesses[(mark >> 21) & (_SITES - 1)]
     others = () if site is None else ((f"the {other}", site.code.routine.span(site.instruction)),)
     machine.report(
         kind, message, access.code, access.instruction, thread, address=here if is_shared else region.base + address,
@@ -309,4 +273,5 @@ def enlist(access: Access, known: list[Access | None]) -> None:
     """Gives the access its number in marks; 0 when there are too many."""
     number = len(known) if len(known) < _SITES else 0
     known.append(access)
-    access.mark = (np.uint64(number) << _SITE_SHIFT) | (_STRONG if access.is_strong else _ZERO)
+    scope = _NARROW if access.is_narrow else _ZERO
+    access.mark = (np.uint64(number) << _SITE_SHIFT) | scope | (_STRONG if access.is_strong else _ZERO)

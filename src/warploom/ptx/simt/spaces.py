@@ -46,6 +46,10 @@ class Access:
     is_cached: bool = False
     """`.nc`: the compiler says that nobody writes there."""
     is_atomic: bool = False
+    is_narrow: bool = False
+    """Strong, but for threads of its own block (or cluster) only."""
+    acquires: bool = False
+    """`.acquire`, `.acq_rel`."""
     mark: np.uint64 = NO_MARK
     """Its part of a race mark."""
     region: Region | None = None

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from warploom.core import Diagnostic, UnsupportedError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.build import build
 from warploom.ptx.simt.code import Code, Segment
@@ -103,6 +105,19 @@ class LaunchState:
         self.parameters = Region("kernel parameters", 0, 0, Views(0))
         """Replaced when the arguments are known."""
         self.parameter_offsets: dict[str, int] = {}
+
+    def set_variable(self, name: str, content: NDArray[Any]) -> None:
+        """What the host put into a variable of the module before the launch; UserError (LAUNCH_SYMBOL) where it does not fit."""
+        region = self.variables.get(name)
+        if region is None:
+            known = ", ".join(self.variables) or "none"
+            message = f"expected a .const or .global variable of the module, got {name}; it has: {known}"
+            raise UserError(Diagnostic("LAUNCH_SYMBOL", message, fix="Name one of them."))
+        data = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
+        if data.size != region.size:
+            message = f"expected {region.size} bytes for {name}, got {data.size}"
+            raise UserError(Diagnostic("LAUNCH_SYMBOL", message, fix="Give it as many elements as it has."))
+        region.views.bytes[: region.size] = data
 
     def code(self, name: str) -> Code:
         """The decoded routine of that name."""

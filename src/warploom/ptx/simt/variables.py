@@ -24,6 +24,8 @@ class SharedLayout:
     static_bytes: int
     size_bytes: int
     """Without what a launch adds."""
+    mentioned: frozenset[str] = frozenset()
+    """All names that the kernel and what it reaches mention."""
 
 
 def shared_layout(program: Program, kernel: Routine) -> SharedLayout:
@@ -50,7 +52,7 @@ def shared_layout(program: Program, kernel: Routine) -> SharedLayout:
         align = max(16, *(variable.align for _, variable in dynamic))
         offset = (offset + align - 1) // align * align
         offsets |= dict.fromkeys((name for name, _ in dynamic), offset)
-    return SharedLayout(offsets, static, offset)
+    return SharedLayout(offsets, static, offset, frozenset(mentioned))
 
 
 def _reachable(program: Program, kernel: Routine) -> tuple[list[Routine], set[str]]:

@@ -7,12 +7,16 @@ shared with the concrete interpreter, so that the two can check each other.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import pairwise, product
+from math import isinf
 
 from warploom.core import BY_NAME, DType, WarploomError
-from warploom.synth.compiled.data import SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
+from warploom.synth.compiled.data import NARROWED, SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
 from warploom.terms import Term, apply
 
+FINITE = "data are finite numbers"
+REAL_SUMS = "real sums reordered"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
 _COMPARISONS: dict[str, str] = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
@@ -240,6 +244,11 @@ class Arithmetic:
             if (bad := undefined_in(a, b)) is not None:
                 return bad
             cast = data.as_float if kind.is_float else data.exactly
+            if kind.is_float and any(isinstance(v, int) for v in (a, b)):
+                limit = _at_infinity(name, [cast(a, kind), cast(b, kind)])
+                if limit is not None:
+                    data.notes.add(FINITE)
+                    return _known(limit, kind) if not isinstance(limit, Term) else limit
             data.ordered_kinds.add(kind)
             return data.made(apply(name, cast(a, kind), cast(b, kind)), kind)
 
@@ -293,13 +302,23 @@ class Arithmetic:
             if (bad := undefined_in(*values)) is not None:
                 return bad
             terms = [data.as_float(v, kind) for v in values]
+            if any(_is_infinite(t) for t in terms) and (limit := _at_infinity(op, terms)) is not None:
+                data.notes.add(FINITE)
+                return _known(limit, kind) if not isinstance(limit, Term) else limit
+            if op == "rsqrt":
+                return data.made(apply("/", 1, data.made(apply("sqrt", terms[0]), kind)), kind)
             if op == "fma":
                 a, b, c = terms
                 if _is_zero(a) or _is_zero(b):
+                    data.notes.add(REAL_SUMS)
                     return values[2]
                 made = data.made(apply("*", a, b), kind)
                 return made if _is_zero(c) else data.made(apply("+", made, c), kind)
+            if op == "*" and any(map(_is_zero, terms)):
+                data.notes.add(REAL_SUMS)
+                return 0
             if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
+                data.notes.add(REAL_SUMS)
                 return values[1] if _is_zero(terms[0]) else values[0]
             return data.made(apply(op, *terms), kind)
 
@@ -368,16 +387,18 @@ class Arithmetic:
                 return a
             if isinstance(a, int) and not source.is_float:
                 number = signed(a, source.bits) if source.kind == "int" else a
-                return data.encoded(float(number), target) if target.is_float else number & mask
+                return _encoded(number, target, is_nearest=False) if target.is_float else number & mask
             if isinstance(a, int):
                 if target.is_float:
-                    return data.encoded(float(data.decoded(a, source)), target)
+                    return _encoded(data.decoded(a, source), target, is_nearest=rounding in (None, "rn"))
                 raise NotFollowedError("a known float made an integer")
             if not source.is_float and not target.is_float and target.bits <= source.bits:
                 return data.extract(a, 0, target.bits, source.bits)
             if (bad := undefined_in(a)) is not None:
                 return bad
             term = data.as_float(a, source) if source.is_float else data.exactly(a, source)
+            if source.is_float and target.is_float:
+                data.notes.add(NARROWED)
             if source is target and rounding is None:
                 return term
             if rounding not in (None, "rn" if target.is_float else "rzi"):
@@ -385,6 +406,17 @@ class Arithmetic:
             return data.converted(term, target)
 
         return run
+
+
+def _encoded(number: float | Fraction, kind: DType, *, is_nearest: bool) -> int:
+    """Bits of a known number as a float; rounded only where it is to the nearest. NotFollowedError where the rounding matters."""
+    try:
+        code = Data.encoded(float(number), kind)
+    except OverflowError as error:
+        raise NotFollowedError(f"a number beyond {kind}") from error
+    if not is_nearest and Data.decoded(code, kind) != number:
+        raise NotFollowedError(f"a known number that {kind} does not hold exactly")
+    return code
 
 
 def _with_number(op: str, number: int, other: Value, mask: int, is_left: bool) -> Value | None:
@@ -424,6 +456,39 @@ def undefined_in(*values: Value) -> Undefined | None:
         if isinstance(value, Joined) and (bad := undefined_in(*(v for v, _ in value.parts))) is not None:
             return bad
     return None
+
+
+def _is_infinite(term: Term) -> bool:
+    return term.op == "constant" and isinstance(term.data[0], float) and isinf(term.data[0])
+
+
+def _known(number: float, kind: DType) -> int:
+    return Data.encoded(number, kind)
+
+
+def _at_infinity(op: str, terms: list[Term]) -> Term | float | None:
+    """`op` with infinities among its operands, where all data are finite; None where no rule is known."""
+    sizes = [t.data[0] if _is_infinite(t) else None for t in terms]
+    finite = [t for t, size in zip(terms, sizes, strict=True) if size is None]
+    match op, sizes:
+        case (("max" | "min"), [float() as a, float() as b]):
+            return max(a, b) if op == "max" else min(a, b)
+        case (("max" | "min"), ([float() as a, None] | [None, float() as a])):
+            return a if (a > 0) == (op == "max") else finite[0]
+        case "+", ([float() as a, None] | [None, float() as a]):
+            return a
+        case "+", [float() as a, float() as b] if a == b:
+            return a
+        case "-", [float() as a, None]:
+            return a
+        case "-", [None, float() as a]:
+            return -a
+        case "*", ([float() as a, None] | [None, float() as a]) if finite[0].op == "constant" and finite[0].data[0] != 0:
+            return a if finite[0].data[0] > 0 else -a
+        case "ex2", [float() as a]:
+            return a if a > 0 else 0.0
+        case _:
+            return None
 
 
 def _is_zero(term: Term) -> bool:

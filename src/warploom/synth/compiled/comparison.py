@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Mapping
+from collections import ChainMap
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
@@ -18,6 +19,7 @@ from warploom.terms import (
     Algebra,
     FormTooLargeError,
     Normaliser,
+    Number,
     Term,
     algebra_for,
     apply,
@@ -33,6 +35,12 @@ from warploom.terms import (
 _TRIALS = 8
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
+_LOG2_E = constant(Fraction(float(np.float32(1.4426950408889634))))
+_LN_2 = constant(Fraction(float(np.float32(0.6931471805599453))))
+_IN_BASE_2: dict[str, str] = {
+    "exp": "exp(x) as ex2(x * 0f3FB8AA3B)", "log": "log(x) as lg2(x) * 0f3F317218",
+}  # fmt: skip
+"""What the domain says of the functions that GPUs have in base 2 only."""
 _FEW = 64
 """Sums below which the ordinary normal form is quick enough."""
 
@@ -96,7 +104,11 @@ class Comparison:
         self._own: dict[DType, Normaliser] = {}
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._done: dict[Term, Term] = {}
+        self._choices: dict[Term, Term] = {}
+        self._chosen_kinds: dict[Term, DType] = {}
         self.operators: set[str] = set()
+        self.notes: set[str] = set()
+        """What the domain must say of the spec."""
         self._seen: set[Term] = set()
 
     def compare(self, elements: Iterable[Element], kinds: Mapping[Term, DType]) -> Outcome:
@@ -104,11 +116,14 @@ class Comparison:
         open_element: Difference | None = None
         missing: Difference | None = None
         pairs: list[_Pair] = []
+        known, kinds = kinds, ChainMap(self._chosen_kinds, kinds)  # pyright: ignore[reportArgumentType] - a mapping that is read
         for element in elements:
             if element.got is None or isinstance(element.got, Undefined):
                 missing = self._missing(element)
                 break
             want = self._rounded(element.want)
+            want, element = self._chosen(want, known), replace(element, got=self._chosen(element.got, known))
+            assert isinstance(element.got, Term)
             for term in (element.got, want):
                 self._collect(term)
             if element.got is not want:
@@ -191,7 +206,7 @@ class Comparison:
                     numbers[element] = _drawn(self.types.get(atom.data[0], dtype), is_exact_algebra, rng)
                 return numbers[element]
 
-            values = evaluate([want], context, number_of, casts=True)
+            values = evaluate([want], context, number_of, casts=True) or self._value_of_choice(want, number_of)
             if values is None:
                 return False
             found = value_of(got, kinds, number_of)
@@ -203,6 +218,15 @@ class Comparison:
             if found is not None and values[0] != found:
                 return True
         return False
+
+    def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
+        """What a spec with choices on data wants, where everything in it is of the algebra's type."""
+        dtype = self.algebra.dtype
+        terms = list(iterate_post(want))
+        if any(t.op == "atom" and self.types.get(t.data[0]) is not dtype for t in terms):
+            return None
+        found = value_of(want, dict.fromkeys(terms, dtype), number_of)
+        return None if found is None else [found]
 
     def _types_in(self, want: Term) -> set[DType]:
         """Of the elements, where the spec does something that sees their sign."""
@@ -227,7 +251,7 @@ class Comparison:
     # ------------------------------------------------------------ terms of several kinds in one
 
     def _rounded(self, root: Term) -> Term:
-        """The spec's Python floats as the arrays' type holds them, as the compiler reads them."""
+        """The spec's Python floats as the arrays' type holds them, as the compiler reads them; exp and log in base 2."""
         dtype = self.algebra.dtype
         if not dtype.is_float or dtype.name == "bf16":
             return root
@@ -235,8 +259,23 @@ class Comparison:
         for t in iterate_post(root, done):
             if t.op == "constant" and isinstance(t.data[0], float) and np.isfinite(t.data[0]):
                 done[t] = constant(Fraction(float(to_numpy(dtype).type(t.data[0]))))
+            elif t.op in _IN_BASE_2 and dtype.name in ("f32", "f16"):
+                self.notes.add(_IN_BASE_2[t.op])
+                x = done[t.args[0]]
+                done[t] = apply("ex2", apply("*", x, _LOG2_E)) if t.op == "exp" else apply("*", apply("lg2", x), _LN_2)
             else:
                 done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
+        return done[root]
+
+    def _chosen(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
+        """Every choice on data in one of its equal forms: by `<` or `==`, the operands of `==` in order."""
+        done = self._choices
+        for t in iterate_post(root, done):
+            args = [done[a] for a in t.args]
+            new = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
+            done[t] = _choice(t.op.removeprefix("select "), args, new) if t.op.startswith("select ") else new
+            if done[t] is not t and (kind := kinds.get(t)) is not None:
+                self._chosen_kinds[done[t]] = kind
         return done[root]
 
     def _separated(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
@@ -261,6 +300,21 @@ class Comparison:
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
+
+
+def _choice(test: str, args: list[Term], plain: Term) -> Term:
+    a, b, x, y = args
+    if x is y:
+        return x
+    if test in (">", ">="):
+        a, b, test = b, a, {">": "<", ">=": "<="}[test]
+    if test in ("<=", "!="):
+        x, y = y, x
+        a, b = (b, a) if test == "<=" else (a, b)
+        test = {"<=": "<", "!=": "=="}[test]
+    if test == "==" and a.serial > b.serial:
+        a, b = b, a
+    return plain if (test, [a, b, x, y]) == (plain.op.removeprefix("select "), args) else apply(f"select {test}", a, b, x, y)
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

@@ -17,13 +17,17 @@ from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
-from warploom.terms import Term, apply, constant, is_exact
+from warploom.terms import Term, apply, constant, is_exact, iterate_post
 
 UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
 _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
+_COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+ZEROS = "zeros of either sign are equal"
+ROUNDED = "lanes store one real number to one place, whichever rounding stays"
+NARROWED = "conversions that keep the number left out"
 _ORDERED = frozenset({">>", "min", "max"})
 
 
@@ -68,6 +72,13 @@ class Data:
         self.ordered_kinds: set[DType] = set()
         """Kinds in which a smaller or larger value was taken or a right shift made: there the sign matters."""
 
+        self.has_sign_casts = False
+        self._signless: dict[Term, Term] = {}
+        self._forms: dict[Term, int] = {}
+        self._numbers: dict[object, int] = {}
+        self.notes: set[str] = set()
+        """What the domain of a proof must say besides the algebra."""
+
     def made(self, term: Term, kind: DType) -> Term:
         self.kinds[term] = kind
         return term
@@ -75,11 +86,32 @@ class Data:
     def kind(self, term: Term) -> DType:
         return self.kinds[term]
 
+    def is_same(self, a: Value, b: Value) -> bool:
+        """Whether two values are seen to be one: equal but for the order of operands; of floats, one real number."""
+        if isinstance(a, Joined) and isinstance(b, Joined) and len(a.parts) == len(b.parts):
+            return all(n == m and self.is_same(x, y) for (x, n), (y, m) in zip(a.parts, b.parts, strict=True))
+        if isinstance(a, Term) and isinstance(b, Term):
+            is_one = a is b or self._form(a) == self._form(b)
+            if is_one and a is not b and self.kinds[a].is_float:
+                self.notes.add(ROUNDED)
+            return is_one
+        return a is b or (type(a) is type(b) is int and a == b)
+
+    def _form(self, root: Term) -> int:
+        """A number that terms share which differ in the order of commuting operands only."""
+        for t in iterate_post(root, self._forms):
+            own = [self._forms[a] for a in t.args]
+            key = (t.op, t.data, self.kinds.get(t), tuple(sorted(own) if t.op in _COMMUTATIVE else own))
+            self._forms[t] = self._numbers.setdefault(key, len(self._numbers))
+        return self._forms[root]
+
     # ------------------------------------------------------------ from values to terms of a kind
 
     def as_float(self, value: Value, kind: DType) -> Term:
         """A register's value as a real number of float type `kind`."""
         if isinstance(value, int):
+            if value == 1 << (kind.bits - 1):
+                self.notes.add(ZEROS)
             return constant(self.decoded(value, kind))
         if isinstance(value, Joined):
             value = self.as_int(value, UNSIGNED[kind.bits])
@@ -117,7 +149,41 @@ class Data:
         if term.op in _ORDERED and own.kind == kind.kind and own.bits < kind.bits:
             # extending by zeros or the sign keeps the order and what a right shift leaves
             return self.made(apply(term.op, *(self.converted(a, kind) for a in term.args)), self._ordered(kind))
+        self.has_sign_casts = self.has_sign_casts or own.bits == kind.bits
         return self.made(apply(f"cast.{own.name}.{kind.name}", term), kind)
+
+    def signless(self, root: Term) -> Term:
+        """The same bits without conversions between signed and unsigned words of one width, where nothing sees the sign."""
+        if not self.has_sign_casts:
+            return root
+        done = self._signless
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            if term in done:
+                stack.pop()
+                continue
+            source = _source(term)
+            is_ring = term.op in _RING or (term.op == "<<" and term.args[1].op == "constant")
+            own = self.kinds.get(term)
+            if source is not None and own is not None and not source.is_float and not own.is_float and source.bits == own.bits:
+                operands = term.args[:1]
+            else:
+                operands = term.args if is_ring else ()
+            missing = [a for a in operands if a not in done]
+            if missing:
+                stack.extend(missing)
+                continue
+            if not operands:
+                done[term] = term
+            elif not is_ring:
+                done[term] = done[operands[0]]
+            else:
+                new = [done[a] for a in term.args]
+                is_kept = all(a is b for a, b in zip(new, term.args, strict=True))
+                done[term] = term if own is None or is_kept else self.made(term.rebuilt(new), own)
+            stack.pop()
+        return done[root]
 
     def _reinterpreted(self, term: Term, source: DType, target: DType) -> Term:
         if term.op == f"bits.{target.name}.{source.name}":

@@ -139,8 +139,8 @@ class Exchanges:
 
     def barrier(self, instruction: Instruction, index: int) -> Step:
         modifiers = set(instruction.modifiers) - {"cta"}
-        if modifiers - {"sync", "aligned"} or not instruction.operands:
-            raise self.launch.unsupported(f"expected bar.sync or barrier.sync, got {instruction.name}", index)
+        if modifiers - {"sync", "arrive", "aligned"} or not instruction.operands:
+            raise self.launch.unsupported(f"expected bar.sync, bar.arrive or barrier.sync, got {instruction.name}", index)
         numbers = self.operands.reader(instruction.operands[0], "b32", index)
         counts = self.operands.reader(instruction.operands[1], "b32", index) if len(instruction.operands) > 1 else None
 
@@ -148,7 +148,7 @@ class Exchanges:
             wanted = self._known(block, counts, lanes, index) if counts is not None else [0] * len(lanes)
             return list(zip(self._known(block, numbers, lanes, index), wanted, strict=True))
 
-        return Step(barrier=Barrier(arrive, instruction.opcode == "bar" or "aligned" in modifiers))
+        return Step(barrier=Barrier(arrive, instruction.opcode == "bar" or "aligned" in modifiers, "arrive" not in modifiers))
 
     # ------------------------------------------------------------ shared
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
 from typing import Literal
@@ -52,6 +52,15 @@ class ScalarArgument:
 
 
 Argument = ArrayArgument | ScalarArgument
+Symbol = ArrayArgument | Literal["initial"]
+"""What a module's variable holds when the launch begins: symbols or zeros, or the value that the file gives it."""
+_GRID = (2**31 - 1, 65535, 65535)
+_BLOCK = (1024, 1024, 64)
+"""Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
+_STATIC_SHARED_BYTES = 48 << 10
+"""Of static shared memory, at most: ptxas refuses more."""
+_SHARED_BYTES = 227 << 10
+"""Of a block, at most, on any machine."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -64,6 +73,15 @@ class SymbolicRun:
     notes: tuple[str, ...]
     thread_steps: int
     """Instructions executed, summed over threads."""
+
+    variables: dict[str, Region]
+    """The module's, by name."""
+
+    def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
+        """For the domain: variables of the module that are stored to and that nobody compares."""
+        compared = [self.arrays[a.name] for a in arguments if isinstance(a, ArrayArgument)]
+        others = [r for r in self.variables.values() if r.is_written and not any(r is c for c in compared)]
+        return [f"what is stored to {r.name} is not compared" for r in others]
 
     def written(self, argument: ArrayArgument) -> dict[int, int]:
         """Element -> instruction of its last store."""
@@ -90,7 +108,9 @@ class SymbolicRun:
                 ) from error
             if (bad := undefined_in(value)) is not None:
                 return bad
-            items.append(self.data.as_float(value, scalar) if scalar.is_float else self.data.as_int(value, scalar))
+            items.append(
+                self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
+            )
         return items[0] if argument.dtype.lanes == 1 else pack(*items)
 
 
@@ -102,9 +122,15 @@ def run_symbolically(
     block: Triple,
     *,
     dynamic_shared_bytes: int = 0,
+    symbols: Mapping[str, Symbol] | None = None,
     is_alone: bool = False,
+    is_turned: bool = False,
 ) -> SymbolicRun:
-    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone.
+    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. is_turned: arrays lie
+    in memory in the opposite order.
+
+    symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
+    reading one that is not named is not followed.
 
     FaultError at the first fault of the program; UserError: NO_KERNEL, ARGUMENTS, ARGUMENT_TYPE, LAUNCH; UnsupportedError for
     what depends on data, for instructions that are not followed and past the step limit.
@@ -113,9 +139,8 @@ def run_symbolically(
     if len(arguments) != len(routine.parameters):
         message = f"expected {len(routine.parameters)} arguments for {routine.name}, got {len(arguments)}"
         raise UserError(Diagnostic("ARGUMENTS", message, _where(routine), "Give one per kernel parameter."))
-    if prod(block) > 1024 or min(*grid, *block) < 1:
-        raise UserError(Diagnostic("LAUNCH", f"expected a grid and 1 to 1024 threads per block, got {grid} and {block}"))
-    data, memory = Data(), Memory()
+    _check_launch(routine, program, grid, block, dynamic_shared_bytes)
+    data, memory = Data(), Memory(is_turned=is_turned)
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):
@@ -133,9 +158,12 @@ def run_symbolically(
     launch = Launch(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, steps_left=STEP_LIMIT, is_alone=is_alone
     )
-    _add_module_variables(launch, program)
+    _add_module_variables(launch, program, symbols or {}, arrays)
     run_launch(launch, make_steps(launch))
-    return SymbolicRun(data, arrays, routine, tuple(sorted(launch.notes)), STEP_LIMIT - launch.steps_left)
+    return SymbolicRun(
+        data, arrays, routine, tuple(sorted(launch.notes | data.notes)), STEP_LIMIT - launch.steps_left,
+        launch.module_variables,
+    )  # fmt: skip
 
 
 def _where(routine: Routine) -> Span:
@@ -174,26 +202,69 @@ def _scalar(argument: ScalarArgument, data: Data) -> Value:
     return int(argument.value) & ((1 << argument.dtype.bits) - 1)
 
 
+def _check_launch(routine: Routine, program: Program, grid: Triple, block: Triple, dynamic_shared_bytes: int) -> None:
+    """UserError (LAUNCH) for what no device starts: a proof of such a launch would say nothing."""
+    if prod(block) > 1024 or min(*grid, *block) < 1:
+        raise UserError(Diagnostic("LAUNCH", f"expected a grid and 1 to 1024 threads per block, got {grid} and {block}"))
+    for what, extents, most in (("grid", grid, _GRID), ("block", block, _BLOCK)):
+        if any(n > m for n, m in zip(extents, most, strict=True)):
+            raise UserError(Diagnostic("LAUNCH", f"expected a {what} of at most {most}, got {extents}"))
+    required, largest = routine.directive("reqntid"), routine.directive("maxntid")
+    if required is not None and (*required, 1, 1)[:3] != block:
+        raise UserError(Diagnostic("LAUNCH", f"expected blocks of {required} threads (.reqntid of {routine.name}), got {block}"))
+    if largest is not None and prod(block) > prod(largest):
+        message = f"expected at most {prod(largest)} threads in a block (.maxntid of {routine.name}), got {prod(block)}"
+        raise UserError(Diagnostic("LAUNCH", message))
+    variables = (*program.variables.values(), *routine.variables.values())
+    static = sum(v.size_bytes for v in variables if v.space == "shared")
+    if static > _STATIC_SHARED_BYTES or static + dynamic_shared_bytes > _SHARED_BYTES:
+        message = (
+            f"expected at most {_STATIC_SHARED_BYTES} bytes of static shared memory and {_SHARED_BYTES} in all, got {static} and "
+            f"{static + dynamic_shared_bytes}"
+        )
+        raise UserError(Diagnostic("LAUNCH", message, _where(routine)))
+
+
 def _parameter(parameter: Variable, value: Value) -> Region:
     size = parameter.size_bytes
     return Region(parameter.name, 0, size, lambda offset: (0, size, value), is_tracked=False)
 
 
-def _add_module_variables(launch: Launch, program: Program) -> None:
+def _add_module_variables(
+    launch: Launch, program: Program, symbols: Mapping[str, Symbol], arrays: dict[str, Region]
+) -> None:  # fmt: skip
     launch.module_shared = tuple(v for v in program.variables.values() if v.space == "shared")
-    for variable in program.variables.values():
-        if variable.space in ("const", "global"):
-            region = launch.memory.add(variable.name, variable.size_bytes, lambda offset: (offset, 1, 0))
-            launch.module_variables[variable.name] = region
-            _initialise(region, variable, launch.data)
+    variables = {v.name: v for v in program.variables.values() if v.space in ("const", "global")}
+    for name in symbols:
+        if name not in variables:
+            known = ", ".join(variables) or "none"
+            message = f"expected a .const or .global variable of the module, got {name}; it has: {known}"
+            raise UserError(Diagnostic("SYMBOL", message, fix="Name one of them."))
+    for name, variable in variables.items():
+        told = symbols.get(name)
+        if isinstance(told, ArrayArgument):
+            if told.count * told.dtype.size_bytes != variable.size_bytes:
+                message = f"expected {variable.size_bytes} bytes for {name}, got {told.count} elements of {told.dtype}"
+                raise UserError(Diagnostic("SYMBOL", message, variable.span, "Give it as many elements as it has."))
+            region = arrays[told.name] = launch.memory.add(name, variable.size_bytes, _initial(told, launch.data))
+            region.granule_bytes = min(4, told.dtype.bits // 8)
+        else:
+            region = launch.memory.add(name, variable.size_bytes, lambda offset: (offset, 1, 0))
+            if told == "initial":
+                _initialise(region, variable)
+                launch.notes.add(f"{name} as the file initialises it")
+            else:
+                region.untold = f"what {name} holds, which the host may set before the launch (line {variable.span.line})"
+        region.is_constant = variable.space == "const"
+        launch.module_variables[name] = region
 
 
-def _initialise(region: Region, variable: Variable, data: Data) -> None:
+def _initialise(region: Region, variable: Variable) -> None:
     if variable.initialiser is None:
         return
     size = TYPE_BITS.get(variable.type, 8) // 8
     for k, element in enumerate(variable.initialiser.elements):
-        if not isinstance(element, Integer):
+        if not isinstance(element, Integer) or variable.type[0] not in "bus":
             raise unsupported(f"expected plain integers as the content of {variable.name}", variable.span)
         region.cells[k * size] = _constant_cell(element.value, size)
 

@@ -91,8 +91,13 @@ class Functions:
     def _real(self, instruction: Instruction, kind: DType) -> Callable[..., Value]:
         opcode, modifiers = instruction.opcode, instruction.modifiers
         real = self.arithmetic.real
+        notes = self.launch.data.notes
         if "approx" in modifiers or "full" in modifiers:
-            self.launch.notes.add("approximate instructions taken as exact")
+            notes.add(f"{_approximate(instruction)} taken as exact")
+        if "ftz" in modifiers:
+            notes.add("subnormal numbers flushed to zero")
+        if directed := {"rz", "rm", "rp"}.intersection(modifiers):
+            notes.add(f"rounding .{min(directed)} taken as exact")
         if "relu" in modifiers:
             raise NotFollowedError(instruction.name)
         match opcode:
@@ -124,6 +129,13 @@ class Functions:
         types = [m for m in instruction.modifiers if m in TYPE_BITS]
         if len(types) != 2 or "sat" in instruction.modifiers or "relu" in instruction.modifiers:
             raise NotFollowedError(instruction.name)
+        if "ftz" in instruction.modifiers:
+            self.launch.data.notes.add("subnormal numbers flushed to zero")
         rounding = next((m for m in instruction.modifiers if m in ("rn", "rz", "rm", "rp", "rzi", "rni", "rmi", "rpi")), None)
         convert = self.arithmetic.convert(register_kind(types[0]), register_kind(types[1]), rounding)
         return convert, (types[1],)
+
+
+def _approximate(instruction: Instruction) -> str:
+    """Its name without the type: `ex2.approx.ftz`."""
+    return ".".join([instruction.opcode, *(m for m in instruction.modifiers if m not in TYPE_BITS)])

@@ -9,6 +9,7 @@ from warploom.ptx.flow import branch_targets
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Instruction, Name, Pair
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
@@ -17,6 +18,8 @@ from warploom.synth.compiled.schedule import Step, truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 from warploom.synth.compiled.transfers import Transfers, convert_address
 
+_NOBODY = -1
+"""A thread that never comes."""
 _FENCES = frozenset({"membar", "fence", "nanosleep", "prefetch", "prefetchu", "discard", "applypriority", "griddepcontrol"})
 
 
@@ -33,6 +36,7 @@ class _Maker:
         self.arithmetic = Arithmetic(launch.data)
         self.functions = Functions(launch, self.arithmetic)
         self.transfers = Transfers(launch, self.operands, self.arithmetic)
+        self.copies = Copies(launch, self.operands, self.transfers)
         self.exchanges = Exchanges(launch, self.operands, self.arithmetic)
 
     def step(self, instruction: Instruction, index: int) -> Step:
@@ -54,6 +58,10 @@ class _Maker:
                 return Step(action=self.transfers.store(instruction, index))
             case "red" | "atom":
                 return Step(action=self.transfers.reduce(instruction, index))
+            case "cp":
+                return Step(action=self.copies.copy(instruction, index))
+            case "ldmatrix":
+                return self.copies.matrix(instruction, index)
             case "shfl":
                 return self.exchanges.shuffle(instruction, index)
             case "vote":
@@ -143,15 +151,18 @@ class _Maker:
         return Step(action=action)
 
     def _guarded_meeting(self, inner: Step, split: Callable[[Block, Lanes], tuple[Lanes, Lanes]], index: int) -> Step:
-        """Threads whose guard is false are here, but take no part: they go on with the others."""
+        """Threads whose guard is false go on and count as absent: those that a mask names are waited for."""
         if inner.barrier is not None or inner.meeting is None or inner.action is None:
             raise self.launch.unsupported("expected a barrier without a guard", index)
         members, run = inner.meeting, inner.action
 
         def meeting(block: Block, lanes: Lanes) -> list[tuple[Lanes, Lanes]]:
             taken, rest = split(block, lanes)
-            out = set(rest)
-            return [(group, [t for t in named if t not in out]) for group, named in (members(block, taken) if taken else [])]
+            missing = set(rest)
+            return [
+                (group, [*named, _NOBODY] if missing.intersection(named) else named)
+                for group, named in (members(block, taken) if taken else [])
+            ]
 
         def action(block: Block, lanes: Lanes) -> None:
             taken, _ = split(block, lanes)

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
+from warploom.core import WarploomError
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Triple
 
@@ -18,7 +20,14 @@ _SMALL_WINDOW = 20
 """log2 of the distance of shared and local variables."""
 SHARED_BASE = 1 << 60
 LOCAL_BASE = 1 << 61
+_MOST_REGIONS = 1 << 12
 _LARGEST_CELL = 8
+WARP = 32
+AccessKind: TypeAlias = Literal["load", "store", "update"]
+
+
+class UntoldError(WarploomError):
+    """What memory held at the start was asked for, and nobody told it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +49,22 @@ class Owner:
     time: int
     epoch: int
     instruction: int
+    execution: int = 0
+    """Number of the step that made the access: lanes of one warp with one number executed one instruction together."""
+    is_wide: bool = False
+    """Of an atomic operation: whether its scope holds other blocks."""
 
 
 @dataclass(slots=True)
 class _History:
     """Accesses to some bytes since the last ordered write."""
 
-    writer: Owner | None = None
-    reduction: str = ""
-    """The operation, if the last write was one."""
+    writers: list[Owner] = field(default_factory=list[Owner])
+    """Of the last plain store: several where lanes of one instruction stored one value."""
+    updates: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
+    """Atomic operations since."""
+    update_kind: str = ""
+    """Their operation and type."""
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
 
 
@@ -67,21 +83,37 @@ class Region:
     cells: dict[int, Stored] = field(default_factory=dict[int, Stored])
     history: dict[int, _History] = field(default_factory=dict[int, _History])
     is_written: bool = False
+    is_constant: bool = False
+    """Whether it lies in constant memory."""
+    untold: str = ""
+    """Why nobody knows the content at the start; empty where it is known."""
 
     def load(self, offset: int, size: int, data: Data) -> Value:
         """`size` bytes at `offset`, both inside the region."""
         cell = self.cells.get(offset)
         if cell is not None and cell.size_bytes == size:
+            self._check_told(cell)
             return cell.value
         parts: list[tuple[Value, int]] = []
         at = offset
         while at < offset + size:
             start, cell = self._cell_at(at)
+            self._check_told(cell)
             last = min(start + cell.size_bytes, offset + size)
             part = data.extract(cell.value, 8 * (at - start), 8 * (last - at), 8 * cell.size_bytes)
             parts.append((part, 8 * (last - at)))
             at = last
         return data.join(parts)
+
+    def holds(self, offset: int, size: int, value: Value, instruction: int, data: Data) -> bool:
+        """Whether that instruction left exactly this value there."""
+        cell = self.cells.get(offset)
+        is_own = cell is not None and cell.size_bytes == size and cell.instruction == instruction
+        return is_own and not isinstance(value, Undefined) and cell is not None and data.is_same(cell.value, value)
+
+    def _check_told(self, cell: Stored) -> None:
+        if self.untold and cell.instruction < 0:
+            raise UntoldError(self.untold)
 
     def store(self, offset: int, size: int, value: Value, instruction: int, data: Data) -> None:
         self.is_written = True
@@ -115,9 +147,13 @@ class Region:
     # ------------------------------------------------------------ who was here
 
     def access(
-        self, offset: int, size: int, who: Owner, is_write: bool, reduction: str, is_ordered: Callable[[Owner], bool]
-    ) -> Owner | None:
-        """Remembers the access; the earlier one that it races with, if there is one."""
+        self, offset: int, size: int, who: Owner, kind: AccessKind, is_ordered: Callable[[Owner], bool], *,
+        update: str = "", is_same: bool = False,
+    ) -> Owner | None:  # fmt: skip
+        """Remembers the access; the earlier one that it races with, if there is one.
+
+        update: operation and type of an atomic. is_same: the bytes hold what is being stored, left by the same instruction.
+        """
         if size < self.granule_bytes:
             self._refine(size)
         key = (who.block, who.thread)
@@ -125,18 +161,31 @@ class Region:
             past = self.history.get(granule)
             if past is None:
                 past = self.history[granule] = _History()
-            writer = past.writer
-            is_exempt = bool(reduction) and past.reduction == reduction
-            if writer is not None and not is_exempt and (writer.block, writer.thread) != key and not is_ordered(writer):
-                return writer
-            if is_write:
-                for reader_key, reader in past.readers.items():
-                    if reader_key != key and not is_ordered(reader):
-                        return reader
-                past.writer, past.reduction = who, reduction
-                past.readers.clear()
-            else:
+            together = False
+            for writer in past.writers:
+                if (writer.block, writer.thread) == key or is_ordered(writer):
+                    continue
+                if not (is_same and _are_lanes_of_one_step(writer, who)):
+                    return writer
+                together = True
+            for other_key, other in past.updates.items():
+                is_exempt = kind == "update" and past.update_kind == update and _is_in_scope(other, who)
+                if other_key != key and not is_exempt and not is_ordered(other):
+                    return other
+            if kind == "load":
                 past.readers[key] = who
+                continue
+            for reader_key, reader in past.readers.items():
+                if reader_key != key and not is_ordered(reader):
+                    return reader
+            past.readers.clear()
+            if kind == "update":
+                if past.update_kind != update:
+                    past.updates.clear()
+                past.updates[key], past.update_kind = who, update
+            else:
+                past.updates.clear()
+                past.writers = [*past.writers, who] if together else [who]
         return None
 
     def _refine(self, size: int) -> None:
@@ -144,24 +193,39 @@ class Region:
         old, self.history, self.granule_bytes = self.history, {}, size
         for granule, past in old.items():
             for k in range(factor):
-                self.history[granule * factor + k] = _History(past.writer, past.reduction, dict(past.readers))
+                self.history[granule * factor + k] = _History(
+                    list(past.writers), dict(past.updates), past.update_kind, dict(past.readers)
+                )
+
+
+def _are_lanes_of_one_step(a: Owner, b: Owner) -> bool:
+    return a.execution == b.execution and a.block == b.block and a.thread // WARP == b.thread // WARP
+
+
+def _is_in_scope(a: Owner, b: Owner) -> bool:
+    """Whether two atomic operations are atomic to each other."""
+    return a.block == b.block or (a.is_wide and b.is_wide)
 
 
 class Memory:
     """Global arrays of a launch."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_turned: bool = False) -> None:
         self.regions: list[Region] = []
+        self.is_turned = is_turned
+        """Later arrays lie before earlier ones."""
 
     def add(self, name: str, size_bytes: int, initial: Callable[[int], tuple[int, int, Value]]) -> Region:
-        base = (len(self.regions) + 1 << _WINDOW) + (1 << _WINDOW - 1)
+        number = _MOST_REGIONS - len(self.regions) if self.is_turned else len(self.regions) + 1
+        base = (number << _WINDOW) + (1 << _WINDOW - 1)
         region = Region(name, base, size_bytes, initial)
         self.regions.append(region)
         return region
 
     def at(self, address: int) -> Region | None:
         """The array whose window holds the address."""
-        number = (address >> _WINDOW) - 1
+        window = address >> _WINDOW
+        number = _MOST_REGIONS - window if self.is_turned else window - 1
         return self.regions[number] if 0 <= number < len(self.regions) else None
 
 
@@ -176,11 +240,11 @@ class Variables:
 
     def add(self, name: str, size_bytes: int, is_tracked: bool) -> Region:
         undefined = Undefined(f"{self.what} variable {name} before it is written", 0)
-        region = Region(name, len(self.regions) << _SMALL_WINDOW, size_bytes, lambda offset: (offset, 1, undefined))
+        region = Region(name, len(self.regions) + 1 << _SMALL_WINDOW, size_bytes, lambda offset: (offset, 1, undefined))
         region.is_tracked = is_tracked
         self.regions.append(region)
         return region
 
     def at(self, address: int) -> Region | None:
-        number = address >> _SMALL_WINDOW
+        number = (address >> _SMALL_WINDOW) - 1
         return self.regions[number] if 0 <= number < len(self.regions) else None

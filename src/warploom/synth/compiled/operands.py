@@ -73,6 +73,8 @@ class Operands:
         if text.startswith("%"):
 
             def special(block: Block, lanes: Lanes) -> list[Value]:
+                if text in ("%warpid", "%nwarpid"):
+                    self.launch.notes.add(f"{text} by the thread's number")
                 if text not in block.registers:
                     raise self.launch.unsupported(f"expected a special register that this runner knows, got {text}", index)
                 return block.read(text, lanes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from warploom.core import Diagnostic, DType, Span, UserError, f32, scalar_of
 from warploom.ir import IndexConst, Kernel, Param
 from warploom.synth.compiled.execution import Argument, ArrayArgument
 from warploom.synth.compiled.proof import Wanted
+from warploom.synth.compiled.spec_words import absolute, readable
 from warploom.synth.specs import OutsideSketchError, call_spec
 from warploom.terms import (
     Algebra,
@@ -46,7 +47,7 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
     before = {name: np.asarray(array).copy() for name, array in arrays.items()}
     try:
         with strict_comparisons():
-            call_spec(spec, _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest})
+            call_spec(readable(spec), _interface(arguments), arrays, numbers, {"min": _least, "max": _greatest, "abs": absolute})
     except OutsideSketchError as error:
         message = "expected plain Python on arrays and numbers, got a word of the sketch language"
         raise UserError(Diagnostic("SPEC_FAILED", message, fix="Write loops, indices and arithmetic only.")) from error
@@ -85,13 +86,17 @@ def _interface(arguments: tuple[Argument, ...]) -> Kernel:
     return Kernel("kernel", params, (), (1, 1, 1), (one, one, one), 32, ())
 
 
-def check_parameters(spec: Callable[..., Any], count: int, kernel: str) -> list[inspect.Parameter]:
-    """The spec's parameters; UserError when they are not as many as the kernel's."""
-    found = list(inspect.signature(spec).parameters.values())
-    if len(found) != count:
+def check_parameters(spec: Callable[..., Any], count: int, kernel: str, variables: Sequence[str] = ()) -> list[inspect.Parameter]:
+    """The spec's parameters that stand for the kernel's, without variables of the module; UserError when they are not as many."""
+    named = inspect.signature(spec).parameters
+    found = [p for k, p in enumerate(named.values()) if k < count or p.name not in variables]
+    taken = [p.name for p in found[:count] if p.name in variables]
+    if len(found) != count or taken:
         code = getattr(spec, "__code__", None)
         span = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1) if code is not None else None
         message = f"expected {count} parameters, one per parameter of {kernel}, got {len(found)}"
+        if taken:
+            message = f"expected variables of the module after the {count} parameters of {kernel}, got {taken[0]} among them"
         fix = "Give the spec the kernel's parameters in their order; the names are yours."
         raise UserError(Diagnostic("SPEC_PARAMETERS", message, *([span] if span else []), fix=fix))
     return found

@@ -11,12 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.core import DType
-from warploom.ptx import Program
+from warploom.ptx import Program, Routine
 from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
-from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, SymbolicRun, run_symbolically
+from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.terms import Algebra, Term
+
+_WIDE = frozenset({"u64", "s64", "b64"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,16 +60,24 @@ def prove_launch(
     wanted: Mapping[str, Wanted],
     *,
     dynamic_shared_bytes: int = 0,
+    symbols: Mapping[str, Symbol] | None = None,
     replaced: Callable[[Term], Term] | None = None,
 ) -> CompiledProof:
     """Runs the launch on symbols and compares every array with what is wanted of it.
 
-    A kernel that asks for activemask is proved again with each thread alone; where that fails, the domain says that threads are
+    A kernel that compares 64-bit numbers is proved with the arrays in the opposite order, too. One that asks for activemask is
+    proved again with each thread alone; where that fails, the domain says that threads are
     taken to reconverge. replaced: applied to what the kernel computed, for elements that are known to hold something else than a
-    symbol of their own. UserError and UnsupportedError as `run_symbolically`.
+    symbol of their own. symbols: see `run_symbolically`; arrays among them are compared, too.
+    UserError and UnsupportedError as `run_symbolically`.
     """
-    once = partial(_prove_once, program, kernel, arguments, grid, block, wanted, dynamic_shared_bytes, replaced)
+    once = partial(_prove_once, program, kernel, arguments, grid, block, wanted, dynamic_shared_bytes, symbols or {}, replaced)
     proof = once(is_alone=False)
+    if proof.verdict == "proved" and _compares_addresses(program.kernel(kernel)):
+        turned = once(is_alone=False, is_turned=True)
+        if turned.verdict != "proved":
+            reason = f"it depends on where the arrays lie in memory: with all of them in the opposite order {turned.reason}"
+            return replace(turned, verdict="unchecked", domain="", reason=reason)
     if proof.verdict != "proved" or RECONVERGED not in proof.domain:
         return proof
     alone = once(is_alone=True)
@@ -85,32 +95,44 @@ def _prove_once(
     block: Triple,
     wanted: Mapping[str, Wanted],
     dynamic_shared_bytes: int,
+    symbols: Mapping[str, Symbol],
     replaced: Callable[[Term], Term] | None,
     *,
     is_alone: bool,
+    is_turned: bool = False,
 ) -> CompiledProof:
     try:
         run = run_symbolically(
-            program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, is_alone=is_alone
-        )
+            program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, symbols=symbols,
+            is_alone=is_alone, is_turned=is_turned,
+        )  # fmt: skip
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
-    types: dict[str, DType] = {a.name: a.dtype for a in arguments}
+    variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
+    everything = (*arguments, *variables)
+    types: dict[str, DType] = {a.name: a.dtype for a in everything}
     domains: list[str] = []
     worst = CompiledProof("proved", "", thread_steps=run.thread_steps)
-    for argument in arguments:
+    for argument in everything:
         if isinstance(argument, ScalarArgument) or argument.name not in wanted:
             continue
         want = wanted[argument.name]
         comparison = Comparison(want.algebra, types, run.data.ordered_kinds)
         outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds)
-        domains.append(want.algebra.domain_of(outcome.operators))
+        domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)
             return replace(worst, verdict="refuted", reason=told, difference=outcome.difference)
         if outcome.verdict == "open":
             worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
-    return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes]))
+    return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
+
+
+def _compares_addresses(routine: Routine) -> bool:
+    """Whether 64-bit numbers, which may be addresses, are compared."""
+    return any(
+        i.opcode in ("setp", "set", "min", "max", "slct") and not _WIDE.isdisjoint(i.modifiers) for i in routine.instructions
+    )
 
 
 def joined_domain(parts: list[str]) -> str:

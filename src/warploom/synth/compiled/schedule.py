@@ -8,8 +8,12 @@ from math import inf
 
 from warploom.synth.compiled.arithmetic import NotFollowedError
 from warploom.synth.compiled.data import Comparison, NoBitsError, Undefined, Value
-from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
+from warploom.synth.compiled.faults import FaultError
+from warploom.synth.compiled.memory import UntoldError
+from warploom.synth.compiled.threads import WARP, Arrival, Block, Lanes, Launch
 
+_BARRIERS = 16
+"""Of a block."""
 Action = Callable[[Block, Lanes], None]
 """Executes an instruction for some threads."""
 Jump = Callable[[Block, Lanes], dict[int, Lanes]]
@@ -38,13 +42,32 @@ class Step:
 
 
 class Barrier:
-    """`bar.sync a, b`: barrier number and thread count of each thread (0: all)."""
+    """`bar.sync a, b` or `bar.arrive a, b`: barrier number and thread count of each thread (0: all)."""
 
-    __slots__ = ("arrive", "is_aligned")
+    __slots__ = ("arrive", "is_aligned", "waits")
 
-    def __init__(self, arrive: Callable[[Block, Lanes], list[tuple[int, int]]], is_aligned: bool) -> None:
+    def __init__(self, arrive: Callable[[Block, Lanes], list[tuple[int, int]]], is_aligned: bool, waits: bool) -> None:
         self.arrive = arrive
         self.is_aligned = is_aligned
+        self.waits = waits
+        """False: bar.arrive."""
+
+
+class _Phase:
+    """Who has come to a barrier since it last let threads go."""
+
+    __slots__ = ("arrivals", "count", "waiting")
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        """Threads that it takes; 0: all that have not ended."""
+        self.waiting: list[tuple[int, Lanes]] = []
+        """By instruction."""
+        self.arrivals: list[tuple[int, Arrival]] = []
+        """Of bar.arrive: instruction and thread."""
+
+    def members(self) -> set[int]:
+        return {t for _, group in self.waiting for t in group} | {a.thread for _, a in self.arrivals}
 
 
 def run_launch(launch: Launch, steps: list[Step]) -> None:
@@ -54,6 +77,11 @@ def run_launch(launch: Launch, steps: list[Step]) -> None:
         run = _BlockRun(Block(launch, (x, y, z)), steps)
         try:
             run.run()
+        except UntoldError as error:
+            raise launch.unsupported(
+                f"expected to know {error}", run.place,
+                "name what it holds: --symbol NAME=f32[17] for symbols, --symbol NAME=initial for its initial value",
+            ) from error  # fmt: skip
         except NoBitsError as error:
             raise launch.unsupported(f"expected operations on whole elements, got {error}", run.place) from error
         except RecursionError as error:
@@ -73,15 +101,17 @@ class _BlockRun:
         self.ready: dict[int, Lanes] = {0: block.everyone}
         self.meeting: dict[int, Lanes] = {}
         """Threads that wait for others at a shuffle or vote, by instruction."""
-        self.barriers: dict[int, list[tuple[int, Lanes]]] = {}
-        """By barrier number: instruction and threads that arrived there."""
+        self.barriers: dict[int, _Phase] = {}
+        """By barrier number."""
+        self.passed: dict[int, tuple[int, dict[int, int]]] = {}
+        """By barrier number: when it last let threads go that were not all of the block: epoch, and moment by thread."""
 
     def run(self) -> None:
         while self.ready or self._release():
             place = min(self.ready)
             lanes = self.ready.pop(place)
             self._run_from(place, lanes)
-        if self.meeting or self.barriers:
+        if self.meeting or any(phase.waiting for phase in self.barriers.values()):
             self._stuck()
 
     def _run_from(self, place: int, lanes: Lanes) -> None:
@@ -95,6 +125,7 @@ class _BlockRun:
                 return
             self.place = place
             step = steps[place]
+            block.execution += 1
             launch.steps_left -= len(lanes)
             if launch.steps_left < 0:
                 raise launch.unsupported(
@@ -154,35 +185,87 @@ class _BlockRun:
 
     def _arrive(self, barrier: Barrier, place: int, lanes: Lanes) -> None:
         block = self.block
-        found: dict[int, Lanes] = {}
-        wanted: dict[int, int] = {}
+        found: dict[tuple[int, int, int], Lanes] = {}
         for t, (number, count) in zip(lanes, barrier.arrive(block, lanes), strict=True):
-            found.setdefault(number, []).append(t)
-            wanted[number] = count
-        for number, group in found.items():
-            arrived = self.barriers.setdefault(number, [])
-            arrived.append((place, group))
-            if wanted[number] and sum(len(g) for _, g in arrived) >= wanted[number]:
+            if not 0 <= number < _BARRIERS:
+                raise self._barrier_fault(f"expected a barrier number of 0 to {_BARRIERS - 1}, got {number}", place, t)
+            if count % WARP:
+                raise self._barrier_fault(f"expected whole warps at a barrier, got a count of {count} threads", place, t)
+            # a counted barrier may let the first warps go before it counts the others
+            found.setdefault((number, count, t // WARP if count else -1), []).append(t)
+        for (number, count, _), group in found.items():
+            phase = self.barriers.setdefault(number, _Phase(count))
+            if phase.count != count:
+                message = f"expected one count of threads at barrier {number}, got {count} and {phase.count}"
+                raise self._barrier_fault(message, place, group[0])
+            self._check_comes_after(number, place, group)
+            if barrier.waits:
+                phase.waiting.append((place, group))
+            else:
+                twice = phase.members().intersection(group)
+                if twice:
+                    message = f"expected barrier {number} to be complete before a thread arrives at it again"
+                    raise self._barrier_fault(message, place, min(twice))
+                phase.arrivals += [(place, block.arrival(t)) for t in group]
+                self._enter(place + 1, group)
+            if phase.count and self._is_complete(phase):
                 self._open(number)
 
+    def _check_comes_after(self, number: int, place: int, group: Lanes) -> None:
+        """Threads that come to a barrier for its next phase must know that the last one is over: else they may end that one."""
+        if number not in self.passed:
+            return
+        block = self.block
+        epoch, moments = self.passed[number]
+        if block.epoch > epoch:
+            return
+        for t in group:
+            if t not in moments and not any(block.has_seen(t, other, moment) for other, moment in moments.items()):
+                message = (
+                    f"expected thread {t} to come to barrier {number} after those that passed it before, nothing orders them"
+                )
+                raise self._barrier_fault(message, place, t)
+
+    def _is_complete(self, phase: _Phase) -> bool:
+        """Whether the warps that are here with all their threads are enough."""
+        members, exited = phase.members(), self.block.exited
+        if not phase.count:
+            return len(members) + len(exited) >= self.block.count
+        whole = 0
+        for warp in {t // WARP for t in members}:
+            lanes = range(warp * WARP, min(warp * WARP + WARP, self.block.count))
+            whole += all(t in members or t in exited for t in lanes)
+        return whole * WARP >= phase.count
+
     def _open(self, number: int) -> None:
-        arrived = self.barriers.pop(number)
-        self._check_aligned(arrived)
-        self.block.synchronise([t for _, group in arrived for t in group])
-        for place, group in arrived:
+        phase = self.barriers.pop(number)
+        self._check_aligned(phase)
+        block = self.block
+        waiting = [t for _, group in phase.waiting for t in group]
+        epoch = block.epoch
+        block.synchronise(waiting, [a for _, a in phase.arrivals])
+        if block.epoch > epoch:
+            self.passed.pop(number, None)
+        else:
+            self.passed[number] = epoch, {t: block.times[t] for t in waiting}
+        for place, group in phase.waiting:
             self._enter(place + 1, group)
 
-    def _check_aligned(self, arrived: list[tuple[int, Lanes]]) -> None:
+    def _check_aligned(self, phase: _Phase) -> None:
         """bar.sync is executed by whole warps (PTX ISA 9.7.13): lanes of one warp must be at the same instruction."""
         place_of: dict[int, int] = {}
-        for place, group in arrived:
+        here = [*phase.waiting, *((place, [a.thread]) for place, a in phase.arrivals)]
+        for place, group in here:
             for t in group:
                 other = place_of.setdefault(t // WARP, place)
                 barrier = self.steps[place].barrier
                 if other != place and barrier is not None and barrier.is_aligned:
                     line = self.block.launch.span(other).line
                     message = f"expected all threads of a warp at the same barrier, others are at the one in line {line}"
-                    raise self.block.fault("barrier", message, place, thread=t, what="barrier")
+                    raise self._barrier_fault(message, place, t)
+
+    def _barrier_fault(self, message: str, place: int, thread: int) -> FaultError:
+        return self.block.fault("barrier", message, place, thread=thread, what="barrier")
 
     def _release(self) -> bool:
         """Lets go on whom nothing holds back any more, when no thread can run otherwise."""
@@ -201,8 +284,8 @@ class _BlockRun:
                 self._enter(place, sorted(freed))
                 return True
             self.meeting[place] = lanes
-        for number, arrived in list(self.barriers.items()):
-            if sum(len(g) for _, g in arrived) + len(block.exited) >= block.count:
+        for number, phase in list(self.barriers.items()):
+            if phase.waiting and self._is_complete(phase):
                 self._open(number)
                 return True
         return False
@@ -212,13 +295,14 @@ class _BlockRun:
         for place, lanes in self.meeting.items():
             message = f"expected every thread that the mask names here, thread {lanes[0]} waits for some that never come"
             raise block.fault("shuffle", message, place, thread=lanes[0], what="wait")
-        number, arrived = next(iter(self.barriers.items()))
-        place, lanes = arrived[0]
-        held = sum(len(g) for _, g in arrived)
+        number, phase = next((n, p) for n, p in self.barriers.items() if p.waiting)
+        place, lanes = phase.waiting[0]
+        wanted = f"{phase.count} threads in whole warps" if phase.count else "all threads of the block"
         message = (
-            f"expected all threads of the block at barrier {number}, {held} of {block.count} arrive and the others wait elsewhere"
+            f"expected {wanted} at barrier {number}, {len(phase.members())} of {block.count} arrive and the others wait "
+            "elsewhere or have ended"
         )
-        raise block.fault("barrier", message, place, thread=lanes[0], what="barrier")
+        raise self._barrier_fault(message, place, lanes[0])
 
 
 def truth(block: Block, value: Value, instruction: int, thread: int) -> bool:

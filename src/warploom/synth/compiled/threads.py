@@ -17,9 +17,8 @@ from warploom.ptx import Routine
 from warploom.ptx.routine import Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
-from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Memory, Owner, Region, Variables
+from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
 
-WARP = 32
 Lanes = list[int]
 
 
@@ -51,6 +50,16 @@ class Launch:
         return unsupported(message, self.span(instruction), fix)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """A thread that arrives at a barrier without waiting there."""
+
+    thread: int
+    time: int
+    seen: np.ndarray[tuple[int], np.dtype[np.int32]]
+    """By thread: the moment up to which its accesses are ordered before the arrival."""
+
+
 class Block:
     """One block of a launch while it runs."""
 
@@ -68,6 +77,10 @@ class Block:
         self.names: dict[str, int] = {}
         """Address of each variable in its own space."""
         self.epoch = 0
+        self.copies: dict[int, object] = {}
+        """By thread: asynchronous copies on their way."""
+        self.execution = 0
+        """Steps executed so far."""
         self.times = [1] * self.count
         self._seen: np.ndarray[tuple[int, int], np.dtype[np.int32]] | None = None
         self._declare()
@@ -124,8 +137,8 @@ class Block:
 
     # ------------------------------------------------------------ order of accesses
 
-    def owner(self, thread: int, instruction: int) -> Owner:
-        return Owner(self.position, thread, self.times[thread], self.epoch, instruction)
+    def owner(self, thread: int, instruction: int, *, is_wide: bool = False) -> Owner:
+        return Owner(self.position, thread, self.times[thread], self.epoch, instruction, self.execution, is_wide)
 
     def is_ordered(self, earlier: Owner, thread: int) -> bool:
         """Whether what `earlier` did is ordered before what `thread` does now."""
@@ -135,19 +148,36 @@ class Block:
             return True
         return self._seen is not None and bool(self._seen[thread, earlier.thread] >= earlier.time)
 
-    def synchronise(self, lanes: Sequence[int]) -> None:
-        """Orders what these threads did before what they will do."""
-        if len(lanes) + len(self.exited) >= self.count:
+    def synchronise(self, lanes: Sequence[int], arrivals: Sequence[Arrival] = ()) -> None:
+        """Orders what these threads did, and what others did before they arrived, before what these will do."""
+        if not arrivals and len(lanes) + len(self.exited) >= self.count:
             self.epoch += 1
             return
-        if self._seen is None:
-            self._seen = np.zeros((self.count, self.count), np.int32)
+        seen = self._seen_by_thread()
         members = list(lanes)
-        together = self._seen[members].max(axis=0)
+        together = seen[members].max(axis=0)
+        for arrival in arrivals:
+            np.maximum(together, arrival.seen, out=together)
+            together[arrival.thread] = max(int(together[arrival.thread]), arrival.time)
         together[members] = [self.times[t] for t in members]
-        self._seen[members] = together
+        seen[members] = together
         for t in members:
             self.times[t] += 1
+
+    def arrival(self, thread: int) -> Arrival:
+        """The thread at this moment; what it does from now on is not part of it."""
+        found = Arrival(thread, self.times[thread], self._seen_by_thread()[thread].copy())
+        self.times[thread] += 1
+        return found
+
+    def has_seen(self, thread: int, other: int, time: int) -> bool:
+        """Whether what `other` did from its moment `time` on is in part ordered before what `thread` does now."""
+        return self._seen is not None and bool(self._seen[thread, other] >= time)
+
+    def _seen_by_thread(self) -> np.ndarray[tuple[int, int], np.dtype[np.int32]]:
+        if self._seen is None:
+            self._seen = np.zeros((self.count, self.count), np.int32)
+        return self._seen
 
     # ------------------------------------------------------------ faults
 

@@ -10,7 +10,7 @@ from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
 from warploom.synth.compiled.data import Undefined, Value
-from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, Region
+from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
@@ -50,12 +50,12 @@ class Transfers:
             columns: list[list[Value]] = [[] for _ in writers]
             for t, address in zip(lanes, addresses(block, lanes), strict=True):
                 assert isinstance(address, int)
-                region, offset = self._place(block, t, address, space, size * len(writers), "load", index)
+                region, offset = self.place(block, t, address, space, size * len(writers), "load", index)
                 if is_constant and region.is_written:
                     message = f"expected {region.name} not to be written, since ld.global.nc reads it in the same launch"
                     raise block.fault("read-only", message, index, thread=t, what="load", element=region.name)
                 if region.is_tracked:
-                    self._remember(block, t, region, offset, size * len(writers), "load", index)
+                    self.remember(block, t, region, offset, size * len(writers), "load", index)
                 for k, column in enumerate(columns):
                     column.append(region.load(offset + k * size, size, self.launch.data))
             for writer, column, extension in zip(writers, columns, extend, strict=True):
@@ -82,6 +82,9 @@ class Transfers:
             raise self.launch.unsupported("expected a parameter of the kernel in ld.param", index)
         region = self.launch.parameters[address.base.text]
         start = address.offset
+        count = len(self.operands.pieces(instruction.operands[0]))
+        if not 0 <= start <= region.size_bytes - size * count:
+            raise self.launch.unsupported(f"expected a load inside {address.base.text}, got one at byte {start}", index)
         writers = [self.operands.writer(o, index) for o in self.operands.pieces(instruction.operands[0])]
         extend = [self.extension(width_of(instruction, "b32"), o) for o in self.operands.pieces(instruction.operands[0])]
 
@@ -105,9 +108,14 @@ class Transfers:
             columns = [reader(block, lanes) for reader in readers]
             for n, (t, address) in enumerate(zip(lanes, addresses(block, lanes), strict=True)):
                 assert isinstance(address, int)
-                region, offset = self._place(block, t, address, space, size * len(readers), "store", index)
+                region, offset = self.place(block, t, address, space, size * len(readers), "store", index)
+                if region.is_constant:
+                    message = f"expected a store to memory that can be written, {region.name} is constant"
+                    raise block.fault("read-only", message, index, thread=t, what="store", element=region.name)
                 if region.is_tracked:
-                    self._remember(block, t, region, offset, size * len(readers), "store", index)
+                    whole = size * len(readers)
+                    is_same = all(region.holds(offset + k * size, size, c[n], index, data) for k, c in enumerate(columns))
+                    self.remember(block, t, region, offset, whole, "store", index, is_same=is_same)
                 for k, column in enumerate(columns):
                     region.store(offset + k * size, size, column[n], index, data)
 
@@ -122,6 +130,9 @@ class Transfers:
         name = next((m for m in instruction.modifiers if m in ("add", "min", "max", "and", "or", "xor")), "")
         if not name or not is_plain:
             raise self.launch.unsupported(f"expected add, min, max, and, or, xor on memory, got {instruction.name}", index)
+        is_wide = space != "shared" and not {"cta", "cluster"}.intersection(instruction.modifiers)
+        has_order = kind.is_float or name in ("min", "max")
+        update = f"{name}.{kind}" if has_order else f"{name}.b{kind.bits}"
         size = kind.bits // 8
         compute = self._reduction(name, kind)
         operands = instruction.operands
@@ -137,8 +148,11 @@ class Transfers:
             values = reader(block, lanes)
             for t, address, value in zip(lanes, addresses(block, lanes), values, strict=True):
                 assert isinstance(address, int)
-                region, offset = self._place(block, t, address, space, size, "reduction", index)
-                self._remember(block, t, region, offset, size, name, index)
+                region, offset = self.place(block, t, address, space, size, "reduction", index)
+                if region.is_constant:
+                    message = f"expected an update of memory that can be written, {region.name} is constant"
+                    raise block.fault("read-only", message, index, thread=t, what="reduction", element=region.name)
+                self.remember(block, t, region, offset, size, "update", index, update=update, is_wide=is_wide)
                 old = region.load(offset, size, data)
                 region.store(offset, size, compute(old, value), index, data)
             if write is not None:
@@ -153,7 +167,7 @@ class Transfers:
 
     # ------------------------------------------------------------ addresses
 
-    def _place(self, block: Block, thread: int, address: int, space: str, size: int, what: str, index: int) -> tuple[Region, int]:
+    def place(self, block: Block, thread: int, address: int, space: str, size: int, what: str, index: int) -> tuple[Region, int]:
         """Region and byte offset of an access. FaultError when it is misaligned or lies in no variable."""
         place = address
         own = space
@@ -166,6 +180,9 @@ class Transfers:
             region = block.local[thread].at(place) if block.local else None
         else:
             region = self.launch.memory.at(place)
+        if region is not None and region.is_constant != (own == "const") and own != "generic":
+            message = f"expected a {what} of the space that {region.name} lies in, got one of .{own}"
+            raise block.fault("out of bounds", message, index, thread=thread, what=what, element=region.name)
         offset = place - region.base if region is not None else 0
         if region is None or not 0 <= offset <= region.size_bytes - size:
             where = f"byte {offset} of {region.name}, which has {region.size_bytes}" if region else f"address {address:#x}"
@@ -176,14 +193,17 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         return region, offset
 
-    def _remember(self, block: Block, thread: int, region: Region, offset: int, size: int, what: str, index: int) -> None:
-        reduction = what if what not in ("load", "store") else ""
+    def remember(
+        self, block: Block, thread: int, region: Region, offset: int, size: int, kind: AccessKind, index: int, *,
+        update: str = "", is_wide: bool = False, is_same: bool = False,
+    ) -> None:  # fmt: skip
         earlier = region.access(
-            offset, size, block.owner(thread, index), what != "load", reduction, lambda other: block.is_ordered(other, thread)
-        )
+            offset, size, block.owner(thread, index, is_wide=is_wide), kind, lambda other: block.is_ordered(other, thread),
+            update=update, is_same=is_same,
+        )  # fmt: skip
         if earlier is not None:
             element = f"bytes {offset} to {offset + size - 1} of {region.name}"
-            raise block.race(earlier, thread, index, what, element)
+            raise block.race(earlier, thread, index, update.partition(".")[0] or kind, element)
 
     def _check_modifiers(self, instruction: Instruction, index: int) -> None:
         for modifier in instruction.modifiers:

@@ -1,0 +1,188 @@
+"""What orders the accesses of different threads: barriers, and fences with strong reads (PTX ISA 8.8, without its finer points).
+
+In one block a barrier orders the threads that take part; `bar.arrive` orders only what came before it. Between any two threads, a
+release orders what came before it (a fence; `.release`; what a barrier brought to the thread counts, too) before what follows an
+acquire that came later (a strong read, then a fence or a barrier; `.acquire`), each in a scope that holds both threads. Which
+value the strong read found is not asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.ptx.simt.threads import Threads
+
+if TYPE_CHECKING:
+    from warploom.ptx.simt.machine import Machine
+
+_THREAD = np.uint64(32)
+MAX_TIME = (1 << 18) - 2
+_CTA, _WIDE = 0, 1
+_KEPT = 4
+"""Releases that are remembered: what an older one published is taken as unordered."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrival:
+    """Threads of one block that arrived at a barrier and went on."""
+
+    threads: Threads
+    time: int
+    seen: NDArray[np.int32]
+    """By thread of the block: the time before which its accesses are ordered before the arrival of one of them."""
+
+
+class Clock:
+    """When the threads of a batch last synchronised with each other."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.now = 1
+        self.padded = machine.padded_threads
+        self.first_block = machine.first_block
+        self.blocks = machine.blocks
+        self.block_of = machine.block_of
+        self.fences = machine.launch.fences
+        self.barrier: Threads = np.zeros(machine.blocks, np.int64)
+        """By block: later accesses are ordered after those before this time."""
+        self.warp: Threads = np.zeros(machine.total >> 5, np.int64)
+        self.seen: NDArray[np.int32] | None = None
+        """[thread, thread of its block]: the time before which the second one's accesses are ordered before what the first one
+        does now, where only some threads met."""
+        total = machine.total
+        self.released: Threads = np.zeros((_KEPT, 2, total), np.int64)
+        """The last releases, by scope and thread."""
+        self.by_warp: Threads = np.zeros((_KEPT, 2, 2, total >> 5), np.int64)
+        """Of the last releases by scope and warp: the time before which a barrier had brought everything of the warp, its own."""
+        self.by_block: Threads = np.zeros((_KEPT, 2, 2, machine.blocks), np.int64)
+        self.read: Threads = np.zeros((2, total), np.int64)
+        """By scope and thread: time of its last strong read."""
+        self.acquired: Threads = np.zeros((2, total), np.int64)
+        self.has_read = False
+        self.oldest = 0
+        """The earliest of `barrier`."""
+        first = machine.first_block * machine.padded_threads
+        self.me: NDArray[np.uint64] = (np.arange(machine.total, dtype=np.uint64) + np.uint64(first + 1)) << _THREAD
+
+    def tick(self) -> int:
+        self.now = min(self.now + 1, MAX_TIME)
+        return self.now
+
+    # barriers
+
+    def block_barrier(self, complete: NDArray[np.bool_] | None) -> None:
+        """A barrier of all threads of these blocks (None: all)."""
+        now = self.tick()
+        if self.has_read:
+            latest = self.read.reshape(2, self.blocks, -1).max(axis=2, keepdims=True)
+            acquired = self.acquired.reshape(2, self.blocks, -1)
+            latest = np.maximum(latest, acquired.max(axis=2, keepdims=True))
+            chosen = slice(None) if complete is None else complete
+            acquired[:, chosen] = latest[:, chosen]
+        if complete is None:
+            self.barrier[:] = now
+            self.oldest = now
+        else:
+            self.barrier[complete] = now
+            self.oldest = int(self.barrier.min())
+
+    def warp_barrier(self, warps: Threads) -> None:
+        """All threads of these warps that have not left."""
+        now = self.tick()
+        if self.has_read:
+            acquired = self.acquired.reshape(2, -1, 32)
+            latest = np.maximum(self.read.reshape(2, -1, 32)[:, warps], acquired[:, warps]).max(axis=2, keepdims=True)
+            acquired[:, warps] = latest
+        if self.seen is not None:
+            for warp in np.unique(warps).tolist():
+                self.meet(np.arange(int(warp) * 32, int(warp) * 32 + 32, dtype=np.int64))
+        self.warp[warps] = now
+
+    def meet(self, threads: Threads, arrivals: list[Arrival] | None = None) -> None:
+        """Some threads of one block: what they and the arrivals did before is ordered before what these threads do now."""
+        now = self.tick()
+        seen = self._seen()
+        row = seen[threads].max(axis=0)
+        for arrival in arrivals or ():
+            row = np.maximum(row, arrival.seen)
+            places = arrival.threads % self.padded
+            row[places] = np.maximum(row[places], arrival.time)
+        row[threads % self.padded] = now
+        seen[threads] = row
+        latest = np.maximum(self.read[:, threads], self.acquired[:, threads]).max(axis=1, keepdims=True)
+        self.acquired[:, threads] = latest
+
+    def arrive(self, threads: Threads) -> Arrival:
+        """Of threads of one block."""
+        row = self._seen()[threads].max(axis=0)
+        return Arrival(threads, self.tick(), row)
+
+    def _seen(self) -> NDArray[np.int32]:
+        if self.seen is None:
+            self.seen = np.zeros((len(self.block_of), self.padded), np.int32)
+        return self.seen
+
+    # fences and strong reads
+
+    def release(self, threads: Threads, *, is_wide: bool) -> None:
+        """What these threads did, and what they know that others did, may be published by now."""
+        now = self.tick()
+        blocks, warps = self.block_of[threads], threads >> 5
+        for scope in (_CTA, _WIDE) if is_wide else (_CTA,):
+            _push(self.released[:, scope], threads, now)
+            _push(self.by_warp[:, scope, 0], warps, np.maximum(self.warp[warps], self.barrier[blocks]))
+            _push(self.by_warp[:, scope, 1], warps, now)
+            _push(self.by_block[:, scope, 0], blocks, self.barrier[blocks])
+            _push(self.by_block[:, scope, 1], blocks, now)
+        if is_wide:
+            self.fences[blocks + self.first_block] = now
+
+    def acquire(self, threads: Threads, *, is_wide: bool) -> None:
+        """A fence after strong reads."""
+        for scope in (_CTA, _WIDE) if is_wide else (_CTA,):
+            self.acquired[scope, threads] = np.maximum(self.acquired[scope, threads], self.read[scope, threads])
+
+    def strong_read(self, threads: Threads, *, is_wide: bool, acquires: bool) -> None:
+        self.has_read = True
+        for scope in (_CTA, _WIDE) if is_wide else (_CTA,):
+            self.read[scope, threads] = self.now
+            if acquires:
+                self.acquired[scope, threads] = self.now
+
+    # what is ordered
+
+    def is_ordered(self, earlier: Threads, time: Threads, later: Threads) -> NDArray[np.bool_]:
+        """Whether what threads did at a time is ordered before what others do now; `earlier` may lie in other batches."""
+        block, mine = earlier // self.padded, self.block_of[later]
+        same_block = block == mine
+        same_warp = earlier >> 5 == later >> 5
+        ordered = same_block & (time < self.barrier[mine])
+        ordered |= same_warp & (time < self.warp[later >> 5])
+        if self.seen is not None:
+            ordered |= same_block & (time < self.seen[later, earlier % self.padded])
+        if not self.has_read or ordered.all():
+            return ordered
+        is_here = (block >= 0) & (block < self.blocks)
+        there = np.where(is_here, earlier, 0)
+        scope = np.where(same_block, _CTA, _WIDE)
+        acquired = self.acquired[scope, later]
+        published = np.zeros(len(time), np.bool_)
+        for kept in range(_KEPT):
+            for before, at in (
+                (self.released[kept, scope, there],) * 2,
+                self.by_warp[kept, scope, :, there >> 5].T,
+                self.by_block[kept, scope, :, there // self.padded].T,
+            ):
+                published |= is_here & (time < before) & (acquired >= at)
+        published |= ~is_here & (time < self.fences[block + self.first_block]) & (acquired >= 1)
+        return ordered | published
+
+
+def _push(kept: Threads, places: Threads, value: Threads | int) -> None:
+    """The newest first."""
+    distinct, first = np.unique(places, return_index=True)
+    kept[1:, distinct] = kept[:-1, distinct]
+    kept[0, distinct] = value if isinstance(value, int) else value[first]

@@ -1,0 +1,185 @@
+"""What a plain spec may say of data besides arithmetic: functions of `math` and NumPy, `abs`, choices by comparisons.
+
+A choice on data cannot be followed by Python, so a spec's text is read once more: `x if a < b else y` and an `if` whose branches
+assign to one place become selections, in which both sides are computed and the comparison says which one counts.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import operator
+import textwrap
+from collections.abc import Callable
+from types import FunctionType, ModuleType
+from typing import Any
+
+import numpy as np
+
+from warploom.terms import Term, apply
+
+_FUNCTIONS: dict[str, str] = {
+    "exp": "exp", "log": "log", "sqrt": "sqrt", "fabs": "abs", "abs": "abs", "absolute": "abs", "exp2": "ex2", "log2": "lg2",
+    "sin": "sin", "cos": "cos", "tanh": "tanh",
+}  # fmt: skip
+"""Name in `math` or NumPy: operator of the term."""
+_TESTS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
+}  # fmt: skip
+_DECIDE: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
+}  # fmt: skip
+_SELECT, _WHOLE = "_warploom_select", "_warploom_whole"
+
+
+def readable(spec: Callable[..., Any]) -> Callable[..., Any]:
+    """The spec with functions and choices that know data; itself where its text cannot be had."""
+    if not isinstance(spec, FunctionType):
+        return spec
+    found = _with_choices(spec)
+    words: dict[str, Any] = {_SELECT: _select, _WHOLE: _whole}
+    for name, value in spec.__globals__.items():
+        if value is math or value is np:
+            words[name] = _Functions(value)
+        elif (own := getattr(value, "__name__", "")) in _FUNCTIONS and any(value is getattr(m, own, None) for m in (math, np)):
+            words[name] = _function(_FUNCTIONS[own], value)
+    made = FunctionType(found.__code__, {**spec.__globals__, **words}, spec.__name__, spec.__defaults__, spec.__closure__)
+    made.__kwdefaults__ = spec.__kwdefaults__
+    made.__annotations__ = spec.__annotations__
+    return made
+
+
+def absolute(value: Any) -> Any:
+    """The builtin `abs`, of data, too."""
+    return apply("abs", value) if isinstance(value, Term) else abs(value)
+
+
+class _Functions:
+    """A module whose functions take data, too."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name)
+        return _function(_FUNCTIONS[name], found) if name in _FUNCTIONS else found
+
+
+def _function(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
+    def run(value: Any, *more: Any, **options: Any) -> Any:
+        return apply(op, value) if isinstance(value, Term) and not more and not options else plain(value, *more, **options)
+
+    return run
+
+
+def _select(test: str, a: Any, b: Any, chosen: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    """`chosen` where the comparison holds; on data a term of both."""
+    if not (isinstance(a, Term) or isinstance(b, Term)):
+        return chosen() if _DECIDE[test](a, b) else other()
+    if isinstance(a, Term) and a is b and test in ("==", "<=", ">="):
+        return chosen()
+    return apply(f"select {test}", a, b, chosen(), other())
+
+
+def _whole(value: Any, chosen: Callable[[], Any], other: Callable[[], Any]) -> Any:
+    """As Python chooses: data alone is no condition, and says so."""
+    return chosen() if value else other()
+
+
+# ---------------------------------------------------------------- reading the text once more
+
+
+def _with_choices(spec: FunctionType) -> FunctionType:
+    try:
+        text = textwrap.dedent(inspect.getsource(spec))
+        tree = ast.parse(text)
+    except (OSError, TypeError, SyntaxError, IndentationError):
+        return spec
+    body = tree.body[0]
+    if (
+        not isinstance(body, ast.FunctionDef)
+        or spec.__closure__
+        or not any(isinstance(n, ast.If | ast.IfExp) for n in ast.walk(body))
+    ):
+        return spec
+    body.decorator_list = []
+    body.args.defaults, body.args.kw_defaults = [], [None] * len(body.args.kwonlyargs)
+    for argument in ast.walk(body.args):
+        if isinstance(argument, ast.arg):
+            argument.annotation = None
+    body.returns = None
+    ast.fix_missing_locations(_Choices().visit(tree))
+    ast.increment_lineno(tree, spec.__code__.co_firstlineno - 1)
+    made: dict[str, Any] = {}
+    exec(compile(tree, spec.__code__.co_filename, "exec"), made)
+    found = made[body.name]
+    return found if isinstance(found, FunctionType) else spec
+
+
+class _Choices(ast.NodeTransformer):
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        return ast.copy_location(_chosen(node.test, node.body, node.orelse), node)
+
+    def visit_If(self, node: ast.If) -> ast.stmt:
+        self.generic_visit(node)
+        found = _assignment(node)
+        return node if found is None else ast.copy_location(found, node)
+
+
+def _chosen(test: ast.expr, yes: ast.expr, no: ast.expr) -> ast.expr:
+    """Evaluation order stays: the test first, then one side where no data decide."""
+    match test:
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _TESTS:
+            return _call(_SELECT, ast.Constant(_TESTS[type(op)]), left, right, _later(yes), _later(no))
+        case ast.UnaryOp(op=ast.Not(), operand=inner):
+            return _chosen(inner, no, yes)
+        case ast.BoolOp(op=ast.And(), values=[first, *rest]):
+            return _chosen(first, _chosen(_joined(ast.And(), rest), yes, no), no)
+        case ast.BoolOp(op=ast.Or(), values=[first, *rest]):
+            return _chosen(first, yes, _chosen(_joined(ast.Or(), rest), yes, no))
+        case _:
+            return _call(_WHOLE, test, _later(yes), _later(no))
+
+
+def _joined(op: ast.boolop, values: list[ast.expr]) -> ast.expr:
+    return values[0] if len(values) == 1 else ast.BoolOp(op, values)
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
+
+
+def _later(value: ast.expr) -> ast.Lambda:
+    empty = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.Lambda(empty, value)
+
+
+def _assignment(node: ast.If) -> ast.stmt | None:
+    """`if c: t = x` or `else: t = y` as one assignment of a choice; None for other statements."""
+    yes, no = _assigned(node.body), _assigned(node.orelse)
+    if yes is None or (node.orelse and no is None):
+        return None
+    target, value = yes
+    if no is not None and ast.dump(no[0]) != ast.dump(target):
+        return None
+    if no is None and not isinstance(target, ast.Subscript):
+        return None  # the name may have no value yet
+    other = no[1] if no is not None else _loaded(target)
+    return ast.Assign([target], _chosen(node.test, value, other))
+
+
+def _assigned(body: list[ast.stmt]) -> tuple[ast.expr, ast.expr] | None:
+    match body:
+        case [ast.Assign(targets=[ast.Name() | ast.Subscript() as target], value=value)]:
+            return target, value
+        case [ast.AugAssign(target=ast.Name() | ast.Subscript() as target, op=op, value=value)]:
+            return target, ast.BinOp(_loaded(target), op, value)
+        case _:
+            return None
+
+
+def _loaded(target: ast.expr) -> ast.expr:
+    """The target as a value; its own text again."""
+    return ast.parse(ast.unparse(target), mode="eval").body

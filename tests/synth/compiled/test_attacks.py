@@ -1,0 +1,165 @@
+"""Wrong kernels that resemble right ones: none is proved. Each row says what the right text would be, which is proved."""
+
+import pytest
+from tests.synth.compiled.programs import body, proved
+
+from warploom.core import DType, UnsupportedError, f16, f32, i8, i32, i64, u8, u32
+from warploom.synth.compiled import Argument, ArrayArgument
+
+N = 64
+U, I, F = (u32, u32), (i32, i32), (f32, f32)
+TILE = ".shared .align 16 .b8 tile[1024];"
+
+
+def verdict(lines: str, spec, kinds: tuple[DType, DType] = (u32, u32), blocks: int = 1, threads: int = N, count: int = N) -> str:
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", kinds[0], (count,)), ArrayArgument("a", kinds[1], (count,)))
+    try:
+        return proved(body(lines, declarations=TILE), spec, arguments, blocks, threads).verdict
+    except UnsupportedError:
+        return "unchecked"
+
+
+def same(out, a):
+    for i in range(N):
+        out[i] = a[i]
+
+
+def turned(out, a):
+    for i in range(N):
+        out[i] = a[i ^ 1]
+
+
+def doubled(out, a):
+    for i in range(N):
+        out[i] = 2 * a[i]
+
+
+def halved(out, a):
+    for i in range(N):
+        out[i] = a[i] >> 1
+
+
+def zeros(out, a):
+    for i in range(N):
+        out[i] = 0
+
+
+def pairs(out, a):
+    for i in range(0, N, 2):
+        out[i], out[i + 1] = a[i + 1], a[i]
+
+
+def total(out, a):
+    for i in range(N):
+        out[0] += a[i]
+
+
+LOAD, STORE = "\tld.global.u32 %r2, [%rd2];\n", "\tst.global.u32 [%rd1], %r2;\n"
+FLOAT, BACK = "\tld.global.f32 %f1, [%rd2];\n", "\tst.global.f32 [%rd1], %f1;\n"
+SHARED = "\tshl.b32 %r3, %r1, 2;\n\tmov.u32 %r4, tile;\n\tadd.s32 %r5, %r4, %r3;\n\txor.b32 %r6, %r5, 4;\n"
+LOOP = (
+    SHARED
+    + LOAD
+    + "\tmov.u32 %r9, 0;\n$again:\n\tst.shared.u32 [%r5], %r2;\n\tbar.sync 0;\n\tld.shared.u32 %r2, [%r6];\n{sync}"
+    + "\tadd.s32 %r9, %r9, 1;\n\tsetp.lt.u32 %p1, %r9, 3;\n\t@%p1 bra $again;\n"
+    + STORE
+)
+LANES = LOAD + "\tshfl.sync.bfly.b32 %r2, %r2, 1, {clamp}, {mask};\n" + STORE
+PAIR = (
+    "\tand.b32 %r9, %r1, 1;\n\tsetp.eq.u32 %p1, %r9, 0;\n\t@!%p1 bra $end;\n\tld.global.v2.u32 {%r2, %r3}, [%rd2];\n"
+    "\tst.global.v2.u32 [%rd1], {%r{x}, %r{y}};\n$end:\n"
+)
+HALF = "cvt.rn.f16.f32 %h1, %f1;\n\tcvt.f32.f16 %f1, %h1"
+INTEGER = "cvt.rzi.s32.f32 %r2, %f1;\n\tcvt.rn.f32.s32 %f1, %r2"
+REAL = "cvt.rn.f32.s32 %f1, %r2;\n\tcvt.rzi.s32.f32 %r2, %f1"
+FIRST = "\tsub.s64 %rd1, %rd1, %rd3;\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "right", "wrong", "spec", "kinds"),
+    [
+        (LOOP, ("{sync}", "\tbar.sync 0;\n"), ("{sync}", ""), turned, U),
+        (LOOP, ("{sync}", "\tbar.sync 0;\n"), ("{sync}", "\tbar.warp.sync 0x0000ffff;\n"), turned, U),
+        (LANES, ("{clamp}, {mask}", "31, -1"), ("{clamp}, {mask}", "31, 0x55555555"), turned, U),
+        (LANES, ("{clamp}, {mask}", "31, -1"), ("{clamp}, {mask}", "0x1f1f, -1"), turned, U),
+        (PAIR, ("%r{x}, %r{y}", "%r3, %r2"), ("%r{x}, %r{y}", "%r3, %r3"), pairs, U),
+        (PAIR, ("%r{x}, %r{y}", "%r3, %r2"), ("%r{x}, %r{y}", "%r2, %r3"), pairs, U),
+        (LOAD + "\t{op} %r2, %r2, 1;\n" + STORE, ("{op}", "shr.s32"), ("{op}", "shr.u32"), halved, I),
+        (LOAD + "\t{op};\n" + STORE, ("{op}", "shr.s32 %r2, %r2, 1"), ("{op}", "div.s32 %r2, %r2, 2"), halved, I),
+        (LOAD + "\t{op} %r2, %r2, 2;\n" + STORE, ("{op}", "mul.lo.u32"), ("{op}", "mul.hi.u32"), doubled, U),
+        (LOAD + "\t{op} %r2, %r2, 1;\n" + STORE, ("{op}", "shl.b32"), ("{op}", "shf.l.wrap.b32 %r2, %r2,"), doubled, U),
+        (FLOAT + "\t{op};\n" + BACK, ("{op}", "mov.f32 %f1, %f1"), ("{op}", HALF), same,
+         F),
+        (FLOAT + "\t{op};\n" + BACK, ("{op}", "mov.f32 %f1, %f1"), ("{op}", INTEGER), same,
+         F),
+        (LOAD + "\t{op};\n" + STORE, ("{op}", "mov.b32 %r2, %r2"), ("{op}", REAL), same,
+         I),
+        (LOAD + "\t{op};\n" + STORE, ("{op}", "mov.b32 %r2, %r2"), ("{op}", "and.b32 %r2, %r2, 0x7fffffff"), same, I),
+        (FLOAT + "\t{op};\n" + BACK, ("{op}", "mov.f32 %f1, %f1"), ("{op}", "mul.sat.f32 %f1, %f1, 0f3F800000"), same, F),
+        (FLOAT + "\t{op};\n" + BACK, ("{op}", "mov.f32 %f1, %f1"), ("{op}", "cvt.rni.f32.f32 %f1, %f1"), same, F),
+        (FLOAT + "\t{op};\n" + BACK, ("{op}", "add.f32 %f1, %f1, %f1"), ("{op}", "fma.rn.f32 %f1, %f1, %f1, %f1"), doubled, F),
+        ("\tmov.u32 %r2, {x};\n" + STORE, ("{x}", "0"), ("{x}", "tile"), zeros, U),
+        (FIRST + LOAD + "\t{op};\n", ("{op}", "red.global.add.u32 [%rd1], %r2"), ("{op}", "red.shared.add.u32 [tile], 1"), total,
+         U),
+        (
+            FIRST + LOAD + "\tred.global.add.u32 [%rd1], %r2;\n{more}",
+            ("{more}", ""), ("{more}", "\tld.global.u32 %r5, [%rd1];\n"), total, U,
+        ),
+        (FIRST + LOAD + "\tred.global.{op}.u32 [%rd1], %r2;\n", ("{op}", "add"), ("{op}", "max"), total, U),
+        (LOAD + "{more}" + STORE, ("{more}", ""), ("{more}", "\tsetp.eq.u32 %p1, %r1, 63;\n\t@%p1 trap;\n"), same, U),
+        (LOAD + "\tsetp.{op}.u32 %p1, %r1, 63;\n\t@%p1 st.global.u32 [%rd1], %r2;\n", ("{op}", "le"), ("{op}", "lt"), same, U),
+        (LOAD + "\tadd.s64 %rd4, %rd1, {k};\n\tst.global.u32 [%rd4], %r2;\n", ("{k}", "0"), ("{k}", "4"), same, U),
+    ],
+)  # fmt: skip
+def test_wrong_kernels_that_resemble_right_ones(
+    text: str, right: tuple[str, str], wrong: tuple[str, str], spec, kinds: tuple[DType, DType]
+) -> None:
+    def made(parts: tuple[str, str]) -> str:
+        result = text
+        for old, new in zip(parts[0].split(", "), parts[1].split(", ", parts[0].count(", ")), strict=True):
+            result = result.replace(old, new)
+        return result
+
+    assert verdict(made(right), spec, kinds) == "proved"
+    assert verdict(made(wrong), spec, kinds) != "proved"
+
+
+def test_a_sum_in_too_few_bits() -> None:
+    def spec(out, a):
+        for i in range(N):
+            out[i] = a[i] + a[i ^ 1]
+
+    lines = "\tadd.s64 %rd1, %rd1, %rd3;\n\tld.global.s32 %r2, [%rd2];\n\tsub.s64 %rd4, %rd2, %rd3;\n\txor.b32 %r5, %r1, 1;\n"
+    lines += "\tmul.wide.u32 %rd5, %r5, 4;\n\tadd.s64 %rd4, %rd4, %rd5;\n\tld.global.s32 %r3, [%rd4];\n"
+    narrow = "\tadd.s32 %r4, %r2, %r3;\n\tcvt.s64.s32 %rd6, %r4;\n"
+    wide = "\tcvt.s64.s32 %rd6, %r2;\n\tcvt.s64.s32 %rd7, %r3;\n\tadd.s64 %rd6, %rd6, %rd7;\n"
+    store = "\tst.global.u64 [%rd1], %rd6;\n"
+    assert verdict(lines + narrow + store, spec, (i64, i32)) != "proved"
+    assert verdict(lines + wide + store, spec, (i64, i32)) in ("proved", "unchecked")
+
+
+@pytest.mark.parametrize("load", ["u8", "s8"])
+def test_a_byte_with_the_wrong_sign(load: str) -> None:
+    lines = (
+        f"\tcvt.u64.u32 %rd4, %r1;\n\tsub.s64 %rd5, %rd2, %rd3;\n\tadd.s64 %rd5, %rd5, %rd4;\n\tld.global.{load} %r2, [%rd5];\n"
+    )
+    right = "s8" if load == "u8" else "u8"
+    kind = {"s8": i8, "u8": u8}
+    assert verdict(lines + STORE, same, (i32, kind[load])) in ("proved", "unchecked")
+    assert verdict(lines + STORE, same, (i32, kind[right])) != "proved"
+
+
+def test_the_order_of_two_arrays_in_memory_decides_nothing() -> None:
+    text = LOAD + "\tsetp.{op}.u64 %p1, %rd1, %rd2;\n\t@%p1 add.s32 %r2, %r2, 1;\n" + STORE
+    for op in ("lt", "gt"):
+        assert verdict(text.replace("{op}", op), same) != "proved", op
+
+
+def test_half_precision_is_not_single() -> None:
+    lines = "\tcvt.u64.u32 %rd4, %r1;\n\tshl.b64 %rd4, %rd4, 1;\n\tsub.s64 %rd5, %rd2, %rd3;\n\tadd.s64 %rd5, %rd5, %rd4;\n"
+    lines += "\tld.global.b16 %h1, [%rd5];\n\tcvt.{to}.f16 %{r}1, %h1;\n\tst.global.b32 [%rd1], %{r}1;\n"
+    assert verdict(lines.replace("{to}", "f32").replace("{r}", "f"), same, (f32, f16)) in ("proved", "unchecked")
+    assert (
+        verdict(lines.replace("cvt.{to}.f16 %{r}1, %h1", "cvt.u32.u16 %r9, %h1").replace("{r}1", "r9"), same, (f32, f16))
+        != "proved"
+    )

@@ -1,0 +1,142 @@
+"""What plain specs say of data besides arithmetic, against kernels that compute it."""
+
+import math
+from math import sqrt
+
+import numpy as np
+import pytest
+from tests.synth.compiled.programs import body, proved
+
+from warploom.core import UserError, f32, i32
+from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof
+
+FLOATS: tuple[Argument, ...] = (ArrayArgument("out", f32, (4,)), ArrayArgument("a", f32, (4,)))
+WORDS: tuple[Argument, ...] = (ArrayArgument("out", i32, (4,)), ArrayArgument("a", i32, (4,)))
+
+
+def floats(lines: str, spec) -> CompiledProof:
+    text = body("\tld.global.f32 %f1, [%rd2];\n" + lines + "\tst.global.f32 [%rd1], %f2;\n")
+    return proved(text, spec, FLOATS, 1, 4)
+
+
+def words(lines: str, spec) -> str:
+    text = body("\tld.global.u32 %r2, [%rd2];\n" + lines + "\tst.global.u32 [%rd1], %r3;\n")
+    return proved(text, spec, WORDS, 1, 4).verdict
+
+
+def exponent(out, a):
+    for i in range(4):
+        out[i] = math.exp(a[i])
+
+
+def root(out, a):
+    for i in range(4):
+        out[i] = 1 / sqrt(a[i])
+
+
+def logarithm(out, a):
+    for i in range(4):
+        out[i] = np.log(a[i])
+
+
+def size(out, a):
+    for i in range(4):
+        out[i] = abs(a[i])
+
+
+EXP = "\tmul.f32 %f2, %f1, 0f3FB8AA3B;\n\tex2.approx.ftz.f32 %f2, %f2;\n"
+
+
+def test_functions_and_what_the_domain_says_of_them() -> None:
+    proof = floats(EXP, exponent)
+    assert proof.verdict == "proved"
+    assert "exp(x) as ex2(x * 0f3FB8AA3B)" in proof.domain and "ex2.approx.ftz taken as exact" in proof.domain
+    assert floats(EXP.replace("0f3FB8AA3B", "0f3FB8AA3C"), exponent).verdict == "unchecked"
+    assert floats(EXP.replace("ex2", "lg2"), exponent).verdict == "unchecked"
+    proof = floats("\tlg2.approx.f32 %f2, %f1;\n\tmul.f32 %f2, %f2, 0f3F317218;\n", logarithm)
+    assert proof.verdict == "proved" and "log(x) as lg2(x) * 0f3F317218" in proof.domain
+    assert floats("\trsqrt.approx.f32 %f2, %f1;\n", root).verdict == "proved"
+    assert floats("\tsqrt.rn.f32 %f2, %f1;\n\trcp.rn.f32 %f2, %f2;\n", root).verdict == "proved"
+    assert floats("\tsqrt.rn.f32 %f2, %f1;\n", root).verdict == "unchecked"
+    assert floats("\tabs.f32 %f2, %f1;\n", size).verdict == "proved"
+    assert floats("\tneg.f32 %f2, %f1;\n", size).verdict == "unchecked"
+
+
+def leaky(out, a):
+    for i in range(4):
+        out[i] = a[i] if a[i] > 0 else a[i] * 0.5
+
+
+def leaky_by_statements(out, a):
+    for i in range(4):
+        if not a[i] > 0:
+            out[i] = a[i] * 0.5
+        else:
+            out[i] = a[i]
+
+
+def clipped(out, a):
+    for i in range(4):
+        out[i] = 7 if a[i] == 3 or a[i] > 9 else a[i]
+
+
+def kept(out, a):
+    for i in range(4):
+        if a[i] > 0:
+            out[i] = a[i]
+
+
+SELECT = "\tmul.f32 %f3, %f1, 0f3F000000;\n\tsetp.{test}.f32 %p1, {a}, {b};\n\tselp.f32 %f2, {x}, {y}, %p1;\n"
+ZERO = "0f00000000"
+
+
+@pytest.mark.parametrize("spec", [leaky, leaky_by_statements])
+@pytest.mark.parametrize(
+    ("test", "a", "b", "x", "y", "verdict"),
+    [
+        ("gt", "%f1", ZERO, "%f1", "%f3", "proved"),
+        ("lt", ZERO, "%f1", "%f1", "%f3", "proved"),
+        ("le", "%f1", ZERO, "%f3", "%f1", "proved"),
+        ("ge", ZERO, "%f1", "%f3", "%f1", "proved"),
+        ("gt", "%f1", ZERO, "%f3", "%f1", "refuted"),
+        ("ge", "%f1", ZERO, "%f1", "%f3", "unchecked"),
+        ("lt", "%f1", ZERO, "%f1", "%f3", "refuted"),
+    ],
+)
+def test_choices_on_data(spec, test: str, a: str, b: str, x: str, y: str, verdict: str) -> None:
+    lines = SELECT.replace("{test}", test).replace("{a}", a).replace("{b}", b).replace("{x}", x).replace("{y}", y)
+    assert floats(lines, spec).verdict == verdict
+
+
+def test_conditions_joined_and_a_store_under_a_condition() -> None:
+    lines = (
+        "\tsetp.gt.s32 %p1, %r2, 9;\n\tselp.b32 %r3, 7, %r2, %p1;\n\tsetp.eq.s32 %p2, {c}, %r2;\n\tselp.b32 %r3, 7, %r3, %p2;\n"
+    )
+    assert words(lines.replace("{c}", "3"), clipped) == "proved"
+    assert words(lines.replace("{c}", "4"), clipped) in ("refuted", "unchecked")
+    lines = "\tld.global.u32 %r4, [%rd1];\n\tsetp.gt.s32 %p1, %r2, 0;\n\tselp.b32 %r3, {x}, %p1;\n"
+    assert words(lines.replace("{x}", "%r2, %r4"), kept) == "proved"
+    assert words(lines.replace("{x}", "%r4, %r2"), kept) == "refuted"
+
+
+def test_unsigned_is_not_signed() -> None:
+    lines = "\tld.global.u32 %r4, [%rd1];\n\tsetp.gt.u32 %p1, %r2, 0;\n\tselp.b32 %r3, %r2, %r4, %p1;\n"
+    assert words(lines, kept) != "proved"
+
+
+def test_a_condition_that_no_selection_covers_says_so() -> None:
+    def loop(out, a):
+        while a[0] > 0:
+            out[0] = 1
+
+    with pytest.raises(UserError, match="data"):
+        words("\tmov.u32 %r3, 1;\n", loop)
+
+
+def test_choices_without_data_run_as_python() -> None:
+    def halves(out, a):
+        for i in range(4):
+            out[i] = a[i] if i < 2 else a[i // 0]
+
+    with pytest.raises(UserError, match="ZeroDivision"):
+        words("\tmov.u32 %r3, 1;\n", halves)

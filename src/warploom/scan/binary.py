@@ -8,13 +8,14 @@ def op(a, b):        scalars, or tuples by annotation, by unpacking or by a[n]; 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, cast
 
 from warploom.scan import expression as ex
 from warploom.scan.closure import right
 from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort
+from warploom.scan.expression import Value as Number
 from warploom.scan.interpret import Interpreter, Value
 from warploom.scan.source import Module
 
@@ -41,6 +42,17 @@ class Binary:
             return tuple(build(s) for s in shape) if isinstance(shape, tuple) else next(waiting)
 
         return build(self.shape)
+
+    def flat(self, value: object) -> list[Number]:
+        """The fields of one operand; ValueError if it has another shape."""
+
+        def parts(shape: Shape, part: object) -> list[object]:
+            if not isinstance(shape, tuple):
+                return [part]
+            items = list(cast("Iterable[object]", part)) if isinstance(part, tuple | list) else []
+            return [f for s, p in zip(shape, items, strict=True) for f in parts(s, p)]
+
+        return cast("list[Number]", parts(self.shape, value))
 
 
 def read_binary(module: Module, name: str) -> Binary:

@@ -37,7 +37,7 @@ from warploom.scan.running import user_function
 from warploom.scan.source import Module, parse_module, read_module
 from warploom.scan.template import Completed, complete_template
 from warploom.scan.transition import Loop, State
-from warploom.scan.words import InWords, operator_in_words
+from warploom.scan.words import Differing, InWords, in_floats, operator_in_words
 
 __all__ = [
     "BOOL",
@@ -48,6 +48,7 @@ __all__ = [
     "Binary",
     "Checked",
     "Completed",
+    "Differing",
     "Expr",
     "InWords",
     "Law",
@@ -64,6 +65,7 @@ __all__ = [
     "call",
     "check",
     "complete_template",
+    "in_floats",
     "lift",
     "operator_in_words",
     "parse_module",

@@ -22,7 +22,7 @@ from warploom.scan.operator import Operator
 from warploom.scan.printing import compiled, literal
 from warploom.scan.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
 from warploom.scan.samples import constant_values, random_lists
-from warploom.scan.transition import Loop
+from warploom.scan.transition import Loop, exact_loop
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
 STARTS: tuple[Start, ...] = ("step", "related samples", "samples")
@@ -267,23 +267,6 @@ def can_round(loop: Loop) -> bool:
     """Whether numbers occur that are not whole."""
     exprs = [*(e for s in loop.states for e in (s.initial, s.step)), *loop.outputs]
     return any(e.sort.base == "real" for e in (*ex.subexpressions(*exprs), *loop.fields, *loop.constants))
-
-
-def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Value]], object]:
-    """The loop as it was read, element by element: a list and constants to the result (of a scan, the last one)."""
-    states = [s.variable for s in loop.states]
-    start = compiled(list(loop.constants), [s.initial for s in loop.states])
-    step = compiled([*states, *loop.fields, *loop.constants], [s.step for s in loop.states])
-    output = compiled([*states, *loop.constants], loop.outputs)
-
-    def run(elements: Sequence[Sequence[Value]], constants: Sequence[Value]) -> object:
-        values = start(*constants)
-        for element in elements:
-            values = step(*values, *element, *constants)
-        results = output(*values, *constants)
-        return results if loop.is_tuple else results[0]
-
-    return run
 
 
 def shown(elements: Sequence[Sequence[Value]]) -> str:

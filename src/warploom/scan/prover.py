@@ -151,9 +151,7 @@ class Translator:
             case "not":
                 return Number(a.negation(args[0].term), undefined=self._undefined(*args))
             case "floordiv":
-                return Number(
-                    a.floor_divide(self._finite(args[0]), int(cast(int, expr.value))), undefined=self._undefined(*args)
-                )
+                return Number(a.floor_divide(self._finite(args[0]), int(cast(int, expr.value))), undefined=self._undefined(*args))
             case "mod":
                 return Number(a.remainder(self._finite(args[0]), int(cast(int, expr.value))), undefined=self._undefined(*args))
             case "div":

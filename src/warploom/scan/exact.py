@@ -115,12 +115,11 @@ def agree(left: object, right: object) -> bool:
         return len(ours) == len(theirs) and all(agree(a, b) for a, b in zip(ours, theirs, strict=True))
     if left == right:
         return True
-    if not (isinstance(left, float) or isinstance(right, float)) or not all(
-        isinstance(v, int | float | Fraction) for v in (left, right)
-    ):
+    numbers = (int, float, Fraction)
+    if not isinstance(left, numbers) or not isinstance(right, numbers) or not isinstance(left, float) | isinstance(right, float):
         return False
     try:
-        a, b = float(cast(float, left)), float(cast(float, right))
+        a, b = float(left), float(right)
     except OverflowError:
         return False
     return math.isclose(a, b, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE)

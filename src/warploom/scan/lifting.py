@@ -21,7 +21,7 @@ from warploom.scan.neutral import find_identity
 from warploom.scan.operator import Operator
 from warploom.scan.printing import compiled, literal
 from warploom.scan.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
-from warploom.scan.samples import constant_values, random_lists
+from warploom.scan.samples import Element, constant_values, random_lists
 from warploom.scan.transition import Loop, exact_loop
 
 STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
@@ -235,7 +235,8 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     read, run = exact_loop(loop), exactly(serial) if rounds else serial
     cases = 0
     differing: list[str] = []
-    for number, elements in enumerate([*([[]] if not loop.is_scan else []), *random_lists(loop, TESTS, LONGEST_TEST, seed)]):
+    empty: list[list[Element]] = [] if loop.is_scan else [[]]
+    for number, elements in enumerate([*empty, *random_lists(loop, TESTS, LONGEST_TEST, seed)]):
         fixed = constant_values(loop, number)
         given = [[exact(v) for v in e] for e in elements] if rounds else elements
         try:

@@ -137,11 +137,11 @@ class Translator:
                 chosen = self._select(args[0].term, args[1], args[2])
                 return replace(chosen, undefined=self._undefined(args[0], chosen))
             case "ge":
-                sign = self._sides(expr, known) if self._width else self._sign(args[0], strict=False)
-                return Number(sign, undefined=self._undefined(args[0]))
+                holds = self._sides(expr, known) if self._width else self._sign(args[0], strict=False)
+                return Number(holds, undefined=self._undefined(args[0]))
             case "gt":
-                sign = self._sides(expr, known) if self._width else self._sign(args[0], strict=True)
-                return Number(sign, undefined=self._undefined(args[0]))
+                holds = self._sides(expr, known) if self._width else self._sign(args[0], strict=True)
+                return Number(holds, undefined=self._undefined(args[0]))
             case "eq":
                 return Number(self._same(args[0], args[1]), undefined=self._undefined(*args))
             case "and":

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import reduce
+from functools import lru_cache, reduce
 from typing import Literal, TypeAlias, cast
 
 from warploom.scan import expression as ex
@@ -173,6 +173,7 @@ def is_selection(results: Sequence[Expr], width: int) -> bool:
     return plain and all(abs(v) < 2 ** (width - 1) for v in whole)
 
 
+@lru_cache(maxsize=256)
 def growth(operator: Operator) -> str | None:
     """What bounds every intermediate value of the program, by induction over the list: one of GROWTHS, or None if none was shown.
 
@@ -232,6 +233,9 @@ def differing_list(operator: Operator, width: int = machine.WIDTH) -> Differing 
     program = [*operator.lift, *operator.combine, *operator.projection]
     if any(e.op in ("div", "exp") or e.sort.base in ("real", "text") for e in (*ex.subexpressions(*program), *loop.fields)):
         return None
+    compared = [s for e in ex.subexpressions(*program) if e.op in ("ge", "gt") for s in _compared_sides(e)]
+    if any(abs(s.get((), 0)) >= 2 ** (width - 1) for s in compared):
+        return None  # languages differ in what they compare a word with
     meant = compiled(loop.fields, loop.assumed)
     choices = [_extreme(f, width, has_infinities(operator)) for f in loop.fields]
     elements = [e for e in itertools.islice(itertools.product(*choices), 400) if all(meant(*e))]
@@ -280,7 +284,7 @@ def in_floats(operator: Operator, width: int = 64) -> str:
         return ""
     numbers = [Fraction(v) for e in every for v in (e.value, *(c for c, _ in e.terms)) if isinstance(v, int | Fraction)]
     held = width == 64 or all(_is_float32(n) for n in numbers)
-    mixed = any(len({a.sort.base for a in e.args if a.sort.is_numeric}) > 1 for e in every)
+    mixed = any(len({a.sort.base for a in e.args if a.sort.is_numeric and a.op != "const"}) > 1 for e in every)
     if computes_no_reals(operator) and not mixed and held:
         return "the operator rounds nothing (what the loop's own text adds or multiplies, it rounds); NaN is excluded"
     return (
@@ -294,8 +298,12 @@ def computes_no_reals(operator: Operator) -> bool:
     program = [*operator.lift, *operator.combine, *operator.projection]
     if any(e.op in ("div", "exp", "mod", "floordiv") for e in ex.subexpressions(*program)):
         return False
-    real = [s for s in computed_sums(program) if any(a.sort.base == "real" for m in s for a in m)]
+    real = [s for s in computed_sums(program) if any(isinstance(c, Fraction) or _has_real(m) for m, c in s.items())]
     return all(len(s) <= 1 and all(not m or (c == 1 and len(m) == 1) for m, c in s.items()) for s in real)
+
+
+def _has_real(monomial: Monomial) -> bool:
+    return any(a.sort.base == "real" for a in monomial)
 
 
 def _is_float32(number: Fraction) -> bool:

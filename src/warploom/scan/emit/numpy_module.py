@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import NUMPY, Types
+from warploom.scan.emit.names import words_printed_by
 from warploom.scan.emit.printer import Printer, unserved
 from warploom.scan.expression import variables
 from warploom.scan.operator import Operator
@@ -17,7 +18,7 @@ from warploom.scan.words import GROWTHS, growth, is_selection
 _SCAN = '''
 def _combined(a, b):
     with np.errstate(all="ignore"):
-        return tuple(np.asarray(v, x.dtype) for v, x in zip(combine(a, b), a))
+        return tuple(np.asarray(v, left.dtype) for v, left in zip(combine(a, b), a))
 
 
 def _prefixes(values):
@@ -91,6 +92,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
     loop = operator.loop
     elements, constants = [s.name for s in ready.elements], [s.name for s in ready.constants]
     whole = [s for s in ready.elements if _is_whole(s)]
+    bound = whole_bound(operator)
     given = ", ".join(constants)
     more = f", {given}" if given else ""
     functions = [
@@ -118,12 +120,12 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         "",
         "import numpy as np",
         "",
-        f"KIND = np.dtype({'np.int64' if whole_bound(operator) else 'object'})  # of whole numbers, if nothing else is said",
+        f"KIND = np.dtype({'np.int64' if bound is not None else 'object'})  # of whole numbers, if nothing else is said",
         "",
         *([_ENDS.strip("\n"), "", ""] if "_ends(" in "\n".join(functions) else []),
         *([_WHOLE.strip("\n"), "", ""] if whole else []),
         *([_TRUTH.strip("\n"), "", ""] if any(s.scalar == "bool" for s in ready.elements) else []),
-        *([_KIND.format(*whole_bound(operator)).strip("\n"), "", ""] if whole_bound(operator) else []),
+        *([_KIND.format(*bound).strip("\n"), "", ""] if bound is not None else []),
         *functions,
         "",
         _SCAN,
@@ -161,13 +163,7 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
 def function_name(operator: Operator) -> str:
     """The loop's name, if the module does not need it."""
     name = operator.loop.name
-    return f"{name}_" if name in NUMPY_NAMES else name
-
-
-NUMPY_NAMES = frozenset(
-    ["lift", "combine", "project", "identity", "lifted", "np", "tuple", "zip", "len", "max", "min", "abs", "int", "all", "object",
-     "isinstance", "TypeError", "ValueError", "KIND"]
-)  # fmt: skip
+    return f"{name}_" if name in words_printed_by("numpy_module") else name
 
 
 def _promise(operator: Operator) -> str:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from operator import index as operator_index
 from types import FunctionType
 from typing import Any, TypeAlias, cast
@@ -50,6 +50,7 @@ class Work:
     """The value of all elements before, when results for every prefix are wanted."""
 
 
+@lru_cache(maxsize=64)
 def recipe_of(operator: Operator) -> Recipe:
     try:
         vectorised = source_of(operator, "numpy")
@@ -57,7 +58,7 @@ def recipe_of(operator: Operator) -> Recipe:
         vectorised = ""
     if whole_bound(operator) is None and any(f.sort.base == "int" for f in operator.fields):
         vectorised = ""  # arrays of objects are no faster than Python
-    kinds = tuple(f.sort.base for f in operator.loop.fields)
+    kinds: tuple[Base, ...] = tuple(f.sort.base for f in operator.loop.fields)
     return Recipe(_fold_source(operator), vectorised, kinds, computes_no_reals(operator), "_ends(" in vectorised)
 
 
@@ -145,18 +146,16 @@ def _as_whole(value: Any) -> int:
 
 
 def _as_truth(value: Any) -> bool:
-    if isinstance(value, bool | np.bool_) or (isinstance(value, int | np.integer) and value in (0, 1)):
-        return bool(value)
+    plain: Any = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, int) and plain in (0, 1):
+        return bool(plain)
     raise wrong_element(value, "a truth value")
 
 
 def _as_real(value: Any) -> Value:
-    if isinstance(value, np.floating):
-        return float(cast("float", value))
-    if isinstance(value, int | float | Fraction):
-        return value
-    if isinstance(value, np.integer):
-        return int(value)
+    plain: Any = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, int | float | Fraction):
+        return plain
     raise wrong_element(value, _NUMBER)
 
 

@@ -104,7 +104,7 @@ def check(binary: Binary, function: Function) -> Checked:
             replayed = _differs(binary, function, triple)
             if replayed is not None:
                 return _refused(binary, domain, replayed)
-            if _reading_differs(binary, triple):
+            if _reading_differs(binary, triple) and _runs(binary, function, triple):
                 shown = ", ".join(f"{n} = {text(binary.packed(v))}" for n, v in zip("abc", triple, strict=True))
                 reason = f"a bug of Warploom: the operator as it was read is not associative with {shown}, the function itself is"
                 return Checked(binary, "error", "unchecked", domain, reason=reason)
@@ -214,6 +214,15 @@ def _bracketed(function: Callable[..., object], operands: Sequence[object]) -> W
     except Exception:
         return None
     return None if _same(first, second) else Witness((a, b, c), first, second)
+
+
+def _runs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]]) -> bool:
+    """Whether the function takes the three values without raising anything."""
+    a, b, c = (binary.packed([_plain(v) for v in part]) for part in triple)
+    try:
+        return bool((function(function(a, b), c), function(a, function(b, c))))
+    except Exception:
+        return False
 
 
 def _plain(value: Value) -> object:

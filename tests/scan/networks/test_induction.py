@@ -75,7 +75,8 @@ def test_adjacency_is_asked() -> None:
 
 def test_overlapping_networks_are_not_proved_for_every_operator() -> None:
     assert isinstance(prove_every_size(program("knowles-1248"), "overlapping"), Induction)
-    assert prove_every_size(program("knowles-1112"), "strict") == "no invariant of the menu for loop 1"
+    for name in ("knowles-1112", "knowles-1248"):
+        assert str(prove_every_size(program(name), "strict")).startswith("no invariant of the menu for loop ")
 
 
 @pytest.mark.parametrize(

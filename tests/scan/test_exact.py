@@ -17,7 +17,7 @@ TENTH = Exact(1, 10)
 
 
 def test_decimal_numbers_are_meant() -> None:
-    assert 0.1 + TENTH * 2 == 0.3 and not 0.1 + 0.1 * 2 == 0.3
+    assert 0.1 + TENTH * 2 == 0.3 and 0.1 + 0.1 * 2 != 0.3
     assert (TENTH > 0.1, TENTH >= 0.1, TENTH > 0.1, 1 / TENTH, TENTH // 0.03, -TENTH % 0.3) == (
         False,
         True,

@@ -43,6 +43,12 @@ def test_laws_refuse_alone(lift: Expr, operator: Expr, expected: tuple[str, ...]
     assert tuple(type(v).__name__ for v in found) == expected
 
 
+def test_composition_may_use_what_is_known_of_both_lists() -> None:
+    made = Family(loop("s + x"), (A,), {S: ex.maximum(S, ex.add(S, A))}, {A: X}, {A: ex.add(A, right(A))})
+    assert isinstance(laws.composition(made, []), Fails)
+    assert isinstance(laws.composition(made, [ex.at_least(A, ex.ZERO)]), Holds)
+
+
 def test_each_state_must_be_composed_and_started() -> None:
     two = scan.read_loop(
         scan.parse_module(

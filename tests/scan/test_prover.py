@@ -70,6 +70,7 @@ def test_a_branch_without_a_value_that_is_not_taken_does_no_harm() -> None:
         (ex.at_least(ex.minimum(HIGH, X), X), False),
         (ex.at_least(X, ex.minimum(HIGH, X)), True),
         (ex.either(ex.at_least(LOW, X), ex.more_than(X, LOW)), True),
+        (ex.either(ex.negation(ex.equal(LOW, MINUS_INFINITY)), ex.equal(ex.negate(LOW), INFINITY)), True),
         (ex.at_least(DIGIT, ex.ZERO), True),
         (ex.at_least(ONE, DIGIT), False),
         (ex.either(P, ex.negation(P)), True),
@@ -130,10 +131,17 @@ def test_one_slot_that_is_associative_does_not_settle_the_others() -> None:
     assert isinstance(law((X, Y), (ex.maximum(X, right(X)), ex.add(Y, right(Y)))), Holds)
 
 
+def test_alike_is_not_equal_where_infinities_meet() -> None:
+    """Both bracketings of a sum read alike, and have no value for opposite infinities."""
+    assert not isinstance(law((BOTH,), (ex.add(BOTH, right(BOTH)),)), Holds)
+    assert isinstance(law((LOW,), (ex.add(LOW, right(LOW)),)), Holds)
+
+
 def test_what_is_known_is_of_all_three() -> None:
-    op = ex.select(ex.at_least(X, ex.ZERO), ex.maximum(X, right(X)), ex.subtract(X, right(X)))
-    assert isinstance(law((X,), (op,)), Fails)
-    assert isinstance(law((X,), (op,), (ex.at_least(X, ex.ZERO),)), Holds)
+    for decisive in (X, right(X)):
+        op = ex.select(ex.at_least(decisive, ex.ZERO), ex.maximum(X, right(X)), ex.subtract(X, right(X)))
+        assert isinstance(law((X,), (op,)), Fails)
+        assert isinstance(law((X,), (op,), (ex.at_least(X, ex.ZERO),)), Holds)
 
 
 @pytest.mark.parametrize(

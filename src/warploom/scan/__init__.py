@@ -29,7 +29,7 @@ from warploom.scan.checking import Checked, Machine, Witness, check
 from warploom.scan.checking import text as written
 from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
 from warploom.scan.laws import Law
-from warploom.scan.lifting import STYLES, Lifting, call, lift
+from warploom.scan.lifting import STYLES, Lifting, call, lift, operator_domain
 from warploom.scan.loop import read_loop
 from warploom.scan.operator import Operator
 from warploom.scan.printing import python
@@ -67,6 +67,7 @@ __all__ = [
     "complete_template",
     "in_floats",
     "lift",
+    "operator_domain",
     "operator_in_words",
     "parse_module",
     "python",

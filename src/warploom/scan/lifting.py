@@ -143,8 +143,16 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
 
 def domain_of(family: Family) -> str:
     """Over what the laws were proved."""
-    sorts = [v.sort.base for v in (*family.slots, *family.loop.fields, *family.transformers)]
-    return "reals" if "real" in sorts else "integers"
+    return _domain([*family.slots, *family.loop.fields, *family.transformers])
+
+
+def operator_domain(operator: Operator) -> str:
+    """The same of an operator that was lifted."""
+    return _domain([*operator.fields, *operator.loop.fields, *(s.variable for s in operator.loop.states)])
+
+
+def _domain(variables: Sequence[Expr]) -> str:
+    return "reals" if any(v.sort.base == "real" for v in variables) else "integers"
 
 
 def _simpler(family: Family, known: Sequence[Expr], result: Expr) -> Expr:
@@ -286,4 +294,4 @@ def call(serial: Serial, loop: Loop, elements: Sequence[Sequence[Value]], consta
     return serial(*(arguments[p] for p in loop.parameters))
 
 
-__all__ = ["Lifting", "call", "domain_of", "lift", "tested", "third"]
+__all__ = ["Lifting", "call", "domain_of", "lift", "operator_domain", "tested", "third"]

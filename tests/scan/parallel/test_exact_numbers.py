@@ -154,7 +154,7 @@ def test_assertions_and_constants_are_asked_for() -> None:
     for data in ([3, -1], np.array([3, -1])):
         with pytest.raises(UserError, match=r"error\[ELEMENT\].*assert"):
             map_reduce(found, data, constants={"k": 2})
-    with pytest.raises(UserError, match="expected a whole number as a value of an element, got 0.5"):
+    with pytest.raises(UserError, match=r"expected a whole number as a value of an element, got 0\.5"):
         map_reduce(found, [1], constants={"k": 0.5})
     with imported(numpy_text("meant")) as module:
         assert module.meant([3, 9], 2**65) == 0 and module.meant([2**65], 2) == 2**65 - 2

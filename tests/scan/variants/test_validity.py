@@ -12,9 +12,10 @@ from warploom.scan.variants import (
     is_serial_step,
     segmented,
     segmented_operator,
+    segments,
     validity,
+    variant,
 )
-from warploom.scan.variants import segments, variant
 
 
 def program() -> Program:

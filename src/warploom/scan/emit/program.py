@@ -18,7 +18,7 @@ from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.expression import subexpressions
 from warploom.scan.lifting import Lifting
 from warploom.scan.operator import Operator
-from warploom.scan.words import differing_list, in_floats, range_of
+from warploom.scan.words import computes_no_reals, differing_list, in_floats, range_of
 
 Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
 TARGETS: tuple[Target, ...] = ("cuda", "cub", "triton", "numba", "numpy")
@@ -72,6 +72,9 @@ def emit(
         return Emitted(source, "unchecked", reason=f"{error} is not installed", kernels=kernels, notes=tuple(notes))
     except RuntimeError as error:
         return Emitted(source, "refuted", reason=str(error), kernels=kernels, notes=tuple(notes))
+    if outcome.mismatch and in_floats(operator) and not computes_no_reals(operator):
+        reason = f"{outcome.mismatch}; floats round, which may explain it"
+        return Emitted(source, "unchecked", outcome.cases, reason, kernels, moved, tuple(notes))
     if outcome.mismatch:
         return Emitted(source, "refuted", outcome.cases, outcome.mismatch, kernels, moved, tuple(notes))
     return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes))

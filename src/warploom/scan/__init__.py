@@ -13,8 +13,10 @@ How it works, in the order of the modules:
 - `family`, `relations`, `invariants`, `neutral`, `naming`: slots that follow from others are removed, bounds are proved by
   induction, an identity is found (or adjoined with a flag), slots get names.
 - `laws`, `prover`, `cases`: base, composition, associativity and identity for all inputs, by canonical forms, z3 and case
-  splits; together they are an induction over the length of the list. `words`, `machine`: the same in 32-bit arithmetic.
-- `lifting`: all of it, and a test of the printed operator on the loop itself, at random lists and bracketings.
+  splits; together they are an induction over the length of the list. `words`, `machine`: what becomes of it in words and floats,
+  lift, projection and start values included.
+- `lifting`: all of it, and a test of the printed operator on the loop itself, at random lists and bracketings; `exact`: so that
+  floats in the loop's text mean the decimal numbers written there.
 - `binary`, `checking`: a user's operator, proved associative or refused with a replayed counterexample.
 - `template`: a user's template with `??` and `choose(...)`, completed by counterexamples.
 - `tasks`: loops and operators from the literature with definitions to check against.

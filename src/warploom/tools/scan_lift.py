@@ -166,7 +166,7 @@ def _text(line: Line) -> list[str]:
         if machine is not None:
             said = [f"associativity {machine['associative']}"] if "associative" in machine else []
             said += [f"safe: {machine['safe']}" if said else str(machine["safe"])] if machine.get("safe") else []
-            said += [f"beyond: {machine['differing']}"] if "differing" in machine else []
             found.append(f"  in {name}: {'; '.join(said)}")
+            found += [f"    beyond: {machine['differing']}"] if "differing" in machine else []
     found += [f"  note: {note}" for note in cast("list[str]", line.get("notes", []))]
     return found

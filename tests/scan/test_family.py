@@ -77,6 +77,14 @@ def test_bounds_hold_of_elements_and_are_kept() -> None:
     assert module._kept_by_elements(free, [positive]) == [] and module._inductive(shrinking, [positive]) == []
 
 
+def test_bounds_that_samples_do_not_refute_are_still_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    positive = ex.at_least(A, ex.ZERO)
+    monkeypatch.setattr(module, "_candidates", lambda _: [positive])
+    assert module.invariants(family(ex.maximum(X, ex.ZERO), ex.add(A, right(A)))) == [positive]
+    assert module.invariants(family(ex.maximum(X, ex.ZERO), ex.subtract(A, right(A)))) == []
+    assert module.invariants(family(X, ex.add(A, right(A)))) == []
+
+
 def test_bounds_that_are_not_decided_are_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     squares, positive = family(ex.maximum(X, ex.ZERO), ex.add(A, right(A))), ex.at_least(A, ex.ZERO)
     monkeypatch.setattr(module, "met_by_elements", lambda *_: Open("given up"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from warploom.scan import cases
 from warploom.scan import expression as ex
 from warploom.scan.cases import equal_by_cases
 from warploom.scan.closure import right
@@ -182,6 +183,19 @@ def test_equality_by_cases_of_powers_and_divisors() -> None:
     assert not equal_by_cases(power, ex.multiply(ex.exponential(R), X), [])
     assert equal_by_cases(power, ex.multiply(ex.exponential(R), X), [ex.at_least(X, Y)])
     assert not equal_by_cases(ex.greatest_common_divisor(X, Y), ex.greatest_common_divisor(X, Z), [])
+
+
+def test_cases_that_are_not_decided_are_possible(monkeypatch: pytest.MonkeyPatch) -> None:
+    bits = ex.at_least(ex.bitwise("bitand", X, Y), ONE)
+    assert not equal_by_cases(ex.select(bits, X, Y), Y, [])
+    monkeypatch.setattr(cases, "MAX_CASES", 1)
+    assert not equal_by_cases(ex.maximum(X, Y), ex.select(ex.at_least(X, Y), X, ex.maximum(X, Y)), [])
+
+
+def test_what_the_solver_gives_up_on_is_open() -> None:
+    t = Translator()
+    claim = t.condition(ex.at_least(ex.multiply(X, ex.multiply(X, Y)), ex.multiply(Z, Y)))
+    assert isinstance(decide(t, [], [claim], [], rlimit=1), Open)
 
 
 def test_equality_over_products() -> None:

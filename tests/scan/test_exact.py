@@ -99,6 +99,13 @@ def test_a_function_that_raises_is_not_compared() -> None:
     assert (found.status, found.verdict) == ("unknown", "unchecked") and "the function itself raises KeyError" in found.reason
 
 
+def test_rounding_excuses_no_operator_that_differs_from_the_loop_as_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = lifted(sum, "float")
+    monkeypatch.setattr(lifting, "ROUNDED_SHARE", 0)
+    assert found.operator is not None and not lifting.tested(found.operator, sum).mismatch
+    assert lifting.tested(replace(found.operator, combine=found.operator.fields), sum).mismatch
+
+
 def test_an_operator_that_the_printed_text_gets_wrong_is_found() -> None:
     found = lifted(sum)
     assert found.operator is not None

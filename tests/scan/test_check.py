@@ -136,3 +136,21 @@ def test_a_function_that_raises_shows_nothing() -> None:
     module = parse_module("def op(a, b):\n    return a - b\n")
     found = check(read_binary(module, "op"), raises)
     assert (found.status, found.verdict) == ("unknown", "unchecked")
+
+
+def test_only_values_that_are_meant_are_witnesses() -> None:
+    module = parse_module("def op(a, b):\n    assert a >= 0\n    return a - b\n")
+    binary = read_binary(module, "op")
+    plain = lambda a, b: a - b  # type: ignore[operator]  # noqa: E731
+    assert checking._left_by(binary, plain, (1,), (2,)) is not None
+    assert checking._left_by(binary, plain, (-1,), (2,)) is None and checking._left_by(binary, plain, (3,), (-2,)) is None
+    assert checking._reading_differs(binary, [(9,), (4,), (3,)])
+    assert not checking._reading_differs(binary, [(-1,), (-3,), (-2,)])
+
+
+def test_what_only_rounding_shows_is_no_witness() -> None:
+    text = "def op(a: float, b: float):\n    return 0.0 if (a + 0.1) + 0.2 == a + 0.3 else a - b\n"
+    module = parse_module(text)
+    function = user_function(module, "op")
+    assert function(function(0.0, 0.0), 1.0) != function(0.0, function(0.0, 1.0))
+    assert checking._differs(read_binary(module, "op"), function, [(0,), (0,), (1,)]) is None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from warploom import scan
+from warploom.scan import expression as ex
 from warploom.scan import machine
 from warploom.scan import words as module
 from warploom.scan.words import differing_list, in_floats, in_words, operator_in_words, range_of
@@ -97,3 +100,14 @@ def test_operators_of_reals_and_divisors_are_not_judged_in_words() -> None:
 def test_floats(step: str, kind: str, result: str, width: int, words: str) -> None:
     found = in_floats(operator(step, kind, result=result), width)
     assert words in found if words else not found
+
+
+def test_every_part_of_the_growth_is_asked_for() -> None:
+    found = operator("max(s, s + x)")
+    (a,), (b,) = found.fields, found.right
+    assert module.growth(found) == module.GROWTHS[0]
+    assert module.growth(replace(found, combine=(ex.add(a, a, b),))) is None
+    assert module.growth(replace(found, projection=(ex.add(a, a),))) is None
+    assert module.growth(replace(found, lift=(ex.multiply(ex.constant(2), found.loop.fields[0]),))) is None
+    assert module.growth(replace(found, identity=(ex.ONE,))) == module.GROWTHS[1]
+    assert module.growth(replace(found, identity=(ex.constant(5),))) is None

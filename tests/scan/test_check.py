@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import Checked, check, parse_module, read_binary, user_function
+from warploom.scan import Checked, check, checking, parse_module, read_binary, user_function
+from warploom.scan.prover import Open
 from warploom.scan.tasks import accepted_module, refused_module
 
 
@@ -82,3 +85,72 @@ def test_assertions_say_which_values_are_meant() -> None:
 def test_errors(text: str, message: str) -> None:
     with pytest.raises(UserError, match="^" + message):
         checked(text)
+
+
+GCD = "from math import gcd\ndef op(a, b):\n    {0}\n    return gcd(a, b)\n"
+
+
+@pytest.mark.parametrize("asserted", ["assert a > 0", "assert a > 0 and b > 0", "assert a >= 1\n    assert b >= 1"])
+def test_a_right_operator_with_assertions_is_not_refused(asserted: str) -> None:
+    assert checked(GCD.format(asserted)).verdict == "proved"
+
+
+def test_a_witness_of_assertions_breaks_them_on_the_function() -> None:
+    found = checked(GCD.format("assert a > 1"))
+    assert found.status == "refused"
+    a, b = (int(p.split(" = ")[1]) for p in found.reason.partition("with ")[2].split(", "))
+    assert a > 1 and b > 1 and math.gcd(a, b) == 1
+
+
+def test_assertions_that_are_neither_kept_nor_broken_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "decide", lambda *_: Open("given up"))
+    found = checked("def op(a, b):\n    assert a > 0\n    return max(a, b)\n")
+    assert (found.status, found.verdict) == ("unknown", "unchecked")
+    assert found.reason == "neither proved nor refuted that results meet the assertions: given up"
+
+
+def test_assertions_about_words_of_bits() -> None:
+    bits = checked("def op(a, b):\n    assert 0 <= a <= 255\n    return a | b\n")
+    assert (bits.verdict, bits.domain) == ("proved", "64-bit words")
+
+
+def test_rounding_refuses_no_operator() -> None:
+    """Whole multiples of a tenth: the results differ by rounding where a comparison is close."""
+    text = "def op(a: float, b: float):\n    return a if a * 0.1 > b * 0.1 else b\n"
+    assert checked(text).verdict == "proved"
+    found = checked("def op(a: float, b: float):\n    return 0.5 * a + 0.5 * b\n")
+    assert found.status == "refused" and found.witness is not None and found.witness.left != found.witness.right
+
+
+def test_a_reading_that_differs_from_the_function_is_a_bug() -> None:
+    module = parse_module("def op(a, b):\n    return a - b\n")
+    found = check(read_binary(module, "op"), lambda a, b: a + b)  # type: ignore[operator]
+    assert (found.status, found.verdict) == ("error", "unchecked")
+    assert found.reason.startswith("a bug of Warploom: the operator as it was read is not associative with a = ")
+
+
+def test_a_function_that_raises_shows_nothing() -> None:
+    def raises(a: object, b: object) -> object:
+        raise RuntimeError
+
+    module = parse_module("def op(a, b):\n    return a - b\n")
+    found = check(read_binary(module, "op"), raises)
+    assert (found.status, found.verdict) == ("unknown", "unchecked")
+
+
+def test_only_values_that_are_meant_are_witnesses() -> None:
+    module = parse_module("def op(a, b):\n    assert a >= 0\n    return a - b\n")
+    binary = read_binary(module, "op")
+    plain = lambda a, b: a - b  # type: ignore[operator]  # noqa: E731
+    assert checking._left_by(binary, plain, (1,), (2,)) is not None
+    assert checking._left_by(binary, plain, (-1,), (2,)) is None and checking._left_by(binary, plain, (3,), (-2,)) is None
+    assert checking._reading_differs(binary, [(9,), (4,), (3,)])
+    assert not checking._reading_differs(binary, [(-1,), (-3,), (-2,)])
+
+
+def test_what_only_rounding_shows_is_no_witness() -> None:
+    text = "def op(a: float, b: float):\n    return 0.0 if (a + 0.1) + 0.2 == a + 0.3 else a - b\n"
+    module = parse_module(text)
+    function = user_function(module, "op")
+    assert function(function(0.0, 0.0), 1.0) != function(0.0, function(0.0, 1.0))
+    assert checking._differs(read_binary(module, "op"), function, [(0,), (0,), (1,)]) is None

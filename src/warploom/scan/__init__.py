@@ -15,8 +15,10 @@ How it works, in the order of the modules:
 - `family`, `relations`, `invariants`, `neutral`, `naming`: slots that follow from others are removed, bounds are proved by
   induction, an identity is found (or adjoined with a flag), slots get names.
 - `laws`, `prover`, `cases`: base, composition, associativity and identity for all inputs, by canonical forms, z3 and case
-  splits; together they are an induction over the length of the list. `words`, `machine`: the same in 32-bit arithmetic.
-- `lifting`: all of it, and a test of the printed operator on the loop itself, at random lists and bracketings.
+  splits; together they are an induction over the length of the list. `words`, `machine`: what becomes of it in words and floats,
+  lift, projection and start values included.
+- `lifting`: all of it, and a test of the printed operator on the loop itself, at random lists and bracketings; `exact`: so that
+  floats in the loop's text mean the decimal numbers written there.
 - `binary`, `checking`: a user's operator, proved associative or refused with a replayed counterexample.
 - `template`: a user's template with `??` and `choose(...)`, completed by counterexamples.
 - `tasks`: loops and operators from the literature with definitions to check against.
@@ -31,7 +33,7 @@ from warploom.scan.checking import Checked, Machine, Witness, check
 from warploom.scan.checking import text as written
 from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
 from warploom.scan.laws import Law
-from warploom.scan.lifting import STYLES, Lifting, call, lift
+from warploom.scan.lifting import STYLES, Lifting, call, lift, operator_domain
 from warploom.scan.loop import read_loop
 from warploom.scan.operator import Operator
 from warploom.scan.printing import python
@@ -39,7 +41,7 @@ from warploom.scan.running import user_function
 from warploom.scan.source import Module, parse_module, read_module
 from warploom.scan.template import Completed, complete_template
 from warploom.scan.transition import Loop, State
-from warploom.scan.words import InWords, operator_in_words
+from warploom.scan.words import Differing, InWords, in_floats, operator_in_words
 
 __all__ = [
     "BOOL",
@@ -50,6 +52,7 @@ __all__ = [
     "Binary",
     "Checked",
     "Completed",
+    "Differing",
     "Expr",
     "InWords",
     "Law",
@@ -66,7 +69,9 @@ __all__ = [
     "call",
     "check",
     "complete_template",
+    "in_floats",
     "lift",
+    "operator_domain",
     "operator_in_words",
     "parse_module",
     "python",

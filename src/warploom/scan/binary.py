@@ -8,13 +8,15 @@ def op(a, b):        scalars, or tuples by annotation, by unpacking or by a[n]; 
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from warploom.scan import expression as ex
 from warploom.scan.closure import right
 from warploom.scan.divisions import are_met, divides_by_zero
 from warploom.scan.expression import INT, REAL, TEXT, Expr
+from warploom.scan.expression import Value as Number
 from warploom.scan.interpret import Interpreter
 from warploom.scan.source import MISSING, Function, Module
 from warploom.scan.types import SERVED, Shape, shape_of, written
@@ -45,6 +47,17 @@ class Binary:
             return tuple(build(s) for s in shape) if isinstance(shape, tuple) else next(waiting)
 
         return build(self.shape)
+
+    def flat(self, value: object) -> list[Number]:
+        """The fields of one operand; ValueError if it has another shape."""
+
+        def parts(shape: Shape, part: object) -> list[object]:
+            if not isinstance(shape, tuple):
+                return [part]
+            items = list(cast("Iterable[object]", part)) if isinstance(part, tuple | list) else []
+            return [f for s, p in zip(shape, items, strict=True) for f in parts(s, p)]
+
+        return cast("list[Number]", parts(self.shape, value))
 
 
 def read_binary(module: Module, name: str) -> Binary:

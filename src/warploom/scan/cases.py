@@ -94,10 +94,12 @@ def _possible(conditions: Sequence[Expr]) -> bool:
         return False
     t = Translator()
     try:
-        given = [t.condition(c) for c in conditions]
+        given = [t.number(c) for c in conditions]
     except UntranslatableError:
         return True
-    match decide(t, given, [t.arithmetic.constant(False, "bool")], [], RLIMIT):
+    if any(g.undefined is not None for g in given):
+        return True
+    match decide(t, [g.term for g in given], [t.arithmetic.constant(False, "bool")], [], RLIMIT):
         case Holds():
             return False
         case Fails() | Open():

@@ -5,9 +5,10 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import islice
 from typing import Literal, TypeAlias, cast
 
 from warploom.core import Diagnostic, UserError
@@ -15,6 +16,7 @@ from warploom.scan import expression as ex
 from warploom.scan.binary import Binary
 from warploom.scan.closure import right
 from warploom.scan.domains import numbers_of, told
+from warploom.scan.exact import exact, exactly
 from warploom.scan.expression import Expr, Value
 from warploom.scan.laws import associativity, identity
 from warploom.scan.printing import compiled, literal
@@ -68,9 +70,12 @@ def check(binary: Binary, function: Function) -> Checked:
     words = _is_bitwise(binary)
     numbers = numbers_of({f.sort.base for f in binary.fields})
     domain = told(numbers, binary.rounds, binary.may_divide_by_zero)
-    leaves = _leaves_domain(binary)
-    if leaves is not None:
-        return Checked(binary, "refused", "refuted", domain, reason=leaves)
+    stays = _stays_meant(binary, function)
+    if isinstance(stays, str):
+        return Checked(binary, "refused", "refuted", domain, reason=stays)
+    if isinstance(stays, Open):
+        reason = f"neither proved nor refuted that results meet the assertions: {stays.reason}"
+        return Checked(binary, "unknown", "unchecked", domain, reason=reason)
     witness = _searched(binary, function)
     if witness is not None:
         return _refused(binary, domain, witness)
@@ -98,16 +103,16 @@ def check(binary: Binary, function: Function) -> Checked:
                 notes=notes,
             )
         case Fails(values):
-            replayed = _replayed(binary, function, values)
-            if replayed is None:
-                return Checked(
-                    binary,
-                    "unknown",
-                    "unchecked",
-                    domain,
-                    reason="the solver's counterexample does not show on the function itself",
-                )
-            return _refused(binary, domain, replayed)
+            triple = _triple(binary, values)
+            replayed = _differs(binary, function, triple)
+            if replayed is not None:
+                return _refused(binary, domain, replayed)
+            if _reading_differs(binary, triple) and _runs(binary, function, triple):
+                shown = ", ".join(f"{n} = {text(binary.packed(v))}" for n, v in zip("abc", triple, strict=True))
+                reason = f"a bug of Warploom: the operator as it was read is not associative with {shown}, the function itself is"
+                return Checked(binary, "error", "unchecked", domain, reason=reason)
+            reason = "the solver's counterexample does not show on the function itself"
+            return Checked(binary, "unknown", "unchecked", domain, reason=f"neither proved nor refuted: {reason}")
         case Open(reason):
             return Checked(binary, "unknown", "unchecked", domain, reason=f"neither proved nor refuted: {reason}")
 
@@ -139,6 +144,12 @@ def _candidates(expr_sort: ex.Sort, constants: Sequence[int]) -> list[Value]:
 
 def _searched(binary: Binary, function: Function) -> Witness | None:
     """Three small values that differ, by trying."""
+    tries = TRIES // 5 if len(binary.fields) > 6 else TRIES
+    return next((w for t in _meant_triples(binary, tries) if (w := _differs(binary, function, t)) is not None), None)
+
+
+def _meant_triples(binary: Binary, tries: int) -> Iterator[list[tuple[Value, ...]]]:
+    """Of small values for which the assertions hold; the same ones every time."""
     choose = random.Random(11)
     constants = [
         int(e.value)
@@ -150,9 +161,9 @@ def _searched(binary: Binary, function: Function) -> Witness | None:
     ]
     choices = [_candidates(f.sort, constants) for f in binary.fields]
     if not all(choices):
-        return None
+        return
     allowed = compiled(binary.fields, binary.assumed)
-    for _ in range(TRIES // 5 if len(binary.fields) > 6 else TRIES):
+    for _ in range(tries):
         triple: list[tuple[Value, ...]] = []
         for _ in range(3):
             drawn = tuple(choose.choice(c) for c in choices)
@@ -160,16 +171,26 @@ def _searched(binary: Binary, function: Function) -> Witness | None:
                 break
             triple.append(drawn)
         if len(triple) == 3:
-            found = _differs(binary, function, triple)
-            if found is not None:
-                return found
-    return None
+            yield triple
 
 
-def _replayed(binary: Binary, function: Function, values: object) -> Witness | None:
-    found = cast("dict[str, Value]", values)
-    triple = [tuple(found.get(f"{f.value}{mark}", _zero(f)) for f in binary.fields) for mark in ("", "'", "''")]
-    return _differs(binary, function, triple)
+def _triple(binary: Binary, values: Mapping[str, Value]) -> list[tuple[Value, ...]]:
+    """Three operands of a solver's model."""
+    return [tuple(values.get(f"{f.value}{mark}", _zero(f)) for f in binary.fields) for mark in ("", "'", "''")]
+
+
+def _reading_differs(binary: Binary, triple: Sequence[Sequence[Value]]) -> bool:
+    """Whether the operator as it was read has two results for values that are meant."""
+    run = compiled([*binary.fields, *(right(f) for f in binary.fields)], binary.result)
+    meant = compiled(binary.fields, binary.assumed)
+    a, b, c = triple
+    try:
+        left, behind = run(*a, *b), run(*b, *c)
+        if not all(all(meant(*v)) for v in (a, b, c, left, behind)):
+            return False
+        return not _same(run(*left, *c), run(*a, *behind))
+    except (ArithmeticError, ValueError, TypeError):
+        return False
 
 
 def _zero(variable: Expr) -> Value:
@@ -177,7 +198,20 @@ def _zero(variable: Expr) -> Value:
 
 
 def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]]) -> Witness | None:
-    a, b, c = (binary.packed([_plain(v) for v in part]) for part in triple)
+    """The three values and what the function makes of them, if its results differ by more than rounding.
+
+    Of reals they must differ on exact numbers, too, so that no difference is due to rounding.
+    """
+    if any(f.sort.base == "real" for f in binary.fields):
+        numbers = [binary.packed([exact(v) for v in part]) for part in triple]
+        if _bracketed(exactly(function), numbers) is None:
+            return None
+    return _bracketed(function, [binary.packed([_plain(v) for v in part]) for part in triple], binary.name)
+
+
+def _bracketed(function: Callable[..., object], operands: Sequence[object], name: str = "") -> Witness | None:
+    """What fails by its operands, an assertion for instance, is no witness; other faults are the user's, who is called `name`."""
+    a, b, c = operands
     try:
         first, second = function(function(a, b), c), function(a, function(b, c))
     except (ArithmeticError, ValueError, AssertionError, IndexError):
@@ -185,10 +219,21 @@ def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value
     except MemoryError:
         raise
     except Exception as error:
-        message = f"running {binary.name} on {a!r}, {b!r} and {c!r} raised {type(error).__name__}: {error}"
+        if not name:
+            return None
+        message = f"running {name} on {a!r}, {b!r} and {c!r} raised {type(error).__name__}: {error}"
         fix = "Let the function run on values of the types that it is annotated with."
         raise UserError(Diagnostic("RUN_FAILED", message, fix=fix)) from error
     return None if _same(first, second) else Witness((a, b, c), first, second)
+
+
+def _runs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]]) -> bool:
+    """Whether the function takes the three values without raising anything."""
+    a, b, c = (binary.packed([_plain(v) for v in part]) for part in triple)
+    try:
+        return bool((function(function(a, b), c), function(a, function(b, c))))
+    except Exception:
+        return False
 
 
 def _plain(value: Value) -> object:
@@ -208,23 +253,51 @@ def _same(left: object, right_: object) -> bool:
     return left == right_
 
 
-def _leaves_domain(binary: Binary) -> str | None:
-    """Two values for which the result breaks what is asserted of values."""
+def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
+    """None: results meet what is asserted of values. Else two values for which they do not, replayed, or why that is open."""
     if not binary.assumed:
         return None
-    t = Translator()
+    t = Translator(64 if _is_bitwise(binary) == "words" else None)
     others = {f: right(f) for f in binary.fields}
     try:
         given = [t.condition(k) for k in (*binary.assumed, *(ex.substituted(k, others) for k in binary.assumed))]
         joined = t.bound(dict(zip(binary.fields, binary.result, strict=True)))
-        claims = [t.number(k, joined).term for k in binary.assumed]
+        claims = [t.condition(k, joined) for k in binary.assumed]
         verdict = decide(t, given, claims, [*binary.fields, *others.values()])
-    except UntranslatableError:
+    except UntranslatableError as error:
+        verdict = Open(str(error))
+    match verdict:
+        case Holds():
+            return None
+        case Fails(values):
+            a, b, _ = _triple(binary, values)
+            found = _left_by(binary, function, a, b) or _left_by_sample(binary, function)
+            return found or Open("the solver's counterexample does not show on the function itself")
+        case Open():
+            return _left_by_sample(binary, function) or verdict
+
+
+def _left_by(binary: Binary, function: Function, a: Sequence[Value], b: Sequence[Value]) -> str | None:
+    """Two values that are meant, of which the function makes one that is not."""
+    meant = compiled(binary.fields, binary.assumed)
+    left, behind = (binary.packed([_plain(v) for v in part]) for part in (a, b))
+    try:
+        if not all(meant(*a)) or not all(meant(*b)):
+            return None
+        result = function(left, behind)
+        if all(meant(*binary.flat(result))):
+            return None
+    except Exception:
         return None
-    if not isinstance(verdict, Fails):
-        return None
-    values = [binary.packed([verdict.values.get(str(v.value), 0) for v in side]) for side in (binary.fields, others.values())]
-    return f"the result breaks an assertion: with a = {text(values[0])}, b = {text(values[1])}"
+    return f"the result breaks an assertion: with a = {text(left)}, b = {text(behind)}"
+
+
+def _left_by_sample(binary: Binary, function: Function) -> str | None:
+    for a, b, _ in islice(_meant_triples(binary, TRIES // 5), TRIES // 5):
+        found = _left_by(binary, function, a, b)
+        if found is not None:
+            return found
+    return None
 
 
 def _is_bitwise(binary: Binary) -> Literal["no", "bits", "words"]:

@@ -5,7 +5,7 @@ With T the family's functions of the states, p, q, r slots of lists, I what is k
 - base: T(s; lift(e)) = step(s, e)
 - composition: T(T(s; p); q) = T(s; op(p, q)), so T(s; slots of a list) is the loop on that list, for any bracketing
 - kept: I(lift(e)); I(p) and I(q) imply I(op(p, q))
-- associativity: op(op(p, q), r) = op(p, op(q, r)); identity: op(i, p) = p = op(p, i)
+- associativity: op(op(p, q), r) = op(p, op(q, r)); identity: op(i, p) = p = op(p, i), op(i, i) = i
 
 Associativity and identity make h(x ++ y) = op(h(x), h(y)) an induction on the length; base and composition make the results of h
 the loop's.
@@ -77,7 +77,7 @@ def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr]) -> Verd
         joined = t.bound(family.operator)
         given = [t.condition(k) for k in (*known, *(ex.substituted(k, others) for k in known))]
         memory: dict[Expr, Number] = {}
-        claims = [t.number(c, joined, memory).term for c in claimed]
+        claims = [t.condition(c, joined, memory) for c in claimed]
         return decide(t, given, claims, [*family.slots, *others.values(), *family.loop.constants])
     except UntranslatableError as error:
         return Open(str(error))
@@ -89,7 +89,7 @@ def met_by_elements(family: Family, claimed: Sequence[Expr]) -> Verdict:
     try:
         lifted = t.bound(family.lift)
         given = [t.condition(a) for a in family.loop.assumed]
-        return decide(t, given, [t.number(c, lifted).term for c in claimed], [*family.loop.fields, *family.loop.constants])
+        return decide(t, given, [t.condition(c, lifted) for c in claimed], [*family.loop.fields, *family.loop.constants])
     except UntranslatableError as error:
         return Open(str(error))
 
@@ -127,14 +127,16 @@ def associativity(
 
 
 def identity(slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], value: Mapping[Expr, Expr]) -> Verdict:
-    """Whether `value` on either side changes nothing."""
+    """Whether `value` on either side changes nothing: no value of which `known` holds, and not itself."""
 
     def claims(t: Translator) -> list[tuple[Number, Number]]:
         neutral = t.bound(value)
         own = {s: t.number(s) for s in slots}
         on_left = {**neutral, **{right(s): own[s] for s in slots}}
         on_right = {**own, **{right(s): neutral[s] for s in slots}}
-        return [(t.number(operator[s], side), own[s]) for side in (on_left, on_right) for s in slots]
+        on_both = {**neutral, **{right(s): neutral[s] for s in slots}}
+        found = [(t.number(operator[s], side), own[s]) for side in (on_left, on_right) for s in slots]
+        return found + [(t.number(operator[s], on_both), neutral[s]) for s in slots]
 
     return decided(slots, [], claims, known, slots, None)
 

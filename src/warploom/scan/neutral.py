@@ -16,17 +16,17 @@ from warploom.scan.samples import constant_values
 MAX_TRIES = 20_000
 
 
-def find_identity(family: Family, known: Sequence[Expr]) -> dict[Expr, Expr] | None:
-    """Its value by slot, proved to change nothing on either side; None if none was found."""
+def find_identity(family: Family, known: Sequence[Expr], projection: Sequence[Expr]) -> dict[Expr, Expr] | None:
+    """Its value by slot, proved to change nothing on either side, with the empty list's results; None if none was found.
+
+    `projection`: results over the slots.
+    """
     seen = observations(family, seed=2)[:40]
     candidates = [_likely(family, s) for s in family.slots]
     for found in _consistent(family, candidates, seen):
         value = dict(zip(family.slots, found, strict=True))
-        if (
-            _gives_initial(family, value)
-            and _is_kept(family, value)
-            and isinstance(identity(family.slots, family.operator, known, value), Holds)
-        ):
+        law = identity(family.slots, family.operator, known, value) if _gives_initial(family, projection, value) else None
+        if isinstance(law, Holds):
             return value
     return None
 
@@ -89,23 +89,11 @@ def _consistent(family: Family, candidates: list[list[Expr]], seen: Sequence[Obs
     yield from extend(0)
 
 
-def _is_kept(family: Family, value: dict[Expr, Expr]) -> bool:
-    """Whether it combined with itself is itself."""
-    run = compiled(
-        [*family.slots, *(right(s) for s in family.slots), *family.loop.constants], [family.operator[s] for s in family.slots]
-    )
-    values = tuple(value[s].value for s in family.slots)
-    try:
-        return run(*values, *values, *constant_values(family.loop, 2)) == values
-    except (ArithmeticError, ValueError):
-        return False
-
-
-def _gives_initial(family: Family, value: dict[Expr, Expr]) -> bool:
+def _gives_initial(family: Family, projection: Sequence[Expr], value: dict[Expr, Expr]) -> bool:
     """Whether the results of the empty list come out."""
     initial = {s.variable: s.initial for s in family.loop.states}
     try:
-        got = [ex.substituted(p, value) for p in family.projection()]
+        got = [ex.substituted(p, value) for p in projection]
         return all(g is ex.substituted(o, initial) for g, o in zip(got, family.loop.outputs, strict=True))
     except (ex.UndefinedError, ZeroDivisionError):
         return False

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from warploom.scan import expression as ex
+from warploom.scan.exact import exactly
 from warploom.scan.expression import Expr, Value
 from warploom.scan.printing import compiled, evaluated, function, literal
 from warploom.scan.transition import Loop
@@ -121,11 +122,26 @@ class Operator:
         imports += ["from fractions import Fraction"] if _mentions(body, "Fraction") else []
         return "\n".join([*imports, "", "", body]) if imports else body
 
-    def run(self, elements: Sequence[Sequence[Value]], bracket: Callable[[int], int], constants: Sequence[Value] = ()) -> object:
-        """The loop's result by the printed functions; `bracket(n)` says where a list of n > 1 elements is cut."""
-        lift = cast("Callable[..., object]", evaluated(self.lift_source(), "lift"))
-        operator = cast("Callable[..., object]", evaluated(self.operator_source(), "operator"))
-        projection = cast("Callable[..., object]", evaluated(self.projection_source(), "projection"))
+    def run(
+        self,
+        elements: Sequence[Sequence[Value]],
+        bracket: Callable[[int], int],
+        constants: Sequence[Value] = (),
+        *,
+        is_exact: bool = False,
+    ) -> object:
+        """The loop's result by the printed functions; `bracket(n)` says where a list of n > 1 elements is cut.
+
+        `is_exact`: their decimal numbers are meant exactly, as `exact` has it, not as floats.
+        """
+
+        def printed(source: str, name: str) -> Callable[..., object]:
+            made = cast("Callable[..., object]", evaluated(source, name))
+            return exactly(made) if is_exact else made
+
+        lift = printed(self.lift_source(), "lift")
+        operator = printed(self.operator_source(), "operator")
+        projection = printed(self.projection_source(), "projection")
         named = {str(c.value): v for c, v in zip(self.loop.constants, constants, strict=True)}
 
         def given(exprs: Sequence[Expr]) -> list[Value]:

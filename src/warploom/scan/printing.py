@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from fractions import Fraction
 from typing import cast
 
+from warploom.scan.exact import exactly
 from warploom.scan.expression import (
     Expr,
     Monomial,
@@ -272,10 +273,11 @@ def _repeated(results: Iterable[Expr]) -> list[Expr]:
 
 
 def compiled(parameters: Sequence[Expr], results: Sequence[Expr]) -> Callable[..., tuple[Value, ...]]:
-    """A function from the parameters' values, in order, to a tuple of the results."""
+    """A function from the parameters' values, in order, to a tuple of the results; decimal numbers are meant exactly."""
     names = [f"v{n}" for n in range(len(parameters))]
     source = function("run", names, [], results, dict(zip(parameters, names, strict=True)), as_tuple=True)
-    return cast("Callable[..., tuple[Value, ...]]", evaluated(source, "run"))
+    made = cast("Callable[..., tuple[Value, ...]]", evaluated(source, "run"))
+    return cast("Callable[..., tuple[Value, ...]]", exactly(made))
 
 
 def evaluated(source: str, name: str) -> object:

@@ -8,7 +8,7 @@ that found the expressions.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal, TypeAlias, cast
 
@@ -22,11 +22,15 @@ RLIMIT = 6_000_000
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A translated value; without flags it is finite."""
+    """A translated value; without flags it is a finite number.
+
+    `undefined`: it has no value, as the sum of opposite infinities has none; no claim holds of it.
+    """
 
     term: Handle
     below: Handle | None = None
     above: Handle | None = None
+    undefined: Handle | None = None
 
 
 Bindings: TypeAlias = Mapping[Expr, Number]
@@ -85,10 +89,16 @@ class Translator:
                 found[part] = self._number(part, found, bindings or {})
         return found[expr]
 
-    def condition(self, expr: Expr, bindings: Bindings | None = None) -> Handle:
-        return self.number(expr, bindings).term
+    def condition(self, expr: Expr, bindings: Bindings | None = None, memory: dict[Expr, Number] | None = None) -> Handle:
+        """Whether it has a value, which is true."""
+        found = self.number(expr, bindings, memory)
+        return self._defined(found.term, found)
 
     def equal(self, left: Number, right: Number) -> Handle:
+        """Whether both have a value, the same one."""
+        return self._defined(self._same(left, right), left, right)
+
+    def _same(self, left: Number, right: Number) -> Handle:
         a = self.arithmetic
         finite = a.equal(left.term, right.term)
         if left.below is right.below is left.above is right.above is None:
@@ -97,6 +107,14 @@ class Translator:
         lb, la, rb, ra = (x if x is not None else no for x in (left.below, left.above, right.below, right.above))
         none = a.negation(a.either([lb, la, rb, ra]))
         return a.either([a.both([none, finite]), a.both([lb, rb]), a.both([la, ra])])
+
+    def _defined(self, condition: Handle, *values: Number) -> Handle:
+        found = [v.undefined for v in values if v.undefined is not None]
+        return self.arithmetic.both([condition, *map(self.arithmetic.negation, found)]) if found else condition
+
+    def _undefined(self, *values: Number) -> Handle | None:
+        found = [v.undefined for v in values if v.undefined is not None]
+        return None if not found else found[0] if len(found) == 1 else self.arithmetic.either(found)
 
     def _number(self, expr: Expr, known: Mapping[Expr, Number], bindings: Bindings) -> Number:
         a = self.arithmetic
@@ -112,41 +130,58 @@ class Translator:
                 result = args[0]
                 for other in args[1:]:
                     first = self._at_least(result, other)
-                    result = self._select(first, result, other) if expr.op == "max" else self._select(first, other, result)
+                    chosen = self._select(first, result, other) if expr.op == "max" else self._select(first, other, result)
+                    result = replace(chosen, undefined=self._undefined(result, other))
                 return result
             case "ite":
-                return self._select(args[0].term, args[1], args[2])
+                chosen = self._select(args[0].term, args[1], args[2])
+                return replace(chosen, undefined=self._undefined(args[0], chosen))
             case "ge":
-                return Number(self._sides(expr, known) if self._width else self._sign(args[0], strict=False))
+                holds = self._sides(expr, known) if self._width else self._sign(args[0], strict=False)
+                return Number(holds, undefined=self._undefined(args[0]))
             case "gt":
-                return Number(self._sides(expr, known) if self._width else self._sign(args[0], strict=True))
+                holds = self._sides(expr, known) if self._width else self._sign(args[0], strict=True)
+                return Number(holds, undefined=self._undefined(args[0]))
             case "eq":
-                return Number(self.equal(args[0], args[1]))
+                return Number(self._same(args[0], args[1]), undefined=self._undefined(*args))
             case "and":
-                return Number(a.both([x.term for x in args]))
+                return Number(a.both([x.term for x in args]), undefined=self._undefined(*args))
             case "or":
-                return Number(a.either([x.term for x in args]))
+                return Number(a.either([x.term for x in args]), undefined=self._undefined(*args))
             case "not":
-                return Number(a.negation(args[0].term))
+                return Number(a.negation(args[0].term), undefined=self._undefined(*args))
             case "floordiv":
-                return Number(a.floor_divide(self._finite(args[0]), int(cast(int, expr.value))))
+                return Number(a.floor_divide(self._finite(args[0]), int(cast(int, expr.value))), undefined=self._undefined(*args))
             case "mod":
-                return Number(a.remainder(self._finite(args[0]), int(cast(int, expr.value))))
+                return Number(a.remainder(self._finite(args[0]), int(cast(int, expr.value))), undefined=self._undefined(*args))
             case "div":
-                return Number(a.divide(self._finite(args[0]), self._finite(args[1])))
+                return Number(a.divide(self._finite(args[0]), self._finite(args[1])), undefined=self._undefined(*args))
             case "bitand" | "bitor" | "bitxor":
                 if self._width is None:
                     raise UntranslatableError("bitwise operations on unbounded integers")
                 sign: Literal["&", "|", "^"] = "&" if expr.op == "bitand" else "|" if expr.op == "bitor" else "^"
-                return Number(a.bitwise(sign, args[0].term, args[1].term))
+                return Number(a.bitwise(sign, args[0].term, args[1].term), undefined=self._undefined(*args))
             case "gcd" | "exp":
                 if bindings:
                     raise UntranslatableError(expr.op)
                 if expr not in self._opaque:
                     term = a.variable(f"{expr.op}#{len(self._opaque)}", "real" if expr.op == "exp" else "int")
                     self._opaque[expr] = Number(term)
-                    self.known.append(a.at_least(term, a.constant(0, "int")))
+                    self.known += self._facts(expr, term, args)
                 return self._opaque[expr]
+
+    def _facts(self, expr: Expr, term: Handle, args: Sequence[Number]) -> list[Handle]:
+        """Of a power of e or a common divisor that is a variable of its own."""
+        a = self.arithmetic
+        zero, one = a.constant(0, "int"), a.constant(1, "int")
+        if expr.op == "exp":
+            return [a.negation(a.at_least(zero, term))]
+        found = [a.at_least(term, zero)]
+        for number in args:
+            own = self._finite(number)
+            within = a.either([a.at_least(own, term), a.at_least(a.multiply(a.constant(-1, "int"), own), term)])
+            found.append(a.either([a.equal(own, zero), a.both([a.at_least(term, one), within])]))
+        return found
 
     def _constant(self, value: Value) -> Number:
         a = self.arithmetic
@@ -193,8 +228,14 @@ class Translator:
             if total is None:
                 total = part
                 continue
-            total = Number(a.add(total.term, part.term), self._any(total.below, part.below), self._any(total.above, part.above))
+            total = Number(
+                a.add(total.term, part.term), self._any(total.below, part.below), self._any(total.above, part.above),
+                self._undefined(total, part),
+            )  # fmt: skip
         assert total is not None
+        if total.below is not None and total.above is not None and len(expr.terms) > 1:
+            opposite = a.both([total.below, total.above])
+            return replace(total, undefined=self._any(total.undefined, opposite))
         return total
 
     def _product(self, coefficient: int | Fraction, monomial: ex.Monomial, known: Mapping[Expr, Number]) -> Number:
@@ -203,15 +244,18 @@ class Translator:
         if len(monomial) == 1:
             value = known[monomial[0]]
             term = value.term if coefficient == 1 else a.multiply(scale, value.term)
-            return Number(term, value.below, value.above) if coefficient > 0 else Number(term, value.above, value.below)
+            below, above = (value.below, value.above) if coefficient > 0 else (value.above, value.below)
+            return Number(term, below, above, value.undefined)
         if self._products is not None and len(monomial) > 1:
-            return Number(a.multiply(scale, self._opaque_product(monomial, known)))
+            return Number(
+                a.multiply(scale, self._opaque_product(monomial, known)), undefined=self._undefined(*(known[x] for x in monomial))
+            )
         term = scale if not monomial or coefficient != 1 else None
         for atom in monomial:
             factor = self._finite(known[atom])
             term = factor if term is None else a.multiply(term, factor)
         assert term is not None
-        return Number(term)
+        return Number(term, undefined=self._undefined(*(known[x] for x in monomial)))
 
     def _opaque_product(self, monomial: ex.Monomial, known: Mapping[Expr, Number]) -> Handle:
         """A variable whose sign is that of the product."""
@@ -302,7 +346,9 @@ class Translator:
             return a.select(condition, no if x is None else x, no if y is None else y)
 
         term = a.select(condition, then.term, otherwise.term)
-        return Number(term, flag(then.below, otherwise.below), flag(then.above, otherwise.above))
+        return Number(
+            term, flag(then.below, otherwise.below), flag(then.above, otherwise.above), flag(then.undefined, otherwise.undefined)
+        )
 
 
 def decide(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.scan import expression as ex
-from warploom.scan.expression import Expr, Sort, UndefinedError
+from warploom.scan.expression import Expr, Sort, UndefinedError, Value
+from warploom.scan.printing import compiled
 
 _ROUNDS = 12
 """Different divisors of remainders."""
@@ -55,6 +57,23 @@ class Loop:
     rounds: bool = False
     """Whether integers become floats, which are exact up to 2**53 only."""
     may_divide_by_zero: bool = False
+
+
+def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Value]], object]:
+    """The loop as it was read, element by element: a list and constants to the result (of a scan, the last one)."""
+    states = [s.variable for s in loop.states]
+    start = compiled(list(loop.constants), [s.initial for s in loop.states])
+    step = compiled([*states, *loop.fields, *loop.constants], [s.step for s in loop.states])
+    output = compiled([*states, *loop.constants], loop.outputs)
+
+    def run(elements: Sequence[Sequence[Value]], constants: Sequence[Value]) -> object:
+        values = start(*constants)
+        for element in elements:
+            values = step(*values, *element, *constants)
+        results = output(*values, *constants)
+        return results if loop.is_tuple else results[0]
+
+    return run
 
 
 def needed(loop: Loop, kept: set[Expr]) -> Loop:

@@ -127,9 +127,9 @@ def _line(
     fields["notes"] = list(made.notes)
     fields |= {"out": str(out)} if out is not None else {"source": made.source}
     status: Literal["solved", "error"] = "error" if made.verdict == "refuted" else "solved"
-    reason = made.reason if made.verdict == "refuted" else ""
+    reason = f"a bug of Warploom: {made.reason}" if made.verdict == "refuted" else ""
     if made.verdict == "unchecked" and made.reason:
-        fields["notes"] = [*made.notes, f"not run: {made.reason}"]
+        fields["notes"] = [*made.notes, f"{'not settled' if made.cases else 'not run'}: {made.reason}"]
     return plain_line(case, status, stopwatch.read(), verdict=made.verdict, reason=reason, **fields)
 
 

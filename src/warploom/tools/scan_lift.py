@@ -92,10 +92,23 @@ def lift_fields(operator: scan.Operator, result: scan.Lifting) -> Line:
         "tested": result.cases,
     }
     if words is not None:
-        fields["int32"] = {"associative": words.associative, "safe": words.safe}
+        fields["int32"] = {"associative": words.associative, "results": words.exact, "safe": words.safe}
         if words.triple is not None:
             fields["int32"] |= {"counterexample": [repr(part) for part in words.triple]}
+        if words.differing is not None:
+            fields["int32"] |= {"differing": differing_text(operator, words.differing)}
+    floats = scan.in_floats(operator)
+    if result.verdict == "proved" and floats:
+        fields["floats"] = {"safe": floats}
     return fields
+
+
+def differing_text(operator: scan.Operator, found: scan.Differing) -> str:
+    """As a person reads it."""
+    names = [str(f.value) for f in operator.loop.constants]
+    given = "".join(f", {n} = {scan.written(v)}" for n, v in zip(names, found.constants, strict=True))
+    elements = [scan.written(e[0] if len(e) == 1 else e) for e in found.elements]
+    return f"of [{', '.join(elements)}]{given} the result is {found.machine}, the loop's is {found.loop}"
 
 
 def sort_text(sort: scan.Sort) -> str:
@@ -155,7 +168,9 @@ def _text(line: Line) -> list[str]:
     for name in ("int32", "floats"):
         machine = cast("Line | None", line.get(name))
         if machine is not None:
-            safe = f"; safe: {machine['safe']}" if machine.get("safe") else ""
-            found.append(f"  in {name}: associativity {machine['associative']}{safe}")
+            said = [f"associativity {machine['associative']}"] if "associative" in machine else []
+            said += [f"safe: {machine['safe']}" if said else str(machine["safe"])] if machine.get("safe") else []
+            found.append(f"  in {name}: {'; '.join(said)}")
+            found += [f"    beyond: {machine['differing']}"] if "differing" in machine else []
     found += [f"  note: {note}" for note in cast("list[str]", line.get("notes", []))]
     return found

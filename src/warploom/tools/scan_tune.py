@@ -56,28 +56,35 @@ def tuned(
     found = tune(named, n, types, arch=arch, top=top, progress=progress)
     best = found.ranked[0]
     cases = sum(r.measured.cases for r in found.ranked if r.measured)
-    fields: Line = {"cases": cases} if best.measured else {}
+    fields: Line = {"cases": cases} if cases else {}
+    by = {"estimate": "estimated_cycles", "counts": "cycles", "time": "milliseconds"}[best.by]
     fields |= {
-        "elements": n, "arch": arch, "counted": "interpreter",
-        "ways": len(found.ranked), "ways_counted": sum(r.measured is not None for r in found.ranked),
+        "objective": [by], "counted": "interpreter" if best.measured else "model",
+        "elements": n, "arch": arch, "ways": len(found.ranked), "compiled": sum(r.measured is not None for r in found.ranked),
         "timed": sum(r.milliseconds is not None for r in found.ranked),
         "operators": {name: _operator_fields(operator) for name, operator in named},
         "ranked": [_row(r) for r in found.ranked],
     }  # fmt: skip
+    if any(r.milliseconds is not None for r in found.ranked):
+        fields["times"] = "median"
     if found.reason:
         fields["note"] = found.reason
-    line = plain_line(target, "solved", stopwatch.read(), verdict="tested" if best.measured else "unchecked") | fields
+    line = plain_line(target, "solved", stopwatch.read(), verdict="tested" if cases else "unchecked") | fields
     return Outcome(line, EXIT_BY_STATUS["solved"])
 
 
 def _operator_fields(operator: scan.Operator) -> Line:
-    return {"fields": list(operator.names), "operations": operations(operator), "operator": operator.operator_source()}
+    safe = (
+        {"int32": scan.operator_in_words(operator).safe} if not scan.in_floats(operator) else {"floats": scan.in_floats(operator)}
+    )
+    found: Line = {"fields": list(operator.names), "operations": operations(operator), "operator": operator.operator_source()}
+    return found | {"verdict": "proved", "domain": scan.operator_domain(operator), "safe": safe}
 
 
 def _row(one: Ranked) -> Line:
     row: Line = {
         "operator": one.way.operator_name, "network": one.way.network, "layout": one.way.layout, "variant": one.way.variant,
-        "by": one.by, "estimated_cycles": one.estimated_cycles,
+        "by": one.by, "counted": "model" if one.measured is None else "interpreter", "estimated_cycles": one.estimated_cycles,
     }  # fmt: skip
     if one.measured is not None:
         counted = one.measured.counted

@@ -151,3 +151,24 @@ def test_memory_may_be_limited() -> None:
 def test_addresses_are_distinct() -> None:
     with pytest.raises(ValueError, match="share an address"):
         addresses(Lookup((0, 1, 1)), 3)
+
+
+def test_what_has_no_room_is_refused() -> None:
+    plain = trace(NAMED["kogge-stone"](8), 4)
+    with pytest.raises(ValueError, match="expected at least 8 slots, got 7"):
+        best_table(plain, 8, 4, 7)
+    with pytest.raises(ValueError, match="no remapping of the families fits 8 slots"):
+        best_layout(NAMED["kogge-stone"](8), 4, families=("padding",), slots=8)
+    with pytest.raises(ValueError, match="two of 4 elements share an address"):
+        addresses(Lookup((0, 1, 1, 2)), 4)
+
+
+def test_a_minimum_is_claimed_only_after_the_whole_search() -> None:
+    net = NAMED["sklansky"](12)
+    whole = best_table(trace(net, 3), 12, 3)
+    assert whole is not None and whole.is_proved and whole.conflicts == 2
+    cut = best_table(trace(net, 3), 12, 3, nodes=whole.nodes - 1)
+    assert cut is None or not cut.is_proved
+    assert best_layout(net, 3).is_minimum
+    assert not best_layout(net, 3, cost=lambda found: float(len(found.events))).is_minimum  # tables minimise conflicts only
+    assert not best_layout(NAMED["kogge-stone"](65), 4, families=("none", "table")).is_minimum  # too wide for tables

@@ -3,11 +3,12 @@
 from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.movement import Movement, movement
+from warploom.scan.emit.numpy_module import whole_bound
 from warploom.scan.emit.peers import imported
 from warploom.scan.emit.program import TARGETS, Emitted, Target, emit, source_of
 from warploom.scan.emit.running import KERNELS, Comparison, compare, compiled_program, run_kernel
 
 __all__ = [
     "KERNELS", "TARGETS", "Choices", "Comparison", "CudaScan", "Emitted", "Movement", "Target", "Types", "compare",
-    "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of", "warp_program",
+    "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of", "warp_program", "whole_bound",
 ]  # fmt: skip

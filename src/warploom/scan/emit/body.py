@@ -2,112 +2,14 @@
 
 from __future__ import annotations
 
-import keyword
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.scan.emit.dialect import Dialect, Scalar, Types
+from warploom.scan.emit.names import free_name
 from warploom.scan.emit.printer import Ends, Printer, ends_of, repeated, scalar_of
 from warploom.scan.expression import Expr
 from warploom.scan.operator import Operator
-
-_TAKEN = frozenset(
-    [
-        "auto",
-        "bool",
-        "break",
-        "case",
-        "char",
-        "class",
-        "const",
-        "constexpr",
-        "continue",
-        "default",
-        "delete",
-        "do",
-        "double",
-        "else",
-        "enum",
-        "explicit",
-        "export",
-        "extern",
-        "false",
-        "float",
-        "for",
-        "goto",
-        "if",
-        "inline",
-        "int",
-        "long",
-        "mutable",
-        "namespace",
-        "new",
-        "not",
-        "operator",
-        "private",
-        "protected",
-        "public",
-        "register",
-        "return",
-        "short",
-        "signed",
-        "sizeof",
-        "static",
-        "struct",
-        "switch",
-        "template",
-        "this",
-        "throw",
-        "true",
-        "typedef",
-        "typename",
-        "union",
-        "unsigned",
-        "using",
-        "virtual",
-        "void",
-        "volatile",
-        "while",
-        "max",
-        "min",
-        "abs",
-        "exp",
-        "lift",
-        "combine",
-        "identity",
-        "project",
-        "shuffle",
-        "lane",
-        "warp",
-        "block",
-        "n",
-        "in",
-        "out",
-        "left",
-        "right",
-        "value",
-        "values",
-        "element",
-        "result",
-        "np",
-        "tl",
-        "cuda",
-        "math",
-        "largest",
-        "smallest",
-        "Value",
-        "Element",
-        "Result",
-        "a",
-        "b",
-        "int32",
-        "int64",
-        "float32",
-        "float64",
-        "boolean",
-        "constants",
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,16 +88,16 @@ class Body:
 
 def body(operator: Operator, dialect: Dialect, types: Types) -> Body:
     loop = operator.loop
-    taken = set(_TAKEN)
+    taken: set[str] = set()
     fields = tuple(_slot(f, taken, types) for f in operator.fields)
-    taken_outside = set(_TAKEN)
+    taken_outside: set[str] = set()
     elements = tuple(_slot(f, taken_outside, types) for f in loop.fields)
     constants = tuple(_slot(c, taken_outside, types) for c in loop.constants)
     outputs: list[Slot] = []
     names = set(taken_outside)
     for number, result in enumerate(operator.projection):
         name = f"{result.value}" if result.op == "var" else "answer" if len(operator.projection) == 1 else f"answer{number}"
-        outputs.append(Slot(_free(name, names), scalar_of(result.sort, types), result if result.op == "var" else None))
+        outputs.append(Slot(free_name(name, names), scalar_of(result.sort, types), result if result.op == "var" else None))
     return Body(operator, dialect, types, fields, elements, constants, tuple(outputs), _infinite(operator))
 
 
@@ -219,12 +121,4 @@ def _infinite(operator: Operator) -> dict[Expr, Ends]:
 
 
 def _slot(variable: Expr, taken: set[str], types: Types) -> Slot:
-    return Slot(_free(str(variable.value), taken), scalar_of(variable.sort, types), variable)
-
-
-def _free(name: str, taken: set[str]) -> str:
-    found = name.lower() if keyword.iskeyword(name.lower()) else name
-    while found in taken or keyword.iskeyword(found) or not found.isascii():
-        found = (found if found.isascii() else "field") + "_"
-    taken.add(found)
-    return found
+    return Slot(free_name(str(variable.value), taken), scalar_of(variable.sort, types), variable)

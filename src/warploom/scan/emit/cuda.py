@@ -315,8 +315,8 @@ _HELPERS = {
         "}"
     ),
     "exponential(": (
-        "__device__ __forceinline__ float exponential(float x) { return expf(x); }\n"
-        "__device__ __forceinline__ double exponential(double x) { return exp(x); }"
+        "__device__ __forceinline__ float exponential(float power) { return expf(power); }\n"
+        "__device__ __forceinline__ double exponential(double power) { return exp(power); }"
     ),
 }
 
@@ -341,11 +341,11 @@ extern "C" __device__ Value lift(Element element{given}) {{
     return value_of({e_agree} ? i * {SPAN} + i : {_WRONG});
 }}
 extern "C" __device__ Value combine(Value a, Value b) {{
-    int x = code_of(a), y = code_of(b);
-    if (x == {_WRONG} || y == {_WRONG}) return value_of({_WRONG});
-    if (x == {_EMPTY}) return value_of(y);
-    if (y == {_EMPTY}) return value_of(x);
-    return value_of(x % {SPAN} + 1 == y / {SPAN} ? x / {SPAN} * {SPAN} + y % {SPAN} : {_WRONG});
+    int one = code_of(a), other = code_of(b);
+    if (one == {_WRONG} || other == {_WRONG}) return value_of({_WRONG});
+    if (one == {_EMPTY}) return value_of(other);
+    if (other == {_EMPTY}) return value_of(one);
+    return value_of(one % {SPAN} + 1 == other / {SPAN} ? one / {SPAN} * {SPAN} + other % {SPAN} : {_WRONG});
 }}
 extern "C" __device__ Result project(Value a{given}) {{
     int code = code_of(a);

@@ -174,7 +174,7 @@ NUMPY = Dialect(
     _python_number,
     "np.True_",
     "np.False_",
-    "numbers",
-    dict.fromkeys(("int32", "int64", "float32", "float64"), "-np.inf"),
-    dict.fromkeys(("int32", "int64", "float32", "float64"), "np.inf"),
+    "sentinels",
+    {"int32": "INT_BELOW", "int64": "INT_BELOW", "float32": "(-np.inf)", "float64": "(-np.inf)"},
+    {"int32": "INT_ABOVE", "int64": "INT_ABOVE", "float32": "np.inf", "float64": "np.inf"},
 )  # fmt: skip

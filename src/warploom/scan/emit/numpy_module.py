@@ -1,17 +1,24 @@
-"""NumPy: the whole list at once, in about 2 log n vectorised steps and 2 n combinations."""
+"""NumPy: the whole list at once, in about 2 log n vectorised steps and 2 n combinations; whole numbers are exact.
+
+They are int64 where the operator's growth shows that no intermediate value can leave it, which is asked of the elements given,
+and Python's own (arrays of objects) otherwise. The least and the greatest int64 stand for infinities; among objects these are
+floats.
+"""
 
 from __future__ import annotations
 
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import NUMPY, Types
-from warploom.scan.emit.printer import unserved
+from warploom.scan.emit.names import words_printed_by
+from warploom.scan.emit.printer import Printer, unserved
 from warploom.scan.expression import variables
 from warploom.scan.operator import Operator
+from warploom.scan.words import GROWTHS, growth, is_selection
 
 _SCAN = '''
 def _combined(a, b):
     with np.errstate(all="ignore"):
-        return tuple(np.asarray(v, t) for v, t in zip(combine(a, b), DTYPES))
+        return tuple(np.asarray(v, left.dtype) for v, left in zip(combine(a, b), a))
 
 
 def _prefixes(values):
@@ -29,14 +36,51 @@ def _prefixes(values):
 
 
 def _total(values):
-    """The whole list combined, in order."""
+    """The whole list combined, in order; of an empty one the identity."""
     if len(values[0]) == 0:
-        return tuple(np.array([v], t) for v, t in zip(IDENTITY, DTYPES))
+        return identity(*(v.dtype for v in values))
     while len(values[0]) > 1:
         n = len(values[0])
         pairs = _combined(tuple(v[0 : n - 1 : 2] for v in values), tuple(v[1::2] for v in values))
         values = tuple(np.concatenate([p, v[n - n % 2 :]]) for p, v in zip(pairs, values))
     return values
+'''
+_WHOLE = '''
+def _whole(given):
+    """Whole numbers as they are given; TypeError for others."""
+    found = np.asarray(given)
+    if found.dtype.kind not in "biuO" and len(found):
+        found = np.array(given, object)
+    if found.dtype == object and not all(isinstance(v, (int, np.integer)) for v in found):
+        raise TypeError("expected whole numbers, got others")
+    return found if len(found) else found.astype(np.int64)
+'''
+_KIND = '''
+def _kind(n, *columns):
+    """int64, or Python's own numbers where a value may leave it: within {0}."""
+    most = max((abs(int(m)) for c in columns if len(c) for m in (c.min(), c.max())), default=0)
+    return np.dtype(np.int64 if {1} < 2**63 - 1 else object)
+'''
+_ENDS = '''
+def _ends(kind):
+    """What stands for minus infinity and infinity."""
+    return (-np.inf, np.inf) if kind == object else (-(2**63), 2**63 - 1)
+
+
+def _shown(values):
+    """Infinities where numbers stand for them."""
+    least, most = _ends(values.dtype)
+    if values.dtype == object or not np.any((values == least) | (values == most)):
+        return values
+    return np.where(values == least, -np.inf, np.where(values == most, np.inf, values.astype(object)))
+'''
+_TRUTH = '''
+def _truth(given):
+    """Truth values, or 0 and 1; TypeError for others."""
+    found = np.asarray(given)
+    if len(found) and found.dtype != np.bool_ and not np.isin(found, (0, 1)).all():
+        raise TypeError("expected truth values, got others")
+    return found.astype(np.bool_)
 '''
 
 
@@ -47,47 +91,71 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
         raise unserved("an operator that depends on the function's other parameters", "a NumPy module")
     loop = operator.loop
     elements, constants = [s.name for s in ready.elements], [s.name for s in ready.constants]
+    whole = [s for s in ready.elements if _is_whole(s)]
+    bound = whole_bound(operator)
     given = ", ".join(constants)
     more = f", {given}" if given else ""
-    kinds = [_dtype(ready, s) for s in ready.fields]
-    lines = [
-        f'"""{loop.name}: its loop as an associative operator, vectorised; made by warploom scan emit."""',
-        "",
-        "import numpy as np",
-        "",
-        f"DTYPES = ({', '.join(kinds)},)",
-        f"IDENTITY = ({', '.join(ready.identity())},)",
-        "",
-        "",
-        f"def lift({', '.join([*elements, *constants])}):",
-        *_returned(ready.lift()),
+    functions = [
+        f"def lift({', '.join([*elements, *constants])}, kind=KIND):",
+        *_returned(ready.lift(), "kind"),
         "",
         "",
         "def combine(a, b):",
         *_unpacked(ready, "a"),
         *_unpacked(ready, "b"),
-        *_returned(ready.combine("a_{}", "b_{}")),
+        *_returned(ready.combine("a_{}", "b_{}"), _kind_of(ready, "a")),
         "",
         "",
         f"def project(a{more}):",
         *_unpacked(ready, "a"),
-        *_returned(ready.project("a_{}")),
+        *_returned(ready.project("a_{}"), _kind_of(ready, "a")),
+        "",
+        "",
+        "def identity(*dtypes):",
+        *([f"    INT_BELOW, INT_ABOVE = _ends(dtypes[{k}])"] if (k := _first_whole(ready)) is not None and _ended(ready) else []),
+        f"    return tuple(np.array([v], t) for v, t in zip(({', '.join(ready.identity())},), dtypes))",
+    ]
+    lines = [
+        f'"""{loop.name}: its loop as an associative operator, vectorised; made by warploom scan emit."""',
+        "",
+        "import numpy as np",
+        "",
+        f"KIND = np.dtype({'np.int64' if bound is not None else 'object'})  # of whole numbers, if nothing else is said",
+        "",
+        *([_ENDS.strip("\n"), "", ""] if "_ends(" in "\n".join(functions) else []),
+        *([_WHOLE.strip("\n"), "", ""] if whole else []),
+        *([_TRUTH.strip("\n"), "", ""] if any(s.scalar == "bool" for s in ready.elements) else []),
+        *([_KIND.format(*bound).strip("\n"), "", ""] if bound is not None else []),
+        *functions,
         "",
         _SCAN,
         "",
+        f"def lifted({', '.join([*elements, *constants])}):",
+        '    """The values of the elements, checked; one array for every field."""',
+        *[f"    {s.name} = {_checked(s)}" for s in ready.elements],
+        *_meant(ready),
+        f"    n = len({elements[0]})",
+        *_chosen(ready, operator, whole),
+        *[f"    {s.name} = {s.name}.astype(kind)" for s in whole],
+        '    with np.errstate(all="ignore"):',
+        f"        values = lift({', '.join([*elements, *constants, 'kind'])})",
+        f"    dtypes = ({', '.join('kind' if _is_whole(s) else _plain(s) for s in ready.fields)},)",
+        "    return tuple(np.broadcast_to(np.asarray(v, t), (n,)) for v, t in zip(values, dtypes))",
+        "",
+        "",
         f"def {function_name(operator)}({', '.join([*elements, *constants])}):",
         f'    """{_promise(operator)}"""',
-        *[f"    {n} = np.asarray({n}, {_plain(s)})" for n, s in zip(elements, ready.elements, strict=True)],
-        f"    n = len({elements[0]})",
+        f"    values = {'_prefixes' if loop.is_scan else '_total'}(lifted({', '.join([*elements, *constants])}))",
+        "    n = len(values[0])",
         '    with np.errstate(all="ignore"):',
-        f"        lifted = lift({', '.join([*elements, *constants])})",
-        "        values = tuple(np.broadcast_to(np.asarray(v, t), (n,)) for v, t in zip(lifted, DTYPES))",
-        f"        results = project({'_prefixes' if loop.is_scan else '_total'}(values){more})",
+        f"        results = project(values{more})",
+        "    results = tuple(np.broadcast_to(r, (n,)) for r in results)",
     ]
-    if loop.is_scan:
-        lines.append("    results = tuple(np.broadcast_to(r, (n,)) for r in results)")
-    else:
-        lines.append("    results = tuple(np.broadcast_to(r, (1,))[0] for r in results)")
+    if any(_is_whole(s) for s in ready.outputs) and "_ends(" in "\n".join(functions):
+        shown = ", ".join(f"_shown(results[{k}])" if _is_whole(s) else f"results[{k}]" for k, s in enumerate(ready.outputs))
+        lines.append(f"    results = ({shown},)")
+    if not loop.is_scan:
+        lines.append("    results = tuple(r[0] for r in results)")
     lines.append(f"    return {'results' if loop.is_tuple or len(ready.outputs) > 1 else 'results[0]'}")
     return "\n".join(lines).replace("\n\n\n\n", "\n\n\n") + "\n"
 
@@ -95,18 +163,72 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
 def function_name(operator: Operator) -> str:
     """The loop's name, if the module does not need it."""
     name = operator.loop.name
-    return f"{name}_" if name in ("lift", "combine", "project", "np") else name
+    return f"{name}_" if name in words_printed_by("numpy_module") else name
 
 
 def _promise(operator: Operator) -> str:
     what = "Results for every prefix" if operator.loop.is_scan else "The loop's result"
-    return f"{what}; parameters are arrays, one per value of an element."
+    return f"{what}; parameters are arrays, one per value of an element. Whole numbers are exact."
 
 
-def _dtype(ready: Body, slot: Slot) -> str:
-    if ready.may_be_infinite(slot):
-        return "np.float64"
-    return _plain(slot)
+def _is_whole(slot: Slot) -> bool:
+    return slot.scalar in ("int32", "int64")
+
+
+def whole_bound(operator: Operator) -> tuple[str, str] | None:
+    """What whole numbers stay within, in words and as text over `n` and `most`; None: nothing is known."""
+    if is_selection([*operator.lift, *operator.combine, *operator.projection, *operator.identity], 64):
+        return "max(1, |element|)", "max(1, most)"
+    found = growth(operator)
+    if found is None:
+        return None
+    return found, "n * max(1, most)" if found == GROWTHS[0] else "(n + 1) * max(1, most)"
+
+
+def _chosen(ready: Body, operator: Operator, whole: list[Slot]) -> list[str]:
+    if whole_bound(operator) is None:
+        return ["    kind = KIND"]
+    numbers = [s.name for s in whole] + [f"np.asarray([{s.name}], object)" for s in ready.constants if _is_whole(s)]
+    return [f"    kind = _kind({', '.join(['n', *numbers])})"]
+
+
+def _checked(slot: Slot) -> str:
+    if _is_whole(slot):
+        return f"_whole({slot.name})"
+    return f"_truth({slot.name})" if slot.scalar == "bool" else f"np.asarray({slot.name}, {_plain(slot)})"
+
+
+def _meant(ready: Body) -> list[str]:
+    """Elements that the loop does not take."""
+    loop = ready.operator.loop
+    printer = Printer(NUMPY, ready.types, {s.expr: s.name for s in (*ready.elements, *ready.constants) if s.expr is not None}, {})
+    tests = [(printer.text(a), "an assertion of the loop") for a in loop.assumed]
+    tests += [
+        (f"np.isin({s.name}, {s.expr.sort.values})", "the annotation")
+        for s in ready.elements
+        if s.expr is not None and s.expr.sort.values is not None and s.expr.sort.base != "bool"
+    ]
+    return [
+        line
+        for test, what in tests
+        for line in (
+            f"    if not np.all({test}):",
+            f'        raise ValueError("expected elements as the loop takes them, got one that breaks {what}")',
+        )
+    ]
+
+
+def _first_whole(ready: Body) -> int | None:
+    return next((k for k, s in enumerate(ready.fields) if _is_whole(s)), None)
+
+
+def _ended(ready: Body) -> bool:
+    return "INT_" in " ".join(ready.identity())
+
+
+def _kind_of(ready: Body, side: str) -> str:
+    k = _first_whole(ready)
+    return "KIND" if k is None else f"{side}[{k}].dtype"
 
 
 def _plain(slot: Slot) -> str:
@@ -117,6 +239,7 @@ def _unpacked(ready: Body, side: str) -> list[str]:
     return [f"    ({', '.join(f'{side}_{s.name}' for s in ready.fields)},) = {side}"]
 
 
-def _returned(statements: Statements) -> list[str]:
+def _returned(statements: Statements, kind: str) -> list[str]:
     lines = [f"    {name} = {text}" for _, name, text in statements.temporaries]
-    return [*lines, f"    return ({', '.join(statements.results)},)"]
+    lines.append(f"    return ({', '.join(statements.results)},)")
+    return [f"    INT_BELOW, INT_ABOVE = _ends({kind})", *lines] if "INT_" in "\n".join(lines) else lines

@@ -11,13 +11,14 @@ from warploom.scan.emit.cuda import Choices, cuda_scan
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.numba_module import numba_source
-from warploom.scan.emit.numpy_module import numpy_source
+from warploom.scan.emit.numpy_module import numpy_source, whole_bound
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
 from warploom.scan.emit.running import KERNELS, Comparison, compare
 from warploom.scan.emit.triton_module import triton_source
+from warploom.scan.expression import subexpressions
 from warploom.scan.lifting import Lifting
 from warploom.scan.operator import Operator
-from warploom.scan.words import operator_in_words
+from warploom.scan.words import computes_no_reals, differing_list, in_floats, range_of
 
 Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
 TARGETS: tuple[Target, ...] = ("cuda", "cub", "triton", "numba", "numpy")
@@ -60,7 +61,7 @@ def emit(
     assert operator is not None
     kinds = types or Types()
     source = source_of(operator, target, kinds, choices)
-    notes = [*_notes(found, operator, target, kinds)]
+    notes = _notes(operator, target, kinds)
     kernels = KERNELS if target == "cuda" else () if target == "numpy" else ("scan_block",)
     moved: Movement | None = None
     try:
@@ -71,6 +72,9 @@ def emit(
         return Emitted(source, "unchecked", reason=f"{error} is not installed", kernels=kernels, notes=tuple(notes))
     except RuntimeError as error:
         return Emitted(source, "refuted", reason=str(error), kernels=kernels, notes=tuple(notes))
+    if outcome.mismatch and in_floats(operator) and not computes_no_reals(operator):
+        reason = f"{outcome.mismatch}; floats round, which may explain it"
+        return Emitted(source, "unchecked", outcome.cases, reason, kernels, moved, tuple(notes))
     if outcome.mismatch:
         return Emitted(source, "refuted", outcome.cases, outcome.mismatch, kernels, moved, tuple(notes))
     return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes))
@@ -92,23 +96,24 @@ def _tried(operator: Operator, target: Target, types: Types, choices: Choices | 
             return try_numpy(operator, types)
 
 
-def _notes(found: Lifting, operator: Operator, target: Target, types: Types) -> list[str]:
-    """Where machine numbers and the proof's may part."""
+def _notes(operator: Operator, target: Target, types: Types) -> list[str]:
+    """Where machine numbers and the proof's may part: of the whole program, lift and projection included."""
     notes: list[str] = []
-    sorts = {f.sort.base for f in operator.fields}
-    if "real" in sorts:
-        notes.append(f"proved over {found.domain}; {types.real} rounds, so results depend on the bracketing in the last bits")
-    if "int" in sorts and target == "numpy":
-        notes.append("whole numbers are int64; those that may be infinite are float64, exact up to 2**53")
-    elif "int" in sorts:
-        words = operator_in_words(operator)
-        safe = (
-            words.safe if types.whole == "int32" else words.safe.replace("2147483647", "2**63 - 1").replace("32 bits", "64 bits")
-        )
-        if safe == "no arithmetic":
-            notes.append(f"no arithmetic: exact in {types.whole}")
-        elif words.associative == "proved" and safe.startswith("sums"):
-            notes.append(f"{types.whole} wraps as the loop would: {safe}")
-        else:
-            notes.append(f"exact in {types.whole} while: {safe}")
+    real = in_floats(operator, 64 if types.real == "float64" or target == "numpy" else 32)
+    if real:
+        notes.append(f"{'float64' if target == 'numpy' else types.real}: {real}")
+    program = (*operator.lift, *operator.combine, *operator.projection)
+    if any(e.sort.base == "int" for e in subexpressions(*program)):
+        if target == "numpy":
+            bound = whole_bound(operator)
+            kept = f"in int64 while {bound[0]} fits, else " if bound is not None else ""
+            return [*notes, f"whole numbers are exact: {kept}as Python's own"]
+        width = 32 if types.whole == "int32" else 64
+        exact, safe = range_of(operator, width)
+        said = f"exact in {types.whole}{': ' if exact == 'always' else ' while: '}{safe}"
+        notes.append(f"{types.whole}: {safe}" if exact == "modulo" else said)
+        differing = differing_list(operator, width) if exact == "within" else None
+        if differing is not None:
+            elements = ", ".join(str(e[0] if len(e) == 1 else e) for e in differing.elements)
+            notes.append(f"beyond that, of [{elements}] the result is {differing.machine}, the loop's is {differing.loop}")
     return notes

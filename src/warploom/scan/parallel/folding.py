@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from fractions import Fraction
+from functools import cache, lru_cache
+from operator import index as operator_index
+from types import FunctionType
 from typing import Any, TypeAlias, cast
 
 import numpy as np
 
-from warploom.core import UnsupportedError
-from warploom.scan.emit import source_of
-from warploom.scan.expression import Expr, UndefinedError, Value, substituted, variables
+from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.scan.emit import source_of, whole_bound
+from warploom.scan.expression import Base, Expr, UndefinedError, Value, substituted, variables
 from warploom.scan.operator import Operator, combined
 from warploom.scan.parallel.chunks import Chunk, Columns, elements_of
 from warploom.scan.printing import evaluated, python
+from warploom.scan.words import computes_no_reals
 
 Partial: TypeAlias = tuple[Value, ...]
 """A value of the operator: its fields."""
@@ -28,8 +33,12 @@ class Recipe:
     """Functions `fold(elements, value, *constants)` and `scan(elements, value, *constants)`."""
     vectorised: str
     """A NumPy module with `lift` and `_total`; empty: not expressible."""
-    whole: tuple[bool, ...]
-    """By field: whether its finite values are whole numbers."""
+    kinds: tuple[Base, ...]
+    """Of the values of an element."""
+    takes_infinities: bool
+    """Real elements may be infinite: nothing is computed with them."""
+    has_infinities: bool
+    """The least and the greatest int64 of the module stand for infinities."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +50,22 @@ class Work:
     """The value of all elements before, when results for every prefix are wanted."""
 
 
+@lru_cache(maxsize=64)
 def recipe_of(operator: Operator) -> Recipe:
     try:
         vectorised = source_of(operator, "numpy")
     except UnsupportedError:
         vectorised = ""
-    return Recipe(_fold_source(operator), vectorised, tuple(f.sort.base == "int" for f in operator.fields))
+    if whole_bound(operator) is None and any(f.sort.base == "int" for f in operator.fields):
+        vectorised = ""  # arrays of objects are no faster than Python
+    kinds: tuple[Base, ...] = tuple(f.sort.base for f in operator.loop.fields)
+    return Recipe(_fold_source(operator), vectorised, kinds, computes_no_reals(operator), "_ends(" in vectorised)
 
 
 def folded(work: Work) -> Partial | None:
     """The chunk's value; None: it has no elements."""
     match work.chunk:
-        case Columns(columns) if work.recipe.vectorised and len(columns[0]) and all(c.dtype.kind in "bif" for c in columns):
+        case Columns(columns) if work.recipe.vectorised and len(columns[0]) and _is_vectorised(work.recipe, columns):
             return _vectorised(work.recipe, columns, work.constants)
         case _:
             fold = cast("Callable[..., Partial | None]", _function(work.recipe.fold, "fold"))
@@ -67,7 +80,10 @@ def scanned(work: Work) -> list[object]:
 
 @cache
 def _function(source: str, name: str) -> object:
-    return evaluated(source, name)
+    function = evaluated(source, name)
+    scope = cast("FunctionType", function).__globals__
+    scope |= {f"as_{kind}": convert for kind, (_, convert) in _CHECKED.items()} | {"wrong_element": wrong_element}
+    return function
 
 
 @cache
@@ -77,19 +93,111 @@ def _module(source: str) -> dict[str, Any]:
     return scope
 
 
+_HELD = 2**53
+"""Whole numbers up to it are floats."""
+
+
+def _is_vectorised(recipe: Recipe, columns: Sequence[Any]) -> bool:
+    """Whether these are numbers that lose nothing as the module takes them."""
+    for column, kind in zip(columns, recipe.kinds, strict=True):
+        if column.dtype.kind not in "biuf":
+            return False
+        if kind == "real" and column.dtype.kind in "iu" and max(abs(int(column.min())), abs(int(column.max()))) > _HELD:
+            return False
+    return True
+
+
 def _vectorised(recipe: Recipe, columns: Sequence[Any], constants: Sequence[Value]) -> Partial:
     module = _module(recipe.vectorised)
-    n = len(columns[0])
-    wide = [c.astype(np.bool_ if c.dtype.kind == "b" else np.int64 if c.dtype.kind == "i" else np.float64) for c in columns]
+    for column, kind in zip(columns, recipe.kinds, strict=True):
+        if kind == "real" and column.dtype.kind == "f":
+            found = column[np.isnan(column) if recipe.takes_infinities else ~np.isfinite(column)]
+            if len(found):
+                raise wrong_element(found[0].item(), _FINITE if not recipe.takes_infinities else _NUMBER)
+    try:
+        values = module["lifted"](*columns, *(c if isinstance(c, int | str) else float(c) for c in constants))
+    except (TypeError, ValueError) as error:
+        raise UserError(Diagnostic("ELEMENT", str(error), fix=_FIX)) from error
     with np.errstate(all="ignore"):
-        lifted = module["lift"](*wide, *(c if isinstance(c, int | str) else float(c) for c in constants))
-        values = tuple(np.broadcast_to(np.asarray(v, t), (n,)) for v, t in zip(lifted, module["DTYPES"], strict=True))
         total = module["_total"](values)
-    found: list[Value] = []
-    for array, is_whole in zip(total, recipe.whole, strict=True):
-        value = array[0].item()
-        found.append(int(value) if is_whole and isinstance(value, float) and value.is_integer() else value)
-    return tuple(found)
+    return tuple(_python_value(array, recipe.has_infinities) for array in total)
+
+
+def _python_value(array: Any, has_infinities: bool) -> Value:
+    value: Value = array[0] if array.dtype == object else array[0].item()
+    if has_infinities and array.dtype == np.int64 and value in (-(2**63), 2**63 - 1):
+        return -math.inf if value == -(2**63) else math.inf
+    return value
+
+
+_FIX = "Give elements as the loop's annotations say; whole numbers are ints, real ones ints, floats or fractions."
+_NUMBER, _FINITE = "a number", "a finite number"
+
+
+def wrong_element(value: object, expected: str) -> UserError:
+    return UserError(Diagnostic("ELEMENT", f"expected {expected} as a value of an element, got {value!r}", fix=_FIX))
+
+
+def _as_whole(value: Any) -> int:
+    try:
+        return operator_index(value)
+    except TypeError:
+        raise wrong_element(value, "a whole number") from None
+
+
+def _as_truth(value: Any) -> bool:
+    plain: Any = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, int) and plain in (0, 1):
+        return bool(plain)
+    raise wrong_element(value, "a truth value")
+
+
+def _as_real(value: Any) -> Value:
+    plain: Any = value.item() if hasattr(value, "item") else value
+    if isinstance(plain, int | float | Fraction):
+        return plain
+    raise wrong_element(value, _NUMBER)
+
+
+def _as_text(value: object) -> str:
+    if isinstance(value, str):
+        return str(value)
+    raise wrong_element(value, "a text")
+
+
+_CHECKED: dict[Base, tuple[str, Callable[[Any], Value]]] = {
+    "int": ("{0}.__class__ is not int", _as_whole), "bool": ("{0} is not True and {0} is not False", _as_truth),
+    "real": ("{0}.__class__ is not float", _as_real), "text": ("{0}.__class__ is not str", _as_text),
+}  # fmt: skip
+
+
+def checked_constant(value: object, kind: Base) -> Value:
+    """UserError (ELEMENT) for a value of another kind, and for NaN."""
+    found = _CHECKED[kind][1](value)
+    if found != found:
+        raise wrong_element(found, _NUMBER)
+    return found
+
+
+def _checks(operator: Operator, names: Mapping[Expr, str]) -> list[str]:
+    """Statements that refuse an element that the proof does not speak of."""
+    lines: list[str] = []
+    for field in operator.loop.fields:
+        name, kind = names[field], field.sort.base
+        lines += [f"if {_CHECKED[kind][0].format(name)}:", f"    {name} = as_{kind}({name})"]
+        if kind == "real":
+            is_free = computes_no_reals(operator)
+            lines.append(f"if {f'{name} != {name}' if is_free else f'{name} - {name} != 0'}:")
+            lines.append(f"    raise wrong_element({name}, {(_NUMBER if is_free else _FINITE)!r})")
+        if field.sort.values is not None and kind == "int":
+            lines += [f"if {name} not in {field.sort.values}:", f"    raise wrong_element({name}, 'one of {field.sort.values}')"]
+    for assumed in operator.loop.assumed:
+        shown = ", ".join(names[v] for v in operator.loop.fields)
+        lines += [
+            f"if not ({python(assumed, names)}):",
+            f"    raise wrong_element(({shown}), 'what the loop asserts, {python(assumed)},')",
+        ]
+    return lines
 
 
 def _fold_source(operator: Operator) -> str:
@@ -119,6 +227,7 @@ def _fold_source(operator: Operator) -> str:
     parameters = "".join(f", {c}" for c in constants)
     taken = elements[0] if len(elements) == 1 else ", ".join(elements)
     pack = f"({', '.join(fields)},)"
+    checks = [f"        {line}" for line in _checks(operator, fresh)]
     start = [
         "    if value is None:",
         "        is_first = True",
@@ -126,6 +235,7 @@ def _fold_source(operator: Operator) -> str:
         "        is_first = False",
         f"        {pack} = value",
         f"    for {taken} in elements:",
+        *checks,
         "        if is_first:",
         "            is_first = False",
         f"            {', '.join(fields)} = {first}",

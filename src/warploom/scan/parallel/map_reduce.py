@@ -13,7 +13,7 @@ from warploom.scan.expression import Value
 from warploom.scan.lifting import Lifting
 from warploom.scan.operator import Operator
 from warploom.scan.parallel.chunks import Chunk, Columns, Data, Elements, LineRange, pieces_of
-from warploom.scan.parallel.folding import Partial, Work, folded, joined, recipe_of, result_of, scanned
+from warploom.scan.parallel.folding import Partial, Work, checked_constant, folded, joined, recipe_of, result_of, scanned
 from warploom.solve import Failed, Task, process_executor, run_tasks
 
 CHUNKS = 32
@@ -33,7 +33,9 @@ def map_reduce(
     """What the loop returns for the whole data (a scan: its last result).
 
     data: an iterable of elements (of tuples where an element has several values), an array (one row per element), or
-    `text_lines`. Arrays of numbers are folded with NumPy, whole numbers in int64; all else in Python, exact. executor: any of
+    `text_lines`. Whole numbers are exact: arrays are folded with NumPy in int64 where the operator's growth shows that none can
+    leave it, all else in Python. Elements that the proof does not speak of are refused (UserError, ELEMENT): of another type than
+    the annotation's, NaN, infinities that would be computed with, and what breaks an assertion of the loop. executor: any of
     `concurrent.futures`, `process_executor()`, `cluster_executor(address)`; none: processes, one per CPU, unless the data is
     small. chunks: pieces; more pieces than workers even out their loads. constants: the function's other parameters, by name.
     Floats round: their results may differ in the last bits from the loop's, by where the data is cut.
@@ -90,7 +92,7 @@ def _constants(operator: Operator, constants: Mapping[str, Value] | None) -> tup
     if set(named) != set(wanted):
         message = f"expected values for {', '.join(wanted) or 'no constants'}, got {', '.join(named) or 'none'}"
         raise UserError(Diagnostic("CONSTANTS", message, fix="Give `constants` by the names of the function's parameters."))
-    return tuple(named[n] for n in wanted)
+    return tuple(checked_constant(named[str(c.value)], c.sort.base) for c in operator.loop.constants)
 
 
 def _pieces(operator: Operator, data: Data, count: int) -> Iterator[Chunk]:

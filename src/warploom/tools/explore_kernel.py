@@ -57,7 +57,7 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
                 budget_s=options.wall_budget_s,
                 nodes=options.nodes,
             ),
-            evaluators=None if options.is_proof else evaluators(options, data, executor),
+            evaluators=evaluators(options, data, executor),
             programs=programs(options, data),
             journal=options.journal,
             events=_events(options.journal, seen),
@@ -122,8 +122,7 @@ def _outcome(
         return _unfinished(case, program, found, searched, stopwatch)
     results = checked(program, function, implementations, data, options, progress)
     explored = Explored(program, implementations, events)
-    time_ms = found.time_ms if found.time_ms is not None else found.bound_ms
-    line = judged_line(case, results, time_ms, searched, explored, options, stopwatch)
+    line = judged_line(case, results, found.time_ms, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
     return told(line, explored, options)

@@ -64,7 +64,7 @@ def replay_file(
         if evaluator is not None:
             with evaluator.open():
                 (measurement,) = evaluator.retime([implementation.nest])
-            match measurement:
+            match implementation.judged(measurement):
                 case Timed(time_ms):
                     times.append(time_ms)
                 case Unfit(reason):

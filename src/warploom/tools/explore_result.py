@@ -126,5 +126,5 @@ def _shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
     for stage in stages:
         found += [text(stage.nest), stage.bound.text]
         if target.kind == "cuda":
-            found.append(modelled(stage.nest, target).text)
+            found.append(modelled(stage.nest, target, stage.bound.time_ms).text)
     return tuple(found)

@@ -264,7 +264,7 @@ def use_memory(
     moved = issued
     if is_global:
         near = lines_per_point(problem, machine, view, facts, instruction, machine.lines[0], lanes, seen)
-        moved = max(issued, near * machine.warp)
+        moved = max(issued, near * machine.line_lanes)
         if machine.replays_issue:
             issued = moved
         far = lines_per_point(problem, machine, view, facts, instruction, machine.lines[1], lanes, seen)

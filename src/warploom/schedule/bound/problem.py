@@ -77,6 +77,8 @@ class Machine(NamedTuple):
     """Bytes that one core can keep near it (first level, on a GPU shared memory too), and of the second and last level."""
     bank_bytes: int
     banks: int
+    line_lanes: float
+    """Lanes of accesses that a multiprocessor could take while it takes a line: one line a cycle, at most a warp."""
 
 
 GLOBAL_LATENCY, NEAR_LATENCY, SHARED_LATENCY, BARRIER_LATENCY, LOOP_LATENCY, LOOP_END = range(6)

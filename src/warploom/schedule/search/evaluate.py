@@ -22,6 +22,8 @@ class Timed:
     """Measured no further than to see that it is slower than the best."""
     busy_ms: float | None = None
     """CPU time of the busiest thread, where it is known: other processes hardly disturb it."""
+    is_modelled: bool = False
+    """No kernel ran: a time of the model."""
 
     @property
     def judged_ms(self) -> float:

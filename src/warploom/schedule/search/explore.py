@@ -284,7 +284,7 @@ class _Search(Generic[C]):
             return
         for n, measurement in evaluator.measure(nests, best_ms):
             implementation = implementations[new[n]]
-            record = Record(measurement, implementation.decisions, implementation.bound_ms)
+            record = Record(implementation.judged(measurement), implementation.decisions, implementation.bound_ms)
             self._memory.add(implementation.key, record)
             yield new[n], self._cost(implementation, record)
 
@@ -316,7 +316,8 @@ class _Search(Generic[C]):
         if len(finalists) < 2:
             return best, time_ms
         try:
-            times = evaluator.retime([i.nest for i in finalists])
+            retimed = evaluator.retime([i.nest for i in finalists])
+            times = [i.judged(m) for m, i in zip(retimed, finalists, strict=True)]
         except KeyboardInterrupt:
             return best, time_ms
         timed = [(m, i) for m, i in zip(times, finalists, strict=True) if isinstance(m, Timed)]

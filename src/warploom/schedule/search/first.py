@@ -32,6 +32,7 @@ def with_first(
                 return _of(found, implementation, None)
             with evaluator.open():
                 ((_, measurement),) = evaluator.measure([implementation.nest], None)
+            measurement = implementation.judged(measurement)
             memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
             match measurement:
                 case Timed(time_ms):

@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.schedule.private import private_folder
 from warploom.solve import default_cache_path
 
 COMMON = ("-std=gnu11", "-shared", "-fPIC", "-pthread", "-march=native")
@@ -66,10 +67,10 @@ def the_compiler() -> Compiler:
 
 
 def library_folder() -> Path:
-    """In the user's cache folder, or, where the cache is off, a folder of the user among the temporary files."""
-    if (path := default_cache_path()) is not None:
-        return path.parent / "cpu"
-    return Path(tempfile.gettempdir()) / f"warploom-cpu-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    """In the user's cache folder, or, where the cache is off, a folder of the user among the temporary files; never one that
+    others may write to, since what is there is run."""
+    path = default_cache_path()
+    return private_folder("cpu", path.parent / "cpu" if path is not None else None)
 
 
 def build_library(

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, TypeAlias, assert_never, cast
 
 from warploom.schedule.nest import Nest
+from warploom.schedule.private import private_folder
 from warploom.solve import EventSink, Journal, Json, emit
 
 
@@ -66,8 +65,8 @@ class Evaluator(Protocol):
 def device_turn(device: str) -> Generator[None]:
     """One measurement at a time on a device, of all processes of this machine: waits for its turn."""
     safe = "".join(c if c.isalnum() else "-" for c in device)
-    path = Path(tempfile.gettempdir()) / f"warploom-{os.getuid()}-{safe}.lock"
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = private_folder("turns") / f"{safe}.lock"
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

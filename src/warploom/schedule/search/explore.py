@@ -12,8 +12,10 @@ from typing import Generic, Literal, TypeAlias, assert_never
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
+from warploom.schedule.search.memory import most_bytes, resident_bytes
 from warploom.schedule.search.model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
 from warploom.solve import (
+    BUDGET_SPENT,
     BestFirst,
     Budget,
     Cost,
@@ -25,6 +27,7 @@ from warploom.solve import (
     Outcome,
     Progress,
     Refine,
+    StopSearchError,
     best_first,
     drafts,
     emit,
@@ -62,6 +65,8 @@ class Options:
     """Only faster implementations count."""
     margin: float = 0.0
     """Only what is faster than the best by this share is looked for."""
+    most_bytes: int | None = None
+    """Of this process's memory; None: most of what the machine has left when the search begins."""
     finalists: int = 24
     """Implementations timed side by side in the end, at most (fewer of slow ones, with a budget of seconds); 0: none."""
 
@@ -205,6 +210,7 @@ class _Search(Generic[C]):
         """What was measured in this run and is not surely slow."""
         self._unfit = 0
         self._told: Cost | None = None
+        self._most_bytes: float = most_bytes() if options.most_bytes is None else options.most_bytes
         self.drafts: Callable[[int, int], Iterator[tuple[Hashable, ...]]] | None = None
 
     def result(self) -> Exploration[C]:
@@ -367,6 +373,9 @@ class _Search(Generic[C]):
             )  # fmt: skip
         if self._progress is not None:
             self._progress(live)
+        if (used := resident_bytes()) > self._most_bytes:
+            self._most_bytes = float("inf")  # told once
+            raise StopSearchError(f"{BUDGET_SPENT}memory ({used / 1e9:.2g} GB)")
 
     def _report(
         self, outcome: Outcome[Implementation[C]], best: Implementation[C] | None, time_ms: float | None

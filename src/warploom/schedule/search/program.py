@@ -13,11 +13,12 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Program, backbone_text
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, default_order, kernel_space
+from warploom.schedule.jit import compiled_seconds
 from warploom.schedule.search.evaluate import Evaluator, Memory
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.first import with_first
 from warploom.schedule.search.model import Bounds, KernelModel
-from warploom.schedule.search.together import Programs, together
+from warploom.schedule.search.together import TOGETHER_SHARE, Programs, together
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.solve import EventSink, Journal, problem_key
@@ -117,15 +118,17 @@ def explore(
     options = options or Options()
     stages = program.stages if isinstance(program, Program) else (program,)
     made = recipes(program, target, make_bound, features, options.order, options.fixed)
+    began, compiled_s = time.monotonic(), compiled_seconds()
     models = [recipe() for recipe in made]
     damage: list[Diagnostic] = []
     weights = [max(model.bound(model.root())[0], 1) for model in models]
     found: list[Exploration[Candidate]] = []
-    began = time.monotonic()
+    began += compiled_seconds() - compiled_s
     for n, (stage, recipe, model) in enumerate(zip(stages, made, models, strict=True)):
         evaluator = evaluators(stage) if evaluators is not None else None
         share = _share(weights[n:])
-        left_s = None if options.budget_s is None else max(0.0, options.budget_s - (time.monotonic() - began)) * share
+        for_stages_s = None if options.budget_s is None else options.budget_s * (1 - TOGETHER_SHARE * (len(stages) > 1))
+        left_s = None if for_stages_s is None else max(0.0, for_stages_s - (time.monotonic() - began)) * share
         name = evaluator.name if evaluator is not None else "model"
         kept = None if journal is None else _journal(journal, stage.name)
         damage += kept.damage if kept is not None else ()
@@ -156,7 +159,8 @@ def explore(
     timer = programs(program) if programs is not None and isinstance(program, Program) and len(stages) > 1 else None
     if timer is not None and reason != "interrupted" and len(found) == len(stages) and all(e.best is not None for e in found):
         try:
-            found, together_ms = together(found, models, [dict(recipe.fixed) for recipe in made], timer)
+            left_s = None if options.budget_s is None else options.budget_s - (time.monotonic() - began)
+            found, together_ms = together(found, models, [dict(recipe.fixed) for recipe in made], timer, left_s)
         except KeyboardInterrupt:
             reason = "interrupted"
     return ProgramExploration(tuple(found), complete, reason, tuple(damage), together_ms)

@@ -131,7 +131,8 @@ def explore(
 def _summary(line: Line) -> Iterator[str]:
     """For people."""
     if "space_size" in line:
-        yield f"  {line['space_size']:.3g} +- {line['space_size_95']:.2g} implementations, {line['dead_end_share']:.2%} dead ends"
+        between = f"{line['space_size_low']:.2g} to {line['space_size_high']:.2g}"
+        yield f"  {line['space_size']:.3g} implementations ({between}), {line['dead_end_share']:.2%} dead ends"
     if line.get("time_ms") is not None:
         speed = f", {line['gflops']} GFLOP/s" if line.get("gflops") else ""
         yield f"  {line['time_ms']} ms ({line.get('time_is', 'measured')}){speed}; bound {line['bound_ms']} ms"

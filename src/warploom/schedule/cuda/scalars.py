@@ -29,8 +29,6 @@ _FUNCTIONS = {
     Operator.SQRT: "sqrt",
     Operator.TANH: "tanh",
     Operator.FMA: "fma",
-    Operator.MAX: "fmax",
-    Operator.MIN: "fmin",
     Operator.ABS: "fabs",
 }
 _SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
@@ -118,6 +116,10 @@ def _function(operator: Operator, dtype: DType, arguments: list[str], *, approxi
     if dtype.is_float:
         if approximate and dtype.bits == 32 and operator in _APPROXIMATE:
             return f"{_APPROXIMATE[operator]}({texts})"
+        if operator in (Operator.MAX, Operator.MIN):
+            # CUDA's own functions would forget a NaN.
+            a, b = (_atom(argument) for argument in arguments)
+            return f"({a} {'>' if operator is Operator.MAX else '<'} {b} || {a} != {a} ? {a} : {b})"
         return f"{_FUNCTIONS[operator]}{'f' if dtype.bits == 32 else ''}({texts})"
     match operator:
         case Operator.MAX | Operator.MIN | Operator.ABS:

@@ -119,9 +119,9 @@ def evaluate_number(operator: Operator, values: Sequence[float]) -> float:
         case Operator.DIV, a, b:
             return a / b
         case Operator.MAX, a, b:
-            return max(a, b)
+            return math.nan if math.isnan(a) or math.isnan(b) else max(a, b)
         case Operator.MIN, a, b:
-            return min(a, b)
+            return math.nan if math.isnan(a) or math.isnan(b) else min(a, b)
         case Operator.NEG, a:
             return -a
         case Operator.ABS, a:

@@ -129,7 +129,7 @@ def _outcome(
     else:
         results = checked(program, function, implementations, data, options, progress, budget.check_s)
     explored = Explored(program, implementations, events)
-    line = judged_line(case, results, found.time_ms, searched, explored, options, stopwatch)
+    line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
     return told(line, explored, options)

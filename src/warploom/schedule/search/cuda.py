@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from warploom.core import WarploomError
 from warploom.gpu import Compiled
 from warploom.schedule.backbone import Backbone
+from warploom.schedule.cpu import spread_of
 from warploom.schedule.cuda import CudaKernel, Options, compile_kernel, cuda_kernel, run, time
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.arrays import Arrays, difference, random_arrays, scalar_values, with_outputs
@@ -166,12 +167,18 @@ def launch_and_time(request: _Launches) -> list[Measurement]:
                 return [Unfit(wrong)] * len(request.kernels)
     rounds = 1 if len(request.kernels) == 1 else 3
     medians: list[list[float]] = [[] for _ in request.kernels]
+    leasts = [float("inf")] * len(request.kernels)
     for n in range(rounds):
         for k in range(len(request.kernels))[:: 1 if n % 2 == 0 else -1]:
             built = request.kernels[k]
             timing = time(built.kernel, built.compiled, arrays, request.scalars, repeats=request.repeats, device=request.device)
             medians[k].append(timing.median_ms)
-    return [Timed(float(np.median(m))) for m in medians]
+            leasts[k] = min(leasts[k], timing.best_ms)
+    runs = rounds * request.repeats
+    return [
+        Timed(float(np.median(m)), runs=runs, spread=spread_of(m), least_ms=least)
+        for m, least in zip(medians, leasts, strict=True)
+    ]
 
 
 @cache

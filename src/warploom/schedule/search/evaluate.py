@@ -13,6 +13,9 @@ from warploom.schedule.nest import Nest
 from warploom.schedule.private import private_folder
 from warploom.solve import EventSink, Journal, Json, emit
 
+_DISTURBED = 0.25
+"""Share by which runs of an undisturbed kernel differ at most."""
+
 
 @dataclass(frozen=True, slots=True)
 class Timed:
@@ -23,6 +26,17 @@ class Timed:
     """CPU time of the busiest thread, where it is known: other processes hardly disturb it."""
     is_modelled: bool = False
     """No kernel ran: a time of the model."""
+    runs: int = 0
+    """That `time_ms` is the median of; 0: not known."""
+    spread: float = 0.0
+    """Between the quartiles of the runs, over their median."""
+    least_ms: float | None = None
+    """Of all runs."""
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Something else kept the machine busy: the runs differ much, or their median is far above the least of them."""
+        return self.spread > _DISTURBED or (self.least_ms is not None and self.time_ms > (1 + _DISTURBED) * self.least_ms)
 
     @property
     def judged_ms(self) -> float:
@@ -98,10 +112,12 @@ class Record:
         match value:
             case {"decisions": dict(decisions), "bound_ms": int(bound) | float(bound), **rest}:
                 named = {str(k): str(v) for k, v in cast("dict[object, object]", decisions).items()}
+                if not _is_time(bound):
+                    return None
                 match rest:
-                    case {"time_ms": int(time) | float(time)}:
+                    case {"time_ms": int(time) | float(time)} if _is_time(time):
                         busy = rest.get("busy_ms")
-                        busy_ms = float(busy) if isinstance(busy, int | float) else None
+                        busy_ms = float(busy) if isinstance(busy, int | float) and _is_time(busy) else None
                         return cls(Timed(float(time), rest.get("is_rough") is True, busy_ms), named, float(bound))
                     case {"reason": str(reason)}:
                         return cls(Unfit(reason), named, float(bound))
@@ -109,6 +125,14 @@ class Record:
                         return None
             case _:
                 return None
+
+
+_LONGEST_MS = 1e12
+
+
+def _is_time(ms: float) -> bool:
+    """Neither NaN nor infinite, negative or longer than anybody waits: damaged journals hold such."""
+    return 0 <= ms <= _LONGEST_MS
 
 
 class Memory:

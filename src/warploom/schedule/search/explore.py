@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, Literal, TypeAlias, assert_never
 
@@ -119,6 +119,8 @@ class Exploration(Generic[C]):
     reason: str
     """Why the search ended early; empty if complete."""
     wall_s: float
+    timed: Timed | None = None
+    """How `time_ms` was taken; None where nothing was timed with care."""
     contradictions: tuple[str, ...] = ()
     """Decided candidates that could not be lowered: faults of the space."""
 
@@ -219,12 +221,12 @@ class _Search(Generic[C]):
         emit(self._events, "explore", kernel=self._kernel, bound_ms=self._root_bound_ms, resumed=self._memory.resumed)
         if self._evaluator is None:
             outcome = self._search(None)
-            return self._report(outcome, self._best(outcome), None)
+            return self._report(outcome, self._best(outcome), None, None)
         budget_s = None if options.budget_s is None else options.budget_s * (1 - _FINAL_SHARE)
         with self._evaluator.open():
             outcome = self._search(budget_s)
-            best, time_ms = self._final(outcome, self._evaluator)
-            return self._report(outcome, best, time_ms)
+            best, time_ms, timed = self._final(outcome, self._evaluator)
+            return self._report(outcome, best, time_ms, timed)
 
     def _search(self, budget_s: float | None) -> Outcome[Implementation[C]]:
         options = self._options
@@ -308,35 +310,39 @@ class _Search(Generic[C]):
             case _:
                 assert_never(record.measurement)
 
-    def _final(self, outcome: Outcome[Implementation[C]], evaluator: Evaluator) -> tuple[Implementation[C] | None, float | None]:
+    def _final(
+        self, outcome: Outcome[Implementation[C]], evaluator: Evaluator
+    ) -> tuple[Implementation[C] | None, float | None, Timed | None]:
         """The fastest when timed side by side; of nearly equal ones, the one that was the fastest before."""
         best = self._best(outcome)
         if best is None:
-            return None, None
+            return None, None, None
         time_ms = milliseconds(outcome.answers[0][0])
         finalists = [best]
         for key, record in self._finalists(time_ms):
             implementation = self._found.get(key) or self._again(key, record)
             if implementation is not None and key != best.key:
                 finalists.append(implementation)
-        if len(finalists) < 2:
-            return best, time_ms
         try:
             retimed = evaluator.retime([i.nest for i in finalists])
             times = [i.judged(m) for m, i in zip(retimed, finalists, strict=True)]
         except KeyboardInterrupt:
-            return best, time_ms
+            return best, time_ms, None
         timed = [(m, i) for m, i in zip(times, finalists, strict=True) if isinstance(m, Timed)]
         for measurement, implementation in zip(times, finalists, strict=True):
             if isinstance(measurement, Unfit):
                 self._unfit += 1
                 self._memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
         if not timed:
-            return None, None
+            return None, None, None
         least = min(m.judged_ms for m, _ in timed)
-        time_ms, best = next((m.time_ms, i) for m, i in timed if m.judged_ms <= least * (1 + _NEAR))
+        chosen, best = next((m, i) for m, i in timed if m.judged_ms <= least * (1 + _NEAR))
+        time_ms, known = chosen.time_ms, self._memory.find(best.key)
+        if known is not None and isinstance(known.measurement, Timed) and not known.measurement.is_rough:
+            before_ms = known.measurement.time_ms
+            chosen = replace(chosen, least_ms=before_ms if chosen.least_ms is None else min(before_ms, chosen.least_ms))
         emit(self._events, "final", times_ms=[m.time_ms for m, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
-        return best, time_ms
+        return best, time_ms, chosen
 
     def _finalists(self, time_ms: float) -> Iterator[tuple[str, Record]]:
         """Of those nearly as fast as the best, as many as there is time for."""
@@ -378,7 +384,7 @@ class _Search(Generic[C]):
             raise StopSearchError(f"{BUDGET_SPENT}memory ({used / 1e9:.2g} GB)")
 
     def _report(
-        self, outcome: Outcome[Implementation[C]], best: Implementation[C] | None, time_ms: float | None
+        self, outcome: Outcome[Implementation[C]], best: Implementation[C] | None, time_ms: float | None, timed: Timed | None
     ) -> Exploration[C]:
         counts = outcome.statistics
         return Exploration(
@@ -400,5 +406,6 @@ class _Search(Generic[C]):
             complete=outcome.complete,
             reason=outcome.reason,
             wall_s=time.monotonic() - self._began,
+            timed=timed,
             contradictions=tuple(self._model.contradictions),
         )

@@ -195,7 +195,7 @@ def machine_of(target: Target) -> Machine:
         capacities=_ints([held, second.size_bytes, last.size_bytes]),
         bank_bytes=rates.bank_bytes,
         banks=rates.banks,
-        line_lanes=min(float(rates.warp_lanes), float(table[BY_CORE, RESOURCES.index("memory")]) / rates.clock_ghz),
+        line_lanes=min(rates.warp_lanes, round(float(table[BY_CORE, RESOURCES.index("memory")]) / rates.clock_ghz)),
     )
 
 

@@ -30,13 +30,12 @@ def random_step(model: KernelModel[Candidate], seed: int) -> Step[Candidate]:
 
 
 @pytest.mark.parametrize("on", GPUS)
-@pytest.mark.parametrize(("kernel", "sizes"), [("axpy", {"n": 1 << 16}), ("matvec", {"m": 256, "n": 512})])
-def test_the_model_is_never_below_the_bound(on: str, kernel: str, sizes: dict[str, int]) -> None:
-    stage = tensor_kernel(kernel).program(sizes, {}).stages[0]
+def test_the_model_is_never_below_the_bound(on: str) -> None:
+    stage = tensor_kernel("matvec").program({"m": 256, "n": 512}, {}).stages[0]
     space = kernel_space(stage, TARGETS[on])
     model = KernelModel(space, Bound(space))
     evaluator = ModelEvaluator(TARGETS[on])
-    for seed in range(3):
+    for seed in range(2):
         found = model.answer(random_step(model, seed))
         assert found is not None
         implementation = found[1]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from warploom.core import UserError
-from warploom.schedule.cpu import caches, calibration, core_count, find_compiler
+from warploom.schedule.cpu import KERNEL_FLAGS, Compiler, caches, calibration, compiler, core_count, find_compiler, order_flags
 from warploom.schedule.cpu.calibration import Calibration, calibrate
-from warploom.schedule.cpu.compiler import build_library
+from warploom.schedule.cpu.compiler import ORDER_FLAGS, build_library
 from warploom.schedule.cpu.host import ports_of
 from warploom.solve import Json, ResultCache
 
@@ -91,3 +92,24 @@ def test_the_machine() -> None:
     found = caches()
     assert 1 << 12 <= found.l1_bytes <= found.l2_bytes and found.line_bytes in (32, 64, 128, 256)
     assert core_count() >= 1
+
+
+def test_the_order_of_loops_is_left_to_the_nest() -> None:
+    """GCC would interchange the loops of a kernel, whose bound counts them as they are; plain loops are its own business."""
+    gcc, clang = Compiler(("cc",), "cc 12.2.0"), Compiler(("clang",), "clang version 16")
+    assert order_flags(KERNEL_FLAGS, gcc) == ORDER_FLAGS
+    assert order_flags(KERNEL_FLAGS, clang) == order_flags(("-O2",), gcc) == order_flags(KERNEL_FLAGS, None) == ()
+
+
+@pytest.mark.skipif("not find_compiler().is_gcc")
+def test_the_compiler_is_told(tmp_path: Path) -> None:
+    told: list[tuple[str, ...]] = []
+
+    def run(command: tuple[str, ...], **options: object) -> subprocess.CompletedProcess[str]:
+        told.append(command)
+        return subprocess.CompletedProcess(command, 1, "", "stopped")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(UserError):
+        patch.setattr(compiler.subprocess, "run", run)
+        build_library("int one(void) { return 1; }", folder=tmp_path)
+    assert set(ORDER_FLAGS) <= set(told[0])

@@ -135,7 +135,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         members=_ints([member for group in together for member in group]),
         is_copied=np.array([*found.is_copied, *[0] * temporaries], np.uint8),
         operation=np.array([made.operation for made in every], np.uint8),
-        latency=np.array([costs.get(made.operator.value, (0.0, 1.0))[0] / clock for made in every]),
+        latency=np.array([_latency(made, costs, may_split=leaves_out) / clock for made in every]),
         issues=np.array([0.0 if leaves_out and i in found.fused else _issues(made, costs) for i, made in enumerate(every)]),
         pipe=_ints([0 if target.kind == "cuda" else _pipe(every, i) for i in range(len(every))]),
         per_element=np.array([_per_element(made, found.is_copied[i : i + 1] == [True], target) for i, made in enumerate(every)]),
@@ -274,6 +274,15 @@ def _compulsory(backbone: Backbone) -> tuple[float, float]:
         size = elements * backbone.regions[access.region].dtype.size_bytes
         touched[access.region] = max(touched.get(access.region, 0), size)
     return float(sum(read.values())), float(sum(written.values()))
+
+
+def _latency(made: _Instruction, costs: dict[str, tuple[float, float]], *, may_split: bool) -> float:
+    """Cycles. A carried sum of products may become products and a chain of sums, which is shorter: GCC does that for some
+    CPUs."""
+    found = costs.get(made.operator.value, (0.0, 1.0))[0]
+    if may_split and made.operator is Operator.FMA and made.reduces:
+        return min(found, costs.get("add", (found, 1.0))[0])
+    return found
 
 
 def _issues(made: _Instruction, costs: dict[str, tuple[float, float]]) -> float:

@@ -22,6 +22,8 @@ KERNEL_FLAGS = (
     "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
 )  # fmt: skip
 """Vectors are a decision of the nest: a compiler that makes its own would beat a bound that counts what is written."""
+ORDER_FLAGS = ("-fno-loop-interchange", "-fno-loop-unroll-and-jam")
+"""Of GCC, for kernels: the order of loops is a decision of the nest, too."""
 _SECONDS = 120
 _INTRINSICS = "#include <immintrin.h>"
 
@@ -66,6 +68,11 @@ def the_compiler() -> Compiler:
     )
 
 
+def order_flags(flags: tuple[str, ...], compiler: Compiler | None) -> tuple[str, ...]:
+    """What a compiler is told besides, so that the loops of a kernel stay where they are."""
+    return ORDER_FLAGS if flags == KERNEL_FLAGS and compiler is not None and compiler.is_gcc else ()
+
+
 def library_folder() -> Path:
     """In the user's cache folder, or, where the cache is off, a folder of the user among the temporary files; never one that
     others may write to, since what is there is run."""
@@ -82,7 +89,7 @@ def build_library(
     """
     compiler = compiler or the_compiler()
     folder = folder or library_folder()
-    command = (*compiler.command, *COMMON, *flags, *(("-Wno-psabi",) if compiler.is_gcc else ()))
+    command = (*compiler.command, *COMMON, *flags, *order_flags(flags, compiler), *(("-Wno-psabi",) if compiler.is_gcc else ()))
     digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text(), source)).encode()).hexdigest()[:32]
     library = folder / f"{digest}.so"
     if library.exists():

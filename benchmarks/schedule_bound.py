@@ -3,9 +3,9 @@
 Complete candidates of every kernel of the library at small sizes, on one thread: every other one decided at random, the others
 with a preference for what the bound takes for fast. Each is compiled and run many times; its least time must not be below its
 bound. The journal has one line per candidate; a run goes on where the last one stopped, and `--again` computes the bounds of
-what the journal holds anew and measures nothing. `--record FILE` writes one line per kernel: how many were measured and how many were below, the
-smallest and the median ratio of time to bound, rank correlations of bound and estimate with the times, and all pairs of bound
-and time in nanoseconds.
+what the journal holds anew and measures nothing. `--record FILE` writes one line per kernel: how many were measured and how many
+were below, the smallest and the median ratio of time to bound, rank correlations of bound and estimate with the times, and all
+pairs of bound and time in nanoseconds.
 """
 
 from __future__ import annotations
@@ -199,7 +199,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=40, help="Candidates of each stage of each kernel.")
     parser.add_argument("--middle", action="store_true", help="Some kernels at sizes beyond the first cache.")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="Stop after so long; the journal keeps what there is.")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="Stop after so long.")
     parser.add_argument("--again", action="store_true", help="Bounds anew, no measurements.")
     parser.add_argument("--record", type=Path)
     options = parser.parse_args()

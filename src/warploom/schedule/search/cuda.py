@@ -27,6 +27,7 @@ from warploom.solve import Failed, Finished, ProcessExecutor, Task, process_exec
 _QUICK, _CAREFUL = 10, 60
 """Launches that are timed."""
 _TIMEOUT_S = 60.0
+_START_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,8 @@ class CudaEvaluator:
     def _launch(self, kernels: tuple[Built, ...], repeats: int, *, check: bool) -> list[Measurement]:
         if self._launcher is None:
             self._launcher = process_executor(1)
+            # A process that starts slowly, on a machine with much to do, is no fault of the kernel.
+            self._launcher.submit(_started).result(_START_S)
         request = _Launches(
             kernels, self._data, self._scalars, self._tolerance, repeats, check and bool(self._reference), self._device
         )
@@ -154,6 +157,10 @@ class CudaEvaluator:
         if self._launcher is not None:
             self._launcher.terminate()
             self._launcher = None
+
+
+def _started() -> None:
+    """In the measuring process, once it has imported what it needs."""
 
 
 def launch_and_time(request: _Launches) -> list[Measurement]:

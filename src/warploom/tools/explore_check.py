@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -41,6 +41,8 @@ class Checked:
     cases: int
     """Elements compared."""
     reason: str = ""
+    sizes: Mapping[str, int] | None = None
+    """At which it was compared, where these are not those asked for."""
 
 
 def checked(
@@ -119,7 +121,7 @@ def check_cuda(
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
-        return _interpreted(function, kernels, nests, target, seed)
+        return replace(_interpreted(function, kernels, nests, target, seed), sizes=small)
     if points_of(program) <= SMALL:
         return _interpreted(function, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason)

@@ -69,6 +69,8 @@ def judged_line(
         line = plain_line(case, "solved", watch.read(), verdict=checked.verdict)
         if checked.verdict == "tested":
             line["cases"] = checked.cases
+            if checked.sizes is not None:
+                line["tested_at"] = dict(checked.sizes)
         if checked.reason:
             line["note"] = checked.reason
     line |= {

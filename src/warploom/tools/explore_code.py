@@ -30,10 +30,10 @@ def arch_of(on: Target) -> str:
 
 def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source]) -> Iterator[str]:
     compiler = find_compiler()
-    flags = [
-        f for f in (*COMMON, *KERNEL_FLAGS, *order_flags(KERNEL_FLAGS, compiler)) if f not in ("-shared", "-fPIC", "-pthread")
-    ]
+    flags = [f for f in (*COMMON, *KERNEL_FLAGS) if f not in ("-shared", "-fPIC", "-pthread")]
     yield f"Compiled with: {' '.join(compiler.command) if compiler else 'cc'} {' '.join(flags)} (link with -lm)"
+    if order := order_flags(KERNEL_FLAGS, compiler):
+        yield f"               and {' '.join(order)}: the loops stay as they are"
     if compiler is not None:
         yield f"               {compiler.version}"
     for nest, source in zip(nests, sources, strict=True):

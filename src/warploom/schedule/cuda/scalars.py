@@ -31,6 +31,8 @@ _FUNCTIONS = {
     Operator.FMA: "fma",
     Operator.ABS: "fabs",
 }
+KEEPING_NAN = {Operator.MAX: "max_or_nan", Operator.MIN: "min_or_nan"}
+"""Helpers, since CUDA's own functions would forget a NaN; functions, since an operand may be a shuffle, which lanes run once."""
 _SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
 _APPROXIMATE = {Operator.EXP: "__expf", Operator.LOG: "__logf"}
 _REDUCING = (Operator.ADD, Operator.MUL, Operator.MAX, Operator.MIN)
@@ -117,9 +119,7 @@ def _function(operator: Operator, dtype: DType, arguments: list[str], *, approxi
         if approximate and dtype.bits == 32 and operator in _APPROXIMATE:
             return f"{_APPROXIMATE[operator]}({texts})"
         if operator in (Operator.MAX, Operator.MIN):
-            # CUDA's own functions would forget a NaN.
-            a, b = (_atom(argument) for argument in arguments)
-            return f"({a} {'>' if operator is Operator.MAX else '<'} {b} || {a} != {a} ? {a} : {b})"
+            return f"{KEEPING_NAN[operator]}({texts})"
         return f"{_FUNCTIONS[operator]}{'f' if dtype.bits == 32 else ''}({texts})"
     match operator:
         case Operator.MAX | Operator.MIN | Operator.ABS:

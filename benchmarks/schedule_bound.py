@@ -1,9 +1,11 @@
-"""Bound and estimate beside measured times: `python benchmarks/schedule_bound.py [--case NAME | --small] [--count N]`.
+"""The lower bound against measured times: `python benchmarks/schedule_bound.py --journal FILE [--case NAME] [--count N]`.
 
-Random candidates of CPU kernels on one thread, or those that a run of `warploom explore --journal` evaluated. One JSON line per
-kernel: how many ran in less CPU time than the bound allows (`below`, and `worst`, the smallest ratio of time to bound; with its
-decisions), rank correlations of bound and estimate with the times. CPU time of the busiest thread: other processes hardly disturb
-it.
+Complete candidates of every kernel of the library at small sizes, on one thread: every other one decided at random, the others
+with a preference for what the bound takes for fast. Each is compiled and run many times; its least time must not be below its
+bound. The journal has one line per candidate; a run goes on where the last one stopped, and `--again` computes the bounds of
+what the journal holds anew and measures nothing. `--record FILE` writes one line per kernel: how many were measured and how many
+were below, the smallest and the median ratio of time to bound, rank correlations of bound and estimate with the times, and all
+pairs of bound and time in nanoseconds.
 """
 
 from __future__ import annotations
@@ -11,14 +13,17 @@ from __future__ import annotations
 import argparse
 import json
 import random
-from collections.abc import Iterator
+import statistics
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import UserError
-from warploom.kernels.tensors import tensor_kernel
+from warploom.kernels.tensors import TENSOR_KERNELS, tensor_kernel
 from warploom.schedule.backbone import Backbone, Role, cpu_tiles
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace, LoweringError, kernel_space
@@ -26,15 +31,6 @@ from warploom.schedule.cpu import Effort, MeasureWorker, Timing, compile_nest, h
 from warploom.schedule.search.arrays import random_arrays, scalar_values
 from warploom.schedule.space import Candidate
 
-CASES = {
-    "matmul": {"m": 256, "n": 256, "k": 256},
-    "matvec": {"m": 1024, "n": 1024},
-    "axpy": {"n": 1 << 20},
-    "axpy-1000": {"n": 1000},
-    "softmax": {"rows": 256, "columns": 256},
-    "stencil3d": {"d": 64, "h": 64, "w": 64},
-    "stencil3d-9": {"d": 8, "h": 9, "w": 10},
-}
 SMALL = {
     "axpy": {"n": 1000},
     "dot": {"n": 3000},
@@ -67,31 +63,77 @@ SMALL = {
     "rms_norm": {"rows": 8, "columns": 40},
 }
 """Every kernel, where compilers see most of it at once."""
-TOLERANCE = 0.97
-"""Of a bound: what the clocks may err."""
-EFFORT = Effort(min_s=0.02, max_s=0.3)
+MIDDLE = {
+    "axpy": {"n": 1 << 16},
+    "dot": {"n": 1 << 15},
+    "matmul": {"m": 64, "n": 64, "k": 64},
+    "matvec": {"m": 256, "n": 256},
+    "stencil3d": {"d": 16, "h": 32, "w": 32},
+    "jacobi2d": {"h": 128, "w": 128},
+    "conv2d": {"c": 8, "o": 8, "h": 16, "w": 16, "r": 3, "s": 3},
+    "softmax": {"rows": 64, "columns": 64},
+}
+"""Some at sizes beyond the first cache, where tiles divide."""
+EFFORT = Effort(min_s=0.004, max_s=0.06)
+CAREFUL = Effort(min_s=0.1, max_s=0.5)
+NEAR = 1.25
+"""Times so near their bound are taken again, with more runs."""
 
 
-def descents(space: KernelSpace, count: int, seed: int) -> Iterator[Candidate]:
-    """Decided at random, dead ends left out."""
-    draw = random.Random(seed)
-    for _ in range(4 * count):
-        candidate: Candidate | None = space.root()
-        while candidate is not None and (decision := space.decisions(candidate)) is not None:
-            values = list(decision.alternatives)
-            draw.shuffle(values)
-            found = (space.apply(candidate, decision, value) for value in values)
-            candidate = next((c for c in found if c is not None), None)
-        if candidate is not None:
-            yield candidate
+@dataclass(frozen=True, slots=True)
+class Entry:
+    case: str
+    kernel: str
+    number: int
+    bound_ms: float
+    estimate_ms: float
+    time_ms: float
+    """The least of all runs, by the clock or the CPU time."""
+    runs: int
+    decisions: Mapping[str, str]
 
 
-def journaled(space: KernelSpace, path: Path) -> Iterator[Candidate]:
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            yield space.replay(json.loads(line)["value"]["decisions"])
-        except (ValueError, KeyError, UserError):
-            continue
+def drawn(space: KernelSpace, bound: Bound, draw: random.Random, *, is_greedy: bool) -> Candidate | None:
+    """A complete candidate; None for a dead end."""
+    candidate: Candidate | None = space.root()
+    while candidate is not None and (decision := space.decisions(candidate)) is not None:
+        values = list(decision.alternatives)
+        draw.shuffle(values)
+        found = [c for value in values if (c := space.apply(candidate, decision, value)) is not None]
+        if is_greedy and len(found) > 1 and draw.random() < 0.7:
+            found.sort(key=bound.estimate)
+        candidate = found[0] if found else None
+    return candidate
+
+
+def measured(case: str, stage: Backbone, numbers: range, seed: int, known: set[int]) -> Iterator[Entry]:
+    space = kernel_space(stage, host(1))
+    bound = Bound(space)
+    arrays = random_arrays(stage, seed)
+    ordered = [arrays[r.name] for r in stage.regions if r.role is not Role.TEMPORARY]
+    scalars = scalar_values(stage)
+    with MeasureWorker(ordered) as worker:
+        for number in numbers:
+            if number in known:
+                continue
+            draw = random.Random(f"{seed}/{case}/{stage.name}/{number}")
+            candidate = drawn(space, bound, draw, is_greedy=bool(number % 2))
+            if candidate is None:
+                continue
+            try:
+                compiled = compile_nest(space.lower(candidate))
+            except (LoweringError, UserError):
+                continue
+            least, runs, limit = float("inf"), 0, bound.of(candidate)
+            for effort in (EFFORT, CAREFUL):
+                if least < NEAR * limit or not runs:
+                    timing = worker.time(compiled, scalars, effort=effort)
+                    if not isinstance(timing, Timing):
+                        break
+                    least, runs = min(least, timing.busy_ms, timing.best_ms), runs + timing.samples * timing.repeats
+            if runs:
+                decisions = space.describe(candidate)
+                yield Entry(case, stage.name, number, limit, bound.estimate(candidate), least, runs, decisions)
 
 
 def ranks(values: list[float]) -> NDArray[np.float64]:
@@ -104,59 +146,92 @@ def correlation(first: list[float], second: list[float]) -> float | None:
     return round(float(np.corrcoef(ranks(first), ranks(second))[0, 1]), 3)
 
 
-def judged(stage: Backbone, count: int, seed: int, journal: Path | None) -> dict[str, object]:
-    space = kernel_space(stage, host(1))
-    bound = Bound(space)
-    arrays = random_arrays(stage, seed)
-    ordered = [arrays[r.name] for r in stage.regions if r.role is not Role.TEMPORARY]
-    times: list[float] = []
-    bounds: list[float] = []
-    guesses: list[float] = []
-    worst, decisions = float("inf"), dict[str, str]()
-    with MeasureWorker(ordered) as worker:
-        for candidate in journaled(space, journal) if journal is not None else descents(space, count, seed):
-            if len(times) == count:
-                break
-            try:
-                compiled = compile_nest(space.lower(candidate))
-            except (LoweringError, UserError):
-                continue
-            timing = worker.time(compiled, scalar_values(stage), effort=EFFORT)
-            if not isinstance(timing, Timing):
-                continue
-            least = bound.of(candidate)
-            times.append(min(timing.busy_ms, timing.best_ms))
-            bounds.append(least)
-            guesses.append(bound.estimate(candidate))
-            if times[-1] / least < worst:
-                worst, decisions = times[-1] / least, space.describe(candidate)
-    below = sum(t < TOLERANCE * b for t, b in zip(times, bounds, strict=True))
+def summary(entries: list[Entry]) -> dict[str, object]:
+    times, bounds = [e.time_ms for e in entries], [e.bound_ms for e in entries]
+    ratios = [t / b for t, b in zip(times, bounds, strict=True)]
+    worst = entries[int(np.argmin(ratios))]
     return {
-        "measured": len(times),
-        "below": below,
-        "worst": round(worst, 3),
+        "case": entries[0].case,
+        "kernel": entries[0].kernel,
+        "measured": len(entries),
+        "runs": sum(e.runs for e in entries),
+        "below": sum(r < 1 for r in ratios),
+        "worst": round(min(ratios), 3),
+        "worst_number": worst.number,
+        "median": round(statistics.median(ratios), 2),
         "rank_bound": correlation(bounds, times),
-        "rank_estimate": correlation(guesses, times),
-        "fastest_ms": min(times, default=None),
-        "root_bound_ms": bound.of(space.root()),
-        "worst_decisions": decisions if below else {},
+        "rank_estimate": correlation([e.estimate_ms for e in entries], times),
+        "bound_and_time_ns": [[round(e.bound_ms * 1e6, 1), round(e.time_ms * 1e6, 1)] for e in entries],
     }
+
+
+def read(journal: Path) -> list[Entry]:
+    if not journal.exists():
+        return []
+    lines = journal.read_text(encoding="utf-8").splitlines()
+    found: list[Entry] = []
+    for line in lines:
+        try:
+            found.append(Entry(**json.loads(line)))
+        except (ValueError, TypeError):
+            continue  # the line that a stopped run left
+    return found
+
+
+def again(entries: list[Entry], stages: Mapping[tuple[str, str], Backbone]) -> list[Entry]:
+    """The same times with the bounds of today."""
+    found: list[Entry] = []
+    for key, stage in stages.items():
+        space = kernel_space(stage, host(1))
+        bound = Bound(space)
+        for entry in entries:
+            if (entry.case, entry.kernel) == key:
+                candidate = space.replay(list(entry.decisions.items()))
+                fields = asdict(entry) | {"bound_ms": bound.of(candidate), "estimate_ms": bound.estimate(candidate)}
+                found.append(Entry(**fields))
+    return found
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--case", choices=CASES, action="append")
-    parser.add_argument("--small", action="store_true", help="Every kernel at a small size.")
-    parser.add_argument("--count", type=int, default=40)
+    parser.add_argument("--journal", type=Path, required=True)
+    parser.add_argument("--case", choices=TENSOR_KERNELS, action="append")
+    parser.add_argument("--count", type=int, default=40, help="Candidates of each stage of each kernel.")
+    parser.add_argument("--middle", action="store_true", help="Some kernels at sizes beyond the first cache.")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--journal", type=Path, help="Of one case: STAGE.jsonl in the journal's folder.")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="Stop after so long.")
+    parser.add_argument("--again", action="store_true", help="Bounds anew, no measurements.")
+    parser.add_argument("--record", type=Path)
     options = parser.parse_args()
-    cases = SMALL if options.small else {case: CASES[case] for case in options.case or CASES}
-    for case, sizes in cases.items():
-        kernel = tensor_kernel(case if options.small else case.partition("-")[0])
-        for stage in kernel.program(sizes, cpu_tiles).stages:
-            found = judged(stage, options.count, options.seed, options.journal)
-            print(json.dumps({"case": case, "kernel": stage.name, "seed": options.seed, **found}), flush=True)
+    sizes = MIDDLE if options.middle else SMALL
+    stages = {
+        (f"{case}{'-middle' if options.middle else ''}", stage.name): stage
+        for case in options.case or sizes
+        for stage in tensor_kernel(case).program(sizes[case], cpu_tiles).stages
+    }
+    began = time.monotonic()
+    entries = read(options.journal)
+    if not options.again:
+        with options.journal.open("a", encoding="utf-8") as file:
+            for (case, name), stage in stages.items():
+                known = {e.number for e in entries if (e.case, e.kernel) == (case, name)}
+                for entry in measured(case, stage, range(options.count), options.seed, known):
+                    file.write(json.dumps(asdict(entry)) + "\n")
+                    file.flush()
+                    entries.append(entry)
+                    if time.monotonic() - began > options.seconds:
+                        break
+                if time.monotonic() - began > options.seconds:
+                    break
+    else:
+        entries = again(entries, stages)
+    grouped = [[e for e in entries if (e.case, e.kernel) == key] for key in stages]
+    lines = [summary(group) for group in grouped if group]
+    for line in lines:
+        print(json.dumps({k: v for k, v in line.items() if k != "bound_and_time_ns"}), flush=True)
+    print(json.dumps({"case": "all", "measured": len(entries), "below": sum(int(str(line["below"])) for line in lines)}))
+    if options.record is not None:
+        options.record.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
 
 
 if __name__ == "__main__":

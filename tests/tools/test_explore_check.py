@@ -40,6 +40,7 @@ def test_results_are_tested(name: str) -> None:
     sizes = kernel.sizes_with(SIZES[name])
     program = kernel.program(sizes, cuda_tiles)
     found = implementation(name, 0)
-    assert check_cuda(kernel, sizes, program, [found], target("sm_90"), 0).verdict == "tested"
+    checked = check_cuda(kernel, sizes, program, [found], target("sm_90"), 0)
+    assert checked.verdict == "tested" and checked.sizes is not None and dict(checked.sizes) != sizes
     small = small_sizes(sizes, program, [shortened(program.stages[0], found, 2, 3)])
     assert all(small[n] <= sizes[n] for n in sizes)

@@ -14,6 +14,7 @@ from tests.tools.small import COMPLETIONS, KERNEL, SIZES
 from warploom.tools.html import Page, render
 from warploom.tools.html.colours import element_colours, stripes
 from warploom.tools.html.scene import scene
+from warploom.tools.movement import Value, combined, short
 from warploom.tools.picture import picture
 from warploom.tools.trace import trace
 
@@ -134,3 +135,13 @@ def test_colours() -> None:
     assert stripes(("w[0]",), colours, frozenset({"w[0]"})) == [colours["w[0]"]]
     many = {f"x[{i}]": f"hsl({i} 1% 1%)" for i in range(100)}
     assert len(stripes(tuple(many), many, frozenset())) == 16
+
+
+def test_a_cell_says_what_it_holds_and_not_another_operation() -> None:
+    x, y, w = (Value(name, (name,)) for name in ("x[1]", "y[2]", "w[0]"))
+    assert short(combined("*", (w, x))) == "w0·x1"
+    assert short(combined("+", (x, y))) == "x1+y2"
+    assert short(combined("-", (x, combined("*", (w, y))))) == "x1-w0·y2"
+    long = combined("+", (combined("+", (x, y)), combined("+", (w, x))))
+    assert short(long) == "x1+y2+w0…"[:8] + "…"
+    assert short(Value("a", ("x[1]", "y[2]"), 5)) == "Σ5"

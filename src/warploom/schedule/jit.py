@@ -8,6 +8,7 @@ are kept (`entry`); each has a digest of all that it is compiled from in a closu
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -77,6 +78,34 @@ class _Starts(numba_event.Listener):
 
     def on_end(self, event: Any) -> None:
         pass
+
+
+class _Spent(numba_event.Listener):
+    """Seconds inside the outermost compilations."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._depth = 0
+        self._began = 0.0
+
+    def on_start(self, event: Any) -> None:
+        if not self._depth:
+            self._began = time.monotonic()
+        self._depth += 1
+
+    def on_end(self, event: Any) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self.seconds += time.monotonic() - self._began
+
+
+_SPENT = _Spent()
+numba_event.register("numba:compile", _SPENT)  # pyright: ignore[reportUnknownMemberType]
+
+
+def compiled_seconds() -> float:
+    """Wall seconds that this process has spent on compiling, so far."""
+    return _SPENT.seconds
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 import numpy as np
@@ -20,11 +20,14 @@ from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation, KernelModel, Step, difference, program_arrays
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
+from warploom.tools.explore_budget import OutOfTimeError, within
 from warploom.tools.explore_code import arch_of
 from warploom.tools.explore_data import Array, Data, data_for
 from warploom.tools.explore_options import Function, KernelOptions, points_of, sizes_of
 from warploom.tools.synth_command import Progress
 
+LONGEST_S = 600.0
+"""Of a check, where no budget says."""
 TOLERANCE = 1e-3
 """Relative to the largest element of the output: sums are taken in other orders."""
 
@@ -38,6 +41,8 @@ class Checked:
     cases: int
     """Elements compared."""
     reason: str = ""
+    sizes: Mapping[str, int] | None = None
+    """At which it was compared, where these are not those asked for."""
 
 
 def checked(
@@ -47,12 +52,22 @@ def checked(
     data: Data,
     options: KernelOptions,
     progress: Progress,
+    limit_s: float = LONGEST_S,
 ) -> Checked:
-    """On the CPU by running them; for CUDA the same decisions at a small size on the PTX interpreter."""
-    progress("checking the results")
-    if options.target.kind == "cpu":
-        return check_cpu(program, [i.nest for i in implementations], data, options.threads)
-    return check_cuda(function, sizes_of(function, options), program, implementations, options.target, options.seed)
+    """On the CPU by running them; for CUDA the same decisions at a small size on the PTX interpreter. `unchecked` where that is
+    interrupted or takes more wall seconds than the limit: what was found stays."""
+    progress(f"checking the results, for at most {limit_s:.0f} s")
+    try:
+        with within(limit_s):
+            if options.target.kind == "cpu":
+                return check_cpu(program, [i.nest for i in implementations], data, options.threads)
+            return check_cuda(function, sizes_of(function, options), program, implementations, options.target, options.seed)
+    except OutOfTimeError:
+        return Checked("unchecked", 0, "the check of the results did not end within the budget; --replay of this line checks it")
+    except KeyboardInterrupt:
+        return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
+    except MemoryError:
+        return Checked("unchecked", 0, "the check of the results needs more memory than there is")
 
 
 def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:
@@ -106,7 +121,7 @@ def check_cuda(
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
-        return _interpreted(function, kernels, nests, target, seed)
+        return replace(_interpreted(function, kernels, nests, target, seed), sizes=small)
     if points_of(program) <= SMALL:
         return _interpreted(function, program, [i.nest for i in implementations], target, seed)
     return Checked("unchecked", 0, reason)

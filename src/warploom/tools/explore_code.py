@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from warploom.schedule import cpu, cuda
 from warploom.schedule.backbone import Program, Role
-from warploom.schedule.cpu import COMMON, KERNEL_FLAGS, Source, c_program, find_compiler
+from warploom.schedule.cpu import COMMON, KERNEL_FLAGS, Source, c_program, find_compiler, order_flags
 from warploom.schedule.cuda import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda import Options as CudaOptions
 from warploom.schedule.nest import Buffer, Nest, blocks_of
@@ -32,6 +32,8 @@ def _c_usage(program: Program, nests: Sequence[Nest], sources: Sequence[Source])
     compiler = find_compiler()
     flags = [f for f in (*COMMON, *KERNEL_FLAGS) if f not in ("-shared", "-fPIC", "-pthread")]
     yield f"Compiled with: {' '.join(compiler.command) if compiler else 'cc'} {' '.join(flags)} (link with -lm)"
+    if order := order_flags(KERNEL_FLAGS, compiler):
+        yield f"               and {' '.join(order)}: the loops stay as they are"
     if compiler is not None:
         yield f"               {compiler.version}"
     for nest, source in zip(nests, sources, strict=True):

@@ -13,6 +13,7 @@ from warploom.schedule.sketches import TunableSketch
 from warploom.schedule.targets import TARGETS, target
 from warploom.tools.duration import duration
 from warploom.tools.explore_cache import keep_machine_code
+from warploom.tools.explore_place import check_place
 from warploom.tools.explore_sketch import SketchOptions, explore_sketch
 from warploom.tools.explore_target import explored
 from warploom.tools.files import OUTPUT_FILE
@@ -96,6 +97,8 @@ def explore(
         if file is not None and decided:
             message = "expected either --replay or --set, got both"
             raise UserError(Diagnostic("OPTION", message, fix="change the decision in a copy of the file's line"))
+        for path in (code, html):
+            check_place(path)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
             asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
@@ -134,12 +137,27 @@ def explore(
 def _summary(line: Line) -> Iterator[str]:
     """For people."""
     if "space_size" in line:
-        yield f"  {line['space_size']:.3g} +- {line['space_size_95']:.2g} implementations, {line['dead_end_share']:.2%} dead ends"
+        between = f"{line['space_size_low']:.2g} to {line['space_size_high']:.2g}"
+        yield f"  {line['space_size']:.3g} implementations ({between}), {line['dead_end_share']:.2%} dead ends"
     if line.get("time_ms") is not None:
         speed = f", {line['gflops']} GFLOP/s" if line.get("gflops") else ""
-        yield f"  {line['time_ms']} ms ({line.get('time_is', 'measured')}){speed}; bound {line['bound_ms']} ms"
+        yield f"  {line['time_ms']} ms ({_how(line)}){speed}; bound {line['bound_ms']} ms"
+        over = line.get("time_over_bound")
+        if isinstance(over, float) and over > FAR:
+            yield f"  {over:.3g} times its bound: what the bound does not know binds, or the machine was busy"
     if "nodes" in line:
         yield f"  {line['nodes']} nodes, {line['pruned']} pruned, {line['dead_ends']} dead ends"
+
+
+def _how(line: Line) -> str:
+    if line.get("runs") is None:
+        return str(line.get("time_is", "measured"))
+    busy = "; disturbed: other work kept the machine busy" if line.get("disturbed") else ""
+    return f"measured, median of {line['runs']} runs, spread {line['spread']:.1%}{busy}"
+
+
+FAR = 5.0
+"""Times the bound from which on a result is said to be far above it."""
 
 
 def _arch(machine: str) -> str:

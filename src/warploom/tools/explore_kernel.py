@@ -13,7 +13,8 @@ from warploom.schedule.jit import announced
 from warploom.schedule.search import Live, Options, ProgramExploration, explore, strategy_named
 from warploom.solve import Event, EventLog, EventSink, cluster_executor
 from warploom.synth import Status
-from warploom.tools.explore_check import checked
+from warploom.tools.explore_budget import WallBudget
+from warploom.tools.explore_check import Checked, checked
 from warploom.tools.explore_choices import list_choices
 from warploom.tools.explore_data import Data, reference_data
 from warploom.tools.explore_evaluators import evaluators, programs
@@ -41,6 +42,7 @@ def explore_tensor(case: str, function: Function, options: KernelOptions, stopwa
 
 
 def _searched(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    budget = WallBudget(options.wall_budget_s)
     program = program_of(function, options)
     data = reference_data(function, program, options, progress)
     seen: list[Event] = []
@@ -54,17 +56,17 @@ def _searched(case: str, function: Function, options: KernelOptions, stopwatch: 
                 strategy=strategy_named(options.strategy or "refine", options.seed),
                 order=options.decision_order,
                 fixed=options.fixed,
-                budget_s=options.wall_budget_s,
+                budget_s=budget.search_s(options.target.kind),
                 nodes=options.nodes,
             ),
-            evaluators=None if options.is_proof else evaluators(options, data, executor),
+            evaluators=evaluators(options, data, executor),
             programs=programs(options, data),
             journal=options.journal,
             events=_events(options.journal, seen),
             progress=lambda live: progress(live_text(live)),
             executor=executor,
         )
-    outcome = _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress)
+    outcome = _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress, budget)
     return replace(outcome, messages=(*rendered(found.damage), *outcome.messages))
 
 
@@ -104,6 +106,7 @@ def _outcome(
     events: tuple[Event, ...],
     stopwatch: Stopwatch,
     progress: Progress,
+    budget: WallBudget,
 ) -> Outcome:
     stages = found.stages
     searched: Line = {
@@ -116,14 +119,17 @@ def _outcome(
         "resumed": sum(s.resumed for s in stages),
         "complete": found.complete,
         "root_bound_ms": rounded(found.root_bound_ms),
+        "compile_s": round(budget.compiled_s, 3),
     } | facts(function, program, options)
     implementations = tuple(s.best for s in stages if s.best is not None)
     if len(implementations) < len(program.stages):
         return _unfinished(case, program, found, searched, stopwatch)
-    results = checked(program, function, implementations, data, options, progress)
+    if found.reason == "interrupted" and options.target.kind == "cuda":
+        results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
+    else:
+        results = checked(program, function, implementations, data, options, progress, budget.check_s)
     explored = Explored(program, implementations, events)
-    time_ms = found.time_ms if found.time_ms is not None else found.bound_ms
-    line = judged_line(case, results, time_ms, searched, explored, options, stopwatch)
+    line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
     if found.reason and line["status"] == "solved":
         line["ended"] = found.reason
     return told(line, explored, options)

@@ -71,11 +71,6 @@ class KernelOptions:
         """Candidates run on the machine that they are for."""
         return self.target.kind == "cpu" or device_available()
 
-    @property
-    def is_proof(self) -> bool:
-        """The bound alone judges, so that a complete search proves the best of the model."""
-        return not self.is_measured and self.strategy == "best-first"
-
 
 def program_of(function: Function, options: KernelOptions) -> Program:
     """The kernels at the sizes asked for, with the target's tile sizes to choose from."""

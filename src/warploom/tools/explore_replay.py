@@ -56,7 +56,7 @@ def replay_file(
         message = f"expected decisions that hold here ({'; '.join(notes)}), got: {error.diagnostics[0].message}"
         raise _refused(recorded, message, "judge them where they were found") from error
     data = reference_data(function, program, options, progress)
-    times: list[float] = []
+    times: list[Timed] = []
     is_cpu, has_failed = options.target.kind == "cpu", False
     for stage, implementation in zip(program.stages, implementations, strict=True):
         progress(f"timing {stage.name}")
@@ -64,9 +64,9 @@ def replay_file(
         if evaluator is not None:
             with evaluator.open():
                 (measurement,) = evaluator.retime([implementation.nest])
-            match measurement:
-                case Timed(time_ms):
-                    times.append(time_ms)
+            match implementation.judged(measurement):
+                case Timed() as timed:
+                    times.append(timed)
                 case Unfit(reason):
                     notes.append(f"{stage.name} has no time: {reason}")
                     has_failed = True
@@ -75,12 +75,13 @@ def replay_file(
     else:
         found = checked(program, function, implementations, data, options, progress)
     explored = Explored(program, implementations)
-    time_ms = sum(times) if len(times) == len(implementations) else None
+    time_ms = sum(t.time_ms for t in times) if len(times) == len(implementations) else None
     timer = programs(options, data)(program) if len(implementations) > 1 and not has_failed else None
     if timer is not None:
         (measurement,) = timer.retime([[i.nest for i in implementations]])
-        time_ms = measurement.time_ms if isinstance(measurement, Timed) else time_ms
-    line = judged_line(case, found, time_ms, facts(function, program, options), explored, options, stopwatch)
+        if isinstance(measurement, Timed):
+            time_ms, times = measurement.time_ms, [measurement]
+    line = judged_line(case, found, time_ms, times, facts(function, program, options), explored, options, stopwatch)
     if notes:
         line["note"] = "; ".join([*notes, *([str(line["note"])] if "note" in line else [])])
     return told(line, explored, options)
@@ -111,7 +112,7 @@ def read_decisions(file: Path) -> Recorded:
 def _parsed(text: str) -> object:
     try:
         return cast(object, json.loads(text))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

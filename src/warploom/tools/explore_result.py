@@ -13,7 +13,7 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cost import modelled
 from warploom.schedule.nest import text
-from warploom.schedule.search import Implementation
+from warploom.schedule.search import Implementation, Timed
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.solve import Event
@@ -54,9 +54,16 @@ def facts(function: Function, program: Program, options: KernelOptions) -> Line:
 
 
 def judged_line(
-    case: str, checked: Checked, time_ms: float | None, fields: Line, explored: Explored, options: KernelOptions, watch: Stopwatch
+    case: str,
+    checked: Checked,
+    time_ms: float | None,
+    timings: Sequence[Timed],
+    fields: Line,
+    explored: Explored,
+    options: KernelOptions,
+    watch: Stopwatch,
 ) -> Line:
-    """Of implementations, their time (None: unknown) and the check of their results."""
+    """Of implementations, their time (None: unknown), how it was taken and the check of their results."""
     if checked.verdict == "refuted":
         reason = f"internal error: {checked.reason}"
         line = plain_line(case, "error", watch.read(), verdict="refuted", reason=reason)
@@ -64,6 +71,8 @@ def judged_line(
         line = plain_line(case, "solved", watch.read(), verdict=checked.verdict)
         if checked.verdict == "tested":
             line["cases"] = checked.cases
+            if checked.sizes is not None:
+                line["tested_at"] = dict(checked.sizes)
         if checked.reason:
             line["note"] = checked.reason
     line |= {
@@ -72,8 +81,23 @@ def judged_line(
         "time_ms": rounded(time_ms),
     }
     if time_ms is not None:
-        line["time_is"] = "measured" if options.is_measured else "modelled"
+        line |= taken(time_ms, timings, sum(i.bound_ms for i in explored.implementations), is_measured=options.is_measured)
+    line["objective"] = ["time_ms"]
     return line | fields | _speed(explored.program, time_ms)
+
+
+def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measured: bool) -> Line:
+    """How a time was taken, in the words of the contract, and how far above its bound it is."""
+    found: Line = {"time_is": "measured" if is_measured else "modelled", "counted": "model"}
+    if bound_ms > 0:
+        found["time_over_bound"] = round(time_ms / bound_ms, 3)
+    if not is_measured:
+        return found
+    if not timings or not all(t.runs for t in timings):
+        return found | {"median": None, "runs": None, "spread": None, "disturbed": None}
+    runs, spread = min(t.runs for t in timings), max(t.spread for t in timings)
+    is_disturbed = any(t.is_disturbed for t in timings)
+    return found | {"median": rounded(time_ms), "runs": runs, "spread": round(spread, 4), "disturbed": is_disturbed}
 
 
 def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
@@ -134,5 +158,5 @@ def _shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
     for stage in stages:
         found += [text(stage.nest), stage.bound.text]
         if target.kind == "cuda":
-            found.append(modelled(stage.nest, target).text)
+            found.append(modelled(stage.nest, target, stage.bound.time_ms).text)
     return tuple(found)

@@ -83,6 +83,8 @@ def _line(case: str, family: TunableSketch, model: SketchModel, found: Outcome[T
         "bound_ms": round(tuned.bound.ms, 6),
         "time_ms": round(tuned.ms, 6),
         "time_is": "modelled" if tuned.measured_ms is None else "measured",
+        "objective": ["time_ms"],
+        "counted": "model",
         "binds": tuned.modelled.binds,
         "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
         "lift": report.lift,

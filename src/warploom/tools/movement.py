@@ -115,13 +115,18 @@ def _atoms(values: Sequence[Value]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(atom for value in values for atom in value.atoms))
 
 
+_FITTING = 9
+"""Letters of a cell."""
+
+
 def short(value: Value) -> str:
-    """What fits into a cell: the expression if it is one element or a constant, else how many contributions it combines."""
+    """What fits into a cell: the expression, its end left out where it is long, or how many contributions it combines."""
     if value.terms > 1:
         return f"Σ{value.terms}"
     if value.level == 3 or not value.atoms:
         return value.text
-    return "·".join(atom.replace("[", "").replace("]", "") for atom in value.atoms[-2:])
+    text = value.text.replace("[", "").replace("]", "").replace(" ", "").replace("*", "·")
+    return text if len(text) <= _FITTING else f"{text[: _FITTING - 1]}…"
 
 
 def element_name(cell: MemoryCell) -> str:

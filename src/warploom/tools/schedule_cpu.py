@@ -21,7 +21,7 @@ from warploom.kernels.tensors import TensorKernel, tensor_kernel
 from warploom.schedule.backbone import Program, Role, count_flops
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.cpu import CompiledNest, compile_nest, host, plain_loop
+from warploom.schedule.cpu import CompiledNest, compile_nest, host, plain_loop, spread_of
 from warploom.schedule.search import KernelModel, replay
 from warploom.tools.explore_kernel import explore_tensor
 from warploom.tools.explore_options import KernelOptions, program_of
@@ -40,7 +40,7 @@ _LEAST_ROUNDS, _MOST_ROUNDS = 9, 31
 _HOPELESS = 3.0
 """Peers this many times slower than the fastest are run once."""
 NOISY = 1.25
-"""A median that exceeds the least time by more is other processes' doing; then least times are compared."""
+"""A median that exceeds the least time by more is other processes' doing; the line says `disturbed` then."""
 SEEDS_RATIO = 1.05
 _SEEDS = 3
 
@@ -119,9 +119,8 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
     times = race(runners)
     ours = times.pop("ours")
     peer_name, peer = min(times.items(), key=lambda item: item[1].best)
-    median_over, best_over = ratio(ours, peer), ours.best / peer.best
+    over, best_over = ours.median / peer.median, ours.best / peer.best
     is_noisy = max(ours.noise, peer.noise) > NOISY
-    over = best_over if is_noisy else median_over
     line |= {
         "searched_ms": line["time_ms"],
         "time_ms": round(ours.median, 6),
@@ -129,12 +128,17 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
         "peer": peer_name,
         "peer_ms": round(peer.median, 6),
         "peer_gflops": round(count_flops(program) / (peer.median * 1e6), 3),
+        "median": round(ours.median, 6),
+        "runs": len(ours.rounds),
+        "spread": round(spread_of(ours.rounds), 4),
+        "disturbed": is_noisy,
+        "peer_spread": round(spread_of(peer.rounds), 4),
         "time_over_peer": round(over, 4),
-        "median_over_peer": round(median_over, 4),
+        "median_over_peer": round(ratio(ours, peer), 4),
         "best_over_peer": round(best_over, 4),
         "best_ms": round(ours.best, 6),
         "peer_best_ms": round(peer.best, 6),
-        "judged_by": "best" if is_noisy else "median",
+        "judged_by": "median",
         "cpu_ms": round(ours.cpu_ms, 6),
         "peer_cpu_ms": round(peer.cpu_ms, 6),
         "times_ms": {n: round(t.median, 6) for n, t in times.items()},
@@ -162,7 +166,7 @@ def _seeds(budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch
         runners[str(n)] = _ours(program, options, cast("dict[str, str]", line["decisions"]), arrays, kernel.parameters)
     times = race(runners)
     is_noisy = max(t.noise for t in times.values()) > NOISY
-    shown = {n: t.best if is_noisy else t.median for n, t in times.items()}
+    shown = {n: t.median for n, t in times.items()}
     worst = max(shown.values()) / min(shown.values())
     kept = {name: line[name] for name in ("v", "case", "status", "verdict", "cases", "target", "threads", "dtype", "sizes")}
     usage = stopwatch.read()
@@ -171,7 +175,10 @@ def _seeds(budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch
         "wall_s": usage.wall_s,
         "peak_mb": usage.peak_mb,
         "times_ms": {n: round(ms, 6) for n, ms in shown.items()},
-        "judged_by": "best" if is_noisy else "median",
+        "judged_by": "median",
+        "runs": min(len(t.rounds) for t in times.values()),
+        "spread": round(max(spread_of(t.rounds) for t in times.values()), 4),
+        "disturbed": is_noisy,
         "worst_over_best": round(worst, 4),
         "bar": {"worst_over_best": SEEDS_RATIO},
         "as_expected": worst <= SEEDS_RATIO,

@@ -46,3 +46,54 @@ def test_arrays_that_do_not_fit_are_refused() -> None:
     with MeasureWorker([np.zeros(8, np.float32), np.zeros(64, np.float32)]) as worker:
         answer = worker.run(kernel)
         assert isinstance(answer, Crashed) and "expected A as 64 consecutive elements" in answer.reason
+
+
+class Pipe:
+    """Answers after so many seconds in which nothing is there."""
+
+    def __init__(self, after: int) -> None:
+        self.after = after
+
+    def send(self, request: object) -> None:
+        del request
+
+    def poll(self, seconds: float = 0.0) -> bool:
+        self.after -= bool(seconds)
+        return self.after < 0
+
+    def recv(self) -> float:
+        return 0.5
+
+    def close(self) -> None:
+        pass
+
+
+class Child:
+    exitcode = -9
+
+    def __init__(self, lives: int) -> None:
+        self.lives = lives
+
+    def is_alive(self) -> bool:
+        self.lives -= 1
+        return self.lives >= 0
+
+    def kill(self) -> None:
+        pass
+
+    def join(self, seconds: float = 0.0) -> None:
+        del seconds
+
+
+@pytest.mark.parametrize(
+    ("after", "lives", "limit_s", "answer"),
+    [
+        pytest.param(90, 1000, 600.0, 0.5, id="a slow start is waited for"),
+        pytest.param(90, 1000, 30.0, Crashed("no answer within 30 s"), id="but not for ever"),
+        pytest.param(90, 5, 600.0, Crashed("signal 9"), id="nor when it has died"),
+    ],
+)
+def test_how_long_a_child_is_waited_for(after: int, lives: int, limit_s: float, answer: object) -> None:
+    worker = MeasureWorker([])
+    worker._process, worker._pipe = Child(lives), Pipe(after)  # type: ignore[assignment]
+    assert worker._ask(None, limit_s) == answer  # type: ignore[arg-type]

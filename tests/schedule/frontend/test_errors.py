@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -477,3 +478,20 @@ def test_files_without_tensor_functions(tmp_path):
         load_tensors(path)
     with pytest.raises(UserError, match="expected a Python file, found none"):
         load_tensors(tmp_path / "missing.py")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param("    S[i] = S[i - 1] + X[i]\n", id="the element before"),
+        pytest.param("    S[i] = sum(X[j], over=j <= i)\n", id="over those before"),
+        pytest.param("    for i in range(8):\n        S[i] = S[i - 1] + X[i]\n", id="a loop"),
+    ],
+)
+def test_a_running_sum_is_sent_to_the_scans(body: str, tmp_path: Path) -> None:
+    file = tmp_path / "running.py"
+    head = "import warploom as wl\nfrom warploom import f32\n\n@wl.tensor\ndef run(X: f32['n'], S: wl.out[f32['n']]):\n"
+    file.write_text(head + body)
+    with pytest.raises(UserError) as caught:
+        load_tensors(str(file))[0].program({"n": 8})
+    assert "warploom scan lift" in str(caught.value.diagnostics[0].fix)

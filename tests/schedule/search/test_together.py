@@ -97,8 +97,8 @@ def searched(timer: Preferring, fixed: dict[str, str] | None = None):
 
 def test_a_stage_is_turned_where_the_program_gains() -> None:
     forward, backward = searched(Preferring({"y"})), searched(Preferring(set()))
-    assert forward.together_ms == forward.time_ms == 2.0
-    assert backward.together_ms == backward.time_ms == 1.5
+    assert forward.together is not None and forward.together.time_ms == forward.time_ms == 2.0
+    assert backward.together is not None and backward.together.time_ms == backward.time_ms == 1.5
     names = ["atax_Ax/direction(atax_Ax)", "atax_y/direction(atax_y)"]
     assert [forward.decisions[n] for n in names] == ["FORWARD", "FORWARD"]
     assert [backward.decisions[n] for n in names] == ["FORWARD", "BACKWARD"]
@@ -116,7 +116,7 @@ def test_what_the_user_says_stays() -> None:
 
 def test_programs_that_cannot_be_timed_keep_their_kernels() -> None:
     found = searched(Preferring(set(), is_broken=True))
-    assert found.together_ms is None and all(s.best is not None for s in found.stages)
+    assert found.together is None and all(s.best is not None for s in found.stages)
     assert found.decisions["atax_y/direction(atax_y)"] == "FORWARD"
 
 
@@ -132,4 +132,4 @@ def test_whole_programs_are_timed() -> None:
         evaluators=lambda stage: CpuEvaluator(stage),
         programs=lambda p: CpuPrograms(p, arrays=arrays, scalars={}),
     )
-    assert found.together_ms is not None and 0 < found.together_ms < 1e3
+    assert found.together is not None and 0 < found.together.time_ms < 1e3

@@ -77,7 +77,7 @@ class Bound:
         """Milliseconds, a better guess for a decided candidate and its nest: the model of `schedule.cost` for GPUs, on a CPU what
         it waits for the caches."""
         if self.machine.is_cuda:
-            return modelled(nest, self.target).time_ms
+            return modelled(nest, self.target, self.of(candidate)).time_ms
         guess_ms = self.estimate(candidate)
         *rest, second, longest = sorted((guess_ms, *(ns / 1e6 for ns in waiting_ns(nest, self.target))))
         return longest + SECOND * second + OTHERS * sum(rest)

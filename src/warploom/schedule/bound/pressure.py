@@ -18,6 +18,8 @@ from __future__ import annotations
 
 from math import log2
 
+import numpy as np
+
 from warploom.schedule.bound.facts import (
     LEAST_LOOPS,
     MOST_COPIES,
@@ -72,6 +74,13 @@ def use(usage: Floats, facts: Floats, instruction: int, resource: int, per_point
 
 
 @compiled
+def per_element(problem: Problem, instruction: int, together: float) -> float:
+    """What one element counts of a CPU's ports, in instructions of the widest kind, if one takes up to `together` elements."""
+    power = int(np.ceil(np.log2(max(1.0, together)) - 1e-9))
+    return problem.per_element[instruction, min(power, problem.per_element.shape[1] - 1)]
+
+
+@compiled
 def find_usage(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> None:
     """Fills `usage`, `loops`, `plain` and `again` of the scratch."""
     facts, usage, loops, plain, again = scratch.facts, scratch.usage, scratch.loops, scratch.plain, scratch.again
@@ -85,9 +94,10 @@ def find_usage(problem: Problem, machine: Machine, view: View, scratch: Scratch)
         operation = problem.operation[i]
         if operation == COMPUTE:
             issued = problem.issues[i] / facts[i, MOST_LANES]
-            plain[ALU] += facts[i, POINTS] * issued
+            computed = issued if machine.is_cuda else problem.issues[i] * per_element(problem, i, facts[i, MOST_LANES])
+            plain[ALU] += facts[i, POINTS] * computed
             use(usage, facts, i, ISSUE, issued * wasted, issued)
-            use(usage, facts, i, ALU, issued * wasted, issued)
+            use(usage, facts, i, ALU, computed * wasted, computed)
             if machine.is_cuda and problem.reduces[i]:
                 use_combining(problem, view, facts, i, usage)
         else:
@@ -254,7 +264,7 @@ def use_memory(
     moved = issued
     if is_global:
         near = lines_per_point(problem, machine, view, facts, instruction, machine.lines[0], lanes, seen)
-        moved = max(issued, near * machine.warp)
+        moved = max(issued, near * machine.line_lanes)
         if machine.replays_issue:
             issued = moved
         far = lines_per_point(problem, machine, view, facts, instruction, machine.lines[1], lanes, seen)
@@ -276,11 +286,13 @@ def use_ports(
     is_load = problem.operation[instruction] == LOAD
     is_temporary = problem.is_temporary[problem.region[instruction]] != 0
     gain = vector_gain(problem, view, facts, instruction)
-    plain[MEMORY if is_load else STORES] += facts[instruction, POINTS] * facts[instruction, REPEATS] / gain
+    used = per_element(problem, instruction, gain)
+    plain[MEMORY if is_load else STORES] += facts[instruction, POINTS] * facts[instruction, REPEATS] * used
     refetch(problem, machine, view, facts, instruction, again)
     if is_load:
-        loads = again[INTO_REGISTERS] / max(gain, most_copied(problem, view, instruction))
-        for resource in (ISSUE, MEMORY):
+        gain = max(gain, most_copied(problem, view, instruction))
+        for resource, each in ((ISSUE, 1.0 / gain), (MEMORY, per_element(problem, instruction, gain))):
+            loads = again[INTO_REGISTERS] * each
             usage[instruction, BY_MACHINE, resource] += loads
             usage[instruction, BY_CORE, resource] += loads / machine.cores
             usage[instruction, BY_THREAD, resource] += loads / machine.cores
@@ -288,7 +300,8 @@ def use_ports(
         if problem.is_copied[problem.sources[problem.source_start[instruction]]]:
             gain = max(gain, float(problem.vectors[instruction]))
         use(usage, facts, instruction, ISSUE, 1.0 / gain, 1.0 / gain)
-        use(usage, facts, instruction, STORES, 1.0 / gain, 1.0 / gain)
+        used = per_element(problem, instruction, gain)
+        use(usage, facts, instruction, STORES, used, used)
     if not is_temporary:
         for level, resource, place in ((0, L1_LINES, INTO_NEAR), (1, L2_READ, INTO_SECOND)):
             fetched = again[place] / machine.lines[level]

@@ -34,8 +34,9 @@ LEVELS = ("thread", "core", "machine")
 
 NO_LIMIT = 1e30
 
-PIPES = 3
-"""Of a CPU: products and all else, sums, comparisons."""
+PIPES = 4
+"""Of a CPU: products and all else, sums, comparisons, and sums that may become part of a product (`FUSIBLE`)."""
+FUSIBLE = 3
 
 
 class Machine(NamedTuple):
@@ -76,6 +77,8 @@ class Machine(NamedTuple):
     """Bytes that one core can keep near it (first level, on a GPU shared memory too), and of the second and last level."""
     bank_bytes: int
     banks: int
+    line_lanes: int
+    """Lanes of accesses that a multiprocessor could take while it takes a line: one line a cycle, at most a warp."""
 
 
 GLOBAL_LATENCY, NEAR_LATENCY, SHARED_LATENCY, BARRIER_LATENCY, LOOP_LATENCY, LOOP_END = range(6)
@@ -132,6 +135,9 @@ class Problem(NamedTuple):
     issues: Floats
     pipe: Ints
     """By instruction: arithmetic of different pipes runs side by side (`PIPES`)."""
+    per_element: Floats
+    """[instruction, n] of a CPU: what one element counts at least of `alu`, `memory` or `stores`, in instructions of the widest
+    kind, where one instruction takes up to 2**n elements."""
     vectors: Ints
     """Most elements of one vector instruction."""
     element_bytes: Ints

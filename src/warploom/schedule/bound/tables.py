@@ -15,6 +15,7 @@ from warploom.schedule.bound.problem import (
     BY_MACHINE,
     BY_THREAD,
     COMPUTE,
+    FUSIBLE,
     LOAD,
     NO_LIMIT,
     RESOURCES,
@@ -24,10 +25,17 @@ from warploom.schedule.bound.problem import (
     Problem,
 )
 from warploom.schedule.bound.slots import slot_groups, slot_rows
-from warploom.schedule.targets import Target
+from warploom.schedule.targets import Port, Target
 
 _KINDS = {Operator.LOAD: LOAD, Operator.STORE: STORE}
 _PIPES = {Operator.ADD: 1, Operator.SUB: 1, Operator.MAX: 2, Operator.MIN: 2}
+_KINDS_OF = {
+    Operator.ADD: ("add", "fma"), Operator.SUB: ("add", "fma"), Operator.MUL: ("mul", "fma"), Operator.FMA: ("fma",),
+    Operator.MAX: ("max",), Operator.MIN: ("max",),
+}  # fmt: skip
+"""Which ports an operation may use; all where it is not said."""
+_WIDEST_LOG = 7
+"""Elements of one instruction, at most, as a power of two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +67,7 @@ class _Instruction:
     element_bytes: int
     sources: tuple[int, ...]
     reduces: bool
+    is_float: bool
 
 
 def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ()) -> Problem:
@@ -126,9 +135,10 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
         members=_ints([member for group in together for member in group]),
         is_copied=np.array([*found.is_copied, *[0] * temporaries], np.uint8),
         operation=np.array([made.operation for made in every], np.uint8),
-        latency=np.array([costs.get(made.operator.value, (0.0, 1.0))[0] / clock for made in every]),
+        latency=np.array([_latency(made, costs, may_split=leaves_out) / clock for made in every]),
         issues=np.array([0.0 if leaves_out and i in found.fused else _issues(made, costs) for i, made in enumerate(every)]),
-        pipe=_ints([0 if target.kind == "cuda" else _PIPES.get(made.operator, 0) for made in every]),
+        pipe=_ints([0 if target.kind == "cuda" else _pipe(every, i) for i in range(len(every))]),
+        per_element=np.array([_per_element(made, found.is_copied[i : i + 1] == [True], target) for i, made in enumerate(every)]),
         vectors=_ints([_vectors(made, target) for made in every]),
         element_bytes=_ints([made.element_bytes for made in every]),
         region=_ints([made.region for made in every]),
@@ -185,6 +195,7 @@ def machine_of(target: Target) -> Machine:
         capacities=_ints([held, second.size_bytes, last.size_bytes]),
         bank_bytes=rates.bank_bytes,
         banks=rates.banks,
+        line_lanes=min(rates.warp_lanes, round(float(table[BY_CORE, RESOURCES.index("memory")]) / rates.clock_ghz)),
     )
 
 
@@ -203,7 +214,7 @@ def _instructions(backbone: Backbone, stagings: Sequence[Staging]) -> list[_Inst
             _Instruction(
                 number, _KINDS.get(instruction.operator, COMPUTE), instruction.operator, dims,
                 _coefficients(backbone, instruction.access), instruction.access.region if instruction.access else -1,
-                instruction.dtype.size_bytes, tuple(sources), carry is not None,
+                instruction.dtype.size_bytes, tuple(sources), carry is not None, instruction.dtype.is_float,
             )
         )  # fmt: skip
     for n, staging in enumerate(stagings):
@@ -212,7 +223,9 @@ def _instructions(backbone: Backbone, stagings: Sequence[Staging]) -> list[_Inst
             source = staging.producer if operation == STORE else first_staged + 2 * n
             operator = Operator.STORE if operation == STORE else Operator.LOAD
             made.append(
-                _Instruction(statement, operation, operator, dims, {}, staging.region, staging.element_bytes, (source,), False)
+                _Instruction(
+                    statement, operation, operator, dims, {}, staging.region, staging.element_bytes, (source,), False, True
+                )
             )
     return made
 
@@ -263,10 +276,51 @@ def _compulsory(backbone: Backbone) -> tuple[float, float]:
     return float(sum(read.values())), float(sum(written.values()))
 
 
+def _latency(made: _Instruction, costs: dict[str, tuple[float, float]], *, may_split: bool) -> float:
+    """Cycles. A carried sum of products may become products and a chain of sums, which is shorter: GCC does that for some
+    CPUs."""
+    found = costs.get(made.operator.value, (0.0, 1.0))[0]
+    if may_split and made.operator is Operator.FMA and made.reduces:
+        return min(found, costs.get("add", (found, 1.0))[0])
+    return found
+
+
 def _issues(made: _Instruction, costs: dict[str, tuple[float, float]]) -> float:
     if made.operator is Operator.MOVE:
         return 0.0
     return costs.get(made.operator.value, (0.0, 1.0))[1]
+
+
+def _pipe(every: Sequence[_Instruction], number: int) -> int:
+    """Sums of products may run where products do, as fused instructions."""
+    made = every[number]
+    is_sum = made.operator in (Operator.ADD, Operator.SUB)
+    return FUSIBLE if is_sum and any(every[s].operator is Operator.MUL for s in made.sources) else _PIPES.get(made.operator, 0)
+
+
+def _per_element(made: _Instruction, is_copied: bool, target: Target) -> list[float]:
+    """By the most elements of one instruction, as a power of two: of all widths up to it the one that moves most per cycle."""
+    ports = target.rates.ports
+    if not ports or (made.operation == COMPUTE and not made.is_float):
+        return [0.0] * (_WIDEST_LOG + 1)
+    unit = {LOAD: "load", STORE: "store"}.get(made.operation, "fma")
+    kinds = {unit} if made.operation != COMPUTE else set(_KINDS_OF.get(made.operator, ("fma", "mul", "add", "max")))
+    if made.operation != COMPUTE and (is_copied or not made.is_float):
+        kinds.add(f"{unit}_word")
+    widest = max((p.size_bytes, p.per_clock) for p in ports if p.kind == unit)[1]
+    narrowest = min(p.size_bytes for p in ports)
+    found: list[float] = []
+    for power in range(_WIDEST_LOG + 1):
+        width = max(made.element_bytes << power, narrowest)
+        most = max(
+            min(p.size_bytes // made.element_bytes or 1, 1 << power) * p.per_clock for p in ports if _may_run(p, kinds, width)
+        )
+        found.append(widest / most)
+    return found
+
+
+def _may_run(port: Port, kinds: set[str], width: int) -> bool:
+    return port.kind in kinds and (port.size_bytes <= width or port.kind.endswith("_word"))
 
 
 def _vectors(made: _Instruction, target: Target) -> int:

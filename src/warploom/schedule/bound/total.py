@@ -8,6 +8,7 @@ from warploom.schedule.bound.pressure import find_usage, loop_rounds
 from warploom.schedule.bound.problem import (
     ALU,
     BY_MACHINE,
+    FUSIBLE,
     L1_LINES,
     L2_READ,
     L2_STORED,
@@ -35,12 +36,17 @@ def evaluate(problem: Problem, machine: Machine, view: View, scratch: Scratch) -
     for level in range(3):
         for resource in range(machine.rates.shape[1]):
             amount = 0.0
+            products_and_sums = 0.0
             for pipe in range(PIPES if resource == ALU else 1):
-                busy = scratch.loops[level, resource]
+                busy = scratch.loops[level, resource] if pipe == 0 else 0.0
                 for i in range(problem.instruction_statement.shape[0]):
                     if resource != ALU or problem.pipe[i] == pipe:
                         busy += scratch.usage[i, level, resource]
-                amount = max(amount, busy)
+                if pipe != FUSIBLE:
+                    amount = max(amount, busy)
+                if pipe in (0, 1, FUSIBLE):
+                    products_and_sums += busy
+            amount = max(amount, products_and_sums / 2)  # the two pipes, shared by what may run in both
             if level == BY_MACHINE:
                 amount = max(amount, compulsory_lines(problem, machine, resource))
             time = amount / machine.rates[level, resource]

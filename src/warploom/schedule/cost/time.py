@@ -58,9 +58,15 @@ class Modelled:
         return "\n".join([*lines, *(f"  {time / 1e3:.3g} µs  {name}" for name, time in self.parts[:4] if time > 0.0)])
 
 
-def modelled(nest: Nest, target: Target) -> Modelled:
-    """Of a kernel on a CUDA target."""
-    machine = MACHINES.get(target.name, MACHINES["sm_80"])
+_KEPLER = Machine(
+    "sm_30", "Quadro K4000", 64, 16, 48 << 10, 48 << 10, 192, 160, reserved_shared_bytes=0, bank_bytes=8, issue_per_cycle=8
+)
+"""Where `gpu.MACHINES` has nothing: compute capability 3.0."""
+
+
+def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
+    """Of a kernel on a CUDA target. `bound_ms` is its lower bound, below which its time never is."""
+    machine = MACHINES.get(target.name, _KEPLER)
     rates = target.rates
     clock = rates.clock_ghz
     threads = threads_of(nest)
@@ -90,10 +96,11 @@ def modelled(nest: Nest, target: Target) -> Modelled:
     parts["traffic to the second-level cache"] = (traffic.read + traffic.written) / far_bytes * busiest
     parts["memory traffic"] = traffic.memory / (STREAMED * rates.bandwidth_bytes_per_ns)
     joined = sum(t**SHARPNESS for t in parts.values()) ** (1.0 / SHARPNESS)
+    time_ms = (rates.launch_ns + joined) / 1e6
+    if time_ms < bound_ms:
+        parts["the lower bound"] = bound_ms * 1e6 - rates.launch_ns
     listed = tuple(sorted(parts.items(), key=lambda p: -p[1]))
-    return Modelled(
-        (rates.launch_ns + joined) / 1e6, rates.launch_ns, listed, wanted, fitting, blocks, threads.count, work, traffic
-    )
+    return Modelled(max(time_ms, bound_ms), rates.launch_ns, listed, wanted, fitting, blocks, threads.count, work, traffic)
 
 
 def _pipes(work: Work, machine: Machine, target: Target) -> dict[str, float]:

@@ -2,16 +2,16 @@
 
 from warploom.schedule.cpu.calibration import Caches, Calibration, caches, calibrate, core_count
 from warploom.schedule.cpu.compiled import Call, CompiledNest, compile_nest
-from warploom.schedule.cpu.compiler import COMMON, KERNEL_FLAGS, Compiler, find_compiler, zig_compiler
+from warploom.schedule.cpu.compiler import COMMON, KERNEL_FLAGS, Compiler, find_compiler, order_flags, zig_compiler
 from warploom.schedule.cpu.helpers import c_type
 from warploom.schedule.cpu.host import host
 from warploom.schedule.cpu.plain import PLAIN_FLAGS, plain_loop, plain_nest
 from warploom.schedule.cpu.printer import Source, c_program, c_source
-from warploom.schedule.cpu.timing import Effort, Timing, retime, time_call
+from warploom.schedule.cpu.timing import Effort, Timing, retime, spread_of, time_call
 from warploom.schedule.cpu.worker import Crashed, MeasureWorker
 
 __all__ = [
     "COMMON", "KERNEL_FLAGS", "PLAIN_FLAGS", "Caches", "Calibration", "Call", "CompiledNest", "Compiler", "Crashed", "Effort",
     "MeasureWorker", "Source", "Timing", "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
-    "find_compiler", "host", "plain_loop", "plain_nest", "retime", "time_call", "zig_compiler",
+    "find_compiler", "host", "order_flags", "plain_loop", "plain_nest", "retime", "spread_of", "time_call", "zig_compiler",
 ]  # fmt: skip

@@ -31,23 +31,72 @@ const int has_fma = 1;
 const int has_fma = 0;
 #endif
 
-ENTRY(fma_rate) { /* passes x 12 independent vector FMAs */
-    UNUSED();
-    const ptrdiff_t passes = (ptrdiff_t)parameters[0];
-    Vector x, y;
-    memset(&x, 0, sizeof x);
-    memset(&y, 0, sizeof y);
-    KEEP(x);
-    KEEP(y);
-#define DECLARE(n) Vector a##n = x;
-    TWELVE(DECLARE)
-    for (ptrdiff_t i = 0; i < passes; ++i) {
-#define STEP(n) a##n = a##n * x + y; KEEP(a##n);
-        TWELVE(STEP)
-    }
+/* What the ports of a core take, by width: passes x 12 independent instructions of one kind. */
+#define DECLARE(n) a##n = x;
 #define USE(n) KEEP(a##n);
-    TWELVE(USE)
-}
+#define FMA(n) a##n = a##n * x + y; KEEP(a##n);
+#define ADD(n) a##n = a##n + x; KEEP(a##n);
+#define MUL(n) a##n = a##n * x; KEEP(a##n);
+#if defined(__AVX__)
+#define MAX_OF(n, suffix) __asm__ volatile("vmax" suffix " %1, %0, %0" : "+x"(a##n) : "x"(x));
+#else
+#define MAX_OF(n, suffix) a##n = a##n + x; KEEP(a##n);
+#endif
+#define MAX_SCALAR(n) MAX_OF(n, "ss")
+#define MAX_VECTOR(n) MAX_OF(n, "ps")
+#define LOAD(n) a##n = from[n]; KEEP(a##n);
+#define STORE(n) to[n] = a##n; __asm__ volatile("" : : : "memory");
+#define LOAD_WORD(n) a##n = from[n]; __asm__ volatile("" : "+r"(a##n));
+#define USE_WORD(n) __asm__ volatile("" : "+r"(a##n));
+#define ARITHMETIC(name, type, DO) \
+    ENTRY(name) { \
+        UNUSED(); \
+        const ptrdiff_t passes = (ptrdiff_t)parameters[0]; \
+        type x, y, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11; \
+        memset(&x, 0, sizeof x); \
+        memset(&y, 0, sizeof y); \
+        KEEP(x); \
+        KEEP(y); \
+        TWELVE(DECLARE) \
+        for (ptrdiff_t i = 0; i < passes; ++i) { TWELVE(DO) } \
+        TWELVE(USE) \
+        KEEP(y); \
+    }
+#define ACCESSES(name, type, DO, USED) \
+    ENTRY(name) { \
+        UNUSED(); \
+        const ptrdiff_t passes = (ptrdiff_t)parameters[0]; \
+        type x, a0, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11; \
+        type *const from = (type *)scratch, *const to = from; \
+        memset(&x, 0, sizeof x); \
+        TWELVE(DECLARE) \
+        TWELVE(USED) \
+        (void)from, (void)to; \
+        for (ptrdiff_t i = 0; i < passes; ++i) { \
+            TWELVE(DO) \
+            __asm__ volatile("" : : : "memory"); \
+        } \
+    }
+#define WIDTH(bits, type, MAX) \
+    ARITHMETIC(fma_##bits, type, FMA) \
+    ARITHMETIC(add_##bits, type, ADD) \
+    ARITHMETIC(mul_##bits, type, MUL) \
+    ARITHMETIC(max_##bits, type, MAX) \
+    ACCESSES(load_##bits, type, LOAD, USE) \
+    ACCESSES(store_##bits, type, STORE, USE)
+
+typedef float Vector128 __attribute__((vector_size(16)));
+WIDTH(32, float, MAX_SCALAR)
+ACCESSES(load_word, size_t, LOAD_WORD, USE_WORD)
+ACCESSES(store_word, size_t, STORE, USE_WORD)
+WIDTH(128, Vector128, MAX_VECTOR)
+#if BYTES >= 32
+typedef float Vector256 __attribute__((vector_size(32)));
+WIDTH(256, Vector256, MAX_VECTOR)
+#endif
+#if BYTES >= 64
+WIDTH(512, Vector, MAX_VECTOR)
+#endif
 
 ENTRY(fma_chain) { /* passes x 8 dependent FMAs */
     UNUSED();

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
-from dataclasses import asdict, dataclass
+import time
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 from warploom.schedule.cpu.compiler import build_library, machine_text, the_compiler
@@ -16,6 +18,13 @@ _SYSFS = Path("/sys/devices/system/cpu")
 _CACHES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}
 """Bytes where the system does not tell."""
 _LARGEST = 192 << 20
+_KINDS = ("fma", "mul", "add", "max", "load", "store")
+_WORDS = ("load_word", "store_word")
+_WORD_BYTES = 8
+_WIDTHS = (4, 16, 32, 64)
+_WINDOWS = 5
+"""In which the bandwidth of the memory is measured, which other machines share."""
+_PAUSE_S = 0.03
 _FLAGS = ("-O2", "-ffp-contract=fast")
 
 
@@ -30,7 +39,7 @@ class Calibration:
     clock_ghz: float
     """Dependent integer additions per ns."""
     fma_gflops: float
-    """f32, of vectors in registers."""
+    """f32, of the widest vectors, in registers."""
     fma_latency_ns: float
     loop_ns: float
     """An iteration of an empty loop."""
@@ -61,6 +70,9 @@ class Calibration:
     l2_latency_ns: float
     l3_latency_ns: float
     dram_latency_ns: float
+    ports: tuple[tuple[str, int, float], ...]
+    """(kind, bytes of an instruction, instructions per ns); kinds: `fma`, `mul`, `add`, `max`, `load`, `store`; `load_word` and
+    `store_word`: of integers, one at a time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,12 +124,23 @@ def _text(path: Path) -> str:
 
 
 def _read(value: Json) -> Calibration | None:
-    if not isinstance(value, dict):
+    """None for what is not a calibration: it is measured anew."""
+    if not isinstance(value, dict) or set(value) != {f.name for f in fields(Calibration)}:
         return None
-    try:
-        return Calibration(**value)  # pyright: ignore[reportArgumentType]
-    except TypeError:
+    ports, rest = value["ports"], {name: figure for name, figure in value.items() if name != "ports"}
+    figures = [figure for figure in rest.values() if isinstance(figure, int | float) and 0 <= figure < float("inf")]
+    if len(figures) < len(rest) or not isinstance(ports, list):
         return None
+    read: list[tuple[str, int, float]] = []
+    for row in ports:
+        match row:
+            case [str(what), int(size), float(rate)] if what in (*_KINDS, *_WORDS) and size > 0 and 0 < rate < float("inf"):
+                read.append((what, size, rate))
+            case _:
+                return None
+    if {(what, size) for what, size, _ in read} != set(measured_ports(int(rest["vector_bytes"]))):  # pyright: ignore[reportArgumentType]
+        return None
+    return Calibration(**rest, ports=tuple(read))  # pyright: ignore[reportArgumentType]
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +164,24 @@ class _Probe:
         passes = max(1, round(aim_s / max(once, 1e-7)))
         return size * passes / self.seconds(name, passes, size) / 1e9
 
+    def clock_ghz(self) -> float:
+        passes = 50_000
+        return 8 * passes / self.seconds("add_chain", passes, samples=60) / 1e9
+
+    def ports(self, vector_bytes: int) -> Iterator[tuple[str, int, float]]:
+        """Many short samples: a disturbance of one of them leaves the others alone."""
+        passes, samples = 20_000, 60
+        for what, size in measured_ports(vector_bytes):
+            entry = what if what in _WORDS else f"{what}_{8 * size}"
+            yield what, size, 12 * passes / self.seconds(entry, passes, 4096, samples) / 1e9
+
+    def memory_rate(self, name: str, size: int) -> float:
+        found: list[float] = []
+        for _ in range(_WINDOWS):
+            found.append(self.rate(name, size))
+            time.sleep(_PAUSE_S)
+        return max(found)
+
     def latency(self, size: int, loads: int) -> float:
         setup = self.seconds("chase", 0, size)
         return max(0.0, self.seconds("chase", loads, size) - setup) * 1e9 / loads
@@ -158,15 +199,18 @@ def _measure(threads: int) -> Calibration:
     share = sizes.l3_bytes // max(1, threads)
     l3 = max(2 * sizes.l2_bytes, share // 2)
     dram = min(_LARGEST // threads, max(4 * share, 64 << 20))
-    probe.seconds("fma_rate", passes)
+    probe.seconds("fma_32", passes)
     launch_s = _launch(probe)
+    clock_ghz = probe.clock_ghz()
+    ports = tuple(probe.ports(vector_bytes))
+    widest_fma = next(rate for what, size, rate in ports if (what, size) == ("fma", vector_bytes))
     return Calibration(
         threads=threads,
         cores=core_count(),
         vector_bytes=vector_bytes,
         has_fma=has_fma,
-        clock_ghz=8 * passes / probe.seconds("add_chain", passes) / 1e9,
-        fma_gflops=12 * 2 * (vector_bytes // 4) * passes / probe.seconds("fma_rate", passes) / 1e9,
+        clock_ghz=max(clock_ghz, probe.clock_ghz()),
+        fma_gflops=2 * (vector_bytes // 4) * widest_fma,
         fma_latency_ns=probe.seconds("fma_chain", passes // 4) * 1e9 / (8 * (passes // 4)),
         loop_ns=probe.seconds("empty_loop", 4 * passes) * 1e9 / (4 * passes),
         inner_loop_ns=probe.seconds("inner_loops", passes // 10) * 1e9 / (passes // 10),
@@ -178,18 +222,25 @@ def _measure(threads: int) -> Calibration:
         l1_read_gbs=probe.rate("read_rate", l1),
         l2_read_gbs=probe.rate("read_rate", l2),
         l3_read_gbs=probe.rate("read_rate", l3),
-        dram_read_gbs=probe.rate("read_rate", dram),
+        dram_read_gbs=probe.memory_rate("read_rate", dram),
         l1_write_gbs=probe.rate("write_rate", l1),
         l2_write_gbs=probe.rate("write_rate", l2),
         l3_write_gbs=probe.rate("write_rate", l3),
-        dram_write_gbs=probe.rate("write_rate", dram),
-        dram_copy_gbs=probe.rate("copy_rate", dram),
+        dram_write_gbs=probe.memory_rate("write_rate", dram),
+        dram_copy_gbs=probe.memory_rate("copy_rate", dram),
         l2_column_gbs=probe.rate("strided_rate", l2 // 4160 * 4160),
         l1_latency_ns=probe.latency(l1, 100_000),
         l2_latency_ns=probe.latency(l2, 100_000),
         l3_latency_ns=probe.latency(l3, 100_000),
         dram_latency_ns=probe.latency(dram, 20_000),
+        ports=ports,
     )
+
+
+def measured_ports(vector_bytes: int) -> list[tuple[str, int]]:
+    """(kind, bytes) of the entries that the C text has on this machine."""
+    found = [(kind, size) for kind in _KINDS for size in _WIDTHS if size <= vector_bytes]
+    return found + [(kind, _WORD_BYTES) for kind in _WORDS]
 
 
 def _launch(probe: _Probe) -> float:

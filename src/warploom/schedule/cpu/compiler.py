@@ -14,6 +14,7 @@ from functools import cache
 from pathlib import Path
 
 from warploom.core import Diagnostic, UnsupportedError, UserError, find_program
+from warploom.schedule.private import private_folder
 from warploom.solve import default_cache_path
 
 COMMON = ("-std=gnu11", "-shared", "-fPIC", "-pthread", "-march=native")
@@ -21,6 +22,8 @@ KERNEL_FLAGS = (
     "-O3", "-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math", "-fno-tree-vectorize", "-fno-tree-slp-vectorize",
 )  # fmt: skip
 """Vectors are a decision of the nest: a compiler that makes its own would beat a bound that counts what is written."""
+ORDER_FLAGS = ("-fno-loop-interchange", "-fno-loop-unroll-and-jam")
+"""Of GCC, for kernels: the order of loops is a decision of the nest, too."""
 _SECONDS = 120
 _INTRINSICS = "#include <immintrin.h>"
 
@@ -70,11 +73,16 @@ def the_compiler() -> Compiler:
     )
 
 
+def order_flags(flags: tuple[str, ...], compiler: Compiler | None) -> tuple[str, ...]:
+    """What a compiler is told besides, so that the loops of a kernel stay where they are."""
+    return ORDER_FLAGS if flags == KERNEL_FLAGS and compiler is not None and compiler.is_gcc else ()
+
+
 def library_folder() -> Path:
-    """In the user's cache folder, or, where the cache is off, a folder of the user among the temporary files."""
-    if (path := default_cache_path()) is not None:
-        return path.parent / "cpu"
-    return Path(tempfile.gettempdir()) / f"warploom-cpu-{os.getuid() if hasattr(os, 'getuid') else 'user'}"
+    """In the user's cache folder, or, where the cache is off, a folder of the user among the temporary files; never one that
+    others may write to, since what is there is run."""
+    path = default_cache_path()
+    return private_folder("cpu", path.parent / "cpu" if path is not None else None)
 
 
 def build_library(
@@ -86,7 +94,7 @@ def build_library(
     """
     compiler = compiler or the_compiler()
     folder = folder or library_folder()
-    command = (*compiler.command, *COMMON, *flags, *(("-Wno-psabi",) if compiler.is_gcc else ()))
+    command = (*compiler.command, *COMMON, *flags, *order_flags(flags, compiler), *(("-Wno-psabi",) if compiler.is_gcc else ()))
     digest = hashlib.sha256("\0".join((*command, compiler.version, machine_text(), source)).encode()).hexdigest()[:32]
     library = folder / f"{digest}.so"
     if library.exists():

@@ -123,17 +123,26 @@ class Helpers:
         return f"#ifdef {macro}\n    {bits}\n    {call}\n#else\n    {plain}\n#endif"
 
     def extreme(self, operator: Operator, dtype: DType, lanes: int) -> str:
-        """Maximum or minimum of two scalars (`lanes` 1) or vectors; the second where they cannot be compared, as on x86."""
+        """Maximum or minimum of two scalars (`lanes` 1) or vectors; NaN where either is NaN."""
         sign = ">" if operator is Operator.MAX else "<"
+        choice = f"(a {sign} b) | (a != a)" if dtype.is_float else f"a {sign} b"
         if lanes == 1:
             scalar = c_type(dtype)
-            return self._add(f"{operator.value}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", f"return a {sign} b ? a : b;")
+            return self._add(f"{operator.value}_{dtype.name}", scalar, f"{scalar} a, {scalar} b", f"return {choice} ? a : b;")
         v = self.vector(dtype, lanes)
-        body = f"return {self.select(dtype, lanes)}(a {sign} b, a, b);"
+        body = f"return {self.select(dtype, lanes)}({choice}, a, b);"
         if (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+            # x86 gives the second of two that cannot be compared: right unless the first one is NaN.
             self._has_intrinsics = True
             macro, prefix, suffix = intrinsics
-            body = f"#ifdef {macro}\n    return {prefix}_{operator.value}_{suffix}(a, b);\n#else\n    {body}\n#endif"
+            masked = "__AVX512F__" if lanes * dtype.size_bytes == 64 else "__AVX512VL__"
+            ordered = f"{prefix}_cmp_{suffix}_mask(a, a, _CMP_ORD_Q)"
+            extreme = f"{prefix}_{operator.value}_{suffix}(a, b)"
+            body = (
+                f"#if defined({masked})\n    return {prefix}_mask_{operator.value}_{suffix}(a, {ordered}, a, b);\n"
+                f"#elif defined({macro})\n    return {self.select(dtype, lanes)}(a != a, a, {extreme});\n"
+                f"#else\n    {body}\n#endif"
+            )
         return self._add(f"{operator.value}_{v}", v, f"{v} a, {v} b", body)
 
     def select(self, dtype: DType, lanes: int) -> str:

@@ -2,33 +2,50 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 from warploom.schedule.cpu.calibration import Calibration, calibrate
-from warploom.schedule.targets import CacheLevel, Target, cpu, cpu_rates
+from warploom.schedule.targets import CacheLevel, Port, Target, cpu, cpu_rates
 
 SLACK = 1.15
 """How much faster than measured the machine may be: a bound must not exceed the time of a run in a quieter moment."""
+MEMORY_SLACK = 1.3
+"""The same of the memory, which other processes and machines share."""
+_ROUNDING = 0.1
+"""Of an instruction per cycle that a measurement may show too much."""
 
 
 def host(threads: int = 1) -> Target:
     """The CPU that runs this, with that many threads; measures for two seconds the first time (see `calibrate`)."""
-    found = calibrate(threads)
+    return target_of(calibrate(threads))
+
+
+def target_of(found: Calibration) -> Target:
+    """A CPU with these figures."""
     wide = found.vector_bytes >= 64
     limits = cpu(found.vector_bytes, registers=32 if wide else 16, scratch_bytes=max(found.l2_bytes // 2, 128 << 10))
     lanes = found.vector_bytes // 4
-    vector_gb_s = found.clock_ghz * found.vector_bytes
     rates = cpu_rates(
         found.vector_bytes,
-        cores=threads,
+        cores=found.threads,
         clock_ghz=found.clock_ghz * SLACK,
-        bandwidth_bytes_per_ns=SLACK * threads * max(found.dram_read_gbs, found.dram_copy_gbs),
+        bandwidth_bytes_per_ns=MEMORY_SLACK * found.threads * max(found.dram_read_gbs, found.dram_copy_gbs),
         caches=_caches(found),
-        fma_per_clock=round(found.fma_gflops / (2 * lanes * found.clock_ghz) + 0.25) or 1,
-        loads_per_clock=max(1.0, round(found.l1_read_gbs / vector_gb_s + 0.25)),
-        stores_per_clock=max(1.0, round(found.l1_write_gbs / vector_gb_s + 0.25)),
+        ports=ports_of(found),
     )
     return replace(limits, rates=rates, vector_lanes=(lanes // 2, lanes))
+
+
+def ports_of(found: Calibration) -> tuple[Port, ...]:
+    """Instructions per cycle by kind and width, in halves, rounded up: never fewer of a narrow kind than of a wide one."""
+    most: dict[str, float] = {}
+    ports: list[Port] = []
+    for kind, size, rate in sorted(found.ports, key=lambda p: -p[1]):
+        per_clock = max(1, math.ceil(2 * (rate / found.clock_ghz - _ROUNDING))) / 2
+        most[kind] = max(per_clock, most.get(kind, 0.0))
+        ports.append(Port(kind, size, most[kind]))
+    return tuple(ports)
 
 
 def _caches(found: Calibration) -> tuple[CacheLevel, ...]:

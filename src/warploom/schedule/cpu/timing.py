@@ -51,7 +51,7 @@ DEFAULT_EFFORT = Effort()
 @dataclass(frozen=True, slots=True)
 class Timing:
     median_ms: float
-    """Of `retime`, that of the turns' least times."""
+    """Of all samples."""
     best_ms: float
     busy_ms: float
     """Least CPU time of the busiest thread, of repeated runs that of the caller and its waiting: what other processes hardly
@@ -61,6 +61,8 @@ class Timing:
     """Runs per sample."""
     is_early: bool
     """Stopped because it is surely slower than the best time given."""
+    spread: float = 0.0
+    """Between the quartiles of the samples, over the median."""
 
 
 def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT, best_ms: float | None = None) -> Timing:
@@ -81,14 +83,14 @@ def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT,
             walls.append(wall * 1e3 / repeats)
             busies.append(busy * 1e3 / repeats)
         is_early = len(walls) >= 3 and min(walls) > limit_ms and min(busies) > limit_ms
-    return Timing(statistics.median(walls), min(walls), min(busies), len(walls), repeats, is_early)
+    return Timing(statistics.median(walls), min(walls), min(busies), len(walls), repeats, is_early, spread_of(walls))
 
 
 def retime(
     calls: Sequence[Runnable], threads: int = 1, *, rounds: int = 11, effort: Effort = DEFAULT_EFFORT
 ) -> tuple[Timing, ...]:
     """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike. Of each
-    turn the least time counts: short kernels have many samples in one."""
+    turn the least CPU time counts: short kernels have many samples in one."""
     plans = [_plan(call, threads, call.run_timed(threads)[0][1], effort) for call in calls]
     walls: list[list[float]] = [[] for _ in calls]
     busies: list[list[float]] = [[] for _ in calls]
@@ -96,12 +98,20 @@ def retime(
         for k in range(len(calls))[:: 1 if n % 2 == 0 else -1]:
             repeats, turn = plans[k]
             samples = calls[k].run_timed(threads, repeats, turn)
-            walls[k].append(min(wall for wall, _ in samples) * 1e3 / repeats)
+            walls[k] += [wall * 1e3 / repeats for wall, _ in samples]
             busies[k].append(min(busy for _, busy in samples) * 1e3 / repeats)
     return tuple(
-        Timing(statistics.median(w), min(w), statistics.median(b), rounds * turn, repeats, is_early=False)
-        for w, b, (repeats, turn) in zip(walls, busies, plans, strict=True)
+        Timing(statistics.median(w), min(w), statistics.median(b), len(w), repeats, is_early=False, spread=spread_of(w))
+        for w, b, (repeats, _) in zip(walls, busies, plans, strict=True)
     )
+
+
+def spread_of(times: Sequence[float]) -> float:
+    """Between the quartiles, over the median; 0 of one time."""
+    if len(times) < 2:
+        return 0.0
+    first, middle, third = statistics.quantiles(times, n=4, method="inclusive")
+    return (third - first) / middle if middle else 0.0
 
 
 def _plan(call: Runnable, threads: int, warm_busy_s: float, effort: Effort) -> tuple[int, int]:

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _START_S = 600.0
+"""A child that starts slowly, on a machine with much to do, is waited for as long as it lives."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +178,14 @@ class MeasureWorker:
         assert self._pipe is not None and self._process is not None
         try:
             self._pipe.send(request)
-            if not self._pipe.poll(timeout_s):
+            waited_s = 0.0
+            while not self._pipe.poll(min(timeout_s, 1.0)):
+                waited_s += 1.0
+                if waited_s >= timeout_s or not self._process.is_alive():
+                    break
+            if not self._pipe.poll():
+                if not self._process.is_alive():
+                    raise EOFError
                 self._kill()
                 return Crashed(f"no answer within {timeout_s:g} s")
             return self._pipe.recv()

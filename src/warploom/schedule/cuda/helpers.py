@@ -19,7 +19,15 @@ __device__ __forceinline__ void copy_or_zero_KIND(void* to, const void* from, bo
     asm volatile("cp.async.KIND.shared.global [%0], [%1], %2, %3;" ::"r"(target), "l"(from), "n"(Bytes), "r"(bytes) : "memory");
 }
 """
+_EXTREME = """template <typename T>
+__device__ __forceinline__ T NAME(T a, T b)
+{
+    return a SIGN b || a != a ? a : b;
+}
+"""
 _TEXTS = {
+    "max_or_nan": _EXTREME.replace("NAME", "max_or_nan").replace("SIGN", ">"),
+    "min_or_nan": _EXTREME.replace("NAME", "min_or_nan").replace("SIGN", "<"),
     "copy_async_ca": _COPY.replace("KIND", "ca"),
     "copy_async_cg": _COPY.replace("KIND", "cg"),
     "copy_or_zero_ca": _COPY_OR_ZERO.replace("KIND", "ca"),

@@ -9,7 +9,7 @@ alignas auto bool break case char class const continue default delete do double 
 namespace new operator private public register return shared short signed sizeof static struct switch template this true typedef
 union unsigned void volatile while exp log sqrt tanh max min abs fma threadIdx blockIdx blockDim gridDim warpSize and or not xor
 asm inline restrict half lanes shared_bytes swizzled rotated copy_async_ca copy_async_cg copy_or_zero_ca copy_or_zero_cg
-close_copies await_copies await_all_copies
+close_copies await_copies await_all_copies max_or_nan min_or_nan
 """
 _TAKEN = frozenset(_WORDS.split())
 

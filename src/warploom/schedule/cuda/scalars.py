@@ -29,10 +29,10 @@ _FUNCTIONS = {
     Operator.SQRT: "sqrt",
     Operator.TANH: "tanh",
     Operator.FMA: "fma",
-    Operator.MAX: "fmax",
-    Operator.MIN: "fmin",
     Operator.ABS: "fabs",
 }
+KEEPING_NAN = {Operator.MAX: "max_or_nan", Operator.MIN: "min_or_nan"}
+"""Helpers, since CUDA's own functions would forget a NaN; functions, since an operand may be a shuffle, which lanes run once."""
 _SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
 _APPROXIMATE = {Operator.EXP: "__expf", Operator.LOG: "__logf"}
 _REDUCING = (Operator.ADD, Operator.MUL, Operator.MAX, Operator.MIN)
@@ -118,6 +118,8 @@ def _function(operator: Operator, dtype: DType, arguments: list[str], *, approxi
     if dtype.is_float:
         if approximate and dtype.bits == 32 and operator in _APPROXIMATE:
             return f"{_APPROXIMATE[operator]}({texts})"
+        if operator in (Operator.MAX, Operator.MIN):
+            return f"{KEEPING_NAN[operator]}({texts})"
         return f"{_FUNCTIONS[operator]}{'f' if dtype.bits == 32 else ''}({texts})"
     match operator:
         case Operator.MAX | Operator.MIN | Operator.ABS:

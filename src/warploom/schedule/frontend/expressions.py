@@ -75,6 +75,9 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
 
 
+SCANS = "A running sum, or another scan, is made of its serial loop by `warploom scan lift`."
+
+
 def apply(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> Expression:
     """One operation; numbers are computed at once."""
     types = list(dict.fromkeys(t for t in map(dtype_of, operands) if t is not None))
@@ -119,9 +122,9 @@ def evaluate_number(operator: Operator, values: Sequence[float]) -> float:
         case Operator.DIV, a, b:
             return a / b
         case Operator.MAX, a, b:
-            return max(a, b)
+            return math.nan if math.isnan(a) or math.isnan(b) else max(a, b)
         case Operator.MIN, a, b:
-            return min(a, b)
+            return math.nan if math.isnan(a) or math.isnan(b) else min(a, b)
         case Operator.NEG, a:
             return -a
         case Operator.ABS, a:
@@ -209,7 +212,7 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
         raise state.problem("RANK", message, node, "Give one index per axis.", ("declared here", array.span))
     if array.role is not Role.INPUT and name not in state.stored:
         message = f"expected an array that already has its values, got {name!r}, which nothing has stored yet"
-        fix = "Take its old contents as an input with a name of its own, or store it in an earlier statement."
+        fix = f"Take its old contents as an input with a name of its own, or store it in an earlier statement. {SCANS}"
         raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", array.span))
     return Read(array, indices, fill, state.span(node))
 
@@ -335,7 +338,8 @@ def _read_over(state: State, node: ast.expr) -> tuple[tuple[str, ast.expr], ...]
     found: list[tuple[str, ast.expr]] = []
     for name in names:
         if not isinstance(name, ast.Name):
-            raise state.problem("CALL", f"expected names of indices, got {ast.unparse(node)}", node, "Write over=(i, j).")
+            fix = f"Write over=(i, j).{f' {SCANS}' if isinstance(name, ast.Compare) else ''}"
+            raise state.problem("CALL", f"expected names of indices, got {ast.unparse(node)}", node, fix)
         found.append((name.id, name))
     return tuple(found)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.frontend.expressions import read_expression, reduction
+from warploom.schedule.frontend.expressions import SCANS, read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.sizes import SizeSum, size_name
 from warploom.schedule.frontend.state import Problem, Silent, State
@@ -109,6 +109,8 @@ def _read_statement(state: State, node: ast.stmt) -> None:
         case _:
             message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"
             fix = "Write C[m, n] += A[m, k] * B[k, n], t[i] = ..., or k: range(8)."
+            if isinstance(node, ast.For | ast.While):
+                fix = f"{fix} {SCANS}"
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
 
 

@@ -150,7 +150,9 @@ class CpuPrograms:
 def _medians(timings: Sequence[Timing] | Crashed, count: int) -> list[Measurement]:
     if isinstance(timings, Crashed):
         return [Unfit(timings.reason)] * count
-    return [Timed(t.median_ms, busy_ms=t.busy_ms) for t in timings]
+    return [
+        Timed(t.median_ms, busy_ms=t.busy_ms, runs=t.samples * t.repeats, spread=t.spread, least_ms=t.best_ms) for t in timings
+    ]
 
 
 def _least(timing: Timing | Crashed) -> Measurement:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from warploom.core import WarploomError
 from warploom.gpu import Compiled
 from warploom.schedule.backbone import Backbone
+from warploom.schedule.cpu import spread_of
 from warploom.schedule.cuda import CudaKernel, Options, compile_kernel, cuda_kernel, run, time
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.arrays import Arrays, difference, random_arrays, scalar_values, with_outputs
@@ -26,6 +27,7 @@ from warploom.solve import Failed, Finished, ProcessExecutor, Task, process_exec
 _QUICK, _CAREFUL = 10, 60
 """Launches that are timed."""
 _TIMEOUT_S = 60.0
+_START_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +138,8 @@ class CudaEvaluator:
     def _launch(self, kernels: tuple[Built, ...], repeats: int, *, check: bool) -> list[Measurement]:
         if self._launcher is None:
             self._launcher = process_executor(1)
+            # A process that starts slowly, on a machine with much to do, is no fault of the kernel.
+            self._launcher.submit(_started).result(_START_S)
         request = _Launches(
             kernels, self._data, self._scalars, self._tolerance, repeats, check and bool(self._reference), self._device
         )
@@ -155,6 +159,10 @@ class CudaEvaluator:
             self._launcher = None
 
 
+def _started() -> None:
+    """In the measuring process, once it has imported what it needs."""
+
+
 def launch_and_time(request: _Launches) -> list[Measurement]:
     """In the measuring process. Several kernels take turns, each round in the reverse order of the one before."""
     arrays, reference = _load(request.data)
@@ -166,12 +174,18 @@ def launch_and_time(request: _Launches) -> list[Measurement]:
                 return [Unfit(wrong)] * len(request.kernels)
     rounds = 1 if len(request.kernels) == 1 else 3
     medians: list[list[float]] = [[] for _ in request.kernels]
+    leasts = [float("inf")] * len(request.kernels)
     for n in range(rounds):
         for k in range(len(request.kernels))[:: 1 if n % 2 == 0 else -1]:
             built = request.kernels[k]
             timing = time(built.kernel, built.compiled, arrays, request.scalars, repeats=request.repeats, device=request.device)
             medians[k].append(timing.median_ms)
-    return [Timed(float(np.median(m))) for m in medians]
+            leasts[k] = min(leasts[k], timing.best_ms)
+    runs = rounds * request.repeats
+    return [
+        Timed(float(np.median(m)), runs=runs, spread=spread_of(m), least_ms=least)
+        for m, least in zip(medians, leasts, strict=True)
+    ]
 
 
 @cache

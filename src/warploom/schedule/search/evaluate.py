@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import fcntl
 import os
-import tempfile
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Protocol, TypeAlias, assert_never, cast
 
 from warploom.schedule.nest import Nest
+from warploom.schedule.private import private_folder
 from warploom.solve import EventSink, Journal, Json, emit
+
+_DISTURBED = 0.25
+"""Share by which runs of an undisturbed kernel differ at most."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,19 @@ class Timed:
     """Measured no further than to see that it is slower than the best."""
     busy_ms: float | None = None
     """CPU time of the busiest thread, where it is known: other processes hardly disturb it."""
+    is_modelled: bool = False
+    """No kernel ran: a time of the model."""
+    runs: int = 0
+    """That `time_ms` is the median of; 0: not known."""
+    spread: float = 0.0
+    """Between the quartiles of the runs, over their median."""
+    least_ms: float | None = None
+    """Of all runs."""
+
+    @property
+    def is_disturbed(self) -> bool:
+        """Something else kept the machine busy: the runs differ much, or their median is far above the least of them."""
+        return self.spread > _DISTURBED or (self.least_ms is not None and self.time_ms > (1 + _DISTURBED) * self.least_ms)
 
     @property
     def judged_ms(self) -> float:
@@ -64,8 +79,8 @@ class Evaluator(Protocol):
 def device_turn(device: str) -> Generator[None]:
     """One measurement at a time on a device, of all processes of this machine: waits for its turn."""
     safe = "".join(c if c.isalnum() else "-" for c in device)
-    path = Path(tempfile.gettempdir()) / f"warploom-{os.getuid()}-{safe}.lock"
-    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    path = private_folder("turns") / f"{safe}.lock"
+    file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -97,10 +112,12 @@ class Record:
         match value:
             case {"decisions": dict(decisions), "bound_ms": int(bound) | float(bound), **rest}:
                 named = {str(k): str(v) for k, v in cast("dict[object, object]", decisions).items()}
+                if not _is_time(bound):
+                    return None
                 match rest:
-                    case {"time_ms": int(time) | float(time)}:
+                    case {"time_ms": int(time) | float(time)} if _is_time(time):
                         busy = rest.get("busy_ms")
-                        busy_ms = float(busy) if isinstance(busy, int | float) else None
+                        busy_ms = float(busy) if isinstance(busy, int | float) and _is_time(busy) else None
                         return cls(Timed(float(time), rest.get("is_rough") is True, busy_ms), named, float(bound))
                     case {"reason": str(reason)}:
                         return cls(Unfit(reason), named, float(bound))
@@ -108,6 +125,14 @@ class Record:
                         return None
             case _:
                 return None
+
+
+_LONGEST_MS = 1e12
+
+
+def _is_time(ms: float) -> bool:
+    """Neither NaN nor infinite, negative or longer than anybody waits: damaged journals hold such."""
+    return 0 <= ms <= _LONGEST_MS
 
 
 class Memory:

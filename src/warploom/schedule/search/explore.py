@@ -5,15 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Generic, Literal, TypeAlias, assert_never
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.nest import Nest
 from warploom.schedule.search.evaluate import Evaluator, Memory, Record, Timed, Unfit
+from warploom.schedule.search.memory import most_bytes, resident_bytes
 from warploom.schedule.search.model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
 from warploom.solve import (
+    BUDGET_SPENT,
     BestFirst,
     Budget,
     Cost,
@@ -25,6 +27,7 @@ from warploom.solve import (
     Outcome,
     Progress,
     Refine,
+    StopSearchError,
     best_first,
     drafts,
     emit,
@@ -62,6 +65,8 @@ class Options:
     """Only faster implementations count."""
     margin: float = 0.0
     """Only what is faster than the best by this share is looked for."""
+    most_bytes: int | None = None
+    """Of this process's memory; None: most of what the machine has left when the search begins."""
     finalists: int = 24
     """Implementations timed side by side in the end, at most (fewer of slow ones, with a budget of seconds); 0: none."""
 
@@ -114,6 +119,8 @@ class Exploration(Generic[C]):
     reason: str
     """Why the search ended early; empty if complete."""
     wall_s: float
+    timed: Timed | None = None
+    """How `time_ms` was taken; None where nothing was timed with care."""
     contradictions: tuple[str, ...] = ()
     """Decided candidates that could not be lowered: faults of the space."""
 
@@ -205,6 +212,7 @@ class _Search(Generic[C]):
         """What was measured in this run and is not surely slow."""
         self._unfit = 0
         self._told: Cost | None = None
+        self._most_bytes: float = most_bytes() if options.most_bytes is None else options.most_bytes
         self.drafts: Callable[[int, int], Iterator[tuple[Hashable, ...]]] | None = None
 
     def result(self) -> Exploration[C]:
@@ -213,12 +221,12 @@ class _Search(Generic[C]):
         emit(self._events, "explore", kernel=self._kernel, bound_ms=self._root_bound_ms, resumed=self._memory.resumed)
         if self._evaluator is None:
             outcome = self._search(None)
-            return self._report(outcome, self._best(outcome), None)
+            return self._report(outcome, self._best(outcome), None, None)
         budget_s = None if options.budget_s is None else options.budget_s * (1 - _FINAL_SHARE)
         with self._evaluator.open():
             outcome = self._search(budget_s)
-            best, time_ms = self._final(outcome, self._evaluator)
-            return self._report(outcome, best, time_ms)
+            best, time_ms, timed = self._final(outcome, self._evaluator)
+            return self._report(outcome, best, time_ms, timed)
 
     def _search(self, budget_s: float | None) -> Outcome[Implementation[C]]:
         options = self._options
@@ -284,7 +292,7 @@ class _Search(Generic[C]):
             return
         for n, measurement in evaluator.measure(nests, best_ms):
             implementation = implementations[new[n]]
-            record = Record(measurement, implementation.decisions, implementation.bound_ms)
+            record = Record(implementation.judged(measurement), implementation.decisions, implementation.bound_ms)
             self._memory.add(implementation.key, record)
             yield new[n], self._cost(implementation, record)
 
@@ -302,34 +310,39 @@ class _Search(Generic[C]):
             case _:
                 assert_never(record.measurement)
 
-    def _final(self, outcome: Outcome[Implementation[C]], evaluator: Evaluator) -> tuple[Implementation[C] | None, float | None]:
+    def _final(
+        self, outcome: Outcome[Implementation[C]], evaluator: Evaluator
+    ) -> tuple[Implementation[C] | None, float | None, Timed | None]:
         """The fastest when timed side by side; of nearly equal ones, the one that was the fastest before."""
         best = self._best(outcome)
         if best is None:
-            return None, None
+            return None, None, None
         time_ms = milliseconds(outcome.answers[0][0])
         finalists = [best]
         for key, record in self._finalists(time_ms):
             implementation = self._found.get(key) or self._again(key, record)
             if implementation is not None and key != best.key:
                 finalists.append(implementation)
-        if len(finalists) < 2:
-            return best, time_ms
         try:
-            times = evaluator.retime([i.nest for i in finalists])
+            retimed = evaluator.retime([i.nest for i in finalists])
+            times = [i.judged(m) for m, i in zip(retimed, finalists, strict=True)]
         except KeyboardInterrupt:
-            return best, time_ms
+            return best, time_ms, None
         timed = [(m, i) for m, i in zip(times, finalists, strict=True) if isinstance(m, Timed)]
         for measurement, implementation in zip(times, finalists, strict=True):
             if isinstance(measurement, Unfit):
                 self._unfit += 1
                 self._memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
         if not timed:
-            return None, None
+            return None, None, None
         least = min(m.judged_ms for m, _ in timed)
-        time_ms, best = next((m.time_ms, i) for m, i in timed if m.judged_ms <= least * (1 + _NEAR))
+        chosen, best = next((m, i) for m, i in timed if m.judged_ms <= least * (1 + _NEAR))
+        time_ms, known = chosen.time_ms, self._memory.find(best.key)
+        if known is not None and isinstance(known.measurement, Timed) and not known.measurement.is_rough:
+            before_ms = known.measurement.time_ms
+            chosen = replace(chosen, least_ms=before_ms if chosen.least_ms is None else min(before_ms, chosen.least_ms))
         emit(self._events, "final", times_ms=[m.time_ms for m, _ in timed], time_ms=time_ms, decisions=dict(best.decisions))
-        return best, time_ms
+        return best, time_ms, chosen
 
     def _finalists(self, time_ms: float) -> Iterator[tuple[str, Record]]:
         """Of those nearly as fast as the best, as many as there is time for."""
@@ -366,9 +379,12 @@ class _Search(Generic[C]):
             )  # fmt: skip
         if self._progress is not None:
             self._progress(live)
+        if (used := resident_bytes()) > self._most_bytes:
+            self._most_bytes = float("inf")  # told once
+            raise StopSearchError(f"{BUDGET_SPENT}memory ({used / 1e9:.2g} GB)")
 
     def _report(
-        self, outcome: Outcome[Implementation[C]], best: Implementation[C] | None, time_ms: float | None
+        self, outcome: Outcome[Implementation[C]], best: Implementation[C] | None, time_ms: float | None, timed: Timed | None
     ) -> Exploration[C]:
         counts = outcome.statistics
         return Exploration(
@@ -390,5 +406,6 @@ class _Search(Generic[C]):
             complete=outcome.complete,
             reason=outcome.reason,
             wall_s=time.monotonic() - self._began,
+            timed=timed,
             contradictions=tuple(self._model.contradictions),
         )

@@ -31,11 +31,12 @@ def with_first(
             if evaluator is None:
                 return _of(found, implementation, None)
             with evaluator.open():
-                ((_, measurement),) = evaluator.measure([implementation.nest], None)
+                (measurement,) = evaluator.retime([implementation.nest])
+            measurement = implementation.judged(measurement)
             memory.add(implementation.key, Record(measurement, implementation.decisions, implementation.bound_ms))
             match measurement:
                 case Timed(time_ms):
-                    return replace(_of(found, implementation, time_ms), evaluated=found.evaluated + 1)
+                    return replace(_of(found, implementation, time_ms), timed=measurement, evaluated=found.evaluated + 1)
                 case Unfit():
                     found = replace(found, evaluated=found.evaluated + 1, unfit=found.unfit + 1)
     except KeyboardInterrupt:

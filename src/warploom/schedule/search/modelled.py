@@ -13,6 +13,8 @@ from warploom.schedule.targets import Target
 
 
 class ModelEvaluator:
+    """Its times are those of the nest alone: `Implementation.judged` joins them with the bound."""
+
     def __init__(self, target: Target) -> None:
         self.target = target
 
@@ -34,6 +36,6 @@ class ModelEvaluator:
 
     def _judged(self, nest: Nest) -> Measurement:
         try:
-            return Timed(modelled(nest, self.target).time_ms)
+            return Timed(modelled(nest, self.target).time_ms, is_modelled=True)
         except WarploomError as error:
             return Unfit(str(error))

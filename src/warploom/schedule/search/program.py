@@ -13,11 +13,12 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Program, backbone_text
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, default_order, kernel_space
-from warploom.schedule.search.evaluate import Evaluator, Memory
+from warploom.schedule.jit import compiled_seconds
+from warploom.schedule.search.evaluate import Evaluator, Memory, Timed
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.first import with_first
 from warploom.schedule.search.model import Bounds, KernelModel
-from warploom.schedule.search.together import Programs, together
+from warploom.schedule.search.together import TOGETHER_SHARE, Programs, together
 from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.solve import EventSink, Journal, problem_key
@@ -67,13 +68,21 @@ class ProgramExploration:
     reason: str
     damage: tuple[Diagnostic, ...] = ()
     """`JOURNAL_DAMAGED` for each line of the journal that was skipped."""
-    together_ms: float | None = None
-    """Of all stages, measured one after the other; None where that was not done."""
+    together: Timed | None = None
+    """All stages, measured one after the other; None where that was not done."""
 
     @property
     def time_ms(self) -> float | None:
         """Of all stages; None unless each has a measured implementation."""
-        return _sum([s.time_ms for s in self.stages]) if self.together_ms is None else self.together_ms
+        return _sum([s.time_ms for s in self.stages]) if self.together is None else self.together.time_ms
+
+    @property
+    def timings(self) -> tuple[Timed, ...]:
+        """How `time_ms` was taken: of the program, or of each stage; empty where one was not timed with care."""
+        if self.together is not None:
+            return (self.together,)
+        known = tuple(s.timed for s in self.stages if s.timed is not None)
+        return known if len(known) == len(self.stages) else ()
 
     @property
     def bound_ms(self) -> float | None:
@@ -117,15 +126,17 @@ def explore(
     options = options or Options()
     stages = program.stages if isinstance(program, Program) else (program,)
     made = recipes(program, target, make_bound, features, options.order, options.fixed)
+    began, compiled_s = time.monotonic(), compiled_seconds()
     models = [recipe() for recipe in made]
     damage: list[Diagnostic] = []
     weights = [max(model.bound(model.root())[0], 1) for model in models]
     found: list[Exploration[Candidate]] = []
-    began = time.monotonic()
+    began += compiled_seconds() - compiled_s
     for n, (stage, recipe, model) in enumerate(zip(stages, made, models, strict=True)):
         evaluator = evaluators(stage) if evaluators is not None else None
         share = _share(weights[n:])
-        left_s = None if options.budget_s is None else max(0.0, options.budget_s - (time.monotonic() - began)) * share
+        for_stages_s = None if options.budget_s is None else options.budget_s * (1 - TOGETHER_SHARE * (len(stages) > 1))
+        left_s = None if for_stages_s is None else max(0.0, for_stages_s - (time.monotonic() - began)) * share
         name = evaluator.name if evaluator is not None else "model"
         kept = None if journal is None else _journal(journal, stage.name)
         damage += kept.damage if kept is not None else ()
@@ -152,14 +163,15 @@ def explore(
             break
     complete = len(found) == len(stages) and all(e.complete for e in found)
     reason = next((e.reason for e in reversed(found) if e.reason), "")
-    together_ms = None
+    timed = None
     timer = programs(program) if programs is not None and isinstance(program, Program) and len(stages) > 1 else None
     if timer is not None and reason != "interrupted" and len(found) == len(stages) and all(e.best is not None for e in found):
         try:
-            found, together_ms = together(found, models, [dict(recipe.fixed) for recipe in made], timer)
+            left_s = None if options.budget_s is None else options.budget_s - (time.monotonic() - began)
+            found, timed = together(found, models, [dict(recipe.fixed) for recipe in made], timer, left_s)
         except KeyboardInterrupt:
             reason = "interrupted"
-    return ProgramExploration(tuple(found), complete, reason, tuple(damage), together_ms)
+    return ProgramExploration(tuple(found), complete, reason, tuple(damage), timed)
 
 
 def _share(weights: list[int]) -> float:

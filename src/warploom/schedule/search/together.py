@@ -17,6 +17,8 @@ from warploom.schedule.space import Candidate
 MOST_VARIANTS = 8
 MOST_S = 10.0
 """Of timing all of them."""
+TOGETHER_SHARE = 0.1
+"""Of the budget of a program of several kernels, kept for that."""
 _ROUNDS = 12
 """In which each is run, about."""
 NEAR = 0.02
@@ -37,11 +39,13 @@ def together(
     models: Sequence[KernelModel[Candidate]],
     fixed: Sequence[Collection[str]],
     programs: Programs,
-) -> tuple[list[Exploration[Candidate]], float | None]:
-    """The stages, each with an implementation, in the directions in which the program is fastest; milliseconds of the program, or
-    None where it could not be timed. `fixed`: names of decisions that stay, by stage."""
+    left_s: float | None = None,
+) -> tuple[list[Exploration[Candidate]], Timed | None]:
+    """The stages, each with an implementation, in the directions in which the program is fastest; the time of the program, or
+    None where it could not be timed. `fixed`: names of decisions that stay, by stage. `left_s`: wall seconds for it."""
     once_s = sum(e.time_ms or 0.0 for e in found) * 1e-3
-    affordable = min(MOST_VARIANTS, int(MOST_S / max(1e-9, _ROUNDS * once_s)))
+    most_s = MOST_S if left_s is None else min(MOST_S, left_s)
+    affordable = min(MOST_VARIANTS, int(most_s / max(1e-9, _ROUNDS * once_s)))
     if not affordable:
         return list(found), None
     variants: list[list[Implementation[Candidate]]] = [[e.best for e in found if e.best is not None]]
@@ -50,13 +54,13 @@ def together(
         if turned is not None and 2 * len(variants) <= affordable:
             variants += [[*variant[:n], turned, *variant[n + 1 :]] for variant in variants]
     times = programs.retime([[i.nest for i in variant] for variant in variants])
-    timed = [(m.time_ms, variant) for m, variant in zip(times, variants, strict=True) if isinstance(m, Timed)]
+    timed = [(m, variant) for m, variant in zip(times, variants, strict=True) if isinstance(m, Timed)]
     if not timed:
         return list(found), None
-    least = min(ms for ms, _ in timed)
-    time_ms, best = next((ms, variant) for ms, variant in timed if ms <= least * (1 + NEAR))
+    least = min(m.time_ms for m, _ in timed)
+    chosen, best = next((m, variant) for m, variant in timed if m.time_ms <= least * (1 + NEAR))
     pairs = zip(found, best, strict=True)
-    return [replace(e, best=i, decisions=i.decisions, bound_ms=i.bound_ms) for e, i in pairs], time_ms
+    return [replace(e, best=i, decisions=i.decisions, bound_ms=i.bound_ms) for e, i in pairs], chosen
 
 
 def _turned(

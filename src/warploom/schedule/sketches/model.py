@@ -51,7 +51,7 @@ class Tuned:
 
     @property
     def ms(self) -> float:
-        return self.modelled.ms if self.measured_ms is None else self.measured_ms
+        return max(self.modelled.ms, self.bound.ms) if self.measured_ms is None else self.measured_ms
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from warploom.gpu import MACHINES
 from warploom.schedule.targets.boards import board
-from warploom.schedule.targets.rates import CacheLevel, Rate, Rates
+from warploom.schedule.targets.rates import CacheLevel, Port, Rate, Rates
 
 _KIB = 1024
 _MIB = 1024 * _KIB
@@ -75,22 +75,32 @@ _CPU_OPERATIONS = (
 )  # fmt: skip
 
 
+_PORTS = (
+    *(Port(kind, size, 2.0 if size == 64 else 4.0) for kind in ("fma", "mul", "add", "max", "load") for size in (4, 16, 32, 64)),
+    *(Port("store", size, 1.0 if size == 64 else 2.0) for size in (4, 16, 32, 64)),
+    Port("load_word", 8, 4.0),
+    Port("store_word", 8, 4.0),
+)
+
+
 def cpu_rates(
     vector_bytes: int = 32,
     cores: int | None = None,
     clock_ghz: float = 5.0,
     bandwidth_bytes_per_ns: float = 100.0,
     caches: tuple[CacheLevel, ...] | None = None,
-    fma_per_clock: float | None = None,
-    loads_per_clock: float | None = None,
-    stores_per_clock: float | None = None,
+    ports: tuple[Port, ...] | None = None,
 ) -> Rates:
-    """Of a CPU: vector instructions per clock and core; what is not given is that of a wide core of today.
+    """Of a CPU: what is not given is that of a wide core of today. `alu`, `memory` and `stores` are per widest vector
+    instruction; `ports` says what narrower ones count.
 
     `cores` defaults to those that this process may use.
     """
     count = cores or usable_cores()
-    wide = vector_bytes >= 64
+    given = ports if ports is not None else tuple(p for p in _PORTS if p.size_bytes <= vector_bytes)
+
+    def widest(kind: str) -> float:
+        return max((p.size_bytes, p.per_clock) for p in given if p.kind == kind)[1]
 
     def rate(per_clock: float) -> Rate:
         return Rate(per_clock * clock_ghz, per_clock * clock_ghz, per_clock * clock_ghz * count)
@@ -99,13 +109,14 @@ def cpu_rates(
         clock_ghz=clock_ghz,
         cores=count,
         rates=(
-            ("issue", rate(8.0)),
-            ("alu", rate(fma_per_clock or (2.0 if wide else 4.0))),
-            ("memory", rate(loads_per_clock or (2.0 if wide else 4.0))),
-            ("stores", rate(stores_per_clock or (1.0 if wide else 2.0))),
+            ("issue", rate(12.0)),
+            ("alu", rate(widest("fma"))),
+            ("memory", rate(widest("load"))),
+            ("stores", rate(widest("store"))),
             ("l1_lines", rate(1.0)),
             ("l2_lines_read", rate(0.5)),
         ),
+        ports=given,
         bandwidth_bytes_per_ns=bandwidth_bytes_per_ns,
         caches=caches or system_caches(),
         latency_cycles=(("l2", 0.0), ("shared", 0.0), ("loop", 0.5)),

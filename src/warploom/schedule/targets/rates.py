@@ -19,6 +19,16 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True)
+class Port:
+    """How many instructions of a kind and width a core takes."""
+
+    kind: str
+    """`fma`, `mul`, `add`, `max`, `load` or `store`; `load_word`, `store_word`: of integers, one at a time."""
+    size_bytes: int
+    per_clock: float
+
+
+@dataclass(frozen=True, slots=True)
 class CacheLevel:
     name: str
     size_bytes: int
@@ -43,6 +53,8 @@ class Rates:
     banks: int = 32
     rates: tuple[tuple[str, Rate], ...] = ()
     """By resource: issue, alu, sync, memory, l1_lines, l2_lines_read, l2_lines_stored."""
+    ports: tuple[Port, ...] = ()
+    """Of a CPU: what `alu`, `memory` and `stores` mean for instructions of each kind and width; empty: all are alike."""
     bandwidth_bytes_per_ns: float = 0.0
     caches: tuple[CacheLevel, ...] = ()
     """Innermost first."""

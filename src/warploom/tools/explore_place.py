@@ -1,0 +1,23 @@
+"""Whether a file that is asked for can be written, before the work that fills it."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from warploom.core import Diagnostic, UserError
+
+
+def check_place(path: Path | None) -> None:
+    """UserError (NOT_WRITTEN) unless a file can be written there: into a folder that exists, over a file that may be changed."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        got, fix = f"no folder {path.parent}", "Make the folder, or name another."
+    elif path.is_dir():
+        got, fix = "a folder of that name", "Name a file in it."
+    elif not os.access(path if path.exists() else path.parent, os.W_OK):
+        got, fix = "no permission to write there", "Name a place that you may write to."
+    else:
+        return
+    raise UserError(Diagnostic("NOT_WRITTEN", f"expected a place to write {path}, got {got}", fix=fix))

@@ -12,7 +12,7 @@ from typing import Any
 
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
 from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar
-from warploom.synth.concrete import OutsideFieldError
+from warploom.synth.concrete import OutsideDomainError, OutsideFieldError
 
 
 class OutsideSketchError(Exception):
@@ -76,7 +76,8 @@ def call_spec(
 
     `replaced`: builtins that the spec's own text finds under their name instead, unless it defines that name itself. Raises
     UserError for unknown parameters and for exceptions in the spec (`SPEC_FAILED`), OutsideSketchError for words of the language,
-    OutsideFieldError when the arrays hold elements of a field and the spec compares them or takes their bits.
+    OutsideFieldError when the arrays hold elements of a field and the spec compares them or takes their bits, OutsideDomainError
+    when it divides typed integers by zero.
     """
     known: dict[str, Any] = {**arrays, **sizes}
     arguments: dict[str, Any] = {}
@@ -103,7 +104,7 @@ def call_spec(
         if any(d.code == "OUTSIDE_SKETCH" for d in error.diagnostics):
             raise OutsideSketchError from error
         raise
-    except OutsideFieldError:
+    except (OutsideFieldError, OutsideDomainError):
         raise
     except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, IndexError | TypeError) else f"{type(error).__name__}: "

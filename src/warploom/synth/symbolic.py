@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, cast
 
@@ -21,6 +22,7 @@ from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.block import Block, Run
 from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
 from warploom.terms import (
+    Stored,
     SymbolicArray,
     Term,
     as_terms,
@@ -124,17 +126,20 @@ def _term_result(spec: TermSpec, kernel: Kernel, sizes: Mapping[str, int]) -> Sp
 def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
     """Call the user's function natively on arrays of terms; outputs that the kernel only writes start at 0.
 
-    Builtin min and max of the spec's own text work on terms. A spec that uses words of the language (`wl.cast`, operators) cannot
-    be called; it is read from its source instead. Raises UserError, located in the spec, for anything it does wrong.
+    Builtin min and max of the spec's own text work on terms; integers are computed in C's types (`Stored`). A spec that uses
+    words of the language (`wl.cast`, operators) cannot be called; it is read from its source instead. Raises UserError, located
+    in the spec, for anything it does wrong.
     """
     if isinstance(spec, TermSpec):
         return _term_result(spec, kernel, sizes)
     arrays: dict[str, SymbolicArray] = {}
+    typed = Stored({p.name: p.dtype for p in kernel.params})
     for param, shape in zip(kernel.params, array_shapes(kernel, sizes), strict=True):
+        kept = partial(typed.store, target=param.dtype)
         if param.is_input:
-            arrays[param.name] = symbolic_array(param.name, shape, param.dtype.lanes)
+            arrays[param.name] = symbolic_array(param.name, shape, param.dtype.lanes, kept)
         else:
-            arrays[param.name] = zero_array(param.name, shape)
+            arrays[param.name] = zero_array(param.name, shape, kept)
     try:
         with strict_comparisons():
             call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})

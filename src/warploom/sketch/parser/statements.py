@@ -119,6 +119,7 @@ def _joined(state: State, a: Operand, b: Operand, node: ast.AST) -> tuple[Operan
 def statement(state: State, node: ast.stmt) -> None:
     """Read one statement; problems are noted and the names it assigns are poisoned."""
     outer = state.direct, state.assigning, state.dead, list(state.conditions)
+    state.storing = None
     try:
         _statement(state, node)
     except (Problem, Silent) as error:
@@ -135,6 +136,7 @@ def _statement(state: State, node: ast.stmt) -> None:
     match node:
         case ast.Assign(targets=[target], value=value):
             state.direct = value
+            state.storing = value if _is_integer_element(state, target) else None
             state.assigning = dict(_named(target, value))
             operand = evaluate(state, value)
             _assign(state, target, operand, value)
@@ -242,6 +244,13 @@ def evaluate_owner(state: State, node: ast.expr) -> Operand:
     return evaluate(state, node)
 
 
+def _is_integer_element(state: State, target: ast.expr) -> bool:
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    owner = state.frame.scope.get(target.id) if isinstance(target, ast.Name) else None
+    return isinstance(owner, Array) and not owner.dtype.is_float
+
+
 def _store(state: State, element: Array, operand: Operand, target: ast.AST) -> None:
     value = adapt(state, operand, element.dtype, target, f"a value for {element.name!r}")
     state.mark_written(element)
@@ -254,6 +263,7 @@ def _augmented(state: State, node: ast.AugAssign) -> None:
         raise unsupported(state, node, "this operator", "Use + - * / min max & | ^ << >>.")
     state.direct = node.value
     if isinstance(node.target, ast.Subscript):
+        state.storing = node if _is_integer_element(state, node.target) else None
         element = _element(state, node.target)
         right = evaluate(state, node.value)
         _store(state, element, binary(state, op, read(state, element, node.target), right, node), node.target)

@@ -1,9 +1,9 @@
 """Integers of a spec that is read: C's types, shifts, quotients."""
 
 import pytest
+from tests.sketch.helpers import body, problem
 
 import warploom as wl
-from tests.sketch.helpers import body, problem
 from warploom.core import UserError
 from warploom.sketch import parse_spec
 

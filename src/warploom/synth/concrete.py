@@ -85,13 +85,14 @@ class TypedInteger:
 
     def _with(self, other: Any, op: str, *, swapped: bool = False) -> Any:
         if isinstance(other, float | np.floating):
-            kind: Any = np.float64 if type(cast(Any, other)) is float else type(cast(Any, other))
-            mine, theirs = kind(self.value), kind(cast(Any, other))
+            number: Any = other
+            kind: Any = np.float64 if type(number) is float else type(number)
+            mine, theirs = kind(self.value), kind(number)
             return _on_floats(op, theirs, mine) if swapped else _on_floats(op, mine, theirs)
         if isinstance(other, int | np.integer):
-            number = int(cast(Any, other))
+            whole = int(cast(Any, other))
             low, high = integer_range(i32)
-            other = TypedInteger(number, i32 if low <= number <= high else i64)
+            other = TypedInteger(whole, i32 if low <= whole <= high else i64)
         if not isinstance(other, TypedInteger):
             return NotImplemented
         left, right = (other, self) if swapped else (self, other)

@@ -101,7 +101,10 @@ class _Lift:
         indices, blocks = self._grid()
         launched = list(indices.facts)
         trace = GenericBlock(self.kernel, indices, is_spec=False).run()
-        source = parse_spec(self.spec, self.kernel)
+        try:
+            source = parse_spec(self.spec, self.kernel)
+        except UserError as error:  # it runs as Python, but not for every size at once
+            raise UnliftableError("; ".join(f"{d.span}: {d.message}" for d in error.diagnostics[:1])) from error
         spec_indices = GenericIndex(source, (_ZERO, _ZERO, _ZERO))
         wanted = GenericBlock(source, spec_indices, is_spec=True).run()
         _check_initial_reads(wanted)

@@ -82,7 +82,7 @@ def call_spec(
     known: dict[str, Any] = {**arrays, **sizes}
     arguments: dict[str, Any] = {}
     wrong: list[Diagnostic] = []
-    span = _definition(spec)
+    span = definition(spec)
     for parameter in inspect.signature(spec).parameters.values():
         if parameter.name in known:
             arguments[parameter.name] = known[parameter.name]
@@ -125,7 +125,8 @@ def _with_builtins(spec: Callable[..., Any], replaced: Mapping[str, Callable[...
     return changed
 
 
-def _definition(spec: Callable[..., Any]) -> Span:
+def definition(spec: Callable[..., Any]) -> Span:
+    """Where the spec stands."""
     code = getattr(spec, "__code__", None)
     if code is None:
         return NOWHERE

@@ -20,11 +20,12 @@ from warploom.core import Diagnostic, UserError
 from warploom.ir import Kernel
 from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.block import Block, Run
-from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
+from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec, definition
 from warploom.terms import (
     Stored,
     SymbolicArray,
     Term,
+    TermError,
     as_terms,
     constant,
     iterate_post,
@@ -145,6 +146,9 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
             call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})
     except OutsideSketchError:
         return _read_spec(spec, kernel, sizes)
+    except TermError as error:  # one that the spec caught itself
+        fix = "Let no `except` take part in what the spec computes."
+        raise UserError(Diagnostic("SPEC_FAILED", str(error), definition(spec), fix)) from error
     outputs: dict[str, npt.NDArray[np.object_]] = {}
     stored: dict[str, npt.NDArray[np.bool_]] = {}
     for param in kernel.params:
@@ -178,6 +182,8 @@ def _extreme(builtin: Any, pairwise: Callable[[Any, Any], Any], values: tuple[An
     items = list(values[0]) if len(values) == 1 else list(values)
     if not any(isinstance(i, Term) for i in items):
         return builtin(items, **options)
+    if options.get("key") is not None:
+        raise TermError("expected min and max of data without key=, got one: it is a function of data")
     result = items[0]
     for item in items[1:]:
         result = pairwise(result, item)

@@ -13,7 +13,7 @@ from math import isfinite
 
 from warploom.core import BY_NAME, DType, common_type, f64, i32, i64, integer_range, promoted, scalar_of
 from warploom.terms.casts import cast_types, convert
-from warploom.terms.term import Term, TermError, apply, constant, iterate_post, pack
+from warploom.terms.term import Term, TermError, apply, constant, pack
 
 LOW_BITS = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """The low bits of the result depend on those of the operands only."""
@@ -39,9 +39,10 @@ class Stored:
 
     types: Mapping[str, DType]
     """Of the elements, by array."""
-    _naturals: dict[Term, DType | None] = field(default_factory=dict["Term", "DType | None"])
-    _built: dict[tuple[Term, DType], Term] = field(default_factory=dict["tuple[Term, DType]", "Term"])
-    _checked: set[Term] = field(default_factory=set["Term"])
+    _naturals: dict[int, DType | None] = field(default_factory=dict[int, "DType | None"])
+    """By serial number, as everything here: terms cannot be hashed while a user's spec runs."""
+    _built: dict[tuple[int, DType], Term] = field(default_factory=dict[tuple[int, DType], Term])
+    _checked: set[int] = field(default_factory=set[int])
     _is_plain: bool = field(init=False)
     """Whether every value has one type, in which it is also computed: then the terms stay as they are."""
 
@@ -73,9 +74,9 @@ class Stored:
         stack = [root]
         while stack:
             term = stack.pop()
-            if term in self._checked or _is_held(term) or cast_types(term):
+            if term.serial in self._checked or _is_held(term) or cast_types(term):
                 continue
-            self._checked.add(term)
+            self._checked.add(term.serial)
             if term.op in _SHIFTS:
                 self._check_shift(term)
             elif term.op == "/" and not self._is_float(term):
@@ -109,10 +110,17 @@ class Stored:
     def _natural(self, root: Term) -> DType | None:
         """The narrowest type that is known to hold the value; None for a number, which takes the type of what it meets."""
         known = self._naturals
-        if root not in known:
-            for term in iterate_post(root, known):
-                known[term] = self._natural_of(term)
-        return known[root]
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            missing = [a for a in term.args if a.serial not in known]
+            if term.serial not in known and missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if term.serial not in known:
+                known[term.serial] = self._natural_of(term)
+        return known[root.serial]
 
     def _natural_of(self, term: Term) -> DType | None:
         if term.op == "constant":
@@ -120,13 +128,13 @@ class Stored:
         if term.op == "atom":
             return self.types.get(term.data[0], i32)
         if term.op == "component":
-            inner = self._naturals[term.args[0]]
+            inner = self._naturals[term.args[0].serial]
             return None if inner is None else scalar_of(inner)
         if _is_held(term):
             return BY_NAME[term.op.removeprefix(_HELD + ".")]
         if types := cast_types(term):
             return types[1]
-        parts = [self._naturals[a] for a in term.args]
+        parts = [self._naturals[a.serial] for a in term.args]
         given = [p for p in parts if p is not None]
         if not given:
             return None
@@ -152,17 +160,15 @@ class Stored:
         built = self._built
         stack = [(root, target)]
         while stack:
-            key = stack[-1]
-            if key in built:
-                stack.pop()
-                continue
-            missing = [part for part in self._parts(*key) if part not in built]
-            if missing:
+            term, wanted = stack[-1]
+            missing = [part for part in self._parts(term, wanted) if (part[0].serial, part[1]) not in built]
+            if (term.serial, wanted) not in built and missing:
                 stack.extend(missing)
                 continue
-            built[key] = self._one(*key)
             stack.pop()
-        return built[root, target]
+            if (term.serial, wanted) not in built:
+                built[term.serial, wanted] = self._one(term, wanted)
+        return built[root.serial, target]
 
     def _operation_type(self, term: Term, target: DType) -> DType:
         """The type that the operation `term`, of which `target` is wanted, is computed in."""
@@ -195,7 +201,7 @@ class Stored:
         if _is_held(term):
             return _converted(term.args[0], natural, target)
         kind = self._operation_type(term, target)
-        return _converted(apply(term.op, *(self._built[a, kind] for a in term.args)), kind, target)
+        return _converted(apply(term.op, *(self._built[a.serial, kind] for a in term.args)), kind, target)
 
 
 def _converted(term: Term, source: DType, target: DType) -> Term:

@@ -81,7 +81,7 @@ def evaluate(state: State, node: ast.expr) -> Operand:
         case ast.List(elts=elts):
             return Group(tuple(evaluate(state, e) for e in elts), "list")
         case ast.Lambda():
-            return Local(node)
+            return Local(node, state.frame)
         case _:
             raise unsupported(state, node)
 

@@ -145,6 +145,9 @@ def binary(state: State, op: str, left: Operand, right: Operand, node: ast.AST) 
     return Index(fold.binary(cast(IndexOp, op), lhs, rhs))
 
 
+_LARGEST_POWER = 1024
+
+
 def _number_arithmetic(state: State, op: str, a: float, b: float, node: ast.AST) -> Operand:
     try:
         match op:
@@ -160,7 +163,7 @@ def _number_arithmetic(state: State, op: str, a: float, b: float, node: ast.AST)
                 value = a // b
             case "%":
                 value = a % b
-            case "**":
+            case "**" if abs(b) <= _LARGEST_POWER:
                 value = cast(float, a**b)
             case "min":
                 value = min(a, b)

@@ -65,19 +65,35 @@ def _has_return(node: ast.AST) -> bool:
     return isinstance(node, ast.Return) or any(_has_return(c) for c in ast.iter_child_nodes(node))
 
 
+def _always_returns(stmts: Sequence[ast.stmt]) -> bool:
+    if not stmts:
+        return False
+    match stmts[-1]:
+        case ast.Return():
+            return True
+        case ast.If(body=body, orelse=other):
+            return _always_returns(body) and _always_returns(other)
+        case _:
+            return False
+
+
 def _returning_if(state: State, node: ast.If, rest: Sequence[ast.stmt]) -> Operand:
     """`if c: ... return a` with what follows as its else."""
     if not isinstance(node.body[-1], ast.Return | ast.If) or not _has_return(node.body[-1]):
         raise state.problem(
             "RETURN", "expected this branch to end in a return", node, "Return at the end of every branch, or only at the end."
         )
+
+    def through(stmts: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+        return stmts if _always_returns(stmts) else [*stmts, *rest]
+
     results: list[Operand] = []
 
     def tail(stmts: Sequence[ast.stmt]) -> Callable[[], None]:
         return lambda: results.append(read_tail(state, stmts))
 
     cond = condition(state, node.test)
-    then, other = _branches(state, cond, node, tail(node.body), tail([*node.orelse, *rest]))
+    then, other = _branches(state, cond, node, tail(through(node.body)), tail(through(node.orelse)))
     if isinstance(cond, IndexConst):
         state.out.extend(then if cond.value else other)
         return results[0] if cond.value else results[1]
@@ -159,7 +175,7 @@ def _statement(state: State, node: ast.stmt) -> None:
         case ast.FunctionDef():
             if node.decorator_list:
                 raise unsupported(state, node, "a decorated inner function", "Define it above the sketch.")
-            state.bind(node.name, Local(node), node)
+            state.bind(node.name, Local(node, state.frame), node)
         case ast.Return():
             fix = "Store the result to an array." if not state.calls else "Return at the end of the function."
             raise state.problem("RETURN", "a return cannot stand here", node, fix)

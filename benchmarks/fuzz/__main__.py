@@ -8,6 +8,7 @@ cuda          random CUDA through NVRTC (extra `cuda`), rewritten against origin
 stencils      kernels of `tests.ptx.fuzz.shuffle`, rewritten against original
 differential  programs of `tests.ptx.fuzz.programs`: interpreter, scalar oracle, symbolic emulator
 deep          mutated kernels through parser, verifier, emulator, rewriting and interpreter
+readers       specs, sketches and tensor functions as read against CPython running them
 mutations     mutated texts through parser, printers, verifier and liveness
 """
 
@@ -28,7 +29,7 @@ from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks.fuzz import launches, mutations
+from benchmarks.fuzz import launches, mutations, readers
 from benchmarks.fuzz.cuda import CompilerCrashError, cuda_case
 from benchmarks.fuzz.kernels import random_case
 from tests.ptx.fuzz import differential, syntax
@@ -107,9 +108,15 @@ def _mutation(case: int, outcome: Outcome) -> str:
     return ""
 
 
+def _reader(case: int, outcome: Outcome) -> str:
+    ending, message = readers.check(case)
+    outcome.endings[ending] += 1
+    return message
+
+
 CHECKS: dict[str, Callable[[int, Outcome], str]] = {
     "launches": _launch, "cuda": _cuda, "stencils": _stencil, "differential": _differential, "deep": _deep,
-    "mutations": _mutation,
+    "mutations": _mutation, "readers": _reader,
 }  # fmt: skip
 TEXTS: dict[str, Callable[[int], str]] = {
     "launches": lambda case: random_case(case).text,
@@ -117,6 +124,7 @@ TEXTS: dict[str, Callable[[int], str]] = {
     "stencils": lambda case: stencils.random_launch(case).text,
     "differential": lambda case: random_program(case).text,
     "deep": mutations.given,
+    "readers": readers.given,
     "mutations": lambda case: syntax.given(case // SEED_STRIDE, case % SEED_STRIDE),
 }
 

@@ -8,9 +8,10 @@ from warploom.gpu.lower import Lowered, lower
 from warploom.gpu.machine import MACHINES, Machine, machine
 from warploom.gpu.read_back import ReadBack, read_back
 from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_ptx, disassemble, find_tool, toolchain_available
+from warploom.gpu.types import literal
 
 __all__ = [
     "MACHINES", "Compiled", "Cost", "CudaSource", "Lowered", "Machine", "ReadBack", "Timing", "assemble", "compile_cuda",
     "compile_to_ptx", "cuda_source", "device_arch", "device_available", "disassemble", "estimate", "find_tool", "grid_of",
-    "launch", "lower", "machine", "read_back", "run_kernel", "time_kernel", "time_on_device", "toolchain_available",
+    "launch", "literal", "lower", "machine", "read_back", "run_kernel", "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

@@ -20,9 +20,7 @@ def load(path: str | Path, name: str | None = None) -> list[Sketch]:
     Raises UserError if the file cannot be run, holds no sketch, or none called `name`, and the errors of the sketches asked
     for: a wrong sketch does not stand in the way of the others.
     """
-    file = Path(path)
-    if not file.is_file():
-        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    file = _python_file(path)
     found, broken = _sketches(file)
     where = Span(str(path), 1, 1, 1, 1)
     if not found and not broken:
@@ -44,15 +42,30 @@ def load(path: str | Path, name: str | None = None) -> list[Sketch]:
             return [asked]
 
 
+def _python_file(path: str | Path) -> Path:
+    """A file that can be read, or a UserError that says why it cannot."""
+    file = Path(path)
+    if file.is_dir():
+        raise UserError(
+            Diagnostic("FILE_NOT_FOUND", f"expected a Python file, got the folder {path}", fix="Name a file inside of it.")
+        )
+    if not file.is_file():
+        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    try:
+        with file.open("rb"):
+            return file
+    except OSError as error:
+        message = f"expected a Python file, got {path}, which cannot be read: {error.strerror or error}"
+        raise UserError(Diagnostic("FILE_NOT_FOUND", message, fix="Give yourself the right to read it.")) from error
+
+
 def _together(broken: list[Broken], *more: Diagnostic) -> UserError:
     return UserError(*dict.fromkeys((*(d for b in broken for d in b.error.diagnostics), *more)))
 
 
 def load_variables(path: str | Path) -> dict[str, object]:
     """Run the file `path` and return its variables, in order of definition; UserError as `load`, sketches with errors too."""
-    file = Path(path)
-    if not file.is_file():
-        raise UserError(Diagnostic("FILE_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    file = _python_file(path)
     variables, broken = _variables(file)
     if broken:
         raise _together(broken)

@@ -59,12 +59,15 @@ class _Writer:
     loops: set[str] = field(default_factory=set[str])
     names: int = 0
     has_helper: bool = False
+    has_effects: bool = False
 
     def text(self) -> ReaderText:
         rng, is_spec = self.rng, self.kind == "spec"
         self.lines = _constants(rng)
         if rng.random() < 0.6:
             self._helpers()
+        if is_spec and rng.random() < 0.3:
+            self._effects()
         if is_spec:
             self.lines.append("def spec(x, s, y, n):")
             self.indices = ["n"]
@@ -114,6 +117,19 @@ class _Writer:
                     "    return g(r) - k" if self.kind == "spec" else "    return g(r)",
                 ]  # fmt: skip
 
+    def _effects(self) -> None:
+        """`put(a, k, v)`, which stores or leaves early."""
+        rng = self.rng
+        self.has_effects = True
+        inner = _Writer(rng, self.kind, [], ["k"], ["v"])
+        self.lines += [
+            "def put(a, k, v):", f"    if {inner.condition(1)}:", f"        a[k] = v {rng.choice('+-')} 1",
+            f"        if {inner.condition(1)}:", "            return",
+        ]  # fmt: skip
+        if rng.random() < 0.5:
+            self.lines += ["    elif k > 1:", "        return"]
+        self.lines.append(f"    a[k] = a[k] {rng.choice('+-')} v")
+
     # ------------------------------------------------------------ statements
 
     def _block(self, indent: int, depth: int) -> None:
@@ -129,6 +145,8 @@ class _Writer:
         elif kind == "value":
             self.lines.append(f"{pad}{self._new('v')} = {self.element(1)} + {self.data(1)}")
             self.values.append(f"v{self.names}")
+        elif kind == "store" and self.has_effects and rng.random() < 0.5:
+            self.lines.append(f"{pad}put(y, {self.place()}, {self.data(1)})")
         elif kind == "store" and self.kind == "spec":
             op = rng.choice(["=", "=", "+=", "-=", "^=", "&="])
             self.lines.append(f"{pad}y[{self.place()}] {op} {self.data(2)}")

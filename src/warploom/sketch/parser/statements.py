@@ -14,13 +14,9 @@ from warploom.sketch.parser.conversions import as_index, as_static_int, unsuppor
 from warploom.sketch.parser.expressions import condition, evaluate, partial, read
 from warploom.sketch.parser.numbers import adapt, binary, choice
 from warploom.sketch.parser.state import Problem, Silent, State, kind_of
+from warploom.sketch.subset import SIGNS
 
 Scope: TypeAlias = dict[str, Operand]
-
-_AUGMENTED: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
 
 
 def assignments(node: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
@@ -274,7 +270,7 @@ def _store(state: State, element: Array, operand: Operand, target: ast.AST) -> N
 
 
 def _augmented(state: State, node: ast.AugAssign) -> None:
-    op = _AUGMENTED.get(type(node.op))
+    op = SIGNS.get(type(node.op))
     if op is None:
         raise unsupported(state, node, "this operator", "Use + - * / min max & | ^ << >>.")
     state.direct = node.value

@@ -3,10 +3,11 @@
     python -m benchmarks.fuzz --readers 3000
     python -m benchmarks.fuzz --only readers:17           one case again, with its text
 
-Case k is a spec, a sketch or a tensor function, in turn. Texts have constants that are bound again, helpers defined twice,
-defaults, shadowed names, nested ifs and loops, early returns, chained comparisons, values of conditions, negative steps, floor
-division, shifts. Numbers are exact: Python's integers against 64-bit words, cases that leave those are skipped. Inputs are
-random, and beside them one solver's model for each side of every min and max.
+Case k is a spec, a sketch or a tensor function, in turn; what is printed for a sketch is read back, too. Texts have constants
+that are bound again, helpers defined twice, defaults, shadowed names, nested ifs and loops, early returns, chained comparisons, values
+of conditions, negative steps, floor division, shifts. Numbers are exact: Python's integers against 64-bit words, cases that leave
+those are skipped. Inputs are random, and beside them one solver's model for each side of every min and max. Every third spec also
+runs on narrow and mixed integers, where prover, checker and reader must agree.
 """
 
 from __future__ import annotations
@@ -15,18 +16,22 @@ import linecache
 import random
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from benchmarks.fuzz.reader_texts import ReaderText, random_text
 
 import warploom as wl
-from warploom.core import UserError, i64
+from warploom.core import UserError, i8, i16, i32, i64, integer_range, to_numpy, u8, u16, u32, u64
+from warploom.gpu import cuda_source, read_back
 from warploom.ir import run
 from warploom.schedule.backbone import evaluate_program
 from warploom.schedule.frontend import tensor
 from warploom.sketch import parse_spec
 from warploom.solve import Sat, Word, WordConst, WordOp, WordVar, differing_words
+from warploom.synth.concrete import TYPED_BUILTINS, typed_array, typed_values
+from warploom.synth.specs import call_spec
 from warploom.synth.symbolic import run_spec
 from warploom.terms import Term, TermError, atom, evaluate, iterate_post, maximum, minimum
 
@@ -170,7 +175,38 @@ def _check_spec(text: ReaderText, rng: random.Random, case: int) -> tuple[str, s
             if result.diagnostics or result.arrays["y"].tolist() != wanted:
                 told = result.diagnostics[0].message if result.diagnostics else result.arrays["y"].tolist()
                 return "differs", f"parse_spec at x = {x}, s = {s}: {told}, Python: {wanted}"
+    if case % 9 == 0 and (told := _mixed(spec, size, rng)):
+        return "differs", told
     return ("spec" if read is not None else "spec for one size"), ""
+
+
+_WORDS = (i8, u8, i16, u16, i32, u32, i64, u64)
+
+
+def _mixed(spec: Callable[..., None], size: int, rng: random.Random) -> str:
+    """The spec on integers of other types: its terms, the checker's numbers and the interpreter on what is read."""
+    types = {a: rng.choice(_WORDS) for a in "xsy"}
+    kernel = replace(arrays.kernel, params=tuple(replace(p, dtype=types[p.name]) for p in arrays.kernel.params))
+    numbers = {a: [rng.randint(*integer_range(t)) for _ in range(size)] for a, t in types.items() if a != "y"}
+    dense = {a: np.array(numbers.get(a, [0] * size), to_numpy(t)) for a, t in types.items()}
+    try:
+        terms = run_spec(spec, kernel, {"n": size}).outputs["y"].ravel().tolist()
+    except UserError:
+        return ""  # a number that does not fit, say
+    given = {a: typed_array(v, types[a]) for a, v in dense.items()}
+    call_spec(spec, kernel, given, {"n": size}, TYPED_BUILTINS)
+    wanted = typed_values(given["y"]).tolist()
+    shown = f"{ {a: str(t) for a, t in types.items()} } at {numbers}"
+    found = evaluate(terms, types["y"], lambda t: numbers[t.data[0]][t.data[1][0]], casts=True)
+    if found is not None and found != wanted:
+        return f"prover and checker, {shown}: {found}, {wanted}"
+    try:
+        result = run(parse_spec(spec, kernel), dense, {"n": size})
+    except UserError:
+        return ""
+    if result.diagnostics or result.arrays["y"].tolist() != wanted:
+        return f"reader and checker, {shown}: {result.arrays['y'].tolist()}, {wanted}"
+    return ""
 
 
 def _python_spec(spec: Callable[..., None], x: list[int], s: list[int], size: int) -> list[int]:
@@ -206,6 +242,9 @@ def _check_sketch(text: ReaderText, rng: random.Random, case: int) -> tuple[str,
     if result.diagnostics or result.arrays["y"].tolist() != y.numbers:
         told = result.diagnostics[0].message if result.diagnostics else result.arrays["y"].tolist()
         return "differs", f"at x = {x}, s = {s}: {told}, Python: {y.numbers}"
+    printed = read_back(cuda_source(kernel).text, kernel, rounds=1)
+    if not printed.ok and printed.verdict == "refuted":
+        return "differs", f"printed CUDA: {printed.diagnostics[0].message}"
     return "sketch", ""
 
 

@@ -6,9 +6,9 @@ import functools
 from pathlib import Path
 
 import pytest
+from tests.sketch.helpers import body, problem, read
 
 import warploom as wl
-from tests.sketch.helpers import body, problem, read
 from warploom.core import UserError
 from warploom.sketch import load, parse_spec
 from warploom.synth.symbolic import run_spec
@@ -53,7 +53,7 @@ def copy_body(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
 
 
 def put(a, k, v):
-    if k > 0:
+    if k > 0:  # noqa: SIM102
         if k > 1:
             return
     a[k] = v

@@ -114,3 +114,33 @@ def shifted_index(x: wl.Global[wl.i8, 4], y: wl.Global[wl.i8, 4]):
 @pytest.mark.parametrize("function", [shifted_out, shifted_back, shifted_index])
 def test_shifts_of_a_sketch(function):
     assert problem(function, block=4).code == "SHIFT_COUNT"
+
+
+def test_signs_are_int():
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = -x[i] + ~s[i]
+
+    assert "-cast(i32, x[i]) + cast(i32, ~s[i])" in read(spec)
+
+
+def test_alternatives_have_one_type():
+    """Python keeps the type of each; C converts both."""
+
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = x[i] if i > 2 else y[i]
+
+    assert code_of(spec) == "MIXED_ALTERNATIVES"
+
+    def way(k, a, b):
+        if k > 2:
+            return a
+        b = b + 1
+        return b  # noqa: RET504
+
+    def returned(x, y):
+        for i in range(4):
+            y[i] = way(i, x[i], y[i])
+
+    assert code_of(returned) == "RETURN"

@@ -7,7 +7,7 @@ import pytest
 import warploom as wl
 from warploom.core import BY_NAME
 from warploom.synth.check import check
-from warploom.synth.concrete import TypedInteger
+from warploom.synth.concrete import TYPED_BUILTINS, TypedInteger
 
 from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
@@ -176,3 +176,10 @@ def test_a_kernel_that_alone_divides_by_zero_is_refuted():
 
     found = check(kernel.kernel, spec, {})
     assert (found.verdict, [d.code for d in found.diagnostics]) == ("refuted", ["DIVISION_BY_ZERO"])
+
+
+def test_the_greater_of_mixed_integers_has_their_common_type():
+    largest, byte = TypedInteger(2**31 - 1, BY_NAME["i32"]), TypedInteger(1, BY_NAME["i64"])
+    found = TYPED_BUILTINS["max"](largest, byte) + largest
+    assert (found.value, found.dtype.name) == (2**32 - 2, "i64")
+    assert TYPED_BUILTINS["min"](TypedInteger(-1, BY_NAME["i32"]), TypedInteger(5, BY_NAME["u32"])).value == 5

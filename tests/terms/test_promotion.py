@@ -3,7 +3,18 @@
 import pytest
 
 from warploom.core import BY_NAME
-from warploom.terms import Stored, TermError, apply, atom, constant, maximum, term_text
+from warploom.terms import (
+    Stored,
+    TermError,
+    apply,
+    as_terms,
+    atom,
+    constant,
+    maximum,
+    stored_mask,
+    term_text,
+    zero_array,
+)
 
 
 def cell(name: str):
@@ -85,3 +96,20 @@ def test_a_stored_quotient_is_an_integer_from_then_on():
 
 def test_wider_words_shift_further():
     assert stored(w >> 40, "i64") == "w[0] >> 40"
+
+
+def test_an_untouched_cell_is_a_zero_of_its_type():
+    """0 - u32 would be a u32; an i64 cell minus it is not."""
+    kept = Stored({n: BY_NAME[t] for n, t in TYPES.items()})
+    blank = kept.blank(BY_NAME["i64"])
+    assert term_text(kept.store(blank - k, BY_NAME["i64"]).args[0]) == "0 - k[0]"
+    array = zero_array("y", (2,), lambda t: kept.store(t, BY_NAME["i64"]), blank)
+    array[0] = 0
+    assert stored_mask(array).tolist() == [True, False]
+    assert [term_text(t) for t in as_terms(array)] == ["0", "0"]
+
+
+def test_a_stored_number_has_the_type_of_its_cell():
+    kept = Stored({n: BY_NAME[t] for n, t in TYPES.items()})
+    cell = kept.store(constant(1), BY_NAME["i64"])
+    assert term_text(kept.store(cell << 40, BY_NAME["i64"]).args[0]) == "1 << 40"

@@ -21,6 +21,7 @@ from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Ke
 from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.concrete import (
     PRIME,
+    TYPED_BUILTINS,
     OutsideDomainError,
     OutsideFieldError,
     StrictArray,
@@ -201,7 +202,7 @@ def _expected(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int]
         given = {p.name: strict(full[p.name].copy(), p.dtype.lanes) for p in kernel.params}
     try:
         with np.errstate(all="ignore"):
-            call_spec(spec, kernel, given, sizes, {})
+            call_spec(spec, kernel, given, sizes, TYPED_BUILTINS if is_typed else {})
     except OutsideSketchError:
         result = run(parse_spec(spec, kernel), full, sizes)
         if any(d.code == "DIVISION_BY_ZERO" for d in result.diagnostics):

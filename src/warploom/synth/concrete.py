@@ -183,6 +183,27 @@ class TypedInteger:
         return float(self.value)
 
 
+def _extreme(builtin: Any, op: str, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Builtin min or max; typed integers in their common type."""
+    items = list(values[0]) if len(values) == 1 else list(values)
+    total = builtin(items, **options)
+    if not any(isinstance(i, TypedInteger) for i in items) or options:
+        return total
+    total = items[0]
+    for item in items[1:]:
+        is_first = not (item < total if op == "<" else item > total)
+        whole = total + 0 * item  # of the common type
+        total = whole if is_first else 0 * total + item
+    return total
+
+
+TYPED_BUILTINS: dict[str, Any] = {
+    "min": lambda *values, **options: _extreme(min, "<", values, options),
+    "max": lambda *values, **options: _extreme(max, ">", values, options),
+}
+"""What specs on typed integers find under these names."""
+
+
 def _on_integers(op: str, a: int, b: int, dtype: DType) -> int | bool:
     match op:
         case "+":

@@ -15,16 +15,20 @@ from warploom.terms.term import Term, atom, constant, to_operand
 class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
     """An object array of terms. Negative or too large indices and data as an index raise IndexError instead of wrapping.
 
-    Numbers stored into it become constants; the plain integer 0 marks an element of an output that was never stored to.
+    Numbers stored into it become constants; the plain integer 0, or `blank`, marks an element of an output that was never
+    stored to.
     """
 
     label: str = "array"
     kept: Callable[[Term], Term] | None = None
     """What a cell holds after a term was stored to it; None: the term."""
+    blank: Term | None = None
+    """What an element of an output holds that was never stored to; None: the plain integer 0."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.label = getattr(obj, "label", "array")
         self.kept = getattr(obj, "kept", None)
+        self.blank = getattr(obj, "blank", None)
 
     def __getitem__(self, key: Any) -> Any:
         self._check(key)
@@ -88,14 +92,21 @@ def symbolic_array(
     return _labelled(flat.reshape(shape), name, kept)
 
 
-def zero_array(name: str, shape: tuple[int, ...], kept: Callable[[Term], Term] | None = None) -> SymbolicArray:
+def zero_array(
+    name: str, shape: tuple[int, ...], kept: Callable[[Term], Term] | None = None, blank: Term | None = None
+) -> SymbolicArray:
     """An output that starts at zero; `stored_mask` tells which elements were stored to since."""
-    return _labelled(np.zeros(shape, dtype=object), name, kept)
+    cells = np.zeros(shape, dtype=object)
+    if blank is not None:
+        cells.fill(blank)
+    array = _labelled(cells, name, kept)
+    array.blank = blank
+    return array
 
 
 def stored_mask(array: SymbolicArray) -> npt.NDArray[np.bool_]:
     """Which elements of a `zero_array` were stored to."""
-    flat = [isinstance(v, Term) for v in np.asarray(array).ravel().tolist()]
+    flat = [isinstance(v, Term) and v is not array.blank for v in np.asarray(array).ravel().tolist()]
     return np.array(flat, dtype=bool).reshape(array.shape)
 
 

@@ -21,12 +21,17 @@ _WITHIN = frozenset({"min", "max", "&", "|", "^"})
 """The result of two values of a type is a value of that type."""
 _SHIFTS = frozenset({"<<", ">>"})
 _HELD = "held"
-"""`held.<dtype>`: what a cell of an integer array holds after a store, in that type."""
+"""`held.<dtype>`: what a cell of an array of that type holds after a store."""
+
+
+_UNTOUCHED = apply("untouched")
+"""In the mark of a cell that was never stored to: a zero that no store leaves behind."""
 
 
 def held_term(term: Term) -> Term:
     """`term` without the mark of the cell that held it."""
-    return term.args[0] if _is_held(term) else term
+    inner = term.args[0] if _is_held(term) else term
+    return constant(0) if inner is _UNTOUCHED else inner
 
 
 def _is_held(term: Term) -> bool:
@@ -66,7 +71,12 @@ class Stored:
             is_pack = term.op == "pack"
             return pack(*(self._build(item, scalar_of(target)) for item in term.args)) if is_pack else term
         built = self._build(term, target)
-        return built if target.is_float or built.op in ("constant", "atom") else apply(f"{_HELD}.{target.name}", built)
+        return built if built.op == "atom" and self._natural(built) == target else apply(f"{_HELD}.{target.name}", built)
+
+    def blank(self, target: DType) -> Term | None:
+        """What an untouched cell of an output holds: a zero of its type; None where numbers need no type."""
+        is_untyped = self._is_plain or target.lanes > 1 or all(t.is_float for t in self.types.values())
+        return None if is_untyped else apply(f"{_HELD}.{target.name}", _UNTOUCHED)
 
     # ------------------------------------------------------------ what Python and C tell apart
 
@@ -199,7 +209,7 @@ class Stored:
         if not term.args or term.op == "component" or cast_types(term):
             return _converted(term, natural, target)
         if _is_held(term):
-            return _converted(term.args[0], natural, target)
+            return _converted(held_term(term), natural, target)
         kind = self._operation_type(term, target)
         return _converted(apply(term.op, *(self._built[a.serial, kind] for a in term.args)), kind, target)
 

@@ -9,7 +9,6 @@ from typing import TypeAlias, cast
 
 from warploom.core import DType, scalar_of
 from warploom.ir import (
-    Arith,
     Component,
     IndexConst,
     IndexExpr,
@@ -30,7 +29,7 @@ from warploom.sketch.operands import (
     describe,
 )
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
-from warploom.sketch.parser.numbers import arithmetic, binary, check_operator, choice, logical
+from warploom.sketch.parser.numbers import arithmetic, binary, choice, logical
 from warploom.sketch.parser.state import State
 from warploom.sketch.subset import COMPARISONS, SIGNS
 
@@ -164,8 +163,7 @@ def _unary(state: State, op: ast.unaryop, operand_node: ast.expr, node: ast.expr
         if isinstance(op, ast.UAdd):
             return operand
         name = "neg" if isinstance(op, ast.USub) else "~"
-        check_operator(state, name, operand.dtype, node)
-        return Data(Arith(name, (operand.expr,)), operand.dtype)
+        return arithmetic(state, name, (operand,), node)
     if isinstance(operand, Static) and isinstance(operand.value, float) and not isinstance(op, ast.Invert):
         return Static(-operand.value if isinstance(op, ast.USub) else operand.value)
     expr = as_index(state, operand, node, "an integer operand")

@@ -85,6 +85,8 @@ def _computed_in(op: str, types: list[DType], operands: tuple[Operand, ...]) -> 
     if first.lanes > 1:
         return first
     fits = all(isinstance(o, Data) or as_constant(o, first) is not None for o in operands)
+    if op == "~" and first.kind == "int":
+        return first
     if op in _WITHIN and all(t == first for t in types) and fits:
         return first
     if op in _SHIFTS and not isinstance(operands[0], Data):
@@ -193,6 +195,10 @@ def choice(state: State, cond: IndexExpr, then: Operand, other: Operand, node: a
     match then, other:
         case Index(expr=a, is_bool=first), Index(expr=b, is_bool=second) if first == second:
             return Index(fold.select(cond, a, b), first)
+        case Data(dtype=a), Data(dtype=b) if a != b:
+            raise state.problem(
+                "MIXED_ALTERNATIVES", f"expected two values of one type, got {a} and {b}", node, f"Write wl.cast({a}, ...)."
+            )
         case (Data(dtype=dtype), _) | (_, Data(dtype=dtype)):
             return Data(ValueSelect(cond, adapt(state, then, dtype, node), adapt(state, other, dtype, node)), dtype)
         case Group(items=a, kind=kind), Group(items=b) if len(a) == len(b):

@@ -111,7 +111,9 @@ def _joined(state: State, a: Operand, b: Operand, node: ast.AST) -> tuple[Operan
         case Index(expr=x, is_bool=first), Index(expr=y, is_bool=second) if first == second:
             name = state.fresh("result")
             return Index(IndexVar(name), first), [SetIndex(name, x, span)], [SetIndex(name, y, span)]
-        case (Data(dtype=dtype), _) | (_, Data(dtype=dtype)):
+        case (Data(dtype=dtype), _) | (_, Data(dtype=dtype)) if not (
+            isinstance(a, Data) and isinstance(b, Data) and a.dtype != b.dtype
+        ):
             name = state.fresh("result")
             values = [SetValue(name, dtype, adapt(state, o, dtype, node), span) for o in (a, b)]
             return Data(ValueVar(name), dtype), [values[0]], [values[1]]

@@ -84,9 +84,9 @@ class TypedInteger:
         self.dtype = dtype
 
     def _with(self, other: Any, op: str, *, swapped: bool = False) -> Any:
-        if isinstance(other, float | np.floating):
-            number: Any = other
-            kind: Any = np.float64 if type(number) is float else type(number)
+        number: Any = other
+        if isinstance(number, float | np.floating):
+            kind = cast(Any, np.float64 if type(cast(object, number)) is float else type(cast(object, number)))
             mine, theirs = kind(self.value), kind(number)
             return _on_floats(op, theirs, mine) if swapped else _on_floats(op, mine, theirs)
         if isinstance(other, int | np.integer):
@@ -197,10 +197,15 @@ def _extreme(builtin: Any, op: str, values: tuple[Any, ...], options: dict[str, 
     return total
 
 
-TYPED_BUILTINS: dict[str, Any] = {
-    "min": lambda *values, **options: _extreme(min, "<", values, options),
-    "max": lambda *values, **options: _extreme(max, ">", values, options),
-}
+def _least(*values: Any, **options: Any) -> Any:
+    return _extreme(min, "<", values, options)
+
+
+def _greatest(*values: Any, **options: Any) -> Any:
+    return _extreme(max, ">", values, options)
+
+
+TYPED_BUILTINS: dict[str, Any] = {"min": _least, "max": _greatest}
 """What specs on typed integers find under these names."""
 
 

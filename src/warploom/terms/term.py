@@ -320,8 +320,8 @@ def strict_comparisons() -> Generator[None]:
         raise _refused[0]
 
 
-def _refuse_hash(term: Term) -> int:
-    raise TermError(f"expected no set or dict of data ({term}): which values are equal is not known before the run")
+def _refuse_hash(self: Term) -> int:
+    raise TermError(f"expected no set or dict of data ({self}): which values are equal is not known before the run")
 
 
 def iterate_post(root: Term, known: Container[Term] = ()) -> Generator[Term]:

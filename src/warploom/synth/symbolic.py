@@ -16,7 +16,7 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, i32, scalar_of
 from warploom.ir import Kernel
 from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.block import Block, Run
@@ -118,6 +118,15 @@ def _term_result(spec: TermSpec, kernel: Kernel, sizes: Mapping[str, int]) -> Sp
         Diagnostic("SPEC_TERMS", f"expected terms for output {n}, got none", kernel.span, "Add it to `spec`; None is any value.")
         for n in missing
     ]
+    types = {p.name: p.dtype for p in kernel.params}
+    for name, array in (*spec.outputs.items(), *spec.given.items()):
+        typed = Stored(types, scalar_of(types[name]) if name in types else i32)
+        try:
+            for term in array.ravel().tolist():
+                if term is not None:
+                    typed.check(term)
+        except TermError as error:
+            wrong.append(Diagnostic("SPEC_TERMS", str(error), kernel.span, "Write another term."))
     if wrong:
         raise UserError(*wrong)
     stored = {n: np.array([t is not None for t in a.ravel().tolist()], bool).reshape(a.shape) for n, a in spec.outputs.items()}

@@ -44,6 +44,8 @@ class Stored:
 
     types: Mapping[str, DType]
     """Of the elements, by array."""
+    other: DType = i32
+    """Of symbols that are no array's."""
     _naturals: dict[int, DType | None] = field(default_factory=dict[int, "DType | None"])
     """By serial number, as everything here: terms cannot be hashed while a user's spec runs."""
     _built: dict[tuple[int, DType], Term] = field(default_factory=dict[tuple[int, DType], Term])
@@ -51,20 +53,23 @@ class Stored:
     _is_plain: bool = field(init=False)
     """Whether every value has one type, in which it is also computed: then the terms stay as they are."""
 
+    _are_floats: bool = field(init=False)
+
     def __post_init__(self) -> None:
         scalars = {scalar_of(t) for t in self.types.values()}
+        self._are_floats = all(t.is_float for t in scalars)
         self._is_plain = len(scalars) == 1 and all(promoted(t) == t for t in scalars)
 
     def store(self, term: Term, target: DType) -> Term:
         """What a cell of type `target` holds after the spec stored `term`. Raises TermError for what Python and C tell apart."""
-        if all(t.is_float for t in self.types.values()):
+        if self._are_floats:
             return term
         if term.op == "/" and not target.is_float and not self._is_float(term):
             self._is_plain = False  # an integer from now on, whatever is made of it
             for operand in term.args:
-                self._check(operand)
+                self.check(operand)
         else:
-            self._check(term)
+            self.check(term)
         if self._is_plain:
             return term if target.is_float or term.op != "constant" else _cut(term)
         if target.lanes > 1:
@@ -75,19 +80,22 @@ class Stored:
 
     def blank(self, target: DType) -> Term | None:
         """What an untouched cell of an output holds: a zero of its type; None where numbers need no type."""
-        is_untyped = self._is_plain or target.lanes > 1 or all(t.is_float for t in self.types.values())
+        is_untyped = self._is_plain or target.lanes > 1 or self._are_floats
         return None if is_untyped else apply(f"{_HELD}.{target.name}", _UNTOUCHED)
 
     # ------------------------------------------------------------ what Python and C tell apart
 
-    def _check(self, root: Term) -> None:
+    def check(self, root: Term) -> None:
+        """Raises TermError for what Python and C tell apart below `root`."""
         stack = [root]
         while stack:
             term = stack.pop()
-            if term.serial in self._checked or _is_held(term) or cast_types(term):
+            if term.serial in self._checked or "." in term.op:  # held or converted: checked when that was stored
                 continue
             self._checked.add(term.serial)
-            if term.op in _SHIFTS:
+            if term.op in LOW_BITS:
+                pass
+            elif term.op in _SHIFTS:
                 self._check_shift(term)
             elif term.op == "/" and not self._is_float(term):
                 raise TermError(
@@ -136,7 +144,7 @@ class Stored:
         if term.op == "constant":
             return None
         if term.op == "atom":
-            return self.types.get(term.data[0], i32)
+            return self.types.get(term.data[0], self.other)
         if term.op == "component":
             inner = self._naturals[term.args[0].serial]
             return None if inner is None else scalar_of(inner)

@@ -10,6 +10,8 @@ from warploom.terms.casts import cast_types
 from warploom.terms.term import Term
 
 _LEAVES = frozenset({"atom", "constant", "component", "pack", "form", "select"})
+_TOTAL = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
+"""Operations that have a value on all inputs."""
 _COUNTS = "shift counts from 0 and below the width"
 _DIVISORS = "no integer divided by 0, nor the least one by -1"
 _IN_RANGE = "floats converted to integers lie in their range"
@@ -37,24 +39,31 @@ class Usage:
     """Of the roots."""
     operators: dict[DType, set[str]] = field(default_factory=dict[DType, set[str]])
     conditions: dict[str, None] = field(default_factory=dict[str, None])
-    _seen: set[tuple[Term, DType]] = field(default_factory=set["tuple[Term, DType]"])
+    _seen: dict[DType, set[Term]] = field(default_factory=dict["DType", "set[Term]"])
 
     def add(self, root: Term) -> None:
         """Meet everything below `root`; what is converted is computed in its own type."""
-        stack = [(root, scalar_of(self.dtype))]
-        while stack:
-            key = stack.pop()
-            if key in self._seen:
-                continue
-            self._seen.add(key)
-            term, dtype = key
-            if term.op not in _LEAVES:
-                self.operators.setdefault(dtype, set()).add(term.op)
-                if condition := condition_of(term, dtype):
-                    self.conditions[condition] = None
-            types = cast_types(term)
-            inside = dtype if types is None or (types[0].is_float and dtype.is_float) else types[0]
-            stack.extend((argument, inside) for argument in term.args)
+        others = [(scalar_of(self.dtype), root)]
+        while others:
+            dtype, first = others.pop()
+            seen = self._seen.setdefault(dtype, set())
+            operators = self.operators.setdefault(dtype, set())
+            stack = [first]
+            while stack:
+                term = stack.pop()
+                if term in seen:
+                    continue
+                seen.add(term)
+                op = term.op
+                if op not in _LEAVES:
+                    operators.add(op)
+                    if op not in _TOTAL and (condition := condition_of(term, dtype)):
+                        self.conditions[condition] = None
+                types = cast_types(term) if "." in op else None
+                if types is None or types[0] == dtype or (types[0].is_float and dtype.is_float):
+                    stack.extend(term.args)
+                else:
+                    others.append((types[0], term.args[0]))
 
     def domain(self, algebra: Algebra) -> str:
         """What a proof under `algebra` speaks about."""
@@ -62,7 +71,7 @@ class Usage:
         every = {op for ops in self.operators.values() for op in ops}
         parts = {algebra.domain_of(self.operators.get(main, set())): None}
         for dtype, ops in self.operators.items():
-            if dtype != main and algebra.name not in ("syntactic", "commutative"):
+            if ops and dtype != main and algebra.name not in ("syntactic", "commutative"):
                 parts[algebra_for(dtype).domain_of(ops)] = None
         if len(parts) > 1 or every:
             nothing = algebra.domain_of(())

@@ -138,7 +138,7 @@ class _Writer:
 
     def _statement(self, pad: str, indent: int, depth: int) -> None:
         rng = self.rng
-        kind = rng.choice(["index", "value", "store", "store", "if", "for", "again", "swap"])
+        kind = rng.choice(["index", "value", "store", "store", "if", "for", "again", "swap", "turn", "inner"])
         if kind == "index":
             self.lines.append(f"{pad}{self._new('k')} = {self.index(2)}")
             self.indices.append(f"k{self.names}")
@@ -160,6 +160,17 @@ class _Writer:
                 self.lines.append(f"{pad}{name} {rng.choice(['+=', '-=', '|='])} {self.data(1)}")
             else:
                 self.lines.append(f"{pad}{name} = {self.data(2)} - {name}")
+        elif kind == "turn" and (own := [k for k in self.indices if k[0] == "k"]):
+            name = rng.choice(own)
+            self.lines.append(f"{pad}{name} {rng.choice(['+= 1', '-= K', f'= {self.index(1)}', '*= 2', '//= 2'])}")
+        elif kind == "inner" and self.values:
+            name = self._new("f")
+            self.lines += [
+                f"{pad}{name} = lambda w, u=2: {rng.choice(self.values)} - w * {rng.choice([*self.indices, 'K'])}"
+                if self.kind == "spec" and rng.random() < 0.3 else
+                f"{pad}{name} = lambda w: {rng.choice(self.values)} - w * {rng.choice(['K', 'L', '3'])}",
+                f"{pad}{rng.choice(self.values)} = {name}({self.data(1)})",
+            ]  # fmt: skip
         elif kind == "swap" and len(self.values) > 1:
             a, b = rng.sample(self.values, 2)
             self.lines.append(f"{pad}{a}, {b} = {b} + {self.data(0)}, {a}")

@@ -113,3 +113,8 @@ def test_a_stored_number_has_the_type_of_its_cell():
     kept = Stored({n: BY_NAME[t] for n, t in TYPES.items()})
     cell = kept.store(constant(1), BY_NAME["i64"])
     assert term_text(kept.store(cell << 40, BY_NAME["i64"]).args[0]) == "1 << 40"
+
+
+def test_a_fraction_among_integers_is_computed_as_a_double():
+    kept = Stored({"i": BY_NAME["i32"]}).store(i * 0.5, BY_NAME["i32"])
+    assert term_text(kept.args[0]) == "cast.f64.i32(i[0] * 0.5)"

@@ -93,7 +93,9 @@ class Stored:
             if term.serial in self._checked or "." in term.op:  # held or converted: checked when that was stored
                 continue
             self._checked.add(term.serial)
-            if term.op in LOW_BITS:
+            if term.op == "constant" and not isinstance(term.data[0], int):
+                self._is_plain = False  # a fraction among integers
+            elif term.op in LOW_BITS:
                 pass
             elif term.op in _SHIFTS:
                 self._check_shift(term)

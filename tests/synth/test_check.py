@@ -183,3 +183,16 @@ def test_the_greater_of_mixed_integers_has_their_common_type():
     found = TYPED_BUILTINS["max"](largest, byte) + largest
     assert (found.value, found.dtype.name) == (2**32 - 2, "i64")
     assert TYPED_BUILTINS["min"](TypedInteger(-1, BY_NAME["i32"]), TypedInteger(5, BY_NAME["u32"])).value == 5
+
+
+def test_inputs_outside_of_the_domain_are_no_cases():
+    @wl.sketch(block=4)
+    def kernel(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+        i = wl.thread_id()
+        y[i] = x[i] / (x[i] - x[i])
+
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i] / (x[i] - x[i])
+
+    assert check(kernel.kernel, spec, {}).cases == 0

@@ -59,5 +59,6 @@ def judge(
         lifted = f"proved for {result.domain}" if result.verdict == "proved" else f"{result.verdict}: {result.reason}"
         if result.verdict != "proved":
             verdict, diagnostics = "tested", (*diagnostics, *result.diagnostics)
-    final: Verdict = "tested" if verdict == "unchecked" else verdict
+    # no input of the domain may have been found
+    final: Verdict = "tested" if verdict == "unchecked" and checked.cases else verdict
     return Judged(proof, checked, lifted, final, checked.cases, proof.reason, diagnostics)

@@ -7,7 +7,7 @@ ARGS ?=
 CODE := $(wildcard src tests benchmarks examples)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow test-gpu check lint golden bench bench-kernels fuzz clean
+.PHONY: help demo test test-slow test-gpu check lint golden bench bench-kernels fuzz mutants refusals clean
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
@@ -59,6 +59,12 @@ bench-kernels: $(VENV)/.run-installed ## every kernel beside its shared-memory b
 
 fuzz: $(VENV)/.dev-installed ## PTX fuzzers in full: launches, differential runs, mutated inputs; about an hour of CPU time
 	$(BIN)/python -m benchmarks.fuzz --launches 10000 --cuda 1000 --stencils 5000 --differential 10000 --deep 20000 --mutations 1000000 --jobs 2 --out benchmarks/results/fuzz-$$(date +%F).jsonl $(ARGS)
+
+mutants: $(VENV)/.dev-installed ## plant 320 bugs by rule and say which of them no test notices; nightly, continued where it stopped
+	$(BIN)/python -m benchmarks.mutants --count 320 --seed 1 --out benchmarks/results/mutants.jsonl $(ARGS)
+
+refusals: $(VENV)/.dev-installed ## switch every refusing branch off and say which of them no test needs; nightly, continued
+	$(BIN)/python -m benchmarks.mutants --refusals --out benchmarks/results/refusals.jsonl $(ARGS)
 
 clean: ## remove the virtual environment, caches and the demo's files
 	rm -rf $(VENV) build dist demo .pytest_cache .ruff_cache .import_linter_cache .hypothesis

@@ -178,3 +178,10 @@ def test_what_a_field_cannot_do():
         ir.run(ir.parse_kernel(KERNEL.replace("op='+'", "op='max'")), {"x": field.random((5,))}, arithmetic=field)
     with pytest.raises(UserError, match="expected x"):
         ir.run(ir.parse_kernel(KERNEL), {"x": np.zeros(5, np.float32)}, arithmetic=field)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS, ids=lambda t: t.name)
+def test_integers_of_any_size_become_values_by_wrapping(dtype):
+    given = [-1, 0, 1, (1 << 70) + 5, -(1 << 66) - 3, (1 << dtype.bits) - 1]
+    found = MACHINE.from_index(np.array(given, dtype=object), dtype)
+    assert found.dtype == to_numpy(dtype) and found.tolist() == [wrap(value, dtype) for value in given]

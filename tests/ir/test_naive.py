@@ -38,6 +38,14 @@ def test_all_functions_of_a_depth() -> None:
         assert (np.diff(functions.costs) >= 0).all()
 
 
+def test_constants_are_as_large_as_the_larger_of_values_and_arguments() -> None:
+    points = [(i, k) for i in range(3) for k in range(2)]
+    assert NaiveSet(np.array(points), 5, 1).most == 5
+    assert NaiveSet(np.array(points), 2, 1).most == 3
+    tables = NaiveSet(np.array(points), 5, 1).functions.tables.tolist()
+    assert {tuple(t) for t in tables} == {tuple(x % 5 for x in t) for t in _expressions(points, 5, 1)}
+
+
 def test_expressions_are_the_functions() -> None:
     points = np.array([(i, k) for i in range(5) for k in range(4)])
     functions = NaiveSet(points, 5, 2).functions

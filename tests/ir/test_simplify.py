@@ -105,3 +105,29 @@ def test_sizes_are_not_negative_and_unbounded() -> None:
     assert index_range(N, {}) == Interval(0, float("inf"))
     assert simplify(Compare(">=", N, IndexConst(0))) == IndexConst(True)
     assert simplify(b("%", N, 128)) == b("&", N, 127)
+
+
+@pytest.mark.parametrize(
+    ("expr", "low", "high"),
+    [
+        (b("%", N, 8), 0, 7),
+        (b("%", K, 8), 0, 4),
+        (b("%", LANE, 8), 0, 7),
+        (b("%", b("+", K, 8), 8), 0, 4),
+        (b("%", K, -3), -2, 0),
+        (b("&", K, 3), 0, 3),
+        (b("&", LANE, 3), 0, 3),
+        (b("|", K, 8), 0, 15),
+        (b("<<", K, 2), 0, 16),
+        (b(">>", M, 1), -3, 0),
+    ],
+)
+def test_intervals_are_tight(expr: IndexExpr, low: int, high: int) -> None:
+    """Sound is not enough: a bound that is too wide loses proofs."""
+    found = index_range(expr, {LANE: Interval(-3, 6), K: Interval(0, 4), M: Interval(-6, 0), N: Interval(0, float("inf"))})
+    assert (found.low, found.high) == (low, high)
+
+
+def test_division_by_zero_stays_as_it_is_written() -> None:
+    for op in ("//", "%"):
+        assert simplify(b(op, LANE, 0), SMALL) == b(op, LANE, 0)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import warploom.ir as ir
-from warploom.core import UserError
+from warploom.core import UserError, i32
 
 GOOD = """\
 @hole('h', kind='xform', args=('lane', 'k'), n=32)
@@ -115,3 +117,12 @@ def test_all_problems_come_at_once():
     with pytest.raises(UserError) as caught:
         ir.verify(ir.parse_kernel(text, "k.wl"))
     assert [(d.code, d.span.line) for d in caught.value.diagnostics] == [("SHUFFLE_WIDTH", 13), ("NAME_UNKNOWN", 17)]
+
+
+def test_arrays_stored_to_anywhere():
+    zero, k = ir.IndexConst(0), ir.IndexVar("k")
+    store = {name: ir.Store(name, (zero,), ir.ValueConst(0, i32)) for name in "yzwv"}
+    loop = ir.For("k", zero, ir.IndexConst(2), 1, (store["y"],))
+    branch = ir.If(ir.Compare("<", k, zero), (store["z"],), (ir.If(ir.Compare("<", k, zero), (), (store["w"],)),))
+    found = ir.stored_arrays(replace(ir.parse_kernel(GOOD), body=(loop, branch, store["v"])))
+    assert found == {"y", "z", "w", "v"}

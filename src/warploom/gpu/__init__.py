@@ -3,15 +3,17 @@
 from warploom.gpu.cost import Cost, estimate
 from warploom.gpu.cuda import CudaSource, cuda_source
 from warploom.gpu.device import Timing, device_arch, device_available, launch, time_kernel
-from warploom.gpu.execute import grid_of, run_kernel, time_on_device
+from warploom.gpu.execute import Executed, count_executed, grid_of, run_kernel, time_on_device
 from warploom.gpu.lower import Lowered, lower
 from warploom.gpu.machine import MACHINES, Machine, machine
+from warploom.gpu.merged import merged_accesses
 from warploom.gpu.read_back import ReadBack, read_back
 from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_ptx, disassemble, find_tool, toolchain_available
 from warploom.gpu.types import literal
 
 __all__ = [
-    "MACHINES", "Compiled", "Cost", "CudaSource", "Lowered", "Machine", "ReadBack", "Timing", "assemble", "compile_cuda",
-    "compile_to_ptx", "cuda_source", "device_arch", "device_available", "disassemble", "estimate", "find_tool", "grid_of",
-    "launch", "literal", "lower", "machine", "read_back", "run_kernel", "time_kernel", "time_on_device", "toolchain_available",
+    "MACHINES", "Compiled", "Cost", "CudaSource", "Executed", "Lowered", "Machine", "ReadBack", "Timing", "assemble",
+    "compile_cuda", "compile_to_ptx", "count_executed", "cuda_source", "device_arch", "device_available", "disassemble",
+    "estimate", "find_tool", "grid_of", "launch", "literal", "lower", "machine", "merged_accesses", "read_back", "run_kernel",
+    "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Literal
 
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
 from warploom.gpu.cuda import CudaSource
 from warploom.gpu.device import Timing, launch, time_kernel
+from warploom.gpu.merged import merged_accesses
 from warploom.gpu.toolchain import Compiled
 from warploom.ir import IndexExpr, Kernel, SizeVar, tabulate
+from warploom.ptx import Counts
+from warploom.ptx import launch as launch_ptx
 
 
 def run_kernel(
@@ -45,6 +49,36 @@ def time_on_device(
     given = [_converted(kernel, name, arrays, sizes) for name in (p.name for p in kernel.params)]
     grid = grid_of(kernel, sizes)
     return time_kernel(compiled, source.name, grid, kernel.block, given, [sizes[n] for n in kernel.sizes], repeats=repeats)
+
+
+@dataclass(frozen=True, slots=True)
+class Executed:
+    """What a launch of the compiled kernel moves."""
+
+    counts: Counts
+    counted: Literal["sass", "interpreter"]
+    """sass: shared accesses have the widths of the machine's instructions. interpreter: those of the PTX, since the SASS does not
+    tell (`merged_accesses`)."""
+    arrays: Mapping[str, Any]
+    """Contents afterwards, by parameter."""
+
+
+def count_executed(
+    kernel: Kernel, source: CudaSource, compiled: Compiled, arrays: Mapping[str, Any], sizes: Mapping[str, int] | None = None
+) -> Executed:
+    """Runs the compiled kernel on the PTX interpreter and counts; needs no device. UserError: those of `run_kernel`."""
+    sizes = dict(sizes or {})
+    given = [_converted(kernel, name, arrays, sizes) for name in (p.name for p in kernel.params)]
+    merged = merged_accesses(compiled.ptx, compiled.arch)
+    arguments = [*given, *(sizes[n] for n in kernel.sizes)]
+    done = launch_ptx(
+        compiled.ptx, source.name, grid=grid_of(kernel, sizes), block=kernel.block, args=arguments, counts=True, merged=merged,
+        checks=False,
+    )  # fmt: skip
+    if done.counts is None or done.status != "finished":
+        raise RuntimeError(f"expected {source.name} to run to its end, got {done.status}: {done.findings[:1]}")
+    contents = {p.name: done.arrays[n] for n, p in enumerate(kernel.params) if n in done.arrays}
+    return Executed(done.counts, "interpreter" if merged is None else "sass", contents)
 
 
 def grid_of(kernel: Kernel, sizes: Mapping[str, int]) -> tuple[int, int, int]:

@@ -9,9 +9,19 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.gpu import Compiled, CudaSource, Timing, compile_cuda, cuda_source, device_arch, device_available, time_on_device
+from warploom.gpu import (
+    Compiled,
+    CudaSource,
+    Timing,
+    compile_cuda,
+    count_executed,
+    cuda_source,
+    device_arch,
+    device_available,
+    time_on_device,
+)
 from warploom.gpu import toolchain_available as can_compile
-from warploom.ir import Counts, Kernel, fill, run
+from warploom.ir import IndexExpr, Kernel, fill, run
 from warploom.kernels import NAMES, Example, complete_example, find
 from warploom.tools.bench import Case
 from warploom.tools.lines import Line, report_line
@@ -47,31 +57,28 @@ def measure(name: str, progress: Progress) -> Line:
     sizes = {size: COUNT_SIZES[size] for size in kernel.sizes}
     arrays = example.arrays(sizes)
     expected = example.reference(**arrays)
-    ours, right = _counted(fill(kernel, holes), arrays, sizes, expected)
-    theirs, baseline_right = _counted(example.baseline.kernel, arrays, sizes, expected)
-    fields: dict[str, Any] = {
-        "sizes": sizes,
-        "kernel": ours | {"matches_reference": right},
-        "baseline": theirs | {"matches_reference": baseline_right},
-        "sectors_ratio": _ratio(ours["global_sectors"], theirs["global_sectors"]),
-        "exchange_ratio": _ratio(_exchanges(ours), _exchanges(theirs)),
-    }
-    if can_compile():
-        progress("compiling")
+    fields: dict[str, Any] = {"sizes": sizes}
+    parts: dict[str, tuple[Kernel, Mapping[str, IndexExpr]]]
+    parts = {"kernel": (kernel, holes), "baseline": (example.baseline.kernel, {})}
+    for part, (form, completions) in parts.items():
+        if not can_compile():
+            fields[part] = _interpreted(fill(form, completions), arrays, sizes, expected)
+            continue
         arch = device_arch() if device_available() else "sm_90"
-        sources = {"kernel": (kernel, cuda_source(kernel, holes)), "baseline": (example.baseline.kernel, None)}
-        for part, (form, source) in sources.items():
-            printed = source or cuda_source(form)
-            compiled = compile_cuda(printed.text, arch=arch)
-            fields[part] |= compiled_fields(compiled)
-            if device_available():
-                progress(f"timing the {part}")
-                fields[part] |= _timed(example, form, printed, compiled)
+        printed = cuda_source(form, completions)
+        compiled = compile_cuda(printed.text, arch=arch)
+        fields[part] = _executed(form, printed, compiled, arrays, sizes, expected) | compiled_fields(compiled)
+        if device_available():
+            progress(f"timing the {part}")
+            fields[part] |= _timed(example, form, printed, compiled)
+    ours, theirs = fields["kernel"], fields["baseline"]
+    fields["sectors_ratio"] = _ratio(ours["global_sectors"], theirs["global_sectors"])
+    fields["exchange_ratio"] = _ratio(_exchanges(ours), _exchanges(theirs))
     if "median_ms" in fields["kernel"]:
         fields["speedup"] = _ratio(fields["baseline"]["median_ms"], fields["kernel"]["median_ms"])
-    fields["as_expected"] = (
-        right and baseline_right and report.verdict == "proved" and _behind(ours, theirs) == () and not _local(fields["kernel"])
-    )
+    right = ours["matches_reference"] and theirs["matches_reference"]
+    fields["behind"] = list(_behind(ours, theirs))
+    fields["as_expected"] = right and report.verdict == "proved" and not fields["behind"] and not _local(ours)
     return report_line(name, kernel, report, stopwatch.read()) | fields
 
 
@@ -91,21 +98,43 @@ def columns(line: Line) -> dict[str, str]:
     return found | ({} if line["as_expected"] else {"BEHIND": ", ".join(_behind(kernel, baseline)) or "see the JSON line"})
 
 
-def _counted(
+def _interpreted(
     kernel: Kernel, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int], expected: Mapping[str, NDArray[Any]]
-) -> tuple[dict[str, int], bool]:
+) -> dict[str, Any]:
+    """What the kernel moves as it is written, without a compiler at hand: every access of the sketch is one of the machine."""
     result = run(kernel, dict(arrays), sizes, check_races=False)
-    right = not result.diagnostics and all(_same(result.arrays[name], array) for name, array in expected.items())
-    return _count_fields(result.counts), right
-
-
-def _count_fields(counts: Counts) -> dict[str, int]:
+    counts = result.counts
     return {
         "global_sectors": counts.global_sectors,
         "shared_wavefronts": counts.shared_wavefronts,
         "shuffles": counts.shuffles,
         "syncs": counts.syncs,
         "arithmetic": counts.arithmetic,
+        "counted": "interpreter",
+        "matches_reference": not result.diagnostics and all(_same(result.arrays[n], a) for n, a in expected.items()),
+    }
+
+
+def _executed(
+    kernel: Kernel,
+    source: CudaSource,
+    compiled: Compiled,
+    arrays: Mapping[str, NDArray[Any]],
+    sizes: Mapping[str, int],
+    expected: Mapping[str, NDArray[Any]],
+) -> dict[str, Any]:
+    """What the compiled kernel moves: addresses from the interpreter of PTX, widths of shared accesses from the SASS."""
+    given = {name: array.copy() for name, array in arrays.items()}
+    done = count_executed(kernel, source, compiled, given, sizes)
+    counts = done.counts
+    return {
+        "global_sectors": counts.global_sectors,
+        "shared_wavefronts": counts.shared_wavefronts,
+        "shuffles": counts.shuffles,
+        "syncs": counts.barriers,
+        "ptx_instructions": counts.instructions,
+        "counted": done.counted,
+        "matches_reference": all(_same(done.arrays[n].reshape(a.shape), a) for n, a in expected.items()),
     }
 
 
@@ -115,11 +144,11 @@ def _same(got: NDArray[Any], expected: NDArray[Any]) -> bool:
     return bool(np.array_equal(got, expected))
 
 
-def _exchanges(counts: Mapping[str, int]) -> int:
-    return counts["shared_wavefronts"] + counts["shuffles"]
+def _exchanges(counts: Mapping[str, Any]) -> int:
+    return int(counts["shared_wavefronts"]) + int(counts["shuffles"])
 
 
-def _behind(ours: Mapping[str, int], theirs: Mapping[str, int]) -> tuple[str, ...]:
+def _behind(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> tuple[str, ...]:
     found = ("global sectors",) if ours["global_sectors"] > theirs["global_sectors"] else ()
     return found + (("wavefronts + shuffles",) if _exchanges(ours) > _exchanges(theirs) else ())
 

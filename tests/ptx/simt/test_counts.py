@@ -75,6 +75,23 @@ class TestWavefronts:
         )
         assert counts(body).shared_load_wavefronts == wavefronts
 
+    @pytest.mark.parametrize(("type_name", "target"), [("v2.u32", "{%r5, %r6}"), ("v4.u32", "{%r5, %r6, %r7, %r8}")])
+    def test_a_wide_broadcast_is_one_pass(self, type_name: str, target: str) -> None:
+        assert counts(f"{self.DECLARED}ld.shared.{type_name} {target}, [%rd7];").shared_load_wavefronts == 1
+        other = f"{self.DECLARED}and.b32 %r9, %r1, 16;\ncvt.u64.u32 %rd5, %r9;\nadd.s64 %rd6, %rd7, %rd5;\n"
+        lanes = 16 if "v2" in type_name else 8
+        assert counts(f"{other}ld.shared.{type_name} {target}, [%rd6];").shared_load_wavefronts == 32 // lanes
+
+    def test_accesses_that_the_machine_merges(self) -> None:
+        """Lane i reads words 4 i + 1 and 4 i + 2; merged, the first line reads the four words at 4 i."""
+        address = f"{self.DECLARED}mul.wide.u32 %rd5, %r1, 16;\nadd.s64 %rd6, %rd7, %rd5;\n"
+        text = kernel(f"{address}ld.shared.u32 %r5, [%rd6+4];\nld.shared.u32 %r6, [%rd6+8];")
+        first, second = (n for n, line in enumerate(text.splitlines(), 1) if "ld.shared" in line)
+        for merged, requests, wavefronts in (({}, 2, 8), ({first: 16, second: 0}, 1, 4)):
+            ran = launch(text, grid=1, block=32, args=[np.zeros(32, np.uint32)], counts=True, merged=merged, checks=False)
+            assert ran.counts is not None
+            assert (ran.counts.shared_load_requests, ran.counts.shared_load_wavefronts) == (requests, wavefronts)
+
 
 class TestInstructions:
     def test_of_warps_and_threads(self) -> None:

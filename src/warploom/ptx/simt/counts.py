@@ -148,7 +148,9 @@ class _Site:
 class Counter:
     """Counts while a launch runs."""
 
-    def __init__(self) -> None:
+    def __init__(self, merged: Mapping[int, int]) -> None:
+        """`merged`: see `launch`."""
+        self._merged = merged
         self._segments: dict[tuple[int, int], tuple[Code, Segment, list[int]]] = {}
         self._sites: dict[tuple[int, int], tuple[Code, _Site]] = {}
 
@@ -181,7 +183,11 @@ class Counter:
             layout = group.layout if chosen is None else WarpLayout(group.threads[chosen])
             if region is machine.shared:
                 name = "shared_load" if kind == "load" else "shared_store"
-                units = _wavefronts(layout, np.broadcast_to(index, len(layout.positions)) * access.width, access.bytes)
+                size = self._merged.get(access.code.routine.span(access.instruction).line, access.bytes)
+                if size == 0:
+                    continue
+                offset = np.broadcast_to(index, len(layout.positions)) * access.width
+                units = _wavefronts(layout, offset // size * size if size > access.bytes else offset, size)
             elif region is machine.local and "param" in access.code.routine.instructions[access.instruction].modifiers:
                 continue
             elif region is machine.local:
@@ -261,7 +267,10 @@ def _sectors(layout: WarpLayout, index: NDArray[np.int64], width: int) -> int:
 
 
 def _wavefronts(layout: WarpLayout, offset: NDArray[np.int64], size: int) -> int:
-    """Passes through the banks: 8- and 16-byte accesses go by half and quarter warps; each word of a bank takes its turn."""
+    """Passes through the banks: 8- and 16-byte accesses go by half and quarter warps; each word of a bank takes its turn.
+
+    A warp whose lanes all ask for the same place takes one pass, however wide the access (assumed, as in a broadcast of a word).
+    """
     lanes = 32 if size <= 4 else 16 if size <= 8 else 8
     words_each = max(1, size // BANK_BYTES)
     phase = layout.positions // lanes
@@ -270,4 +279,11 @@ def _wavefronts(layout: WarpLayout, offset: NDArray[np.int64], size: int) -> int
     pairs = np.unique((np.repeat(phase, words_each) << 40) | words)
     where = (pairs >> 40) * BANKS + pairs % BANKS
     counts = np.bincount(where, minlength=(layout.count * 32 // lanes) * BANKS).reshape(-1, BANKS)
-    return int(counts.max(axis=1).sum())
+    passes = counts.max(axis=1).reshape(layout.count, 32 // lanes)
+    if lanes == 32:
+        return int(passes.sum())
+    warp = layout.positions // 32
+    lowest, highest = np.full(layout.count, np.iinfo(np.int64).max), np.full(layout.count, -1)
+    np.minimum.at(lowest, warp, offset)
+    np.maximum.at(highest, warp, offset)
+    return int(np.where(lowest == highest, 1, passes.sum(axis=1)).sum())

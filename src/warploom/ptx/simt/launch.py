@@ -60,6 +60,7 @@ def launch(
     args: Sequence[Argument],
     dynamic_shared_bytes: int = 0,
     counts: bool = False,
+    merged: Mapping[int, int] | None = None,
     checks: bool = True,
     limit: int | None = None,
     in_place: bool = False,
@@ -67,10 +68,11 @@ def launch(
     """Runs `kernel` (may be left out when there is one) for a grid of blocks.
 
     args: in parameter order; NumPy arrays for pointers (those that overlap do so in the launch), numbers or NumPy scalars
-    converted to the parameter's type, bytes or structured scalars for structs. counts: count costs (slower). checks: look for
-    races and for what was never written (bounds and alignment are always checked). limit: instructions times threads before it
-    gives up. in_place: the arrays given are changed, too. Raises UserError for a wrong request and UnsupportedError for an
-    instruction that the interpreter does not know, located, when it is reached.
+    converted to the parameter's type, bytes or structured scalars for structs. counts: count costs (slower). merged: by line of
+    the text, how many bytes of an aligned piece of memory a shared access is counted to move for each lane; 0 if the access of
+    another line brings its data. checks: look for races and for what was never written (bounds and alignment are always
+    checked). limit: instructions times threads before it gives up. in_place: the arrays given are changed, too. Raises UserError
+    for a wrong request and UnsupportedError for an instruction that the interpreter does not know, located, when it is reached.
     """
     if isinstance(program, str):
         program = parse(program)
@@ -79,7 +81,7 @@ def launch(
     routine = program.kernel(kernel)
     state = LaunchState(
         program, routine, grid=_extents(grid, "grid", routine), block=_extents(block, "block", routine),
-        dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts,
+        dynamic_bytes=dynamic_shared_bytes, checks=checks, limit=limit, counts=counts, merged=merged,
     )  # fmt: skip
     _check_block(routine, state)
     bound = bind_arguments(state, routine, args)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from warploom.core import Diagnostic, UnsupportedError
@@ -58,7 +60,7 @@ class LaunchState:
 
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
-        checks: bool, limit: int | None, counts: bool = False,
+        checks: bool, limit: int | None, counts: bool = False, merged: Mapping[int, int] | None = None,
     ) -> None:  # fmt: skip
         self.program = program
         self.grid = grid
@@ -76,7 +78,7 @@ class LaunchState:
         """By block: time in its batch of the last fence."""
         self.printed: list[str] = []
         """What the kernel printed, a text per call of a thread."""
-        self.counter = Counter() if counts else None
+        self.counter = Counter(merged or {}) if counts else None
         self.findings = Findings()
         is_narrow = program.module.directive("address_size").strip() == "32"
         self.address_bytes = 4 if is_narrow else 8

@@ -1,0 +1,89 @@
+// mult64_reg of polynomial.py, completed by Warploom.
+
+extern "C" __global__ void __launch_bounds__(32)
+mult64_reg(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned *__restrict__ c, int pairs) {
+  const int lane = threadIdx.x;
+  const int pair = blockIdx.x;
+  unsigned ra[2];
+  unsigned rb[2];
+  unsigned rc[4];
+  // wl.global_to_register(a, ra, offset=64 * pair)
+  #pragma unroll
+  for (int round = 0; round < 2; ++round) {
+    const int at = pair * 64 + round * 32 + lane;
+    ra[round] = at < pairs * 64 ? a[at] : 0u;
+  }
+  // wl.global_to_register(b, rb, offset=64 * pair)
+  #pragma unroll
+  for (int round_2 = 0; round_2 < 2; ++round_2) {
+    const int at_2 = pair * 64 + round_2 * 32 + lane;
+    rb[round_2] = at_2 < pairs * 64 ? b[at_2] : 0u;
+  }
+  unsigned out[4] = {0u, 0u, 0u, 0u};
+  #pragma unroll 4
+  for (int i = 0; i < 32; ++i) {
+    // hole 'a0_row': 0
+    const unsigned sent_a0 = ra[0];
+    // hole 'a1_row': 1
+    const unsigned sent_a1 = ra[1];
+    // hole 'b0_row': 0 if lane + i < 32 else 1
+    const unsigned sent_b0 = lane + i < 32 ? rb[0] : rb[1];
+    // hole 'b1_row': 0 if lane + i >= 32 else 1
+    const unsigned sent_b1 = lane + i >= 32 ? rb[0] : rb[1];
+    // hole 'a0_lane': i
+    const unsigned a0 = __shfl_sync(0xffffffff, sent_a0, i);
+    // hole 'a1_lane': i
+    const unsigned a1 = __shfl_sync(0xffffffff, sent_a1, i);
+    // hole 'b0_lane': (lane - i) % 32
+    const unsigned b0 = __shfl_sync(0xffffffff, sent_b0, lane - i);
+    // hole 'b1_lane': (lane - i) % 32
+    const unsigned b1 = __shfl_sync(0xffffffff, sent_b1, lane - i);
+    // hole 'c0_a0_b0': i <= lane
+    if (i <= lane) {
+      out[0] ^= a0 & b0;
+    }
+    // hole 'c1_a0_b1': True
+    out[1] ^= a0 & b1;
+    // hole 'c1_a1_b0': i <= lane
+    if (i <= lane) {
+      out[1] ^= a1 & b0;
+    }
+    // hole 'c2_a0_b0': i > lane
+    if (i > lane) {
+      out[2] ^= a0 & b0;
+    }
+    // hole 'c2_a1_b1': True
+    out[2] ^= a1 & b1;
+    // hole 'c3_a1_b0': i > lane
+    if (i > lane) {
+      out[3] ^= a1 & b0;
+    }
+  }
+  #pragma unroll
+  for (int q = 0; q < 4; ++q) {
+    rc[q] = out[q];
+  }
+  // wl.register_to_global(rc, c, offset=128 * pair)
+  #pragma unroll
+  for (int round_3 = 0; round_3 < 4; ++round_3) {
+    const int at_3 = pair * 128 + round_3 * 32 + lane;
+    if (at_3 < pairs * 128) {
+      c[at_3] = rc[round_3];
+    }
+  }
+}
+
+#ifndef __CUDACC_RTC__
+#include <cuda_runtime.h>
+
+inline cudaError_t launch_mult64_reg(
+    const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned *__restrict__ c, int pairs, cudaStream_t stream = nullptr) {
+  const dim3 block_size(32, 1, 1);
+  const dim3 grid_size(pairs, 1, 1);
+  if (grid_size.x == 0) {
+    return cudaSuccess;  // nothing to do
+  }
+  mult64_reg<<<grid_size, block_size, 0, stream>>>(a, b, c, pairs);
+  return cudaGetLastError();
+}
+#endif

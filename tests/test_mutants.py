@@ -1,0 +1,155 @@
+"""The tool that plants bugs: what its rules make of small texts, and that it tells a bug that is noticed from one that is not."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.mutants import switch
+from benchmarks.mutants.page import page
+from benchmarks.mutants.refusals import refusals
+from benchmarks.mutants.rules import mutants
+from benchmarks.mutants.scratch import Scratch, reach
+from benchmarks.mutants.sites import Site, Text, applied
+
+PATH = "src/warploom/terms/small.py"
+
+
+def planted(body: str) -> set[tuple[str, str]]:
+    text = Text(PATH, f"def f(a, b, c):\n    {body}\n".encode())
+    return {(s.rule, applied(text.data, [s.edit]).decode().splitlines()[1].strip()) for s in mutants(text)}
+
+
+@pytest.mark.parametrize(
+    ("body", "rule", "changed"),
+    [
+        ("return a < b", "comparison", "return (a) <= (b)"),
+        ("return a in b", "comparison", "return (a) not in (b)"),
+        ("return a and b", "connective", "return ((a))"),
+        ("return a and b", "connective", "return ((b))"),
+        ("return not a", "negation", "return (a)"),
+        ("return a.inf", "negation", "return (-a.inf)"),
+        ("return a & b", "arithmetic", "return (a)"),
+        ("a -= b", "arithmetic", "a += (b)"),
+        ("return a[3]", "constant", "return a[4]"),
+        ("return min(a, b)", "extremum", "return max(a, b)"),
+        ("return range(a)", "range", "return range((a) - 1)"),
+        ("return {'x': a, 'y': b}", "row", "return {'x': b, 'y': a}"),
+        ("if a: return b", "check", "if False: return b"),
+        ("a.add(b)", "statement", "pass"),
+    ],
+)
+def test_each_rule_plants_its_bug(body: str, rule: str, changed: str) -> None:
+    assert (rule, changed) in planted(body)
+
+
+@pytest.mark.parametrize(
+    "body", ["raise ValueError(a < b)", "assert a < b", "return f'{a + b}'", "return UserError(a + b)", "a: int | b"]
+)
+def test_messages_and_types_are_left_alone(body: str) -> None:
+    assert not planted(body)
+
+
+REFUSING = """
+def f(a, b) -> bool:
+    if a:
+        return False
+    elif b:
+        findings.append(a)
+    else:
+        raise ValueError
+    match a:
+        case 1:
+            raise UserError(
+                a
+            )
+        case _:
+            assert_never(a)
+    try:
+        pass
+    except KeyError:
+        raise TypeError from None
+    if a:
+        return True
+    return a
+
+def g(a) -> int | None:
+    if a: return None
+    for x in a:
+        if x:
+            raise StopSearchError
+        yield 1
+
+def h(a) -> Proof | str:
+    if a:
+        return Proof("unchecked", a)
+    if a:
+        return Proof("proved", a)
+    return "why not" if a else "no"
+"""
+
+
+def test_refusing_branches() -> None:
+    assert [(s.scope, s.before.split("\n")[0], s.edit.text) for s in refusals(Text(PATH, REFUSING.encode()))] == [
+        ("f", "a", "False"), ("f", "b", "False"), ("f", "raise ValueError", "pass"), ("f", "raise UserError(", "pass"),
+        ("f", "raise TypeError from None", "pass"), ("g", "a", "False"), ("h", "a", "False"),
+    ]  # fmt: skip
+
+
+def test_a_switch_that_is_on_does_what_the_edit_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = "def f(a, b):\n    a += 1\n    if a > b or not b:\n        return min(a,\n            b)\n    return a - b\n"
+    text = Text(PATH, source.encode())
+    sites = mutants(text)
+    assert {s.form for s in sites} == {"condition", "expression", "statement"}
+    monkeypatch.setitem(__import__("sys").modules, "warploom_switch", switch)
+    arguments = [(0, 0), (1, 2), (3, 1), (2, 3)]
+    plain = answers(source, arguments)
+    for number, site in enumerate(sites):
+        switched = applied(text.data, [site.switched(text.data, number)]).decode()
+        monkeypatch.setattr(switch, "active", -1)
+        assert answers(switched, arguments) == plain, site.key
+        monkeypatch.setattr(switch, "active", number)
+        assert answers(switched, arguments) == answers(applied(text.data, [site.edit]).decode(), arguments), site.key
+
+
+def answers(source: str, arguments: list[tuple[int, int]]) -> list[int]:
+    names: dict[str, Any] = {}
+    exec(source, names)
+    function: Callable[[int, int], int] = names["f"]
+    return [function(*given) for given in arguments]
+
+
+def test_a_bug_that_no_test_notices_is_told_from_one_that_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small repository: its test looks at one of two comparisons, in a child process as well."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    root = tmp_path / "repository"
+    for folder in ("src/warploom/terms", "tests"):
+        (root / folder).mkdir(parents=True)
+    (root / "src/warploom/__init__.py").write_text("")
+    (root / "src/warploom/terms/__init__.py").write_text("")
+    (root / PATH).write_text("def f(a, b):\n    return a < b\n\n\ndef g(a, b):\n    return a < b\n")
+    (root / "tests/test_small.py").write_text(
+        "import subprocess, sys\n"
+        "CODE = 'import sys; from warploom.terms.small import f; sys.exit(f(1, 1))'\n"
+        "def test_f():\n    assert subprocess.call([sys.executable, '-c', CODE]) == 0\n"
+        "def test_g():\n    from warploom.terms.small import g\n    assert g(1, 2)\n"
+    )
+    from benchmarks.mutants.__main__ import behind_switches, for_good
+
+    text = Text(PATH, (root / PATH).read_bytes())
+    sites: dict[int, Site] = {n: s for n, s in enumerate(mutants(text)) if s.rule == "comparison"}
+    known = reach(root, sites.values(), jobs=1)
+    assert known.failed == ()
+    copy = Scratch(root, tmp_path)
+    one = {s.scope: for_good(copy, s, [*known.seconds])["noticed_by"] for s in sites.values()}
+    copy.plant_switches(sites)
+    rows = [json.loads(json.dumps(row)) for row in behind_switches(copy, sites, known)]
+    assert {r["scope"]: r["noticed_by"] for r in rows} == one == {"f": "tests/test_small.py::test_f", "g": ""}
+
+
+RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+
+
+def test_the_page_is_what_was_recorded(golden: Callable[[Path, str], None]) -> None:
+    golden(Path(__file__).parent.parent / "docs" / "checks.md", page(RESULTS))

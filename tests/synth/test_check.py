@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+import warploom as wl
+from warploom.core import BY_NAME
 from warploom.synth.check import check
+from warploom.synth.concrete import TYPED_BUILTINS, TypedInteger
 
 from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
@@ -40,7 +43,7 @@ def scale(x: Global[{t}, 4], y: Global[{t}, 4] | out):
 """
 
 
-@pytest.mark.parametrize(("dtype", "three"), [("i32", "3"), ("u8", "3"), ("f32", "3.0"), ("f64", "3.0")])
+@pytest.mark.parametrize(("dtype", "three"), [("i32", "3"), ("u32", "3"), ("f32", "3.0"), ("f64", "3.0")])
 def test_machine_numbers(dtype: str, three: str):
     def spec(x, y):
         for i in range(4):
@@ -93,3 +96,103 @@ def test_operators_of_the_spec_alone_choose_the_numbers(dtype: str):
     assert check(kernel, absorbed, {}).method == "random machine numbers"
     assert check(kernel, absorbed, {}).verdict == "tested"
     assert check(kernel, absorbed_by_python, {}).verdict == "tested"
+
+
+def _narrow(spec):
+    @wl.sketch(block=4)
+    def kernel(x: wl.Global[wl.i8, 4], s: wl.Global[wl.i8, 4], y: wl.Global[wl.i32, 4]):
+        i = wl.thread_id()
+        y[i] = wl.cast(wl.i32, x[i]) + wl.cast(wl.i32, s[i])
+
+    return check(kernel.kernel, spec, {})
+
+
+def test_narrow_integers_are_computed_in_int():
+    """NumPy's i8 + i8 is an i8; C's is an int."""
+
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = x[i] + s[i]
+
+    assert _narrow(spec).verdict == "tested"
+
+
+def test_what_a_narrow_cell_holds_is_narrow():
+    def spec(x, s, y):
+        for i in range(4):
+            x[i] = x[i] + s[i]
+            y[i] = x[i]
+
+    assert _narrow(spec).verdict == "refuted"
+
+
+@pytest.mark.parametrize(
+    ("op", "a", "b", "value", "dtype"),
+    [
+        ("__add__", (100, "i8"), (100, "i8"), 200, "i32"),
+        ("__add__", (2**31 - 1, "i32"), 1, -(2**31), "i32"),
+        ("__sub__", (0, "u32"), 1, 2**32 - 1, "u32"),
+        ("__mul__", (-1, "i32"), (2, "u32"), 2**32 - 2, "u32"),
+        ("__add__", (1, "i32"), 2**40, 2**40 + 1, "i64"),
+        ("__truediv__", (-7, "i32"), 2, -3, "i32"),
+        ("__truediv__", (-(2**31), "i32"), -1, -(2**31), "i32"),
+        ("__rtruediv__", (2, "i32"), -7, -3, "i32"),
+        ("__rshift__", (-1, "i32"), 40, -1, "i32"),
+        ("__lshift__", (1, "i8"), 9, 512, "i32"),
+        ("__invert__", (0, "u8"), None, -1, "i32"),
+        ("__rand__", (255, "u8"), 511, 255, "i32"),
+    ],
+)
+def test_typed_integers(op: str, a, b, value: int, dtype: str):
+    """Values as gcc gives them."""
+    numbers = [TypedInteger(n[0], BY_NAME[n[1]]) if isinstance(n, tuple) else n for n in (a, b) if n is not None]
+    found = getattr(numbers[0], op)(*numbers[1:])
+    assert (found.value, found.dtype.name) == (value, dtype)
+
+
+def test_zero_divisors_are_drawn_anew():
+    @wl.sketch(block=32)
+    def kernel(x: wl.Global[wl.u8, 32], s: wl.Global[wl.u8, 32], y: wl.Global[wl.u8, 32]):
+        i = wl.thread_id()
+        y[i] = x[i] / s[i]
+
+    def spec(x, s, y):
+        for i in range(32):
+            y[i] = x[i] / s[i]
+
+    found = check(kernel.kernel, spec, {})
+    assert (found.verdict, found.cases) == ("tested", 3)
+
+
+def test_a_kernel_that_alone_divides_by_zero_is_refuted():
+    @wl.sketch(block=4)
+    def kernel(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+        i = wl.thread_id()
+        y[i] = x[i] / (x[i] - x[i])
+
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i]
+
+    found = check(kernel.kernel, spec, {})
+    assert (found.verdict, [d.code for d in found.diagnostics]) == ("refuted", ["DIVISION_BY_ZERO"])
+
+
+def test_the_greater_of_mixed_integers_has_their_common_type():
+    largest, byte = TypedInteger(2**31 - 1, BY_NAME["i32"]), TypedInteger(1, BY_NAME["i64"])
+    found = TYPED_BUILTINS["max"](largest, byte) + largest
+    assert (found.value, found.dtype.name) == (2**32 - 2, "i64")
+    assert TYPED_BUILTINS["min"](TypedInteger(-1, BY_NAME["i32"]), TypedInteger(5, BY_NAME["u32"])).value == 5
+
+
+def test_inputs_outside_of_the_domain_are_no_cases():
+    @wl.sketch(block=4)
+    def kernel(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+        i = wl.thread_id()
+        y[i] = x[i] / (x[i] - x[i])
+
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i] / (x[i] - x[i])
+
+    assert check(kernel.kernel, spec, {}).cases == 0

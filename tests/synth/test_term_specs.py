@@ -78,3 +78,24 @@ def test_wrong_arrays(spec, given, message: str):
         complete(figure_2(spec, given))
     assert message in [d.message for d in caught.value.diagnostics]
     assert {d.code for d in caught.value.diagnostics} == {"SPEC_TERMS"}
+
+
+def test_a_shift_past_the_width_is_refused():
+    x = wl.symbols("x", (4,))
+
+    @wl.sketch(spec={"y": [e >> 32 for e in x]}, block=4)
+    def shifted(x: wl.Global[i32, 4], y: wl.Global[i32, 4]):
+        y[wl.thread_id()] = x[wl.thread_id()] >> 31
+
+    with pytest.raises(UserError, match="shift by 0 to 31 bits"):
+        complete(shifted)
+
+
+def test_quotients_of_symbols_of_floats():
+    v = wl.symbols("v", (4,))
+
+    @wl.sketch(spec={"y": [e / 3 for e in v]}, given={"x": v}, block=4)
+    def thirds(x: wl.Global[f32, 4], y: wl.Global[f32, 4]):
+        y[wl.thread_id()] = x[wl.thread_id()] / 3
+
+    assert complete(thirds).verdict == "proved"

@@ -1,5 +1,6 @@
 """Terms: interning, operators, errors, text."""
 
+import contextlib
 from fractions import Fraction
 
 import numpy as np
@@ -67,9 +68,20 @@ def test_misuse_names_the_right_form(use, pattern):
 
 def test_equality_of_terms_is_identity_except_in_users_code():
     assert a != b
-    with strict_comparisons(), pytest.raises(TermError):
+    with pytest.raises(TermError, match="comparison"), strict_comparisons():
         _ = a == b
     assert {(a, b): 1}[(a, b)] == 1
+
+
+def test_users_code_makes_no_set_of_data():
+    """How many differ is a function of the data."""
+    with pytest.raises(TermError, match="set or dict"), strict_comparisons():
+        _ = {a, b}
+
+
+def test_an_error_that_users_code_caught_is_raised_in_the_end():
+    with pytest.raises(TermError, match="comparison"), strict_comparisons(), contextlib.suppress(TypeError):
+        _ = a < b
 
 
 def test_minimum_works_on_terms_and_numbers():

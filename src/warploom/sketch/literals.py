@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.core import DType
+from warploom.core import DType, integer_range
 from warploom.ir import IndexConst, ValueConst
 from warploom.sketch.operands import Data, Index, Operand, Static
 
@@ -18,13 +18,6 @@ def number_of(operand: Operand) -> int | float | None:
             return None
 
 
-def range_of(dtype: DType) -> tuple[int, int]:
-    """Smallest and largest value of an integer type."""
-    if dtype.kind == "uint":
-        return 0, (1 << dtype.bits) - 1
-    return -(1 << (dtype.bits - 1)), (1 << (dtype.bits - 1)) - 1
-
-
 def as_constant(operand: Operand, dtype: DType) -> Data | None:
     """A number as a constant of type `dtype`; None if it is no number or does not fit."""
     value = number_of(operand)
@@ -32,7 +25,7 @@ def as_constant(operand: Operand, dtype: DType) -> Data | None:
         return None
     if dtype.is_float:
         return Data(ValueConst(float(value), dtype), dtype)
-    low, high = range_of(dtype)
+    low, high = integer_range(dtype)
     if isinstance(value, float) or not low <= value <= high:
         return None
     return Data(ValueConst(value, dtype), dtype)

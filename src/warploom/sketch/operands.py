@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from warploom.core import DType, Span
@@ -70,6 +70,8 @@ class Local:
     """A lambda or `def` written inside of the sketch; reads the sketch's variables as they are when it is called."""
 
     node: ast.Lambda | ast.FunctionDef
+    home: object = field(compare=False, repr=False)
+    """The frame that it was written in, whose variables it reads wherever it is called."""
 
 
 @dataclass(frozen=True, slots=True)

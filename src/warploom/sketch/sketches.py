@@ -9,7 +9,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, ParamSpec, TypeVar, cast, overload
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import NOWHERE, Diagnostic, Span, UserError
 from warploom.ir import Kernel
 from warploom.sketch.operands import Device
 from warploom.sketch.parser import SketchOptions, read_kernel, unbounded_loops
@@ -76,9 +76,25 @@ def collecting_broken() -> Generator[list[Broken]]:
         _broken.reset(token)
 
 
+@overload
+def sketch(function: Callable[..., Any], /) -> NoReturn: ...
+@overload
 def sketch(
     *,
     block: Extents,
+    grid: Extents = 1,
+    spec: Callable[..., Any] | Mapping[str, Any] | None = None,
+    given: Mapping[str, Any] | None = None,
+    warp_size: int = 32,
+    complete_at: Mapping[str, int] | None = None,
+    algebra: str | None = None,
+    name: str | None = None,
+) -> Callable[[Callable[..., Any]], Sketch]: ...
+def sketch(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    block: Extents = None,
     grid: Extents = 1,
     spec: Callable[..., Any] | Mapping[str, Any] | None = None,
     given: Mapping[str, Any] | None = None,
@@ -94,6 +110,8 @@ def sketch(
     inputs hold at first. Raises UserError with every problem of the source; while `load` runs a
     file it is kept and raised once that sketch is asked for.
     """
+    if block is None or function is not None:
+        raise _without_launch(function)
     local_names = dict(sys._getframe(1).f_locals)  # pyright: ignore[reportPrivateUsage]
 
     def read(function: Callable[..., Any]) -> Sketch:
@@ -119,6 +137,16 @@ def sketch(
             return cast("Sketch", kept[-1])
 
     return read_or_keep
+
+
+def _without_launch(function: Callable[..., Any] | None) -> UserError:
+    """What to say to a bare `@wl.sketch`, and to one without `block`."""
+    fix = "Write @wl.sketch(block=128, spec=...) above the function."
+    if function is None:
+        return UserError(Diagnostic("LAUNCH", "expected block, the threads of one block, got none", fix=fix))
+    code = getattr(function, "__code__", None)
+    where = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1) if code else NOWHERE
+    return UserError(Diagnostic("LAUNCH", "expected @wl.sketch with the launch in parentheses, got it bare", where, fix))
 
 
 def _read_spec(spec: Callable[..., Any] | Mapping[str, Any] | None, given: Mapping[str, Any] | None) -> Spec | None:

@@ -9,7 +9,7 @@ import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import NOWHERE, Diagnostic, Span, UserError
 
 
 class Missing:
@@ -67,8 +67,19 @@ _trees: dict[str, tuple[tuple[str, ...], ast.Module]] = {}
 
 
 def written(function: Callable[..., object]) -> Written:
-    """The text of `function`, a `def` or a lambda. Raises UserError if its source cannot be read (typed into an interpreter)."""
-    plain = inspect.unwrap(function)
+    """The text of `function`, a `def` or a lambda.
+
+    Raises UserError if its source cannot be read (typed into an interpreter), or if a decorator put another function in its
+    place: then its text is not what runs.
+    """
+    plain = function
+    if hasattr(plain, "__wrapped__"):
+        inner = inspect.unwrap(function)
+        code = getattr(inner, "__code__", None)
+        where = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1) if code else None
+        name = getattr(inner, "__name__", repr(inner))
+        message = f"expected a function as it is written, got {name!r} under a decorator that runs something else"
+        raise UserError(Diagnostic("DECORATED", message, where or NOWHERE, "Remove the decorator, or write out what it does."))
     if not isinstance(plain, types.FunctionType):
         raise UserError(
             Diagnostic("NOT_A_FUNCTION", f"expected a Python function, got {function!r}", fix="Pass a `def` or a lambda.")

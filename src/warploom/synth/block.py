@@ -43,7 +43,7 @@ from warploom.ir import (
 )
 from warploom.synth.accesses import Accesses
 from warploom.synth.lanes import Findings, Lanes, Mask, source_lanes
-from warploom.terms import Term, apply, atom, component, constant, convert, element_text, pack
+from warploom.terms import Term, apply, atom, component, constant, convert, element_text, held_number, pack
 
 Values = list[Term | None]
 """One value per thread of the block; None for threads that are not active."""
@@ -280,9 +280,9 @@ class Block:
                 return self._shuffle(expr, mask)
             case Cast(dtype, value):
                 return self._converted(value, dtype, mask)
-            case FromIndex(index):
+            case FromIndex(index, dtype):
                 numbers = self.lanes.evaluate(index, mask).tolist()
-                return self._each(mask, lambda lane: constant(numbers[lane]))
+                return self._each(mask, lambda lane: held_number(numbers[lane], dtype))
             case MakeVector(_, items):
                 parts = [self._value(i, mask) for i in items]
                 return self._each(mask, lambda lane: pack(*(_given(p[lane]) for p in parts)))

@@ -2,12 +2,13 @@
 
 It shares no code with the symbolic execution, the canonical forms or the proof. Float kernels of + - * / are compared at random
 points of GF(2^61 - 1), where two different polynomials of degree d agree with probability at most d / 2^61; integer kernels on
-machine integers, exhaustively where the inputs are few bits; other float kernels on small whole numbers.
+machine integers, exhaustively where the inputs are few bits; other float kernels on small whole numbers. Inputs that the domain
+of a proof leaves out, such as zero divisors, are drawn anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from math import prod
 from typing import Any, Literal, TypeAlias, cast
@@ -15,10 +16,21 @@ from typing import Any, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.core import Diagnostic, UserError, promoted, scalar_of, to_numpy
 from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Kernel, Param, RedrawError, run
 from warploom.sketch import Spec, TermSpec, parse_spec
-from warploom.synth.concrete import PRIME, OutsideFieldError, StrictArray, field_array, field_values, strict
+from warploom.synth.concrete import (
+    PRIME,
+    TYPED_BUILTINS,
+    OutsideDomainError,
+    OutsideFieldError,
+    StrictArray,
+    field_array,
+    field_values,
+    strict,
+    typed_array,
+    typed_values,
+)
 from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
 from warploom.terms import Term, constant, evaluate
 
@@ -62,21 +74,39 @@ def check(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], seed: int = 0) -
     draws: list[Arrays]
     method: Method
     assignments = 1
+    is_typed = _needs_types(kernel, ops)
     if not ops:
         draws, method = [_distinct(kernel, shapes)], "distinct elements"
     elif not floats and ops <= _WORD_OPS and (words := _all_bits(kernel, shapes)) is not None:
         draws, method = words
         assignments = min(p.dtype.bits for p in kernel.params)
     else:
-        draws, method = [_random(kernel, shapes, rng) for _ in range(_RUNS)], "random machine numbers"
-    for number, arrays in enumerate(draws):
+        draws, method = [_random(kernel, shapes, rng, ops) for _ in range(_RUNS)], "random machine numbers"
+    left, cases = _REDRAWS, 0
+    while draws:
+        arrays = draws.pop(0)
         result = run(kernel, arrays, sizes)
+        try:
+            expected = _expected(kernel, spec, sizes, arrays, is_typed=is_typed)
+        except OutsideDomainError:
+            if left:
+                left -= 1
+                draws.append(_random(kernel, shapes, rng, ops))
+            continue
+        cases += 1
         if result.diagnostics:
-            return CheckResult("refuted", method, number + 1, result.diagnostics[0].message, result.diagnostics)
-        expected = _expected(kernel, spec, sizes, arrays)
+            return CheckResult("refuted", method, cases, result.diagnostics[0].message, result.diagnostics)
         if difference := _difference(kernel, result.arrays, expected):
-            return CheckResult("refuted", method, number + 1, difference)
-    return CheckResult("tested", method, len(draws) * assignments)
+            return CheckResult("refuted", method, cases, difference)
+    return CheckResult("tested", method, cases * assignments)
+
+
+def _needs_types(kernel: Kernel, ops: set[str]) -> bool:
+    """Whether C computes the spec's integers otherwise than NumPy does: narrow or mixed types, or quotients."""
+    scalars = {scalar_of(p.dtype) for p in kernel.params}
+    if all(t.is_float for t in scalars):
+        return False
+    return len(scalars) > 1 or any(promoted(t) != t for t in scalars) or "/" in ops
 
 
 def _check_terms(kernel: Kernel, spec: TermSpec, sizes: Mapping[str, int], rng: np.random.Generator) -> CheckResult:
@@ -163,17 +193,23 @@ def _native_field(
     return {p.name: field_values(given[p.name]) for p in kernel.params if p.is_output}
 
 
-def _expected(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], arrays: Arrays) -> Arrays:
-    """The spec's outputs over machine numbers."""
+def _expected(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int], arrays: Arrays, *, is_typed: bool) -> Arrays:
+    """The spec's outputs over machine numbers. Raises OutsideDomainError where it has none."""
     shapes = array_shapes(kernel, sizes)
     full = _with_outputs(kernel, arrays, shapes)
-    given = {p.name: strict(full[p.name].copy(), p.dtype.lanes) for p in kernel.params}
+    if is_typed:
+        given = {p.name: typed_array(full[p.name], p.dtype) for p in kernel.params}
+    else:
+        given = {p.name: strict(full[p.name].copy(), p.dtype.lanes) for p in kernel.params}
     try:
         with np.errstate(all="ignore"):
-            call_spec(spec, kernel, given, sizes, {})
+            call_spec(spec, kernel, given, sizes, TYPED_BUILTINS if is_typed else {})
     except OutsideSketchError:
-        return run(parse_spec(spec, kernel), full, sizes).arrays
-    return {name: np.asarray(array) for name, array in given.items()}
+        result = run(parse_spec(spec, kernel), full, sizes)
+        if any(d.code == "DIVISION_BY_ZERO" for d in result.diagnostics):
+            raise OutsideDomainError from None
+        return result.arrays
+    return {name: typed_values(array) for name, array in given.items()}
 
 
 def _with_outputs(kernel: Kernel, arrays: Arrays, shapes: list[tuple[int, ...]]) -> Arrays:
@@ -203,7 +239,8 @@ def _distinct(kernel: Kernel, shapes: list[tuple[int, ...]]) -> Arrays:
     return arrays
 
 
-def _random(kernel: Kernel, shapes: list[tuple[int, ...]], rng: np.random.Generator) -> Arrays:
+def _random(kernel: Kernel, shapes: list[tuple[int, ...]], rng: np.random.Generator, ops: Collection[str] = ()) -> Arrays:
+    """Machine numbers of the whole range; no zeros where integers are divided, half of them small where they are shifted."""
     arrays: Arrays = {}
     for param, shape in zip(kernel.params, shapes, strict=True):
         if not param.is_input:
@@ -213,7 +250,10 @@ def _random(kernel: Kernel, shapes: list[tuple[int, ...]], rng: np.random.Genera
             arrays[param.name] = rng.integers(-8, 9, full).astype(dtype)
         else:
             bounds = np.iinfo(dtype)
-            arrays[param.name] = rng.integers(bounds.min, bounds.max, full, dtype=dtype, endpoint=True)
+            numbers = rng.integers(bounds.min, bounds.max, full, dtype=dtype, endpoint=True)
+            if "<<" in ops or ">>" in ops:
+                numbers = np.where(rng.random(full) < 0.5, numbers & 7, numbers).astype(dtype)
+            arrays[param.name] = np.where(numbers == 0, 1, numbers).astype(dtype) if "/" in ops else numbers
     return arrays
 
 

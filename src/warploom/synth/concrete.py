@@ -1,4 +1,5 @@
-"""Concrete values that a spec runs on natively: strict NumPy arrays, vectors with x y z w, elements of a prime field."""
+"""Concrete values that a spec runs on natively: strict NumPy arrays, vectors with x y z w, elements of a prime field, and
+integers with C's types."""
 
 from __future__ import annotations
 
@@ -7,6 +8,8 @@ from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
+
+from warploom.core import DType, common_type, i32, i64, integer_range, promoted, to_numpy
 
 PRIME = 2**61 - 1
 
@@ -60,13 +63,210 @@ class FieldElement:
     __abs__ = __bool__ = __int__ = __float__ = _refuse
 
 
+class OutsideDomainError(Exception):
+    """An operation without a value on these inputs, which a proof leaves out: other inputs are to be drawn."""
+
+
+def wrapped(value: int, dtype: DType) -> int:
+    """The value of `dtype` that has the low bits of `value`."""
+    low, high = integer_range(dtype)
+    return (value - low) % (high - low + 1) + low
+
+
+class TypedInteger:
+    """An integer of a C type: operators promote narrow operands to `int`, find the common type, and wrap in it."""
+
+    __slots__ = ("dtype", "value")
+    __array_ufunc__ = None  # NumPy's floats leave mixed operations to this class
+
+    def __init__(self, value: int, dtype: DType) -> None:
+        self.value = wrapped(value, dtype)
+        self.dtype = dtype
+
+    def _with(self, other: Any, op: str, *, swapped: bool = False) -> Any:
+        number: Any = other
+        if isinstance(number, float | np.floating):
+            kind = cast(Any, np.float64 if type(cast(object, number)) is float else type(cast(object, number)))
+            mine, theirs = kind(self.value), kind(number)
+            return _on_floats(op, theirs, mine) if swapped else _on_floats(op, mine, theirs)
+        if isinstance(other, int | np.integer):
+            whole = int(cast(Any, other))
+            low, high = integer_range(i32)
+            other = TypedInteger(whole, i32 if low <= whole <= high else i64)
+        if not isinstance(other, TypedInteger):
+            return NotImplemented
+        left, right = (other, self) if swapped else (self, other)
+        dtype = promoted(left.dtype) if op in ("<<", ">>") else common_type(left.dtype, right.dtype)
+        a, b = wrapped(left.value, dtype), right.value if op in ("<<", ">>") else wrapped(right.value, dtype)
+        found = _on_integers(op, a, b, dtype)
+        return found if isinstance(found, bool) else TypedInteger(found, dtype)
+
+    def __add__(self, other: Any) -> Any:
+        return self._with(other, "+")
+
+    def __radd__(self, other: Any) -> Any:
+        return self._with(other, "+", swapped=True)
+
+    def __sub__(self, other: Any) -> Any:
+        return self._with(other, "-")
+
+    def __rsub__(self, other: Any) -> Any:
+        return self._with(other, "-", swapped=True)
+
+    def __mul__(self, other: Any) -> Any:
+        return self._with(other, "*")
+
+    def __rmul__(self, other: Any) -> Any:
+        return self._with(other, "*", swapped=True)
+
+    def __truediv__(self, other: Any) -> Any:
+        return self._with(other, "/")
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return self._with(other, "/", swapped=True)
+
+    def __and__(self, other: Any) -> Any:
+        return self._with(other, "&")
+
+    def __rand__(self, other: Any) -> Any:
+        return self._with(other, "&", swapped=True)
+
+    def __or__(self, other: Any) -> Any:
+        return self._with(other, "|")
+
+    def __ror__(self, other: Any) -> Any:
+        return self._with(other, "|", swapped=True)
+
+    def __xor__(self, other: Any) -> Any:
+        return self._with(other, "^")
+
+    def __rxor__(self, other: Any) -> Any:
+        return self._with(other, "^", swapped=True)
+
+    def __lshift__(self, other: Any) -> Any:
+        return self._with(other, "<<")
+
+    def __rlshift__(self, other: Any) -> Any:
+        return self._with(other, "<<", swapped=True)
+
+    def __rshift__(self, other: Any) -> Any:
+        return self._with(other, ">>")
+
+    def __rrshift__(self, other: Any) -> Any:
+        return self._with(other, ">>", swapped=True)
+
+    def __lt__(self, other: Any) -> Any:
+        return self._with(other, "<")
+
+    def __gt__(self, other: Any) -> Any:
+        return self._with(other, ">")
+
+    def __le__(self, other: Any) -> Any:
+        return not self._with(other, ">")
+
+    def __ge__(self, other: Any) -> Any:
+        return not self._with(other, "<")
+
+    def __neg__(self) -> TypedInteger:
+        return TypedInteger(-self.value, promoted(self.dtype))
+
+    def __pos__(self) -> TypedInteger:
+        return self
+
+    def __invert__(self) -> TypedInteger:
+        return TypedInteger(~self.value, promoted(self.dtype))
+
+    def __int__(self) -> int:
+        return self.value
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+
+def _extreme(builtin: Any, op: str, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+    """Builtin min or max; typed integers in their common type."""
+    items = list(values[0]) if len(values) == 1 else list(values)
+    total = builtin(items, **options)
+    if not any(isinstance(i, TypedInteger) for i in items) or options:
+        return total
+    total = items[0]
+    for item in items[1:]:
+        is_first = not (item < total if op == "<" else item > total)
+        whole = total + 0 * item  # of the common type
+        total = whole if is_first else 0 * total + item
+    return total
+
+
+def _least(*values: Any, **options: Any) -> Any:
+    return _extreme(min, "<", values, options)
+
+
+def _greatest(*values: Any, **options: Any) -> Any:
+    return _extreme(max, ">", values, options)
+
+
+TYPED_BUILTINS: dict[str, Any] = {"min": _least, "max": _greatest}
+"""What specs on typed integers find under these names."""
+
+
+def _on_integers(op: str, a: int, b: int, dtype: DType) -> int | bool:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/" if b == 0:
+            raise OutsideDomainError
+        case "/":
+            return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        case "&":
+            return a & b
+        case "|":
+            return a | b
+        case "^":
+            return a ^ b
+        case "<<" | ">>" if not 0 <= b < dtype.bits:
+            return -1 if op == ">>" and a < 0 else 0
+        case "<<":
+            return a << b
+        case ">>":
+            return a >> b
+        case "<":
+            return a < b
+        case _:
+            return a > b
+
+
+def _on_floats(op: str, a: Any, b: Any) -> Any:
+    match op:
+        case "+":
+            return a + b
+        case "-":
+            return a - b
+        case "*":
+            return a * b
+        case "/":
+            return a / b
+        case "<":
+            return bool(a < b)
+        case ">":
+            return bool(a > b)
+        case _:
+            return NotImplemented
+
+
 class StrictArray(np.ndarray[Any, np.dtype[Any]]):
     """An array whose elements are scalars or vectors (last axis); a negative or too large index is an IndexError."""
 
     lanes: int = 1
+    element: DType | None = None
+    """With it, an array of integers holds `TypedInteger`s of this type."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.lanes = getattr(obj, "lanes", 1)
+        self.element = getattr(obj, "element", None)
 
     @property
     def extents(self) -> tuple[int, ...]:
@@ -85,6 +285,9 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
         self._check(key)
         if self.dtype != object:
             value = np.asarray(value).astype(self.dtype)
+        elif self.element is not None:
+            value = _integers(np.asarray(value, dtype=object), self.element)
+            value = value.item() if value.ndim == 0 else value
         super().__setitem__(key, value)
 
     def _check(self, key: Any) -> None:
@@ -127,6 +330,34 @@ def field_array(values: npt.NDArray[Any], lanes: int) -> StrictArray:
     for k, value in enumerate(values.ravel().tolist()):
         flat[k] = FieldElement(value)
     return strict(flat.reshape(values.shape), lanes)
+
+
+def typed_array(values: npt.NDArray[Any], dtype: DType) -> StrictArray:
+    """Machine numbers as an array whose integers have C's types; floats stay NumPy's."""
+    if dtype.is_float:
+        return strict(values.copy(), dtype.lanes)
+    result = strict(_integers(values.astype(object), dtype), dtype.lanes)
+    result.element = dtype
+    return result
+
+
+def typed_values(array: StrictArray) -> npt.NDArray[Any]:
+    """The machine numbers of a `typed_array`."""
+    if array.element is None:
+        return np.asarray(array)
+    flat = [int(v) for v in np.asarray(array).ravel().tolist()]
+    return np.array(flat, dtype=to_numpy(array.element)).reshape(array.shape)
+
+
+def _integers(values: npt.NDArray[np.object_], dtype: DType) -> npt.NDArray[np.object_]:
+    """Every value cut to an integer, as C stores it."""
+    flat: npt.NDArray[np.object_] = np.empty(values.size, dtype=object)
+    for k, value in enumerate(values.ravel().tolist()):
+        try:
+            flat[k] = TypedInteger(int(value), dtype)
+        except (OverflowError, ValueError):
+            raise OutsideDomainError from None  # not a finite number
+    return flat.reshape(values.shape)
 
 
 def field_values(array: StrictArray) -> npt.NDArray[np.uint64]:

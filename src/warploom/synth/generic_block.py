@@ -48,7 +48,7 @@ from warploom.synth.bodies import declared_in, has_barrier, set_in
 from warploom.synth.generic_index import GenericIndex, Path
 from warploom.synth.lanes import Findings, source_lanes
 from warploom.synth.trace import Cell, Demand, Event, OutputRead, Place, Trace
-from warploom.terms import Term, apply, atom, component, constant, convert, pack
+from warploom.terms import Term, apply, atom, component, constant, convert, held_number, pack
 
 Values = list[Term | None]
 
@@ -356,11 +356,11 @@ class GenericBlock:
                 return self._shuffle(expr, path)
             case Cast(dtype, value):
                 return self._converted(value, dtype, path)
-            case FromIndex(index):
+            case FromIndex(index, dtype):
                 form = self.indices.form(index, path)
                 if form.terms:
                     raise UnliftableError(f"{self.span}: a block number or size used as data")
-                return self._each(path, lambda lane: constant(int(form.base[lane])))
+                return self._each(path, lambda lane: held_number(int(form.base[lane]), dtype))
             case MakeVector(_, items):
                 parts = [self._value(i, path) for i in items]
                 return self._each(path, lambda lane: pack(*(_given(p[lane]) for p in parts)))

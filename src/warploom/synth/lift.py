@@ -29,7 +29,7 @@ from warploom.synth.prove import Proof, prove
 from warploom.synth.sizes import elements, telling_sizes, untested_constant
 from warploom.synth.trace import Demand, Event, Trace
 from warploom.synth.values import FaultError, Values
-from warploom.terms import Algebra, FormTooLargeError, algebra_for, element_text
+from warploom.terms import Algebra, FormTooLargeError, Usage, algebra_for, element_text
 
 _ZERO = Linear((), 0)
 _LARGEST_WITNESS = 20_000
@@ -115,7 +115,10 @@ class _Lift:
         indices, blocks = self._grid()
         launched = list(indices.facts)
         trace = GenericBlock(self.kernel, indices, is_spec=False).run()
-        source = parse_spec(self.spec, self.kernel)
+        try:
+            source = parse_spec(self.spec, self.kernel)
+        except UserError as error:  # it runs as Python, but not for every size at once
+            raise UnliftableError("; ".join(f"{d.span}: {d.message}" for d in error.diagnostics[:1])) from error
         spec_indices = GenericIndex(source, (_ZERO, _ZERO, _ZERO))
         wanted = GenericBlock(source, spec_indices, is_spec=True).run()
         _check_initial_reads(wanted)
@@ -140,7 +143,7 @@ class _Lift:
                 residues = match(param.name, events, wanted.cells.get(param.name, {}), list(blocks))
                 self._check_free_blocks(events, blocks, conditions)
                 used = self._check_array(param, residues, conditions)
-                domains[self.algebra(param).domain_of(used)] = None
+                domains[used.domain(self.algebra(param))] = None
         self.unknown = conditions.unknown
         return list(domains)
 
@@ -188,7 +191,7 @@ class _Lift:
                 if name not in used and not conditions.is_impossible(several):
                     raise FaultError(f"{element_text(event.array, event.place)} is stored by several blocks", several)
 
-    def _check_array(self, param: Param, residues: dict[tuple[int, ...], Residues], conditions: Conditions) -> set[str]:
+    def _check_array(self, param: Param, residues: dict[tuple[int, ...], Residues], conditions: Conditions) -> Usage:
         """Coverage, uniqueness and values of one output; the operators met."""
         faults: list[tuple[str, Formula]] = []
         for residue, found in residues.items():

@@ -19,16 +19,15 @@ from warploom.terms import (
     FormTooLargeError,
     Normaliser,
     Term,
+    Usage,
     component,
     element_text,
     evaluate,
-    iterate_post,
 )
 
 _Outcome = Literal["equal", "different", "open"]
 """open: not equal by law, not told apart by numbers."""
 _TRIALS = 8
-_LEAVES = frozenset({"atom", "constant", "component", "pack"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +69,7 @@ def prove(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], algebra: Algebra
 def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra: Algebra) -> Proof:
     """The verdict on an execution against a spec's result."""
     normaliser = Normaliser(algebra, {p.name: p.dtype for p in kernel.params})
-    used: set[str] = set()
-    seen: set[Term] = set()
+    usages: dict[str, Usage] = {}
     different = open_questions = 0
     counterexample = question = ""
     for param in kernel.params:
@@ -84,8 +82,9 @@ def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra:
             if got is None and not expected.stored[param.name][index]:
                 continue
             if got is not None and want is not None:
-                for term in (got, want):
-                    used |= _operators(term, seen)
+                usage = usages.setdefault(scalar_of(param.dtype).name, Usage(param.dtype))
+                usage.add(got)
+                usage.add(want)
                 try:
                     outcome = _same(got, want, param, kernel, normaliser)
                 except FormTooLargeError as error:
@@ -106,7 +105,7 @@ def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra:
             else:
                 open_questions += 1
                 question = question or text
-    domain = algebra.domain_of(used)
+    domain = _joined(usages, algebra)
     untouched = _untouched(execution, expected)
     common = (execution.diagnostics, execution.accumulates, execution.executed, untouched)
     if different or execution.diagnostics:
@@ -123,11 +122,11 @@ def _untouched(execution: Execution, expected: SpecResult) -> tuple[tuple[str, i
     return tuple((name, count) for name, count in counts.items() if count)
 
 
-def _operators(root: Term, seen: set[Term]) -> set[str]:
-    """Operators below `root` that were not met before."""
-    fresh = list(iterate_post(root, seen))
-    seen.update(fresh)
-    return {t.op for t in fresh} - _LEAVES
+def _joined(usages: Mapping[str, Usage], algebra: Algebra) -> str:
+    """One domain for outputs of all types."""
+    parts = [usage.domain(algebra) for usage in usages.values()] or [algebra.domain_of(())]
+    laws = dict.fromkeys(part.split("; ")[0] for part in parts)
+    return "; ".join([", ".join(laws), *dict.fromkeys(c for part in parts for c in part.split("; ")[1:])])
 
 
 def _same(got: Term, want: Term, param: Param, kernel: Kernel, normaliser: Normaliser) -> _Outcome:

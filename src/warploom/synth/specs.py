@@ -13,7 +13,7 @@ from typing import Any
 from warploom.core import NOWHERE, Diagnostic, Span, UserError
 from warploom.core.launch import MAX_GRID
 from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar
-from warploom.synth.concrete import OutsideFieldError
+from warploom.synth.concrete import OutsideDomainError, OutsideFieldError
 
 
 class OutsideSketchError(Exception):
@@ -93,12 +93,13 @@ def call_spec(
 
     `replaced`: builtins that the spec's own text finds under their name instead, unless it defines that name itself. Raises
     UserError for unknown parameters and for exceptions in the spec (`SPEC_FAILED`), OutsideSketchError for words of the language,
-    OutsideFieldError when the arrays hold elements of a field and the spec compares them or takes their bits.
+    OutsideFieldError when the arrays hold elements of a field and the spec compares them or takes their bits, OutsideDomainError
+    when it divides typed integers by zero.
     """
     known: dict[str, Any] = {**arrays, **sizes}
     arguments: dict[str, Any] = {}
     wrong: list[Diagnostic] = []
-    span = _definition(spec)
+    span = definition(spec)
     for parameter in inspect.signature(spec).parameters.values():
         if parameter.name in known:
             arguments[parameter.name] = known[parameter.name]
@@ -120,7 +121,7 @@ def call_spec(
         if any(d.code == "OUTSIDE_SKETCH" for d in error.diagnostics):
             raise OutsideSketchError from error
         raise
-    except OutsideFieldError:
+    except (OutsideFieldError, OutsideDomainError):
         raise
     except (Exception, SystemExit) as error:
         kind = "" if isinstance(error, IndexError | TypeError) else f"{type(error).__name__}: "
@@ -141,7 +142,8 @@ def _with_builtins(spec: Callable[..., Any], replaced: Mapping[str, Callable[...
     return changed
 
 
-def _definition(spec: Callable[..., Any]) -> Span:
+def definition(spec: Callable[..., Any]) -> Span:
+    """Where the spec stands."""
     code = getattr(spec, "__code__", None)
     if code is None:
         return NOWHERE

@@ -9,20 +9,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, UserError, i32, scalar_of
 from warploom.ir import Kernel
 from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.block import Block, Run
-from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec
+from warploom.synth.specs import OutsideSketchError, array_shapes, call_spec, definition
 from warploom.terms import (
+    Stored,
     SymbolicArray,
     Term,
+    TermError,
     as_terms,
     constant,
     iterate_post,
@@ -122,6 +125,15 @@ def _term_result(spec: TermSpec, kernel: Kernel, sizes: Mapping[str, int]) -> Sp
         Diagnostic("SPEC_TERMS", f"expected terms for output {n}, got none", kernel.span, "Add it to `spec`; None is any value.")
         for n in missing
     ]
+    types = {p.name: p.dtype for p in kernel.params}
+    for name, array in (*spec.outputs.items(), *spec.given.items()):
+        typed = Stored(types, scalar_of(types[name]) if name in types else i32)
+        try:
+            for term in array.ravel().tolist():
+                if term is not None:
+                    typed.check(term)
+        except TermError as error:
+            wrong.append(Diagnostic("SPEC_TERMS", str(error), kernel.span, "Write another term."))
     if wrong:
         raise UserError(*wrong)
     stored = {n: np.array([t is not None for t in a.ravel().tolist()], bool).reshape(a.shape) for n, a in spec.outputs.items()}
@@ -131,22 +143,28 @@ def _term_result(spec: TermSpec, kernel: Kernel, sizes: Mapping[str, int]) -> Sp
 def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:
     """Call the user's function natively on arrays of terms; outputs that the kernel only writes start at 0.
 
-    Builtin min and max of the spec's own text work on terms. A spec that uses words of the language (`wl.cast`, operators) cannot
-    be called; it is read from its source instead. Raises UserError, located in the spec, for anything it does wrong.
+    Builtin min and max of the spec's own text work on terms; integers are computed in C's types (`Stored`). A spec that uses
+    words of the language (`wl.cast`, operators) cannot be called; it is read from its source instead. Raises UserError, located
+    in the spec, for anything it does wrong.
     """
     if isinstance(spec, TermSpec):
         return _term_result(spec, kernel, sizes)
     arrays: dict[str, SymbolicArray] = {}
+    typed = Stored({p.name: p.dtype for p in kernel.params})
     for param, shape in zip(kernel.params, array_shapes(kernel, sizes), strict=True):
+        kept = partial(typed.store, target=param.dtype)
         if param.is_input:
-            arrays[param.name] = symbolic_array(param.name, shape, param.dtype.lanes)
+            arrays[param.name] = symbolic_array(param.name, shape, param.dtype.lanes, kept)
         else:
-            arrays[param.name] = zero_array(param.name, shape)
+            arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype))
     try:
         with strict_comparisons():
             call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})
     except OutsideSketchError:
         return _read_spec(spec, kernel, sizes)
+    except TermError as error:  # one that the spec caught itself
+        fix = "Let no `except` take part in what the spec computes."
+        raise UserError(Diagnostic("SPEC_FAILED", str(error), definition(spec), fix)) from error
     outputs: dict[str, npt.NDArray[np.object_]] = {}
     stored: dict[str, npt.NDArray[np.bool_]] = {}
     for param in kernel.params:
@@ -179,6 +197,8 @@ def _extreme(builtin: Any, pairwise: Callable[[Any, Any], Any], values: tuple[An
     items = list(values[0]) if len(values) == 1 else list(values)
     if not any(isinstance(i, Term) for i in items):
         return builtin(items, **options)
+    if options.get("key") is not None:
+        raise TermError("expected min and max of data without key=, got one: it is a function of data")
     result = items[0]
     for item in items[1:]:
         result = pairwise(result, item)

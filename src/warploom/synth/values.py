@@ -12,7 +12,7 @@ from warploom.synth.conditions import Conditions, resolved, split_cases
 from warploom.synth.coverage import Residues
 from warploom.synth.summands import Frame, Summands
 from warploom.synth.trace import Event
-from warploom.terms import Algebra, Normaliser, Term, atom, component, constant, element_text, iterate_post
+from warploom.terms import Algebra, Normaliser, Term, Usage, atom, component, constant, element_text, iterate_post
 
 
 class FaultError(Exception):
@@ -32,11 +32,10 @@ class Values:
         self.conditions = conditions
         self.normaliser = Normaliser(algebra, types)
         self.summands = Summands(self.normaliser, conditions)
-        self.used: set[str] = set()
-        self._seen: set[Term] = set()
+        self.used = Usage(param.dtype)
         self._renamed: dict[tuple[tuple[str, Linear], ...], dict[Term, Term]] = {}
 
-    def check(self, residues: dict[tuple[int, ...], Residues]) -> set[str]:
+    def check(self, residues: dict[tuple[int, ...], Residues]) -> Usage:
         """Raises FaultError for a difference."""
         for found in residues.values():
             for event in found.events:
@@ -44,9 +43,9 @@ class Values:
                 for cell in found.cells:
                     guard = conjunction([event.present, cell.present])
                     got, want = event.source.value, cell.source.value
-                    if self.summands.agree(got, Frame(event.values, guard), want, cell.values):
-                        self.used |= self.summands.operators(got)
-                    else:
+                    self.used.add(got)
+                    self.used.add(want)
+                    if not self.summands.agree(got, Frame(event.values, guard), want, cell.values):
                         renamed = self._rename(got, event.values), self._rename(want, cell.values)
                         self._compare(*renamed, guard, {}, event.source)
                     covered.append(cell.present)
@@ -79,10 +78,6 @@ class Values:
             raise FaultError(f"{shown}: expected {self.normaliser.canonical(b)}, got {self.normaliser.canonical(a)}", guard)
 
     def _are_equal(self, a: Term, b: Term) -> bool:
-        for t in iterate_post(a, self._seen):
-            self._seen.add(t)
-            if t.op not in ("atom", "constant", "component", "pack", "select"):
-                self.used.add(t.op)
         lanes = self.param.dtype.lanes
         pairs = [(component(a, k), component(b, k)) for k in range(lanes)] if lanes > 1 and a is not b else [(a, b)]
         return all(p is q or self.normaliser.canonical(p) is self.normaliser.canonical(q) for p, q in pairs)

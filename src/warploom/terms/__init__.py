@@ -2,11 +2,12 @@
 
 from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
 from warploom.terms.arrays import SymbolicArray, as_terms, stored_mask, symbolic_array, zero_array
-from warploom.terms.casts import convert, is_exact
+from warploom.terms.casts import convert, held_number, is_exact
 from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
 from warploom.terms.products import NotSumOfProductsError, ProductReader, sum_of_products
+from warploom.terms.promotion import Stored
 from warploom.terms.term import (
     Number,
     Term,
@@ -23,6 +24,7 @@ from warploom.terms.term import (
     to_operand,
 )
 from warploom.terms.text import element_text, term_text
+from warploom.terms.usage import Usage
 
 __all__ = [
     "LARGEST_FORM",
@@ -37,9 +39,11 @@ __all__ = [
     "Number",
     "ProductReader",
     "Region",
+    "Stored",
     "SymbolicArray",
     "Term",
     "TermError",
+    "Usage",
     "algebra_for",
     "apply",
     "as_terms",
@@ -51,6 +55,7 @@ __all__ = [
     "equal",
     "evaluate",
     "form_text",
+    "held_number",
     "is_exact",
     "iterate_post",
     "maximum",

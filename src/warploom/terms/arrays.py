@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from warploom.terms.promotion import held_term
 from warploom.terms.term import Term, atom, constant, to_operand
 
 
 class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
     """An object array of terms. Negative or too large indices and data as an index raise IndexError instead of wrapping.
 
-    Numbers stored into it become constants; the plain integer 0 marks an element of an output that was never stored to.
+    Numbers stored into it become constants; the plain integer 0, or `blank`, marks an element of an output that was never
+    stored to.
     """
 
     label: str = "array"
+    kept: Callable[[Term], Term] | None = None
+    """What a cell holds after a term was stored to it; None: the term."""
+    blank: Term | None = None
+    """What an element of an output holds that was never stored to; None: the plain integer 0."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.label = getattr(obj, "label", "array")
+        self.kept = getattr(obj, "kept", None)
+        self.blank = getattr(obj, "blank", None)
 
     def __getitem__(self, key: Any) -> Any:
         self._check(key)
@@ -27,7 +36,11 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
-        super().__setitem__(key, _as_terms(value))
+        terms = _as_terms(value)
+        kept = self.kept
+        if kept is not None:
+            terms = kept(terms) if isinstance(terms, Term) else np.frompyfunc(kept, 1, 1)(terms)
+        super().__setitem__(key, terms)
 
     def _check(self, key: Any) -> None:
         parts = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
@@ -69,22 +82,31 @@ def _as_terms(value: Any) -> Any:
     raise TypeError(f"expected a number or a term, got {type(value).__name__}")
 
 
-def symbolic_array(name: str, shape: tuple[int, ...], lanes: int = 1) -> SymbolicArray:
-    """`name[i, ...]` as an atom for every index of `shape`."""
+def symbolic_array(
+    name: str, shape: tuple[int, ...], lanes: int = 1, kept: Callable[[Term], Term] | None = None
+) -> SymbolicArray:
+    """`name[i, ...]` as an atom for every index of `shape`; `kept`: see `SymbolicArray`."""
     flat = np.empty(int(np.prod(shape, dtype=np.int64)), dtype=object)
     for k, index in enumerate(np.ndindex(shape)):
         flat[k] = atom(name, index, lanes)
-    return _labelled(flat.reshape(shape), name)
+    return _labelled(flat.reshape(shape), name, kept)
 
 
-def zero_array(name: str, shape: tuple[int, ...]) -> SymbolicArray:
+def zero_array(
+    name: str, shape: tuple[int, ...], kept: Callable[[Term], Term] | None = None, blank: Term | None = None
+) -> SymbolicArray:
     """An output that starts at zero; `stored_mask` tells which elements were stored to since."""
-    return _labelled(np.zeros(shape, dtype=object), name)
+    cells = np.zeros(shape, dtype=object)
+    if blank is not None:
+        cells.fill(blank)
+    array = _labelled(cells, name, kept)
+    array.blank = blank
+    return array
 
 
 def stored_mask(array: SymbolicArray) -> npt.NDArray[np.bool_]:
     """Which elements of a `zero_array` were stored to."""
-    flat = [isinstance(v, Term) for v in np.asarray(array).ravel().tolist()]
+    flat = [isinstance(v, Term) and v is not array.blank for v in np.asarray(array).ravel().tolist()]
     return np.array(flat, dtype=bool).reshape(array.shape)
 
 
@@ -92,11 +114,12 @@ def as_terms(array: SymbolicArray) -> npt.NDArray[np.object_]:
     """A plain object array of terms, untouched zeros as the constant 0."""
     result = np.empty(array.shape, dtype=object)
     for index, value in np.ndenumerate(np.asarray(array)):
-        result[index] = value if isinstance(value, Term) else constant(0)
+        result[index] = held_term(value) if isinstance(value, Term) else constant(0)
     return result
 
 
-def _labelled(array: npt.NDArray[np.object_], name: str) -> SymbolicArray:
+def _labelled(array: npt.NDArray[np.object_], name: str, kept: Callable[[Term], Term] | None) -> SymbolicArray:
     result = array.view(SymbolicArray)
     result.label = name
+    result.kept = kept
     return result

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from warploom.core import BY_NAME, DType, scalar_of, to_numpy
+from warploom.core import BY_NAME, DType, integer_range, scalar_of, to_numpy
 from warploom.terms.term import Number, Term, apply, constant
 
 _MANTISSA_BITS = {"f16": 11, "bf16": 8, "f32": 24, "f64": 53}
@@ -41,12 +41,25 @@ def convert(term: Term, source: DType, target: DType) -> Term:
         return term
     if term.op == "constant":
         value = term.data[0]
-        if target.is_float or float(value).is_integer():
-            return term if target.is_float else constant(int(value))
+        if target.is_float:
+            return term
+        if isinstance(value, int):
+            return held_number(value, target)
+        low, high = integer_range(target)
+        if low <= value <= high and float(value).is_integer():
+            return constant(int(value))
     is_element = term.op == "atom" or (term.op == "component" and term.args[0].op == "atom")
     if is_element and is_exact(source, target):
         return term
     return apply(f"cast.{source.name}.{target.name}", term)
+
+
+def held_number(value: int, dtype: DType) -> Term:
+    """An integer as `dtype` holds it: wrapped, or the float itself."""
+    if dtype.is_float:
+        return constant(value)
+    low, high = integer_range(dtype)
+    return constant((value - low) % (high - low + 1) + low)
 
 
 def cast_types(term: Term) -> tuple[DType, DType] | None:

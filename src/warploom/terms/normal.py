@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from warploom.core import DType
-from warploom.terms.algebra import Algebra
-from warploom.terms.casts import cast_types, undone
+from warploom.core import DType, scalar_of
+from warploom.terms.algebra import Algebra, algebra_for
+from warploom.terms.casts import cast_types, convert, undone
 from warploom.terms.forms import NormalForm
 from warploom.terms.orders import OrderVisits
+from warploom.terms.promotion import LOW_BITS
 from warploom.terms.rings import RingVisits
 from warploom.terms.term import Term, apply, component, constant, iterate_post, wrap_form
 from warploom.terms.visits import BIT_OPS, Visit
@@ -22,6 +23,10 @@ from warploom.terms.words import WordVisits
 
 Canonical: TypeAlias = Term | NormalForm
 _ELEMENTWISE = frozenset({"+", "-", "*", "/", "neg", "min", "max", "&", "|", "^", "<<", ">>", "~"})
+
+
+def _keeps_low_bits(source: DType, target: DType) -> bool:
+    return not source.is_float and not target.is_float and target.bits <= source.bits
 
 
 def normal(term: Term, algebra: Algebra) -> Canonical:
@@ -46,6 +51,7 @@ class Normaliser(RingVisits, WordVisits, OrderVisits):
         super().__init__(algebra)
         self._types = types or {}
         self._memo: dict[Term, Term] = {}
+        self._inner: dict[DType, Normaliser] = {}
 
     def normal(self, term: Term) -> Canonical:
         """Canonical form of `term`; see the function `normal`."""
@@ -86,9 +92,7 @@ class Normaliser(RingVisits, WordVisits, OrderVisits):
                 return self._freeze_bits((yield from self._or(term)), "or")
             return self._freeze_bits((yield from self._bits(term)), "bits")
         if types := cast_types(term):
-            operand = yield term.args[0]
-            same = undone(operand, *types, self._types)
-            return apply(op, operand) if same is None else (yield same)
+            return (yield from self._conversion(term, *types))
         region = self._regions.get(op)
         if region == "polynomial":
             return self._freeze_polynomial((yield from self._polynomial(term)))
@@ -99,6 +103,30 @@ class Normaliser(RingVisits, WordVisits, OrderVisits):
         if region == "multiset":
             return (yield from self._multiset(term))
         return (yield from self._opaque(term))
+
+    def _conversion(self, term: Term, source: DType, target: DType) -> Visit:
+        """What is converted is computed in its own type, under that type's laws."""
+        inside = self._within(source)
+        operand = (yield term.args[0]) if inside is self else inside.canonical(term.args[0])
+        if _keeps_low_bits(source, target) and term.args[0].op in LOW_BITS and self.algebra.name != "syntactic":
+            parts = [apply(term.op, a) if a.op != "constant" else convert(a, source, target) for a in term.args[0].args]
+            return (yield apply(term.args[0].op, *parts))
+        if operand.op == "constant" and (number := convert(operand, source, target)).op == "constant":
+            return self._constant(number)
+        same = undone(operand, source, target, self._types)
+        return apply(term.op, operand) if same is None else (yield same)
+
+    def _within(self, source: DType) -> Normaliser:
+        """The normaliser of terms of type `source`."""
+        if scalar_of(source) == self.algebra.dtype or self.algebra.name in ("syntactic", "commutative"):
+            return self
+        if source.is_float and self.algebra.dtype.is_float:
+            return self  # the reals, whatever their width
+        key = scalar_of(source)
+        if key not in self._inner:
+            own = {name: identity for name, identity in self.algebra.operators if self._regions.get(name) == "multiset"}
+            self._inner[key] = Normaliser(algebra_for(key, operators=own), self._types)
+        return self._inner[key]
 
     def _component(self, term: Term) -> Visit:
         """Components move inside element-wise operators, where they meet packs and atoms."""

@@ -21,12 +21,18 @@ import numpy as np
 Number: TypeAlias = int | float | Fraction
 
 
+_SERIALS = count()
+_strict_depth = 0
+_refused: list[TermError] = []
+
+
 class TermError(TypeError):
     """Symbolic data used where a known number or truth value is needed; the message says what to write instead."""
 
-
-_SERIALS = count()
-_strict_depth = 0
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        if _strict_depth:
+            _refused.append(self)
 
 
 class Term:
@@ -235,7 +241,7 @@ def apply(op: str, *args: Term | Number) -> Term:
             args = tuple([constant(a) if not isinstance(a, Term) else a for a in args])
             break
     terms = cast("tuple[Term, ...]", args)
-    return _make(op, terms, (), (op, terms))
+    return _make(op, terms, (), (op, *[t.serial for t in terms]))
 
 
 def pack(*items: Term | Number) -> Term:
@@ -248,14 +254,14 @@ def pack(*items: Term | Number) -> Term:
             parts = tuple(component(whole, k) for k in range(len(terms)))
             if all(a is b for a, b in zip(parts, terms, strict=True)):
                 return whole
-    return _make("pack", terms, (), ("pack", terms))
+    return _make("pack", terms, (), ("pack", *[t.serial for t in terms]))
 
 
 def component(vector: Term, position: int) -> Term:
     """Component 0..3 (x, y, z, w) of a vector; of a pack, the packed item."""
     if vector.op == "pack":
         return vector.args[position]
-    return _make("component", (vector,), (position,), ("component", vector, position))
+    return _make("component", (vector,), (position,), ("component", vector.serial, position))
 
 
 def wrap_form(form: object) -> Term:
@@ -295,13 +301,27 @@ def _binary(op: str, lhs: object, rhs: object) -> Term:
 
 @contextmanager
 def strict_comparisons() -> Generator[None]:
-    """While active, `==` of two terms raises TermError: for running users' code, where it would be a branch on data."""
+    """For running users' code: while active, `==` and hashing of terms raise TermError, for both would be a branch on data.
+
+    A TermError that the code itself caught is raised in the end: it went on as no data would have told it to.
+    """
     global _strict_depth
+    if not _strict_depth:
+        _refused.clear()
+        Term.__hash__ = _refuse_hash
     _strict_depth += 1
     try:
         yield
     finally:
         _strict_depth -= 1
+        if not _strict_depth:
+            Term.__hash__ = object.__hash__
+    if _refused:
+        raise _refused[0]
+
+
+def _refuse_hash(self: Term) -> int:
+    raise TermError(f"expected no set or dict of data ({self}): which values are equal is not known before the run")
 
 
 def iterate_post(root: Term, known: Container[Term] = ()) -> Generator[Term]:

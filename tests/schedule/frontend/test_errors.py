@@ -129,6 +129,38 @@ def read_before_store(A: f32["m"], y: out[f32["m"]]):
     y[i] = y[i] + A[i]
 
 
+def running_sum(A: f32["m"], y: out[f32["m"]]):
+    y[i] = y[i - 1] + A[i]
+
+
+def place_of_the_largest(A: f32["m", "n"], y: out[f32["m"]]):
+    y[i] = argmax(A[i, k], over=k)
+
+
+def reversed_index(A: f32["m"], y: out[f32["m"]]):
+    y[i] = A[m - 1 - i]
+
+
+def fraction_of_an_integer(A: i32["m"], y: out[i32["m"]]):
+    y[i] = A[i] + 0.5
+
+
+def number_past_the_type(A: i32["m"], y: out[i32["m"]]):
+    y[i] = max(A[i], 1099511627776)
+
+
+def stored_fraction(A: i32["m"], y: out[i32["m"]]):
+    y[i] = 1.5
+
+
+def padded_with_a_fraction(A: i32["m"], y: out[i32["m"]]):
+    y[i] = pad(A, 0.5)[i - 1]
+
+
+def fraction_at_this_size(A: i32["m"], y: out[i32["m"]]):
+    y[i] = A[i] + m / 2
+
+
 def unused_value(A: f32["m"], y: out[f32["m"]]):
     a[i] = A[i]
     y[i] = A[i]
@@ -302,6 +334,26 @@ EXPECTED = [
         "Take its old .*",
         "y[i]",
     ),
+    (
+        running_sum,
+        "READ_BEFORE_STORE",
+        "expected an array that already .*",
+        "A running result .* `warploom scan lift .*",
+        "y[i - 1]",
+    ),
+    (place_of_the_largest, "CALL", ".*got argmax, which gives a place, .*", "Take max .* `warploom scan lift .*", "argmax"),
+    (reversed_index, "INDEX_NOT_AFFINE", "expected indices and integers .* got the size 'm'", "Count from the start.*", "m"),
+    (fraction_of_an_integer, "DTYPE", "expected a number that i32 holds, got 0.5", "Use a whole .*", "A[i] + 0.5"),
+    (
+        number_past_the_type,
+        "DTYPE",
+        "expected a number that i32 holds, got 1099511627776",
+        "Use a whole .*",
+        "max(A[i], 1099511627776)",
+    ),
+    (stored_fraction, "DTYPE", "expected a number that i32 holds, got 1.5", "Use a whole .*", "1.5"),
+    (padded_with_a_fraction, "DTYPE", "expected a number that i32 holds, got 0.5", "Use a whole .*", "pad(A, 0.5)[i - 1]"),
+    (fraction_at_this_size, "DTYPE", "expected a number that i32 holds, got 1.5", "Give other sizes, .*", "m / 2"),
     (unused_value, "UNUSED", "the value 'a' is used by nothing in its stage", "Delete it.", "a[i] = A[i]"),
     (last_value, "UNUSED", "the value 'a' reaches no output", "Store something that uses it, or delete it.", "a[i] = A[i]"),
     (value_of_an_ended_stage, "STAGE_ENDED", "'a' lives in one stage, and that has ended", "Declare it as a `temp` .*", "a[i]"),
@@ -310,7 +362,7 @@ EXPECTED = [
     (mixed_types, "DTYPE", "expected operands of one type, got f32 and f16", r"Convert one of them: f32\(...\).", "A[i] * B[i]"),
     (stored_type, "DTYPE", "expected a value of type f32 for 'y', got f16", r"Convert it: f32\(...\).", "B[i]"),
     (divided_integers, "DTYPE", "expected floats for div, got i32", r"Convert the operands: f32\(...\).", "A[i] / 2"),
-    (a_loop, "UNSUPPORTED_PYTHON", r"expected an assignment, got for i in range\(3\):", r"Write C\[m, n\] \+= .*", None),
+    (a_loop, "UNSUPPORTED_PYTHON", r"expected an assignment, got for i in range\(3\):", r"Leave the loop out.*", None),
     (a_return, "UNSUPPORTED_PYTHON", "expected an assignment, got return y", r"Write C\[m, n\] \+= .*", "return y"),
     (subtracted, "UNSUPPORTED_PYTHON", r"expected \+= for a sum, got -=", "Write = with sum.*", "y[i] -= A[i, j]"),
     (a_condition, "UNSUPPORTED_PYTHON", "expected arithmetic on elements, got .*", r"Use \+ - .*", "A[i] if A[i] > 0 else 0"),
@@ -339,11 +391,11 @@ EXPECTED = [
     ),
     (out_of_range, "INDEX_OUT_OF_RANGE", "expected indices from 0 to 2 on axis 0 of 'A', got 1 to 3", "Change .*", "i + 1"),
     (negative_index, "INDEX_OUT_OF_RANGE", "expected indices from 0 to 2 on axis 0 of 'A', got -1 to 1", "Change .*", "i - 1"),
-    (no_number, "NOT_A_NUMBER", "1 / 0 has no value: float division by zero", "Correct it.", "1 / 0"),
+    (no_number, "NOT_A_NUMBER", "1 / 0 has no value: division by zero", "Correct it.", "1 / 0"),
     (
         no_number_at_this_size,
         "NOT_A_NUMBER",
-        "expected a number, got none: float division by zero",
+        "expected a number, got none: division by zero",
         "Give other sizes.",
         "1 / (m - 3)",
     ),

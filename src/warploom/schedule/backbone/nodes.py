@@ -130,7 +130,7 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    value: float
+    value: int | float
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from warploom.core import DType
+from warploom.core import DType, integer_range
 from warploom.schedule.backbone.nodes import Operator
 
 ARITY: dict[Operator, int] = {
@@ -21,7 +21,7 @@ REORDERED_EXACTLY = (Operator.MAX, Operator.MIN)
 """Reductions whose result does not depend on the order, whatever the type."""
 
 
-def identity_of(operator: Operator, dtype: DType) -> float:
+def identity_of(operator: Operator, dtype: DType) -> int | float:
     """What a reduction starts from. Raises ValueError for operators that reduce nothing."""
     match operator:
         case Operator.ADD | Operator.FMA:
@@ -29,16 +29,8 @@ def identity_of(operator: Operator, dtype: DType) -> float:
         case Operator.MUL:
             return 1.0
         case Operator.MAX:
-            return -math.inf if dtype.is_float else float(_least(dtype))
+            return -math.inf if dtype.is_float else integer_range(dtype)[0]
         case Operator.MIN:
-            return math.inf if dtype.is_float else float(_greatest(dtype))
+            return math.inf if dtype.is_float else integer_range(dtype)[1]
         case _:
             raise ValueError(f"{operator} reduces nothing")
-
-
-def _least(dtype: DType) -> int:
-    return 0 if dtype.kind == "uint" else -(1 << (dtype.bits - 1))
-
-
-def _greatest(dtype: DType) -> int:
-    return (1 << (dtype.bits - (dtype.kind == "int"))) - 1

@@ -130,9 +130,9 @@ class _Parser:
             return Parameter(found[1], self.dtype(found[2]))
         return Constant(self.float_of(text))
 
-    def float_of(self, text: str) -> float:
+    def float_of(self, text: str) -> int | float:
         try:
-            return float(text)
+            return int(text) if text.lstrip("-").isdigit() else float(text)
         except ValueError:
             self.fail("a number, a scalar, a result or a carry", text)
 

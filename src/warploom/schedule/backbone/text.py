@@ -61,7 +61,7 @@ def _instruction_text(backbone: Backbone, instruction: Instruction) -> str:
 def operand_text(backbone: Backbone, operand: Operand) -> str:
     match operand:
         case Constant(value):
-            return repr(float(value))
+            return str(value) if isinstance(value, int) and float(value) != value else repr(float(value))
         case Parameter(name, dtype):
             return f"{name}:{dtype}"
         case Result(number, mapped, scope):

@@ -59,9 +59,9 @@ class Modelled:
 
 
 _KEPLER = Machine(
-    "sm_30", "Quadro K4000", 64, 16, 48 << 10, 48 << 10, 192, 160, reserved_shared_bytes=0, bank_bytes=8, issue_per_cycle=8
+    "sm_35", "Quadro K4000", 64, 16, 48 << 10, 48 << 10, 192, 160, bank_bytes=8, issue_per_cycle=8
 )
-"""Where `gpu.MACHINES` has nothing: compute capability 3.0."""
+"""Where `gpu.MACHINES` has nothing: compute capability 3.0, whose multiprocessors hold as many warps as those of 3.5."""
 
 
 def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:

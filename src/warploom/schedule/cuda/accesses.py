@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.core import DType
+from warploom.gpu import literal
 from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import memory_of
 from warploom.schedule.cuda.indices import Atom, Form, Phase
 from warploom.schedule.cuda.lines import Braces, Item, Line
-from warploom.schedule.cuda.scalars import MOST_VECTOR_BYTES, c_type, literal, vector_type
+from warploom.schedule.cuda.scalars import MOST_VECTOR_BYTES, c_type, vector_type
 from warploom.schedule.cuda.swizzles import swizzled_text
 from warploom.schedule.nest import Affine, Cache, Guard, Load, Loop, Memory, Ref, Space, Store
 

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import DType
+from warploom.gpu import literal
 from warploom.schedule.backbone import Constant, Parameter
 from warploom.schedule.cuda.facts import NestFacts
 from warploom.schedule.cuda.indices import Form, Indices, Phase
 from warploom.schedule.cuda.options import Options
-from warploom.schedule.cuda.scalars import c_type, literal
+from warploom.schedule.cuda.scalars import c_type
 from warploom.schedule.nest import Argument, Guard, Load, Ref
 
 AXES = "xyz"

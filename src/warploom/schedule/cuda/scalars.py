@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from typing import assert_never
-
-import numpy as np
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.schedule.backbone import Operator
@@ -48,35 +45,6 @@ def vector_type(dtype: DType, lanes: int) -> str | None:
         return None
     base = _VECTORS.get(dtype.name)
     return None if base is None else f"{base}{lanes}"
-
-
-def literal(dtype: DType, value: float) -> str:
-    """`value` as a constant; floats exactly, integers as they are."""
-    match dtype.name:
-        case "f32":
-            if not math.isfinite(value):
-                return f"__int_as_float(0x{np.float32(value).view(np.uint32):08x})"
-            text = np.format_float_positional(np.float32(value), trim="0") if _is_plain(value) else str(np.float32(value))
-            return f"{text}f"
-        case "f64":
-            if not math.isfinite(value):
-                return f"__longlong_as_double(0x{np.float64(value).view(np.uint64):016x}LL)"
-            return repr(float(value))
-        case "f16":
-            return f"__float2half({literal_f32(value)})"
-        case "bf16":
-            return f"__float2bfloat16({literal_f32(value)})"
-        case _:
-            suffix = {("int", 64): "LL", ("uint", 64): "ULL", ("uint", 32): "u"}.get((dtype.kind, dtype.bits), "")
-            return f"{int(value)}{suffix}"
-
-
-def literal_f32(value: float) -> str:
-    return literal(DType("f32", "float", 32), value)
-
-
-def _is_plain(value: float) -> bool:
-    return value == 0 or 1e-4 <= abs(value) < 1e7
 
 
 def operation(operator: Operator, dtype: DType, arguments: list[str], *, approximate: bool = False) -> str:

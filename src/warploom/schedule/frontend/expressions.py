@@ -6,7 +6,7 @@ import ast
 import math
 from collections.abc import Sequence
 
-from warploom.core import DType
+from warploom.core import DType, integer_range
 from warploom.schedule.backbone import FLOAT_ONLY, Operator, Role
 from warploom.schedule.frontend.sizes import size_name
 from warploom.schedule.frontend.state import Problem, Silent, State
@@ -23,7 +23,7 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
-from warploom.schedule.frontend.words import FUNCTIONS
+from warploom.schedule.frontend.words import FUNCTIONS, NOT_HERE, SCAN_LIFT
 from warploom.sketch import MISSING
 
 _BINARY: dict[type[ast.operator], Operator] = {
@@ -47,13 +47,13 @@ def read_expression(state: State, node: ast.expr) -> Expression:
     """Raises Problem, or Silent where the cause is already noted."""
     match node:
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return Number(float(value))
+            return Number(value)
         case ast.Name(id=name):
             return _read_name(state, name, node)
         case ast.Attribute():
             value = state.resolve(node)
-            if isinstance(value, int | float):
-                return Number(float(value))
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                return Number(value)
             message = f"expected a number, got {ast.unparse(node)}"
             raise state.problem("NOT_A_NUMBER", message, node, "Use numbers, parameters and values of this function.")
         case ast.Subscript(value=base, slice=indices):
@@ -75,7 +75,7 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
 
 
-SCANS = "A running sum, or another scan, is made of its serial loop by `warploom scan lift`."
+_SCANS = f"A running sum, or another scan, is made of its serial loop by {SCAN_LIFT}."
 
 
 def apply(state: State, operator: Operator, operands: Sequence[Expression], node: ast.AST) -> Expression:
@@ -89,6 +89,8 @@ def apply(state: State, operator: Operator, operands: Sequence[Expression], node
     if dtype and not dtype.is_float and operator in FLOAT_ONLY:
         fix = "Convert the operands: f32(...)."
         raise state.problem("DTYPE", f"expected floats for {operator}, got {dtype}", node, fix)
+    for operand in operands:
+        check_number(state, operand, dtype, node)
     made = Apply(operator, tuple(operands), dtype, state.span(node))
     if all(isinstance(o, Number) for o in operands):
         try:
@@ -98,20 +100,35 @@ def apply(state: State, operator: Operator, operands: Sequence[Expression], node
     return made
 
 
-def number(expression: Expression, sizes: dict[str, int]) -> float:
+def fits(value: int | float, dtype: DType) -> bool:
+    """Whether an element of type `dtype` can hold the number; floats round."""
+    if dtype.is_float:
+        return True
+    low, high = integer_range(dtype)
+    return math.isfinite(value) and value == int(value) and low <= value <= high
+
+
+def check_number(state: State, value: Expression, dtype: DType | None, node: ast.AST) -> None:
+    """A number takes the type of what it meets, unchanged."""
+    if isinstance(value, Number) and dtype is not None and not fits(value.value, dtype):
+        message = f"expected a number that {dtype} holds, got {value.value}"
+        raise state.problem("DTYPE", message, node, "Use a whole number in its range, or convert the elements: f32(...).")
+
+
+def number(expression: Expression, sizes: dict[str, int]) -> int | float:
     """The value of numbers and sizes. Raises ArithmeticError or ValueError where there is none, TypeError for other operands."""
     match expression:
         case Number(value):
             return value
         case SizeValue(size):
-            return float(size.at(sizes))
+            return size.at(sizes)
         case Apply(operator=operator, operands=operands):
             return evaluate_number(operator, [number(o, sizes) for o in operands])
         case _:
             raise TypeError("not a number")
 
 
-def evaluate_number(operator: Operator, values: Sequence[float]) -> float:
+def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:
     match operator, *values:
         case Operator.ADD, a, b:
             return a + b
@@ -156,7 +173,7 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
         return SizeValue(size_name(name))
     value = state.resolve(node)
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return Number(float(value))
+        return Number(value)
     if value is not MISSING and name not in FUNCTIONS:
         message = f"expected a number, got {name!r}, which is {type(value).__name__}"
         raise state.problem("NOT_A_NUMBER", message, node, "Use numbers, parameters and values of this function.")
@@ -185,7 +202,7 @@ def _read_local(state: State, name: str, indices: tuple[str, ...], node: ast.AST
 
 
 def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subscript) -> Expression:
-    fill: float | None = None
+    fill: int | float | None = None
     if isinstance(base, ast.Call) and _function_name(state, base.func) == "pad":
         base, fill = _read_pad(state, base)
     if not isinstance(base, ast.Name):
@@ -212,12 +229,16 @@ def _read_element(state: State, base: ast.expr, slices: ast.expr, node: ast.Subs
         raise state.problem("RANK", message, node, "Give one index per axis.", ("declared here", array.span))
     if array.role is not Role.INPUT and name not in state.stored:
         message = f"expected an array that already has its values, got {name!r}, which nothing has stored yet"
-        fix = f"Take its old contents as an input with a name of its own, or store it in an earlier statement. {SCANS}"
+        fix = "Take its old contents as an input with a name of its own, or store it in an earlier statement."
+        if state.target == name and any(i.plain is None for i in indices):
+            fix = f"A running result goes from element to element: write it as a loop and call {SCAN_LIFT}."
         raise state.problem("READ_BEFORE_STORE", message, node, fix, ("declared here", array.span))
+    if fill is not None:
+        check_number(state, Number(fill), array.dtype, node)
     return Read(array, indices, fill, state.span(node))
 
 
-def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, float]:
+def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
     if len(call.args) != 2 or call.keywords:
         raise state.problem("CALL", f"expected pad(X, value), got {ast.unparse(call)}", call, "Write pad(X, 0)[i - 1].")
     fill = read_expression(state, call.args[1])
@@ -245,6 +266,10 @@ def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
             value = _factor(state, node) if name.isupper() else None
             if value is not None:
                 return {}, value
+            if name in state.sizes and name not in state.own_indices:
+                message = f"expected indices and integers inside of an index, got the size {name!r}"
+                fix = "Count from the start: pass the array the other way round, or an array of the places to read."
+                raise state.problem("INDEX_NOT_AFFINE", message, node, fix)
             return {name: 1}, 0
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             return _scaled(_affine(state, operand), -1)
@@ -265,6 +290,8 @@ def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
 
 
 def _factor(state: State, node: ast.expr) -> int | None:
+    if isinstance(node, ast.Name) and node.id in state.bound_indices:
+        return None  # bound here, whatever the module calls by this name
     if isinstance(node, ast.Name | ast.Attribute):
         value = state.resolve(node)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -292,8 +319,7 @@ def _function_name(state: State, node: ast.expr) -> str | None:
     if name not in FUNCTIONS:
         return None
     found = state.resolve(node)
-    is_numpy = (getattr(found, "__module__", None) or type(found).__module__).split(".")[0] == "numpy"
-    return name if found is MISSING or is_numpy or any(found is f for f in FUNCTIONS[name]) else None
+    return name if found is MISSING or any(found is f for f in FUNCTIONS[name]) else None
 
 
 def _read_call(state: State, node: ast.Call) -> Expression:
@@ -303,6 +329,10 @@ def _read_call(state: State, node: ast.Call) -> Expression:
     name = _function_name(state, node.func)
     if name is None:
         called, known = ast.unparse(node.func), ", ".join(FUNCTIONS)
+        last = called.rsplit(".", 1)[-1]
+        if last in NOT_HERE:
+            what, fix = NOT_HERE[last]
+            raise state.problem("CALL", f"expected one of {known}, got {called}, which {what}", node.func, fix)
         if state.resolve(node.func) is MISSING:
             raise state.unknown(called, node.func, FUNCTIONS, "function", f"Use one of {known}.")
         raise state.problem("CALL", f"expected one of {known}, got {called}", node.func, "Write the arithmetic out.")
@@ -338,7 +368,7 @@ def _read_over(state: State, node: ast.expr) -> tuple[tuple[str, ast.expr], ...]
     found: list[tuple[str, ast.expr]] = []
     for name in names:
         if not isinstance(name, ast.Name):
-            fix = f"Write over=(i, j).{f' {SCANS}' if isinstance(name, ast.Compare) else ''}"
+            fix = f"Write over=(i, j).{f' {_SCANS}' if isinstance(name, ast.Compare) else ''}"
             raise state.problem("CALL", f"expected names of indices, got {ast.unparse(node)}", node, fix)
         found.append((name.id, name))
     return tuple(found)

@@ -12,7 +12,7 @@ import operator as operators
 from collections.abc import Mapping
 from typing import TypeAlias
 
-from warploom.core import Diagnostic, DType, Span, UserError
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError
 from warploom.schedule.backbone import (
     Access,
     Axis,
@@ -33,7 +33,7 @@ from warploom.schedule.backbone import (
     backbone,
     identity_of,
 )
-from warploom.schedule.frontend.expressions import number
+from warploom.schedule.frontend.expressions import fits, number
 from warploom.schedule.frontend.scopes import with_scopes
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -97,6 +97,7 @@ def _tiled(axis: Axis, use: AxisUse, tiles: Tiles) -> Axis:
 class _Lowering:
     def __init__(self, stage: Stage, arrays: tuple[ArrayParameter, ...], sizes: Mapping[str, int]) -> None:
         self.sizes = sizes
+        self.stage = stage
         self.problems: list[Diagnostic] = []
         ranges = [(name, size.at(sizes), span) for name, size, span in stage.ranges]
         kept = [r for r in ranges if r[1] > 1]
@@ -158,7 +159,7 @@ class _Lowering:
     def _lower(self, expression: Expression, hint: str, dtype: DType | None) -> Source:
         match expression:
             case Number() | SizeValue():
-                return Constant(number(expression, dict(self.sizes)))
+                return self.fitting(number(expression, dict(self.sizes)), dtype, None)
             case Scalar(parameter):
                 return parameter
             case Local(name=name):
@@ -170,11 +171,19 @@ class _Lowering:
             case Reduction():
                 return self.reduce(expression, hint)
             case Apply(operator=operator, operands=operands, dtype=own, span=span):
-                return self.apply(operator, operands, own, span, hint) if own else self.number(expression)
+                return self.apply(operator, operands, own, span, hint) if own else self.number(expression, dtype)
 
-    def number(self, expression: Apply) -> Source:
+    def fitting(self, value: int | float, dtype: DType | None, span: Span | None) -> Constant:
+        """The number as a constant of type `dtype`; None: it is used by nothing that has one."""
+        if dtype is not None and not fits(value, dtype):
+            message = f"expected a number that {dtype} holds, got {value}"
+            place = span or (self.stage.stores[0].span if self.stage.stores else NOWHERE)
+            self.problems.append(Diagnostic("DTYPE", message, place, "Give other sizes, or convert the elements: f32(...)."))
+        return Constant(value)
+
+    def number(self, expression: Apply, dtype: DType | None) -> Source:
         try:
-            return Constant(number(expression, dict(self.sizes)))
+            return self.fitting(number(expression, dict(self.sizes)), dtype, expression.span)
         except (ArithmeticError, ValueError) as error:
             message = f"expected a number, got none: {error}"
             self.problems.append(Diagnostic("NOT_A_NUMBER", message, expression.span, "Give other sizes."))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from warploom.core import Diagnostic, Span, UserError
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.frontend.expressions import SCANS, read_expression, reduction
+from warploom.schedule.frontend.expressions import check_number, read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.sizes import SizeSum, size_name
 from warploom.schedule.frontend.state import Problem, Silent, State
@@ -24,6 +24,7 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
+from warploom.schedule.frontend.words import SCAN_LIFT
 from warploom.sketch import written
 
 _SIGNS: dict[type[ast.operator], str] = {ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
@@ -40,6 +41,10 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
     state.indices = frozenset(
         n.id for s in ast.walk(node) if isinstance(s, ast.Subscript) for n in ast.walk(s.slice) if isinstance(n, ast.Name)
     )
+    state.bound_indices = frozenset(_bound_indices(node))
+    state.own_indices = state.bound_indices | {
+        n.id for s in ast.walk(node) if isinstance(s, ast.Subscript) for n in _elements(s) if isinstance(n, ast.Name)
+    }
     read_signature(state, node)
     for statement in node.body:
         try:
@@ -54,6 +59,23 @@ def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -
         raise UserError(*state.problems)
     arrays, scalars = tuple(state.arrays.values()), tuple(state.scalars.values())
     return TensorTree(node.name, arrays, scalars, tuple(state.sizes), tuple(state.stages))
+
+
+def _elements(node: ast.Subscript) -> list[ast.expr]:
+    return node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def _bound_indices(function: ast.FunctionDef) -> Iterator[str]:
+    for node in (n for statement in function.body for n in ast.walk(statement)):
+        match node:
+            case ast.Subscript(ctx=ast.Store()):
+                yield from (n.id for n in _elements(node) if isinstance(n, ast.Name))
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.keyword(arg="over", value=value):
+                yield from (n.id for n in ast.walk(value) if isinstance(n, ast.Name))
+            case _:
+                pass
 
 
 def _poison(state: State, statement: ast.stmt) -> None:
@@ -110,7 +132,7 @@ def _read_statement(state: State, node: ast.stmt) -> None:
             message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"
             fix = "Write C[m, n] += A[m, k] * B[k, n], t[i] = ..., or k: range(8)."
             if isinstance(node, ast.For | ast.While):
-                fix = f"{fix} {SCANS}"
+                fix = f"Leave the loop out: indices run by themselves. A running result is for {SCAN_LIFT}."
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
 
 
@@ -133,6 +155,7 @@ def _add(state: State, made: Definition | Store, node: ast.stmt) -> None:
 
 def _read_assignment(state: State, target: ast.expr, value: ast.expr, node: ast.stmt, *, is_sum: bool) -> Definition | Store:
     name, places = _read_target(state, target)
+    state.target = name
     indices = tuple(p.id for p in places)
     array = state.arrays.get(name)
     if array is not None:
@@ -164,6 +187,7 @@ def _read_assignment(state: State, target: ast.expr, value: ast.expr, node: ast.
             )
         return Definition(name, indices, expression, state.span(node))
     dtype = dtype_of(expression)
+    check_number(state, expression, array.dtype, value)
     if dtype not in (None, array.dtype):
         message = f"expected a value of type {array.dtype} for {name!r}, got {dtype}"
         raise state.problem("DTYPE", message, value, f"Convert it: {array.dtype}(...).")

@@ -50,6 +50,12 @@ class State:
     """Sizes that the stage uses as numbers."""
     indices: frozenset[str] = frozenset()
     """Names that stand inside of brackets somewhere in the function."""
+    bound_indices: frozenset[str] = frozenset()
+    """Names that the function itself makes indices: of what it stores, `over=`, `k: range(...)`."""
+    own_indices: frozenset[str] = frozenset()
+    """Those, and names that stand alone between brackets."""
+    target: str = ""
+    """What the statement being read assigns."""
     stages: list[Stage] = field(default_factory=list[Stage])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
 

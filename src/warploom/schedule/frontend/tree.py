@@ -46,7 +46,7 @@ class IndexSum:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    value: float
+    value: int | float
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any, NoReturn
 
+import numpy as np
+
 from warploom.core import Diagnostic, UserError
 
 
@@ -67,16 +69,28 @@ def prod(value: Any, over: Any) -> Any:
     _not_run("prod")
 
 
+SCAN_LIFT = "`warploom scan lift FILE.py:FUNCTION`"
+_PLACE = "gives a place, and tensor functions compute values from values"
+_RUNNING = "carries a result from element to element"
+_AS_LOOP = f"Write it as a loop and call {SCAN_LIFT}."
+_NO_PLACE = f"Take max or min of the values; for the place, write a loop and call {SCAN_LIFT}."
+NOT_HERE: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("argmax", "argmin"), (_PLACE, _NO_PLACE)),
+    **dict.fromkeys(("argsort", "sort", "searchsorted", "nonzero"), (_PLACE, "Compute it outside of the tensor function.")),
+    **dict.fromkeys(("cumsum", "cumprod", "accumulate", "cummax", "cummin"), (_RUNNING, _AS_LOOP)),
+}
+"""Functions that newcomers look for, what they do, and what to write instead."""
+
 FUNCTIONS: dict[str, tuple[object, ...]] = {
-    "exp": (exp, math.exp),
-    "log": (log, math.log),
-    "sqrt": (sqrt, math.sqrt),
-    "tanh": (tanh, math.tanh),
-    "abs": (abs, math.fabs),
-    "max": (max,),
-    "min": (min,),
-    "sum": (sum,),
-    "prod": (prod, math.prod),
+    "exp": (exp, math.exp, np.exp),
+    "log": (log, math.log, np.log),
+    "sqrt": (sqrt, math.sqrt, np.sqrt),
+    "tanh": (tanh, math.tanh, np.tanh),
+    "abs": (abs, math.fabs, np.abs),
+    "max": (max, np.max),
+    "min": (min, np.min),
+    "sum": (sum, np.sum),
+    "prod": (prod, math.prod, np.prod),
     "pad": (pad,),
 }
 """What may be called, by name, and the Python objects that the name may be bound to; a free name is taken, too."""

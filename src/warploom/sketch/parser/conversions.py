@@ -7,6 +7,7 @@ import ast
 from warploom.ir import IndexExpr
 from warploom.sketch.operands import Data, Index, Operand, describe
 from warploom.sketch.parser.state import Problem, State
+from warploom.sketch.subset import REFUSED
 
 
 def as_index(state: State, operand: Operand, node: ast.AST, what: str = "an index") -> IndexExpr:
@@ -37,40 +38,6 @@ def as_static_int(state: State, operand: Operand, node: ast.AST, what: str) -> i
 
 def unsupported(state: State, node: ast.AST, what: str = "", fix: str = "") -> Problem:
     """What to raise at a piece of Python that the language does not have."""
-    name, default_fix = _UNSUPPORTED.get(
-        type(node), (f"`{type(node).__name__.lower()}`", "Write it with loops, ifs and scalars.")
-    )
+    name, default_fix = REFUSED.get(type(node), (f"`{type(node).__name__.lower()}`", "Write it with loops, ifs and scalars."))
     message = f"{what or name} is not part of the {'sketch language' if state.mode == 'sketch' else 'language of specs'}"
     return state.problem("UNSUPPORTED_PYTHON", message, node, fix or default_fix)
-
-
-_UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
-    ast.AnnAssign: ("a declaration without a value", "Assign a value, or remove it."),
-    ast.While: ("`while`", "Write `for i in range(...)` with bounds known at compile time."),
-    ast.Try: ("`try`", "Remove it: a kernel raises nothing."),
-    ast.With: ("`with`", "Remove it."),
-    ast.Raise: ("`raise`", "Remove it: a kernel raises nothing."),
-    ast.Assert: ("`assert`", "Remove it."),
-    ast.ListComp: ("a list comprehension", "Write a `for` loop over a register array."),
-    ast.SetComp: ("a set comprehension", "Write a `for` loop."),
-    ast.DictComp: ("a dict comprehension", "Write a `for` loop."),
-    ast.GeneratorExp: ("a generator expression", "Write a `for` loop with an accumulator or a scalar."),
-    ast.Dict: ("a dict", "Use scalars and arrays."),
-    ast.Set: ("a set", "Use scalars and arrays."),
-    ast.JoinedStr: ("an f-string", "Write the text out."),
-    ast.NamedExpr: ("`:=`", "Assign in a statement of its own."),
-    ast.Starred: ("`*`", "Write the items out."),
-    ast.Slice: ("a slice", "Write a `for` loop over the elements."),
-    ast.Break: ("`break`", "Guard the rest of the loop body with an `if`."),
-    ast.Continue: ("`continue`", "Guard the rest of the loop body with an `if`."),
-    ast.Global: ("`global`", "Pass the value in or return it."),
-    ast.Nonlocal: ("`nonlocal`", "Pass the value in or return it."),
-    ast.Import: ("`import`", "Import at the top of the file."),
-    ast.ImportFrom: ("`import`", "Import at the top of the file."),
-    ast.ClassDef: ("`class`", "Use scalars and arrays."),
-    ast.Delete: ("`del`", "Remove it."),
-    ast.Yield: ("`yield`", "Store to an array."),
-    ast.Await: ("`await`", "Remove it."),
-    ast.AsyncFunctionDef: ("`async def`", "Write a plain `def`."),
-    ast.Match: ("`match`", "Write `if`, `elif`, `else`."),
-}

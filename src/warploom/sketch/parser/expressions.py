@@ -9,8 +9,6 @@ from typing import TypeAlias, cast
 
 from warploom.core import DType, scalar_of
 from warploom.ir import (
-    Arith,
-    CompareOp,
     Component,
     IndexConst,
     IndexExpr,
@@ -31,20 +29,14 @@ from warploom.sketch.operands import (
     describe,
 )
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
-from warploom.sketch.parser.numbers import arithmetic, binary, check_operator, choice, logical
+from warploom.sketch.parser.numbers import arithmetic, binary, choice, logical
 from warploom.sketch.parser.state import State
+from warploom.sketch.subset import COMPARISONS, SIGNS
 
 Handler: TypeAlias = Callable[[State, ast.Call, Operand], Operand | None]
 CALLS: list[Handler] = []
 """Tried in turn on the operand called; None means: not mine. Filled by the modules that know words, functions, accumulators."""
 
-_BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Pow: "**",
-}  # fmt: skip
-_COMPARE: dict[type[ast.cmpop], CompareOp] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
 _COMPONENTS = "xyzw"
 
 
@@ -64,7 +56,7 @@ def evaluate(state: State, node: ast.expr) -> Operand:
         case ast.Call():
             return _call(state, node)
         case ast.BinOp(left=left, op=op, right=right):
-            return binary(state, _BINARY.get(type(op), "@"), evaluate(state, left), evaluate(state, right), node)
+            return binary(state, SIGNS.get(type(op), "@"), evaluate(state, left), evaluate(state, right), node)
         case ast.UnaryOp(op=op, operand=operand):
             return _unary(state, op, operand, node)
         case ast.BoolOp(op=op, values=values):
@@ -81,7 +73,7 @@ def evaluate(state: State, node: ast.expr) -> Operand:
         case ast.List(elts=elts):
             return Group(tuple(evaluate(state, e) for e in elts), "list")
         case ast.Lambda():
-            return Local(node)
+            return Local(node, state.frame)
         case _:
             raise unsupported(state, node)
 
@@ -171,8 +163,7 @@ def _unary(state: State, op: ast.unaryop, operand_node: ast.expr, node: ast.expr
         if isinstance(op, ast.UAdd):
             return operand
         name = "neg" if isinstance(op, ast.USub) else "~"
-        check_operator(state, name, operand.dtype, node)
-        return Data(Arith(name, (operand.expr,)), operand.dtype)
+        return arithmetic(state, name, (operand,), node)
     if isinstance(operand, Static) and isinstance(operand.value, float) and not isinstance(op, ast.Invert):
         return Static(-operand.value if isinstance(op, ast.USub) else operand.value)
     expr = as_index(state, operand, node, "an integer operand")
@@ -191,11 +182,11 @@ def _compare(state: State, node: ast.Compare) -> Operand:
     parts: list[IndexExpr] = []
     for position, op in enumerate(node.ops):
         left, right = operands[position], operands[position + 1]
-        if type(op) not in _COMPARE:
+        if type(op) not in COMPARISONS:
             raise unsupported(state, node, "this comparison", "Compare integers with == != < <= > >=.")
         a, b = number_of(left), number_of(right)
         if a is not None and b is not None:
-            parts.append(IndexConst(fold.COMPARE_FUNCTIONS[_COMPARE[type(op)]](a, b)))
+            parts.append(IndexConst(fold.COMPARE_FUNCTIONS[COMPARISONS[type(op)]](a, b)))
             continue
         if isinstance(left, Static) and isinstance(right, Static):
             if not isinstance(op, ast.Eq | ast.NotEq):
@@ -210,7 +201,7 @@ def _compare(state: State, node: ast.Compare) -> Operand:
                 "Decide on ids, loop variables, sizes and holes only; min and max choose between data.",
             )
         lhs, rhs = as_index(state, left, nodes[position]), as_index(state, right, nodes[position + 1])
-        parts.append(fold.compare(_COMPARE[type(op)], lhs, rhs))
+        parts.append(fold.compare(COMPARISONS[type(op)], lhs, rhs))
     return Index(fold.conjunction(*parts), is_bool=True)
 
 

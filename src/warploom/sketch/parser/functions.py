@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import cast
 
 from warploom.ir import Accumulate, For, If, IndexConst, IndexVar, Stmt, Store, Sync, ValueConst, ValueVar
-from warploom.sketch.operands import Data, Device, Group, Index, Local, Operand, Static, describe
+from warploom.sketch.operands import Data, Device, Group, Index, Local, Operand, Static, Unset, describe
 from warploom.sketch.parser.conversions import unsupported
 from warploom.sketch.parser.expressions import CALLS, evaluate
 from warploom.sketch.parser.state import Frame, Silent, State
@@ -105,9 +105,11 @@ def _expand(
         scope: dict[str, Operand] = {}
         name = target.name
     else:
-        text = Written(frame.source, target.node, frame.resolve, frame.known)
+        home = cast(Frame, target.home)
+        text = Written(home.source, target.node, home.resolve, home.known)
         defaults = {}
-        scope = dict(frame.scope)
+        late = Unset("is assigned after this function is called")
+        scope = {**dict.fromkeys(home.assigned, late), **home.scope}
         # a lambda written right in the call has one use: its holes are named like any others
         path = frame.path if target.node is call else (place, *frame.path)
         name = target.node.name if isinstance(target.node, ast.FunctionDef) else "lambda"

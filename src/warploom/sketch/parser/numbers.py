@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import cast
 
-from warploom.core import DType
-from warploom.ir import Arith, FromIndex, IndexConst, IndexExpr, IndexOp, Logical, ValueConst, ValueExpr, ValueSelect
+from warploom.core import INT, DType, common_type, promoted
+from warploom.ir import Arith, Cast, FromIndex, IndexConst, IndexExpr, IndexOp, Logical, ValueConst, ValueExpr, ValueSelect
 from warploom.sketch import fold
 from warploom.sketch.literals import as_constant, number_of
 from warploom.sketch.operands import Data, Group, Index, Operand, describe
@@ -17,6 +17,8 @@ from warploom.sketch.parser.state import State
 def adapt(state: State, operand: Operand, dtype: DType, node: ast.AST, what: str = "operand") -> ValueExpr:
     """`operand` as data of type `dtype`: data of that type, or a number that fits."""
     if isinstance(operand, Data):
+        if operand.dtype != dtype and _converts_itself(state, operand.dtype, dtype):
+            return Cast(dtype, operand.expr)
         if operand.dtype != dtype:
             raise state.problem(
                 "DTYPE_MISMATCH",
@@ -46,6 +48,11 @@ def adapt(state: State, operand: Operand, dtype: DType, node: ast.AST, what: str
     )
 
 
+def _converts_itself(state: State, source: DType, target: DType) -> bool:
+    """A spec converts integers as C does; floats of another width are asked for."""
+    return state.mode == "spec" and not source.is_float and source.lanes == target.lanes == 1
+
+
 _BITWISE = frozenset({"&", "|", "^", "<<", ">>", "~"})
 
 
@@ -56,10 +63,66 @@ def check_operator(state: State, op: str, dtype: DType, node: ast.AST) -> None:
 
 
 def arithmetic(state: State, op: str, operands: tuple[Operand, ...], node: ast.AST) -> Data:
-    """`op` over operands of one type; numbers take the type of the others."""
-    dtype = next(o.dtype for o in operands if isinstance(o, Data))
+    """`op` over operands of one type; numbers take the type of the others. In a spec that is C's common type."""
+    types = [o.dtype for o in operands if isinstance(o, Data)]
+    dtype = types[0] if state.mode == "sketch" else _computed_in(op, types, operands)
     check_operator(state, op, dtype, node)
+    if op in _SHIFTS:
+        _check_shift(state, operands, dtype, node)
+    if op == "/" and not dtype.is_float:
+        _check_quotient(state, operands[1], node)
     return Data(Arith(op, tuple(adapt(state, o, dtype, node) for o in operands)), dtype)
+
+
+_SHIFTS = frozenset({"<<", ">>"})
+_WITHIN = frozenset({"min", "max", "&", "|", "^"})
+"""The result of two values of a narrow type is one, too: it is not computed in `int`."""
+
+
+def _computed_in(op: str, types: list[DType], operands: tuple[Operand, ...]) -> DType:
+    """C's type of `op`; a number takes the type of what it meets, if it fits."""
+    first = types[0]
+    if first.lanes > 1:
+        return first
+    fits = all(isinstance(o, Data) or as_constant(o, first) is not None for o in operands)
+    if op == "~" and first.kind == "int":
+        return first
+    if op in _WITHIN and all(t == first for t in types) and fits:
+        return first
+    if op in _SHIFTS and not isinstance(operands[0], Data):
+        return INT
+    if op in _SHIFTS:
+        count = number_of(operands[1])
+        return first if op == ">>" and count is not None and 0 <= count < first.bits else promoted(first)
+    total = promoted(first)
+    for other in types[1:]:
+        total = common_type(total, other)
+    return total
+
+
+def _check_shift(state: State, operands: tuple[Operand, ...], dtype: DType, node: ast.AST) -> None:
+    count = number_of(operands[1])
+    if count is not None and not 0 <= count < dtype.bits:
+        raise state.problem(
+            "SHIFT_COUNT",
+            f"expected a shift by 0 to {dtype.bits - 1} bits of {dtype}, got {count}",
+            node,
+            "Shift by less than the width: what is shifted out is lost, and machines differ beyond.",
+        )
+
+
+def _check_quotient(state: State, divisor: Operand, node: ast.AST) -> None:
+    """A quotient of integers: nothing is divided by 0, and a spec stores it at once, where Python's fraction is cut as C's is."""
+    if number_of(divisor) == 0:
+        raise state.problem("DIVISION_BY_ZERO", "division by zero", node, "Divide by another number.")
+    if state.mode == "spec" and state.storing is not node:
+        raise state.problem(
+            "INTEGER_DIVISION",
+            "expected a quotient of integers to be stored at once, got one in a larger expression: in Python it is a fraction, "
+            "in CUDA an integer",
+            node,
+            "Store it to an array of integers first, or convert with wl.cast(f32, ...).",
+        )
 
 
 def binary(state: State, op: str, left: Operand, right: Operand, node: ast.AST) -> Operand:
@@ -78,7 +141,13 @@ def binary(state: State, op: str, left: Operand, right: Operand, node: ast.AST) 
     lhs, rhs = as_index(state, left, node, "an integer operand"), as_index(state, right, node, "an integer operand")
     if rhs == IndexConst(0) and op in ("//", "%"):
         raise state.problem("DIVISION_BY_ZERO", "division by zero", node, "Divide by a positive number.")
+    if op in _SHIFTS and isinstance(rhs, IndexConst) and not 0 <= rhs.value < INT.bits:
+        message = f"expected a shift of an index by 0 to {INT.bits - 1} bits, got {rhs.value}"
+        raise state.problem("SHIFT_COUNT", message, node, "Indices have 32 bits.")
     return Index(fold.binary(cast(IndexOp, op), lhs, rhs))
+
+
+_LARGEST_POWER = 1024
 
 
 def _number_arithmetic(state: State, op: str, a: float, b: float, node: ast.AST) -> Operand:
@@ -96,7 +165,7 @@ def _number_arithmetic(state: State, op: str, a: float, b: float, node: ast.AST)
                 value = a // b
             case "%":
                 value = a % b
-            case "**":
+            case "**" if abs(b) <= _LARGEST_POWER:
                 value = cast(float, a**b)
             case "min":
                 value = min(a, b)
@@ -126,6 +195,10 @@ def choice(state: State, cond: IndexExpr, then: Operand, other: Operand, node: a
     match then, other:
         case Index(expr=a, is_bool=first), Index(expr=b, is_bool=second) if first == second:
             return Index(fold.select(cond, a, b), first)
+        case Data(dtype=a), Data(dtype=b) if a != b:
+            raise state.problem(
+                "MIXED_ALTERNATIVES", f"expected two values of one type, got {a} and {b}", node, f"Write wl.cast({a}, ...)."
+            )
         case (Data(dtype=dtype), _) | (_, Data(dtype=dtype)):
             return Data(ValueSelect(cond, adapt(state, then, dtype, node), adapt(state, other, dtype, node)), dtype)
         case Group(items=a, kind=kind), Group(items=b) if len(a) == len(b):

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 
-from warploom.core import DType
+from warploom.core import DType, integer_range
 from warploom.ir import Operator, ValueVar
-from warploom.sketch.literals import range_of
 from warploom.sketch.operands import Data
 from warploom.sketch.operators import UserOperator
 from warploom.sketch.parser.expressions import evaluate
@@ -38,7 +37,7 @@ def identity_of(op: object, dtype: DType) -> int | float | None:
         return op.identity
     if dtype.is_float:
         return {"+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf")}.get(str(op))
-    low, high = range_of(dtype)
+    low, high = integer_range(dtype)
     all_ones = -1 if low < 0 else high
     return {"+": 0, "*": 1, "min": high, "max": low, "&": all_ones, "|": 0, "^": 0}.get(str(op))
 

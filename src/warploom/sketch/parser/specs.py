@@ -10,6 +10,7 @@ from warploom.core import Diagnostic, DType, UnsupportedError, UserError
 from warploom.ir import Hole, IndexConst, Kernel, SizeVar
 from warploom.sketch import words
 from warploom.sketch.operands import Array, Index, Static
+from warploom.sketch.parser.functions import defaults_of
 from warploom.sketch.parser.state import Frame, State
 from warploom.sketch.parser.statements import assignments, statement
 from warploom.sketch.ranges import Facts
@@ -36,6 +37,7 @@ def parse_spec(spec: Callable[..., object], kernel: Kernel) -> Kernel:
     state = State(
         "spec", 1, Facts((1, 1, 1), (ONE, ONE, ONE), holes), frame, (1, 1, 1), names | set(kernel.sizes), holes, params=names
     )
+    defaults = dict(defaults_of(spec))
     for argument in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
         frame.kinds[argument.arg] = ("a parameter", argument)
         if argument.arg in arrays:
@@ -43,6 +45,8 @@ def parse_spec(spec: Callable[..., object], kernel: Kernel) -> Kernel:
             frame.scope[param.name] = Array(param.name, param.space, param.dtype, param.shape)
         elif argument.arg in kernel.sizes:
             frame.scope[argument.arg] = Index(SizeVar(argument.arg))
+        elif argument.arg in defaults:
+            frame.scope[argument.arg] = state.operand_of(defaults[argument.arg])
         else:
             known = ", ".join([*arrays, *kernel.sizes])
             message = f"parameter {argument.arg!r} of the spec is neither an array nor a size of the sketch (those are: {known})"

@@ -77,6 +77,8 @@ class State:
     """Greater than zero inside of code that never runs."""
     direct: ast.AST | None = None
     """The call that is a whole statement's expression: the only one that may have effects."""
+    storing: ast.AST | None = None
+    """The expression that is the whole right side of a store to an array of integers."""
     assigning: Mapping[ast.expr, str] = field(default_factory=dict[ast.expr, str])
     """Names by value, of the statement `name = value` or `name, ... = value, ...` being read."""
     conditions: list[IndexExpr] = field(default_factory=list[IndexExpr])

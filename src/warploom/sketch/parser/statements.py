@@ -14,13 +14,9 @@ from warploom.sketch.parser.conversions import as_index, as_static_int, unsuppor
 from warploom.sketch.parser.expressions import condition, evaluate, partial, read
 from warploom.sketch.parser.numbers import adapt, binary, choice
 from warploom.sketch.parser.state import Problem, Silent, State, kind_of
+from warploom.sketch.subset import SIGNS
 
 Scope: TypeAlias = dict[str, Operand]
-
-_AUGMENTED: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
 
 
 def assignments(node: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
@@ -65,19 +61,35 @@ def _has_return(node: ast.AST) -> bool:
     return isinstance(node, ast.Return) or any(_has_return(c) for c in ast.iter_child_nodes(node))
 
 
+def _always_returns(stmts: Sequence[ast.stmt]) -> bool:
+    if not stmts:
+        return False
+    match stmts[-1]:
+        case ast.Return():
+            return True
+        case ast.If(body=body, orelse=other):
+            return _always_returns(body) and _always_returns(other)
+        case _:
+            return False
+
+
 def _returning_if(state: State, node: ast.If, rest: Sequence[ast.stmt]) -> Operand:
     """`if c: ... return a` with what follows as its else."""
     if not isinstance(node.body[-1], ast.Return | ast.If) or not _has_return(node.body[-1]):
         raise state.problem(
             "RETURN", "expected this branch to end in a return", node, "Return at the end of every branch, or only at the end."
         )
+
+    def through(stmts: Sequence[ast.stmt]) -> Sequence[ast.stmt]:
+        return stmts if _always_returns(stmts) else [*stmts, *rest]
+
     results: list[Operand] = []
 
     def tail(stmts: Sequence[ast.stmt]) -> Callable[[], None]:
         return lambda: results.append(read_tail(state, stmts))
 
     cond = condition(state, node.test)
-    then, other = _branches(state, cond, node, tail(node.body), tail([*node.orelse, *rest]))
+    then, other = _branches(state, cond, node, tail(through(node.body)), tail(through(node.orelse)))
     if isinstance(cond, IndexConst):
         state.out.extend(then if cond.value else other)
         return results[0] if cond.value else results[1]
@@ -99,7 +111,9 @@ def _joined(state: State, a: Operand, b: Operand, node: ast.AST) -> tuple[Operan
         case Index(expr=x, is_bool=first), Index(expr=y, is_bool=second) if first == second:
             name = state.fresh("result")
             return Index(IndexVar(name), first), [SetIndex(name, x, span)], [SetIndex(name, y, span)]
-        case (Data(dtype=dtype), _) | (_, Data(dtype=dtype)):
+        case (Data(dtype=dtype), _) | (_, Data(dtype=dtype)) if not (
+            isinstance(a, Data) and isinstance(b, Data) and a.dtype != b.dtype
+        ):
             name = state.fresh("result")
             values = [SetValue(name, dtype, adapt(state, o, dtype, node), span) for o in (a, b)]
             return Data(ValueVar(name), dtype), [values[0]], [values[1]]
@@ -119,6 +133,7 @@ def _joined(state: State, a: Operand, b: Operand, node: ast.AST) -> tuple[Operan
 def statement(state: State, node: ast.stmt) -> None:
     """Read one statement; problems are noted and the names it assigns are poisoned."""
     outer = state.direct, state.assigning, state.dead, list(state.conditions)
+    state.storing = None
     try:
         _statement(state, node)
     except (Problem, Silent) as error:
@@ -135,6 +150,7 @@ def _statement(state: State, node: ast.stmt) -> None:
     match node:
         case ast.Assign(targets=[target], value=value):
             state.direct = value
+            state.storing = value if _is_integer_element(state, target) else None
             state.assigning = dict(_named(target, value))
             operand = evaluate(state, value)
             _assign(state, target, operand, value)
@@ -157,7 +173,7 @@ def _statement(state: State, node: ast.stmt) -> None:
         case ast.FunctionDef():
             if node.decorator_list:
                 raise unsupported(state, node, "a decorated inner function", "Define it above the sketch.")
-            state.bind(node.name, Local(node), node)
+            state.bind(node.name, Local(node, state.frame), node)
         case ast.Return():
             fix = "Store the result to an array." if not state.calls else "Return at the end of the function."
             raise state.problem("RETURN", "a return cannot stand here", node, fix)
@@ -242,6 +258,13 @@ def evaluate_owner(state: State, node: ast.expr) -> Operand:
     return evaluate(state, node)
 
 
+def _is_integer_element(state: State, target: ast.expr) -> bool:
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    owner = state.frame.scope.get(target.id) if isinstance(target, ast.Name) else None
+    return isinstance(owner, Array) and not owner.dtype.is_float
+
+
 def _store(state: State, element: Array, operand: Operand, target: ast.AST) -> None:
     value = adapt(state, operand, element.dtype, target, f"a value for {element.name!r}")
     state.mark_written(element)
@@ -249,11 +272,12 @@ def _store(state: State, element: Array, operand: Operand, target: ast.AST) -> N
 
 
 def _augmented(state: State, node: ast.AugAssign) -> None:
-    op = _AUGMENTED.get(type(node.op))
+    op = SIGNS.get(type(node.op))
     if op is None:
         raise unsupported(state, node, "this operator", "Use + - * / min max & | ^ << >>.")
     state.direct = node.value
     if isinstance(node.target, ast.Subscript):
+        state.storing = node if _is_integer_element(state, node.target) else None
         element = _element(state, node.target)
         right = evaluate(state, node.value)
         _store(state, element, binary(state, op, read(state, element, node.target), right, node), node.target)

@@ -1,0 +1,49 @@
+"""What of Python tensor functions accept, by example; docs/schedule.md shows the table and a test reads every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One construct: `example` is the body of a function of X: f32["n"], A: f32["n", "n + 2"], N: i32["n"], and outputs y, m."""
+
+    construct: str
+    example: str
+    is_accepted: bool
+    note: str = ""
+
+
+ROWS: tuple[Row, ...] = (
+    Row("arithmetic", "y[i] = X[i] * 2 - (X[i] + 1) / 3", True, "a number takes the type of what it meets, unchanged"),
+    Row("fraction on integers", "m[i] = N[i] + 0.5", False, "convert: `f32(N[i])`"),
+    Row("`/` of integers", "m[i] = N[i] / 2", False, "convert: `f32(N[i]) / 2`"),
+    Row("`//`, `%`", "m[i] = N[i] // 2", False),
+    Row("powers 1 to 8", "y[i] = X[i] ** 3", True),
+    Row("functions", "y[i] = max(abs(X[i]), sqrt(exp(X[i])), 1)", True, "by what the name is bound to, not by its spelling"),
+    Row("reductions", "y[i] = max(A[i, k], over=k)", True, "`sum prod max min`"),
+    Row("sum by `+=`", "y[i] += A[i, k]", True),
+    Row("`-=`, `*=`", "y[i] -= A[i, k]", False, "`sum(..., over=k)`"),
+    Row("values of a stage", "t[i] = X[i] * X[i]\ny[i] = t[i] + 1", True, "from index to the same index"),
+    Row("affine indices", "y[i] = A[i, 1 + i + 0 * i]", True, "integers, indices, `+ -`, integer * index"),
+    Row("shifted and padded", "y[i] = pad(X, 0)[i - 1]", True),
+    Row("size as a number", "y[i] = X[i] / n", True),
+    Row("size inside of an index", "y[i] = X[n - 1 - i]", False, "pass the array the other way round"),
+    Row("index as a value", "y[i] = X[i] * i", False, "pass an array of these numbers"),
+    Row("gather", "y[i] = X[N[i]]", False),
+    Row("place of a maximum", "y[i] = argmax(A[i, k], over=k)", False, "`warploom scan lift`"),
+    Row("running result", "y[i] = y[i - 1] + X[i]", False, "`warploom scan lift`"),
+    Row("conditions", "y[i] = X[i] if X[i] > 0 else 0", False, "`max` and `min` choose"),
+    Row("`and`, `or`, comparisons", "y[i] = X[i] or 1", False),
+    Row("loops, `if`, `return`", "for i in range(3):\n    y[i] = X[i]", False, "indices run by themselves"),
+)
+
+
+def table() -> str:
+    """`ROWS` for docs/schedule.md."""
+    lines = ["| Python | example | accepted | |", "| --- | --- | --- | --- |"]
+    for row in ROWS:
+        example = row.example.replace(":\n    ", ": ").replace("\n", "; ")
+        lines.append(f"| {row.construct} | `{example}` | {'yes' if row.is_accepted else 'no'} | {row.note} |")
+    return "\n".join(lines)

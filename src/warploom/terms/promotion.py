@@ -1,0 +1,252 @@
+"""C's types for the terms that a spec stores: which type each operation is computed in, with the conversions written out.
+
+A spec runs on untyped terms. `Stored` decides, as a C compiler would, that `x[i] + y[i]` of two `i8` is an `int`, and that the
+cell which takes it converts it. Conversions between floats are left out, as a proof over the reals leaves out rounding.
+Sums, products and bitwise operations are computed in the narrow type where only their low bits are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import isfinite
+
+from warploom.core import BY_NAME, DType, common_type, f64, i32, i64, integer_range, promoted, scalar_of
+from warploom.terms.casts import cast_types, convert
+from warploom.terms.term import Term, TermError, apply, constant, pack
+
+LOW_BITS = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
+"""The low bits of the result depend on those of the operands only."""
+_WITHIN = frozenset({"min", "max", "&", "|", "^"})
+"""The result of two values of a type is a value of that type."""
+_SHIFTS = frozenset({"<<", ">>"})
+_HELD = "held"
+"""`held.<dtype>`: what a cell of an array of that type holds after a store."""
+
+
+_UNTOUCHED = apply("untouched")
+"""In the mark of a cell that was never stored to: a zero that no store leaves behind."""
+
+
+def held_term(term: Term) -> Term:
+    """`term` without the mark of the cell that held it."""
+    inner = term.args[0] if _is_held(term) else term
+    return constant(0) if inner is _UNTOUCHED else inner
+
+
+def _is_held(term: Term) -> bool:
+    return term.op.startswith(_HELD + ".")
+
+
+@dataclass(slots=True)
+class Stored:
+    """The typed term of every store of one spec."""
+
+    types: Mapping[str, DType]
+    """Of the elements, by array."""
+    other: DType = i32
+    """Of symbols that are no array's."""
+    _naturals: dict[int, DType | None] = field(default_factory=dict[int, "DType | None"])
+    """By serial number, as everything here: terms cannot be hashed while a user's spec runs."""
+    _built: dict[tuple[int, DType], Term] = field(default_factory=dict[tuple[int, DType], Term])
+    _checked: set[int] = field(default_factory=set[int])
+    _is_plain: bool = field(init=False)
+    """Whether every value has one type, in which it is also computed: then the terms stay as they are."""
+
+    _are_floats: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        scalars = {scalar_of(t) for t in self.types.values()}
+        self._are_floats = all(t.is_float for t in scalars)
+        self._is_plain = len(scalars) == 1 and all(promoted(t) == t for t in scalars)
+
+    def store(self, term: Term, target: DType) -> Term:
+        """What a cell of type `target` holds after the spec stored `term`. Raises TermError for what Python and C tell apart."""
+        if self._are_floats:
+            return term
+        if term.op == "/" and not target.is_float and not self._is_float(term):
+            self._is_plain = False  # an integer from now on, whatever is made of it
+            for operand in term.args:
+                self.check(operand)
+        else:
+            self.check(term)
+        if self._is_plain:
+            return term if target.is_float or term.op != "constant" else _cut(term)
+        if target.lanes > 1:
+            is_pack = term.op == "pack"
+            return pack(*(self._build(item, scalar_of(target)) for item in term.args)) if is_pack else term
+        built = self._build(term, target)
+        return built if built.op == "atom" and self._natural(built) == target else apply(f"{_HELD}.{target.name}", built)
+
+    def blank(self, target: DType) -> Term | None:
+        """What an untouched cell of an output holds: a zero of its type; None where numbers need no type."""
+        is_untyped = self._is_plain or target.lanes > 1 or self._are_floats
+        return None if is_untyped else apply(f"{_HELD}.{target.name}", _UNTOUCHED)
+
+    # ------------------------------------------------------------ what Python and C tell apart
+
+    def check(self, root: Term) -> None:
+        """Raises TermError for what Python and C tell apart below `root`."""
+        stack = [root]
+        while stack:
+            term = stack.pop()
+            if term.serial in self._checked or "." in term.op:  # held or converted: checked when that was stored
+                continue
+            self._checked.add(term.serial)
+            if term.op == "constant" and not isinstance(term.data[0], int):
+                self._is_plain = False  # a fraction among integers
+            elif term.op in LOW_BITS:
+                pass
+            elif term.op in _SHIFTS:
+                self._check_shift(term)
+            elif term.op == "/" and not self._is_float(term):
+                raise TermError(
+                    f"expected a quotient of integers to be stored at once, got {term} in a larger expression: in Python it is a "
+                    "fraction, in CUDA an integer; store it to an array of integers first, or convert with wl.cast(f32, ...)"
+                )
+            stack.extend(term.args)
+
+    def _check_shift(self, term: Term) -> None:
+        count, width = term.args[1], self._computed_in(term.args[0]).bits
+        if count.op != "constant":
+            return
+        amount = count.data[0]
+        if not isinstance(amount, int) or not 0 <= amount < width:
+            raise TermError(
+                f"expected a shift by 0 to {width - 1} bits, got {amount}: a word of {width} bits has no more to give"
+            )
+
+    def _is_float(self, quotient: Term) -> bool:
+        return any((t := self._natural(a)) is not None and t.is_float for a in quotient.args) or any(
+            a.op == "constant" and not isinstance(a.data[0], int) for a in quotient.args
+        )
+
+    # ------------------------------------------------------------ types
+
+    def _computed_in(self, term: Term) -> DType:
+        natural = self._natural(term)
+        return promoted(natural) if natural is not None else _literal_type(term)
+
+    def _natural(self, root: Term) -> DType | None:
+        """The narrowest type that is known to hold the value; None for a number, which takes the type of what it meets."""
+        known = self._naturals
+        stack = [root]
+        while stack:
+            term = stack[-1]
+            missing = [a for a in term.args if a.serial not in known]
+            if term.serial not in known and missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if term.serial not in known:
+                known[term.serial] = self._natural_of(term)
+        return known[root.serial]
+
+    def _natural_of(self, term: Term) -> DType | None:
+        if term.op == "constant":
+            return None
+        if term.op == "atom":
+            return self.types.get(term.data[0], self.other)
+        if term.op == "component":
+            inner = self._naturals[term.args[0].serial]
+            return None if inner is None else scalar_of(inner)
+        if _is_held(term):
+            return BY_NAME[term.op.removeprefix(_HELD + ".")]
+        if types := cast_types(term):
+            return types[1]
+        parts = [self._naturals[a.serial] for a in term.args]
+        given = [p for p in parts if p is not None]
+        if not given:
+            return None
+        if term.op in _SHIFTS:
+            left = parts[0] or _literal_type(term.args[0])
+            return left if term.op == ">>" else promoted(left)
+        if term.op in _WITHIN and len(set(given)) == 1 and all(_fits(a, given[0]) for a in term.args if a.op == "constant"):
+            return given[0]
+        if term.op == "~" and given[0].kind == "int":
+            return given[0]
+        total = promoted(given[0])
+        for other in given[1:]:
+            total = common_type(total, other)
+        for argument in term.args:
+            if argument.op == "constant" and not total.is_float:
+                total = common_type(total, _literal_type(argument))
+        return total
+
+    # ------------------------------------------------------------ terms
+
+    def _build(self, root: Term, target: DType) -> Term:
+        """The value of `root`, converted to `target`; without Python recursion."""
+        built = self._built
+        stack = [(root, target)]
+        while stack:
+            term, wanted = stack[-1]
+            missing = [part for part in self._parts(term, wanted) if (part[0].serial, part[1]) not in built]
+            if (term.serial, wanted) not in built and missing:
+                stack.extend(missing)
+                continue
+            stack.pop()
+            if (term.serial, wanted) not in built:
+                built[term.serial, wanted] = self._one(term, wanted)
+        return built[root.serial, target]
+
+    def _operation_type(self, term: Term, target: DType) -> DType:
+        """The type that the operation `term`, of which `target` is wanted, is computed in."""
+        natural = self._natural(term) or target
+        if natural == target or natural.is_float or target.is_float:
+            return natural
+        if target.bits <= natural.bits and (term.op in LOW_BITS or self._keeps_low_bits(term, target)):
+            return target
+        return natural
+
+    def _keeps_low_bits(self, term: Term, target: DType) -> bool:
+        if term.op == "<<":
+            count = term.args[1]
+            return count.op == "constant" and 0 <= count.data[0] < target.bits
+        # the one quotient that does not fit a narrow type wraps in it as it does when it is converted
+        return term.op == "/" and all(self._natural(a) == target for a in term.args)
+
+    def _parts(self, term: Term, target: DType) -> list[tuple[Term, DType]]:
+        if not term.args or term.op == "component" or _is_held(term) or cast_types(term):
+            return []
+        kind = self._operation_type(term, target)
+        return [(a, kind) for a in term.args]
+
+    def _one(self, term: Term, target: DType) -> Term:
+        if term.op == "constant":
+            return term if target.is_float else _cut(term)
+        natural = self._natural(term) or target
+        if not term.args or term.op == "component" or cast_types(term):
+            return _converted(term, natural, target)
+        if _is_held(term):
+            return _converted(held_term(term), natural, target)
+        kind = self._operation_type(term, target)
+        return _converted(apply(term.op, *(self._built[a.serial, kind] for a in term.args)), kind, target)
+
+
+def _converted(term: Term, source: DType, target: DType) -> Term:
+    if (source.is_float and target.is_float) or source.lanes > 1 or target.lanes > 1:
+        return term
+    return convert(term, source, target)
+
+
+def _cut(term: Term) -> Term:
+    """A number as an integer cell holds it."""
+    value = term.data[0]
+    return term if isinstance(value, int) or not isfinite(value) else constant(int(value))
+
+
+def _fits(number: Term, dtype: DType) -> bool:
+    value = number.data[0]
+    if dtype.is_float:
+        return True
+    low, high = integer_range(dtype)
+    return isinstance(value, int) and low <= value <= high
+
+
+def _literal_type(number: Term) -> DType:
+    """C's type of a number; what is no number counts as `int`."""
+    value = number.data[0] if number.op == "constant" else 0
+    if not isinstance(value, int):
+        return f64
+    return i32 if _fits(constant(int(value)), i32) else i64

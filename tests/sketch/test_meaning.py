@@ -1,0 +1,173 @@
+"""What a name, a branch, a decorator mean in what is read: the same as when Python runs it."""
+
+from __future__ import annotations
+
+import functools
+from pathlib import Path
+
+import pytest
+from tests.sketch.helpers import body, problem, read
+
+import warploom as wl
+from warploom.core import UserError
+from warploom.sketch import load, parse_spec
+from warploom.synth.symbolic import run_spec
+
+
+@wl.sketch(block=4)
+def copy(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    i = wl.thread_id()
+    y[i] = x[i]
+
+
+def twice(function):
+    @functools.wraps(function)
+    def run(x, y):
+        function(x, y)
+        function(x, y)
+
+    return run
+
+
+@twice
+def added(x, y):
+    for i in range(4):
+        y[i] += x[i]
+
+
+def test_the_text_under_a_decorator_is_not_what_runs() -> None:
+    with pytest.raises(UserError) as error:
+        parse_spec(added, copy.kernel)
+    assert error.value.diagnostics[0].code == "DECORATED"
+    assert str(run_spec(added, copy.kernel, {}).outputs["y"][0]) == "0 + x[0] + x[0]"
+
+
+def test_a_decorated_sketch_is_refused() -> None:
+    with pytest.raises(UserError) as error:
+        read(twice(copy_body), block=4)
+    assert error.value.diagnostics[0].code == "DECORATED"
+
+
+def copy_body(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    y[wl.thread_id()] = x[wl.thread_id()]
+
+
+def put(a, k, v):
+    if k > 0:  # noqa: SIM102
+        if k > 1:
+            return
+    a[k] = v
+
+
+def early(x, y):
+    for i in range(4):
+        put(y, i, x[i])
+
+
+def test_a_branch_that_returns_now_and_then_goes_on() -> None:
+    """At k = 1 the store after both branches is reached."""
+    assert body(parse_spec(early, copy.kernel)).count("y[") == 2
+    assert [str(t) for t in run_spec(early, copy.kernel, {}).outputs["y"]] == ["x[0]", "x[1]", "0", "0"]
+
+
+def shifted(f, v):
+    c = 100
+    return f(v) * c
+
+
+def home(x, y):
+    c = 1
+    for i in range(4):
+        y[i] = shifted(lambda v: v + c, x[i])
+
+
+def test_a_lambda_reads_the_variables_of_its_home() -> None:
+    assert "(v + i32(1)) * i32(100)" in body(parse_spec(home, copy.kernel))
+
+
+@wl.device
+def called_too_early(v):
+    f = lambda w: w + later  # noqa: E731
+    r = f(v)
+    later = 2
+    return r + later
+
+
+later = 7
+
+
+def early_lambda(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    y[wl.thread_id()] = called_too_early(x[wl.thread_id()])
+
+
+def test_a_lambda_does_not_read_the_module_for_a_variable_of_its_home() -> None:
+    found = problem(early_lambda, block=4)
+    assert (found.code, found.message) == ("MAYBE_UNASSIGNED", "'later' is assigned after this function is called")
+
+
+def scaled(x, y, factor=3):
+    for i in range(4):
+        y[i] = x[i] * factor
+
+
+def test_a_default_is_its_value() -> None:
+    assert "x[i] * i32(3)" in body(parse_spec(scaled, copy.kernel))
+
+
+def power(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    y[2**99999999] = x[0]
+
+
+def test_no_number_without_end() -> None:
+    assert problem(power, block=4).code == "UNSUPPORTED_PYTHON"
+
+
+def test_a_bare_sketch_says_what_to_write() -> None:
+    with pytest.raises(UserError) as error:
+        wl.sketch(copy_body)
+    found = error.value.diagnostics[0]
+    assert (found.code, found.fix) == ("LAUNCH", "Write @wl.sketch(block=128, spec=...) above the function.")
+    assert found.span.line > 0
+    with pytest.raises(UserError, match="expected block"):
+        wl.sketch(spec=added)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match="got the folder"):
+        load(tmp_path)
+
+
+def test_a_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "closed.py"
+    file.write_text("")
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UserError, match="which cannot be read: Permission denied"):
+        load(file)
+
+
+def distinct(x, y):
+    y[0] = len({x[0], x[1]})
+
+
+def swallowed(x, y):
+    try:
+        larger = x[0] > 0
+    except TypeError:
+        larger = True
+    y[0] = x[0] if larger else 0
+
+
+def by_key(x, y):
+    y[0] = min(x[0], x[1], key=lambda v: -v)
+
+
+@pytest.mark.parametrize("spec", [distinct, swallowed, by_key])
+def test_control_that_depends_on_data_in_secret(spec) -> None:
+    with pytest.raises(UserError) as error:
+        run_spec(spec, copy.kernel, {})
+    assert error.value.diagnostics[0].code == "SPEC_FAILED"
+    assert error.value.diagnostics[0].span.line > 0

@@ -1,0 +1,146 @@
+"""Integers of a spec that is read: C's types, shifts, quotients."""
+
+import pytest
+from tests.sketch.helpers import body, problem
+
+import warploom as wl
+from warploom.core import UserError
+from warploom.sketch import parse_spec
+
+
+@wl.sketch(block=4)
+def narrow(x: wl.Global[wl.i8, 4], s: wl.Global[wl.i8, 4], f: wl.Global[wl.f32, 4], y: wl.Global[wl.i32, 4]):
+    i = wl.thread_id()
+    y[i] = wl.cast(wl.i32, x[i]) + wl.cast(wl.i32, s[i])
+    f[i] = wl.literal(wl.f32, 0)
+
+
+def read(spec) -> str:
+    return body(parse_spec(spec, narrow.kernel))
+
+
+def code_of(spec) -> str:
+    with pytest.raises(UserError) as error:
+        parse_spec(spec, narrow.kernel)
+    return error.value.diagnostics[0].code
+
+
+def test_sums_are_int():
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = x[i] + s[i]
+
+    assert "cast(i32, x[i]) + cast(i32, s[i])" in read(spec)
+
+
+def test_the_greater_of_two_bytes_is_a_byte():
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = max(x[i], s[i]) >> 2
+
+    assert "max(x[i], s[i]) >> " in read(spec)
+
+
+def test_shift_past_the_width():
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i] >> 32
+
+    assert code_of(spec) == "SHIFT_COUNT"
+
+
+def test_a_byte_is_shifted_as_an_int():
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i] << 20
+
+    assert "cast(i32, x[i]) <<" in read(spec)
+
+
+@pytest.mark.parametrize("kind", ["nested", "named", "float", "summed"])
+def test_quotients_are_stored_at_once(kind: str):
+    def nested(x, s, y):
+        for i in range(4):
+            y[i] = x[i] / s[i] * s[i]
+
+    def named(x, s, y):
+        for i in range(4):
+            q = x[i] / s[i]
+            y[i] = q
+
+    def fraction(x, s, f):
+        for i in range(4):
+            f[i] = x[i] / s[i]
+
+    def summed(x, s, y):
+        for i in range(4):
+            y[i] += x[i] / s[i]
+
+    assert code_of({"nested": nested, "named": named, "float": fraction, "summed": summed}[kind]) == "INTEGER_DIVISION"
+
+
+def test_a_stored_quotient():
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = x[i] / s[i]
+            y[i] /= s[i]
+
+    assert "cast(i32, x[i]) / cast(i32, s[i])" in read(spec)
+
+
+def test_division_by_the_number_zero():
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i] / 0
+
+    assert code_of(spec) == "DIVISION_BY_ZERO"
+
+
+def shifted_out(x: wl.Global[wl.i8, 4], y: wl.Global[wl.i8, 4]):
+    i = wl.thread_id()
+    y[i] = x[i] >> 8
+
+
+def shifted_back(x: wl.Global[wl.i8, 4], y: wl.Global[wl.i8, 4]):
+    i = wl.thread_id()
+    y[i] = x[i] << -1
+
+
+def shifted_index(x: wl.Global[wl.i8, 4], y: wl.Global[wl.i8, 4]):
+    i = wl.thread_id()
+    y[i] = x[(i << 32) >> 32]
+
+
+@pytest.mark.parametrize("function", [shifted_out, shifted_back, shifted_index])
+def test_shifts_of_a_sketch(function):
+    assert problem(function, block=4).code == "SHIFT_COUNT"
+
+
+def test_signs_are_int():
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = -x[i] + ~s[i]
+
+    assert "-cast(i32, x[i]) + cast(i32, ~s[i])" in read(spec)
+
+
+def test_alternatives_have_one_type():
+    """Python keeps the type of each; C converts both."""
+
+    def spec(x, s, y):
+        for i in range(4):
+            y[i] = x[i] if i > 2 else y[i]
+
+    assert code_of(spec) == "MIXED_ALTERNATIVES"
+
+    def way(k, a, b):
+        if k > 2:
+            return a
+        b = b + 1
+        return b  # noqa: RET504
+
+    def returned(x, y):
+        for i in range(4):
+            y[i] = way(i, x[i], y[i])
+
+    assert code_of(returned) == "RETURN"

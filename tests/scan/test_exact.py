@@ -111,3 +111,42 @@ def test_an_operator_that_the_printed_text_gets_wrong_is_found() -> None:
     assert found.operator is not None
     wrong = replace(found.operator, combine=found.operator.fields)
     assert lifting.tested(wrong, sum).mismatch
+
+
+def test_whole_numbers_are_shifted_combined_bit_by_bit_and_index() -> None:
+    five = Exact(5)
+    assert (five & 4, 1 | five, five ^ 1, five << 1, 11 >> Exact(1), ~five, (7, 8)[Exact(1)]) == (4, 5, 4, 10, 5, -6, 8)
+    with pytest.raises(TypeError):
+        TENTH & 1
+    with pytest.raises(TypeError):
+        math.gcd(TENTH, 1)  # type: ignore[arg-type]
+
+
+def run(text: str) -> scan.Lifting:
+    module = scan.parse_module(text)
+    return scan.lift(scan.read_loop(module, "f"), scan.user_function(module, "f"))
+
+
+@pytest.mark.parametrize("step", ["x / 2 + (x & 1)", "x / 2 + (x >> 1)", "x / 2 + (1, 2)[x % 2]"])
+def test_loops_of_quotients_and_whole_numbers_are_compared(step: str) -> None:
+    found = run(f"def f(xs: list[int]):\n    a = 0\n    for x in xs:\n        a += {step}\n    return a\n")
+    assert found.verdict == "proved" and found.cases > 0
+
+
+def test_what_is_true_without_rounding_only_is_said_of_reals() -> None:
+    found = run("def f(xs: list[int]):\n    a = 0\n    for x in xs:\n        a += x / 49 * 49 == x\n    return a\n")
+    assert (found.verdict, found.domain) == ("proved", "reals, integers exact up to 2**53 where they become floats")
+
+
+@pytest.mark.parametrize(
+    ("step", "projection"),
+    [
+        ("a + x * (0.1 + 0.2 == 0.3)", "0"),
+        ("a + x + (1 / 3 - 1 / 3)", "a"),
+        ("max(a, 0.1 + 0.2)", "0.30000000000000004 if some else 0"),
+    ],
+)
+def test_arithmetic_of_literals_is_the_floats(step: str, projection: str) -> None:
+    found = run(f"def f(xs: list[float]):\n    a = 0.0\n    for x in xs:\n        a = {step}\n    return a\n")
+    assert found.verdict == "proved" and found.operator is not None
+    assert [scan.python(p) for p in found.operator.projection] == [projection]

@@ -111,3 +111,28 @@ def test_every_part_of_the_growth_is_asked_for() -> None:
     assert module.growth(replace(found, lift=(ex.multiply(ex.constant(2), found.loop.fields[0]),))) is None
     assert module.growth(replace(found, identity=(ex.ONE,))) == module.GROWTHS[1]
     assert module.growth(replace(found, identity=(ex.constant(5),))) is None
+
+
+def test_the_empty_list_is_in_the_safe_range() -> None:
+    assert range_of(operator("min(s, x)", start="1 << 70"))[1] == module.fits()
+    assert range_of(operator("max(s, x)", start="-(1 << 31)", result="-s"))[1] == module.fits()
+
+
+def test_lists_that_differ_have_constants_that_are_meant() -> None:
+    text = "def f(xs: list[int], k: int):\n    assert k == 7\n    s = 0\n    for x in xs:\n        s += k * x\n    return s\n"
+    found = scan.lift(scan.read_loop(scan.parse_module(text), "f"))
+    assert found.operator is not None
+    differing = differing_list(found.operator)
+    assert differing is not None and differing.constants == (7,)
+
+
+@pytest.mark.parametrize(
+    ("step", "start", "note"),
+    [
+        ("s + (x / 49 * 49 == x)", "0", "floats round"),
+        ("s * 10", "1e308", "floats round"),
+        ("max(s, x)", "0.0", "the operator rounds nothing"),
+    ],
+)
+def test_floats_that_fell_out_of_the_operator_are_named(step: str, start: str, note: str) -> None:
+    assert in_floats(operator(step, start=start)).startswith(note)

@@ -41,6 +41,23 @@ def _comparison(name: str) -> Callable[[Any, Any], Any]:
     return lambda self, other: plain(self, _other(other))
 
 
+def _whole(name: str) -> Callable[[Any, Any], Any]:
+    plain: Callable[[Any, Any], Any] = getattr(int, name)
+
+    def method(self: Exact, other: object) -> object:
+        if not isinstance(other, int | Fraction) or other.denominator != 1 or self.denominator != 1:
+            return NotImplemented
+        return Exact(plain(int(self), int(other)))
+
+    return method
+
+
+def _index(self: Exact) -> int:
+    if self.denominator != 1:
+        raise TypeError("expected a whole number")
+    return self.numerator
+
+
 def _unary(name: str) -> Callable[[Any], Any]:
     plain: Callable[[Any], Any] = getattr(Fraction, name)
     return lambda self: Exact(plain(self))
@@ -49,10 +66,15 @@ def _unary(name: str) -> Callable[[Any], Any]:
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
     for _side in ("", "r"):
         setattr(Exact, f"__{_side}{_name}__", _arithmetic(f"__{_side}{_name}__"))
+for _name in ("and", "or", "xor", "lshift", "rshift"):
+    for _side in ("", "r"):
+        setattr(Exact, f"__{_side}{_name}__", _whole(f"__{_side}{_name}__"))
 for _name in ("eq", "lt", "le", "gt", "ge"):
     setattr(Exact, f"__{_name}__", _comparison(f"__{_name}__"))
 for _name in ("neg", "pos", "abs"):
     setattr(Exact, f"__{_name}__", _unary(f"__{_name}__"))
+Exact.__index__ = _index  # type: ignore[attr-defined]
+Exact.__invert__ = lambda self: -self - 1  # type: ignore[attr-defined]
 Exact.__hash__ = Fraction.__hash__  # type: ignore[method-assign]
 
 

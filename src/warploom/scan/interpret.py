@@ -226,7 +226,7 @@ class Interpreter:
             case ast.UnaryOp(op=op, operand=operand):
                 return self._unary(node, op, self.number(operand, bindings))
             case ast.BinOp(left=left, op=op, right=right):
-                return self._binary(node, op, self.value(left, bindings), self.value(right, bindings))
+                return self._folded(node, self._binary(node, op, self.value(left, bindings), self.value(right, bindings)))
             case ast.BoolOp(op=op, values=values):
                 return self._operand(node, isinstance(op, ast.And), values, bindings)
             case ast.Compare(left=left, ops=ops, comparators=others):
@@ -258,6 +258,16 @@ class Interpreter:
                 'Start from a number, float("inf") or float("-inf").' if value is None else "Use numbers of up to 1,200 digits.",
             )
         return found
+
+    def _folded(self, node: ast.BinOp, found: Value) -> Value:
+        """Arithmetic of literals alone: Python computes it in floats before the function runs, `0.1 + 0.2` is no 0.3."""
+        literal = ast.BinOp | ast.UnaryOp | ast.Constant | ast.operator | ast.unaryop
+        if isinstance(found, tuple) or not is_float(found) or not all(isinstance(n, literal) for n in ast.walk(node)):
+            return found
+        try:
+            return self._constant(node, eval(compile(ast.Expression(node), "<literals>", "eval"), {}))
+        except ArithmeticError:  # Python leaves it to the call
+            return found
 
     def bound(self, node: ast.expr) -> object:
         """What a name that is no value of the loop, or an attribute of a module, is bound to."""

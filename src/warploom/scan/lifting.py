@@ -155,7 +155,8 @@ def operator_domain(operator: Operator) -> str:
 
 def _domain(variables: Sequence[Expr], loop: Loop) -> str:
     sorts = {v.sort.base for v in (*variables, *loop.fields, *loop.constants)}
-    return told("reals" if "real" in sorts else "integers", loop.rounds, loop.may_divide_by_zero)
+    vanished = loop.rounds and not can_round(loop)  # `x / 49 * 49 == x` is true of real numbers only
+    return told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
 
 
 def _simpler(family: Family, known: Sequence[Expr], result: Expr) -> Expr:
@@ -242,7 +243,7 @@ def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
     """
     loop = operator.loop
     choose = random.Random(seed)
-    rounds = can_round(loop)
+    rounds = can_round(loop) or loop.rounds
     read, run = exact_loop(loop), exactly(serial) if rounds else serial
     cases = 0
     differing: list[str] = []

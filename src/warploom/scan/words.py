@@ -22,6 +22,7 @@ from warploom.scan.laws import associativity
 from warploom.scan.operator import Operator
 from warploom.scan.printing import compiled
 from warploom.scan.prover import Fails, Holds, Number, Open, Translator, UntranslatableError, decide
+from warploom.scan.samples import constant_values
 from warploom.scan.transition import exact_loop
 from warploom.solve import Handle
 
@@ -211,8 +212,10 @@ def _grows_within(operator: Operator, least: int) -> bool:
         given = [within(t.number(f), size) for f in operator.loop.fields if f.sort.is_numeric and f.sort.values is None]
         given += [within(t.number(f), first) for f in fields] + [within(t.number(right(f)), second) for f in fields]
         given += [a.at_least(v, a.constant(n, "int")) for v, n in ((size, 1), (first, least), (second, least))]
+        empty = dict(zip(operator.fields, operator.identity, strict=True))  # infinities that no list with elements has
         wanted = [
             *claims(operator.lift, size), *claims(operator.combine, a.add(first, second)), *claims(operator.projection, first),
+            *claims([ex.substituted(p, empty) for p in operator.projection], size),
         ]  # fmt: skip
         return isinstance(decide(t, given, wanted, [], WORD_RLIMIT * 8), Holds)
     except (UntranslatableError, ex.UndefinedError):
@@ -236,10 +239,10 @@ def differing_list(operator: Operator, width: int = machine.WIDTH) -> Differing 
     compared = [s for e in ex.subexpressions(*program) if e.op in ("ge", "gt") for s in _compared_sides(e)]
     if any(abs(s.get((), 0)) >= 2 ** (width - 1) for s in compared):
         return None  # languages differ in what they compare a word with
-    meant = compiled(loop.fields, loop.assumed)
+    constants = constant_values(loop, 0)
+    meant = compiled([*loop.fields, *loop.constants], loop.assumed)
     choices = [_extreme(f, width, has_infinities(operator)) for f in loop.fields]
-    elements = [e for e in itertools.islice(itertools.product(*choices), 400) if all(meant(*e))]
-    constants = tuple(3 if c.sort.is_numeric else True for c in loop.constants)
+    elements = [e for e in itertools.islice(itertools.product(*choices), 400) if all(meant(*e, *constants))]
     read = exact_loop(loop)
     lists = (part for count in range(ELEMENTS + 1) for part in itertools.product(elements, repeat=count))
     for part in itertools.islice(lists, MOST_LISTS):
@@ -279,12 +282,16 @@ def _in_machine(
 def in_floats(operator: Operator, width: int = 64) -> str:
     """What floats of a width make of the operator; empty where it has whole numbers and truth values only."""
     program = [*operator.lift, *operator.combine, *operator.projection, *operator.identity]
-    every = [*ex.subexpressions(*program), *operator.loop.fields]
-    if not any(e.sort.base == "real" for e in every):
+    every = [*ex.subexpressions(*program), *operator.loop.fields, *(s.variable for s in operator.loop.states)]
+    if not operator.loop.rounds and not any(e.sort.base == "real" for e in every):
         return ""
     numbers = [Fraction(v) for e in every for v in (e.value, *(c for c, _ in e.terms)) if isinstance(v, int | Fraction)]
     held = width == 64 or all(_is_float32(n) for n in numbers)
-    mixed = any(len({a.sort.base for a in e.args if a.sort.is_numeric and a.op != "const"}) > 1 for e in every)
+    # floats of the loop that fell out of what is printed
+    mixed = not any(e.sort.base == "real" for e in ex.subexpressions(*program)) and (
+        operator.loop.rounds or not is_selection(program, 1024)
+    )
+    mixed |= any(len({a.sort.base for a in e.args if a.sort.is_numeric and a.op != "const"}) > 1 for e in every)
     if computes_no_reals(operator) and not mixed and held:
         return "the operator rounds nothing (what the loop's own text adds or multiplies, it rounds); NaN is excluded"
     return (

@@ -8,8 +8,9 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from warploom.core import Diagnostic, UserError
 from warploom.terms.promotion import held_term
-from warploom.terms.term import Term, atom, constant, to_operand
+from warploom.terms.term import Term, atom, to_operand
 
 
 class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
@@ -37,10 +38,19 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
         terms = _as_terms(value)
+        target: Any = super().__getitem__(key)
+        if not isinstance(terms, Term) and not isinstance(target, np.ndarray):
+            # NumPy would put the whole array into the one element
+            if terms.size != 1:
+                raise TypeError(f"expected one number for an element of {self.label}, got an array of shape {terms.shape}")
+            terms = _as_terms(terms.item())
         kept = self.kept
         if kept is not None:
             terms = kept(terms) if isinstance(terms, Term) else np.frompyfunc(kept, 1, 1)(terms)
-        super().__setitem__(key, terms)
+        super().__setitem__(key, cast("Any", terms))
+
+    def fill(self, value: Any) -> None:
+        self[...] = value
 
     def _check(self, key: Any) -> None:
         parts = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
@@ -62,7 +72,7 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
                 )
 
 
-def _as_terms(value: Any) -> Any:
+def _as_terms(value: Any) -> Term | npt.NDArray[np.object_]:
     if isinstance(value, Term):
         return value
     term = to_operand(value)
@@ -106,16 +116,25 @@ def zero_array(
 
 def stored_mask(array: SymbolicArray) -> npt.NDArray[np.bool_]:
     """Which elements of a `zero_array` were stored to."""
-    flat = [isinstance(v, Term) and v is not array.blank for v in np.asarray(array).ravel().tolist()]
+    flat = [v is not array.blank if isinstance(v, Term) else _is_number(v) for v in np.asarray(array).ravel().tolist()]
     return np.array(flat, dtype=bool).reshape(array.shape)
 
 
 def as_terms(array: SymbolicArray) -> npt.NDArray[np.object_]:
-    """A plain object array of terms, untouched zeros as the constant 0."""
+    """A plain object array of terms, untouched zeros as the constant 0. UserError for anything else that NumPy put there."""
     result = np.empty(array.shape, dtype=object)
     for index, value in np.ndenumerate(np.asarray(array)):
-        result[index] = held_term(value) if isinstance(value, Term) else constant(0)
+        term = to_operand(value)
+        if term is None:
+            message = f"expected numbers in {array.label}, got {type(value).__name__} at {index}"
+            raise UserError(Diagnostic("SPEC_FAILED", message, fix="Store by indices or slices: out[i] = ..."))
+        result[index] = held_term(term)
     return result
+
+
+def _is_number(value: Any) -> bool:
+    """Whether a cell holds a number that NumPy put there past `__setitem__`; the plain 0 marks one never stored to."""
+    return type(value) is not int or value != 0
 
 
 def _labelled(array: npt.NDArray[np.object_], name: str, kept: Callable[[Term], Term] | None) -> SymbolicArray:

@@ -163,3 +163,41 @@ def test_half_precision_is_not_single() -> None:
         verdict(lines.replace("cvt.{to}.f16 %{r}1, %h1", "cvt.u32.u16 %r9, %h1").replace("{r}1", "r9"), same, (f32, f16))
         != "proved"
     )
+
+
+INFINITE, NAN, ZERO = "0f7F800000", "0f7FC00000", "0f00000000"
+
+
+def zero_floats(out, a):
+    for i in range(N):
+        out[i] = 0.0
+
+
+@pytest.mark.parametrize(
+    ("lines", "spec"),
+    [
+        (f"mul.f32 %f1, {ZERO}, {INFINITE}", zero_floats),
+        (f"mul.f32 %f1, {ZERO}, {NAN}", zero_floats),
+        (f"sub.f32 %f1, {INFINITE}, {INFINITE}", zero_floats),
+        (f"sub.f32 %f1, {NAN}, {NAN}", zero_floats),
+        (f"fma.rn.f32 %f1, {ZERO}, {INFINITE}, %f1", same),
+        (f"fma.rn.f32 %f1, {ZERO}, {NAN}, %f1", same),
+        (f"mul.f32 %f1, %f1, {INFINITE};\n\tmul.f32 %f1, %f1, {ZERO}", zero_floats),
+        (f"div.rn.f32 %f1, %f1, {ZERO};\n\tmul.f32 %f1, %f1, {ZERO}", zero_floats),
+        (f"mov.f32 %f2, {NAN};\n\tsetp.ltu.f32 %p1, %f2, %f2;\n\t@%p1 mov.f32 %f1, {ZERO}", same),
+        (f"mov.f32 %f2, {NAN};\n\tsetp.ne.f32 %p1, %f2, %f2;\n\t@%p1 mov.f32 %f1, {ZERO}", zero_floats),
+    ],
+)
+def test_infinities_and_nan_are_no_numbers(lines: str, spec) -> None:
+    assert verdict(f"{FLOAT}\t{lines};\n{BACK}", spec, F) != "proved"
+
+
+def test_limits_that_finite_data_have_are_followed() -> None:
+    for lines in (f"max.f32 %f1, %f1, {NAN}", f"setp.geu.f32 %p1, %f1, {NAN};\n\t@!%p1 mov.f32 %f1, {ZERO}"):
+        assert verdict(f"{FLOAT}\t{lines};\n{BACK}", same, F) == "proved", lines
+    lines = f"div.rn.f32 %f1, %f1, {INFINITE}"
+    assert verdict(f"{FLOAT}\t{lines};\n{BACK}", zero_floats, F) == "proved"
+
+
+def test_a_barrier_where_nobody_waits() -> None:
+    assert verdict(LOAD + "\tbar.arrive 1, 64;\n" + STORE, same) == "unchecked"

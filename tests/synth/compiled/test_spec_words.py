@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tests.synth.compiled.programs import body, proved
 
-from warploom.core import UserError, f32, i32
+from warploom.core import UserError, f32, i32, u8, u32
 from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof
 
 FLOATS: tuple[Argument, ...] = (ArrayArgument("out", f32, (4,)), ArrayArgument("a", f32, (4,)))
@@ -140,3 +140,89 @@ def test_choices_without_data_run_as_python() -> None:
 
     with pytest.raises(UserError, match="ZeroDivision"):
         words("\tmov.u32 %r3, 1;\n", halves)
+
+
+SAME, STORED = "\tmov.b32 %r3, %r2;\n", "\tmov.u32 %r3, 0;\n"
+
+
+def test_infinities_of_a_spec_are_no_numbers() -> None:
+    def cancelled(out, a):
+        for i in range(4):
+            out[i] = a[i] * math.inf * 0
+
+    def divided(out, a):
+        for i in range(4):
+            out[i] = a[i] / 0 * 0
+
+    def too_large(out, a):
+        for i in range(4):
+            out[i] = a[i] * 1e300 * 0
+
+    for spec in (cancelled, divided, too_large):
+        assert floats("\tmov.f32 %f2, 0f00000000;\n", spec).verdict == "unchecked", spec.__name__
+
+
+def test_a_spec_that_compares_with_what_the_type_does_not_hold() -> None:
+    def least(out, a):
+        for i in range(4):
+            out[i] = min(a[i], -16)
+
+    def chosen(out, a):
+        for i in range(4):
+            out[i] = 1 if a[i] < -16 else 2
+
+    def shifted(out, a):
+        for i in range(4):
+            out[i] = a[i] >> -1
+
+    def unsigned(lines: str, spec) -> CompiledProof:
+        arguments: tuple[Argument, ...] = (ArrayArgument("out", u32, (4,)), ArrayArgument("a", u32, (4,)))
+        text = f"\tld.global.u32 %r2, [%rd2];\n{lines}\tst.global.u32 [%rd1], %r3;\n"
+        return proved(body(text), spec, arguments, 1, 4)
+
+    assert "got -16" in unsigned("\tmin.u32 %r3, %r2, 0xfffffff0;\n", least).reason
+    choice = "\tsetp.lt.u32 %p1, %r2, 0xfffffff0;\n\tselp.b32 %r3, 1, 2, %p1;\n"
+    assert "got -16" in unsigned(choice, chosen).reason
+    assert "got -1" in unsigned(SAME, shifted).reason
+
+
+def test_a_spec_that_orders_what_the_result_does_not_hold() -> None:
+    def largest(out, a):
+        for i in range(1):
+            out[i] = max(a[i], 5)
+
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", u8, (1,)), ArrayArgument("a", i32, (1,)))
+    lines = "\tld.global.u8 %r2, [%rd2];\n\tmax.u32 %r2, %r2, 5;\n\tst.global.u8 [%rd1], %r2;\n"
+    assert "got i32" in proved(body(lines), largest, arguments, 1, 1).reason
+
+
+def test_min_and_max_by_a_key_of_data() -> None:
+    def keyed(out, a):
+        for i in range(4):
+            out[i] = max(a[i], a[i], key=lambda x: -x)
+
+    with pytest.raises(UserError, match="without a key"):
+        words(SAME, keyed)
+
+
+def test_stores_that_numpy_makes_for_a_spec() -> None:
+    def row(out, a):
+        for i in range(4):
+            out[i] = a
+
+    def filled(out, a):
+        out.fill(3)
+
+    def put(out, a):
+        np.put(out, range(4), 3)
+
+    def text(out, a):
+        np.put(out, range(4), "x")
+
+    with pytest.raises(UserError, match="expected one number for an element of out"):
+        words(STORED, row)
+    with pytest.raises(UserError, match="expected numbers in out, got str"):
+        words(STORED, text)
+    for spec in (filled, put):
+        assert words(STORED, spec) == "refuted"
+        assert words("\tmov.u32 %r3, 3;\n", spec) == "proved"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise, product
-from math import isinf
+from math import isfinite, isnan
 
 from warploom.core import BY_NAME, DType, WarploomError
 from warploom.synth.compiled.data import NARROWED, SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
@@ -245,7 +245,11 @@ class Arithmetic:
                 return bad
             cast = data.as_float if kind.is_float else data.exactly
             if kind.is_float and any(isinstance(v, int) for v in (a, b)):
-                limit = _at_infinity(name, [cast(a, kind), cast(b, kind)])
+                terms = [cast(a, kind), cast(b, kind)]
+                for value, other in ((a, terms[1]), (b, terms[0])):
+                    if _is_nan(other):
+                        return value
+                limit = at_infinity(name, terms)
                 if limit is not None:
                     data.notes.add(FINITE)
                     return _known(limit, kind) if not isinstance(limit, Term) else limit
@@ -302,9 +306,14 @@ class Arithmetic:
             if (bad := undefined_in(*values)) is not None:
                 return bad
             terms = [data.as_float(v, kind) for v in values]
-            if any(_is_infinite(t) for t in terms) and (limit := _at_infinity(op, terms)) is not None:
+            if has_no_number(*terms):
+                limit = at_infinity(op, terms)
+                if limit is None:
+                    raise NotFollowedError("arithmetic on an infinity or NaN")
                 data.notes.add(FINITE)
                 return _known(limit, kind) if not isinstance(limit, Term) else limit
+            if op == "/" and _is_zero(terms[1]):
+                raise NotFollowedError("a division by zero")
             if op == "rsqrt":
                 return data.made(apply("/", 1, data.made(apply("sqrt", terms[0]), kind)), kind)
             if op == "fma":
@@ -346,6 +355,8 @@ class Arithmetic:
                 return bad
             cast = data.as_float if kind.is_float else data.exactly
             x, y = cast(a, kind), cast(b, kind)
+            if _is_nan(x) or _is_nan(y):
+                return test.endswith("u")
             if x.op == "constant" and y.op == "constant":
                 return decide(x.data[0], y.data[0])
             return Comparison(op, x, y, kind)
@@ -458,17 +469,24 @@ def undefined_in(*values: Value) -> Undefined | None:
     return None
 
 
-def _is_infinite(term: Term) -> bool:
-    return term.op == "constant" and isinstance(term.data[0], float) and isinf(term.data[0])
+def has_no_number(*terms: Term) -> bool:
+    """Whether an infinity or NaN is among the terms themselves."""
+    return any(t.op == "constant" and isinstance(t.data[0], float) and not isfinite(t.data[0]) for t in terms)
+
+
+def _is_nan(term: Term) -> bool:
+    return term.op == "constant" and isinstance(term.data[0], float) and isnan(term.data[0])
 
 
 def _known(number: float, kind: DType) -> int:
     return Data.encoded(number, kind)
 
 
-def _at_infinity(op: str, terms: list[Term]) -> Term | float | None:
+def at_infinity(op: str, terms: list[Term]) -> Term | float | None:
     """`op` with infinities among its operands, where all data are finite; None where no rule is known."""
-    sizes = [t.data[0] if _is_infinite(t) else None for t in terms]
+    if any(map(_is_nan, terms)):
+        return None
+    sizes = [t.data[0] if has_no_number(t) else None for t in terms]
     finite = [t for t, size in zip(terms, sizes, strict=True) if size is None]
     match op, sizes:
         case (("max" | "min"), [float() as a, float() as b]):
@@ -485,7 +503,11 @@ def _at_infinity(op: str, terms: list[Term]) -> Term | float | None:
             return -a
         case "*", ([float() as a, None] | [None, float() as a]) if finite[0].op == "constant" and finite[0].data[0] != 0:
             return a if finite[0].data[0] > 0 else -a
-        case "ex2", [float() as a]:
+        case "fma", [None, None, float() as a]:
+            return a
+        case "/", [None, float()]:
+            return 0.0
+        case (("ex2" | "exp"), [float() as a]):
             return a if a > 0 else 0.0
         case _:
             return None

@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
-from warploom.synth.compiled.data import Undefined
+from warploom.synth.compiled.arithmetic import at_infinity, has_no_number
+from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.xor_sums import equal_sums
 from warploom.terms import (
@@ -35,6 +36,11 @@ from warploom.terms import (
 _TRIALS = 8
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
+_MOST_SHIFTED = 1024
+_NUMBERS_ONLY = frozenset(
+    {"+", "-", "*", "/", "neg", "abs", "ex2", "lg2", "exp", "log", "sqrt", "sin", "cos", "tanh", "min", "max"}
+)
+"""Operators whose laws hold of numbers, not of infinities."""
 _LOG2_E = constant(Fraction(float(np.float32(1.4426950408889634))))
 _LN_2 = constant(Fraction(float(np.float32(0.6931471805599453))))
 _IN_BASE_2: dict[str, str] = {
@@ -104,6 +110,8 @@ class Comparison:
         self._own: dict[DType, Normaliser] = {}
         self._strange = {k for k in ordered_kinds if not k.is_float and k is not algebra.dtype}
         self._done: dict[Term, Term] = {}
+        self._clear: set[Term] = set()
+        self._limits: dict[Term, Term | None] = {}
         self._choices: dict[Term, Term] = {}
         self._chosen_kinds: dict[Term, DType] = {}
         self.operators: set[str] = set()
@@ -121,7 +129,11 @@ class Comparison:
             if element.got is None or isinstance(element.got, Undefined):
                 missing = self._missing(element)
                 break
-            want = self._rounded(element.want)
+            want = self._at_limits(self._rounded(element.want))
+            if want is None:
+                return Outcome("open", None, frozenset(), "the spec does arithmetic on an infinity or NaN, or divides by zero")
+            if (unclear := self._unclear(want)) is not None:
+                return Outcome("open", None, frozenset(), unclear)
             want, element = self._chosen(want, known), replace(element, got=self._chosen(element.got, known))
             assert isinstance(element.got, Term)
             for term in (element.got, want):
@@ -258,7 +270,9 @@ class Comparison:
         done = self._done
         for t in iterate_post(root, done):
             if t.op == "constant" and isinstance(t.data[0], float) and np.isfinite(t.data[0]):
-                done[t] = constant(Fraction(float(to_numpy(dtype).type(t.data[0]))))
+                with np.errstate(over="ignore"):
+                    number = float(to_numpy(dtype).type(t.data[0]))
+                done[t] = constant(Fraction(number) if np.isfinite(number) else number)
             elif t.op in _IN_BASE_2 and dtype.name in ("f32", "f16"):
                 self.notes.add(_IN_BASE_2[t.op])
                 x = done[t.args[0]]
@@ -266,6 +280,41 @@ class Comparison:
             else:
                 done[t] = t.rebuilt([done[a] for a in t.args]) if t.args and any(done[a] is not a for a in t.args) else t
         return done[root]
+
+    def _at_limits(self, root: Term) -> Term | None:
+        """The spec with its infinities taken as limits of finite data; None where that leaves what it means open."""
+        done = self._limits
+        for t in iterate_post(root, done):
+            args = [done[a] for a in t.args]
+            known = [a for a in args if a is not None]
+            if len(known) < len(args) or (t.op == "/" and known[1].op == "constant" and known[1].data[0] == 0):
+                done[t] = None
+            elif t.op in _NUMBERS_ONLY and has_no_number(*known):
+                limit = at_infinity(t.op, known)
+                done[t] = limit if limit is None or isinstance(limit, Term) else constant(limit)
+            else:
+                done[t] = t.rebuilt(known) if known and any(a is not b for a, b in zip(known, t.args, strict=True)) else t
+        return done[root]
+
+    def _unclear(self, root: Term) -> str | None:
+        """Why Python and words of the array's type give an ordered or shifted value of the spec two meanings; None: one."""
+        dtype = self.algebra.dtype
+        if dtype.is_float:
+            return None
+        for t in iterate_post(root, self._clear):
+            self._clear.add(t)
+            is_shift = t.op in ("<<", ">>")
+            if is_shift and t.args[1].op == "constant" and not 0 <= t.args[1].data[0] < _MOST_SHIFTED:
+                return f"expected the spec to shift by 0 to {_MOST_SHIFTED - 1}, got {t.args[1].data[0]}"
+            if t.op not in ("min", "max", "abs", ">>", "/") and not t.op.startswith("select"):
+                continue
+            seen = t.args[:1] if is_shift else t.args[:2]
+            if bad := [a.data[0] for a in seen if a.op == "constant" and not fits(a, dtype)]:
+                return f"expected the spec to compare with numbers of type {dtype}, got {bad[0]}"
+            types = (self.types.get(a.data[0], dtype) for s in seen for a in iterate_post(s) if a.op == "atom")
+            if wide := [x for x in types if x is not dtype and not (x.bits == dtype.bits or is_exact(x, dtype))]:
+                return f"expected the spec to order values that {dtype} holds, got {wide[0]}"
+        return None
 
     def _chosen(self, root: Term, kinds: Mapping[Term, DType]) -> Term:
         """Every choice on data in one of its equal forms: by `<` or `==`, the operands of `==` in order."""

@@ -84,6 +84,8 @@ def _of_words(op: str, values: list[int], kind: DType) -> int | None:
             value = a ^ b
         case "~", [a]:
             value = ~a
+        case (("<<" | ">>"), [_, b]) if not 0 <= b < 1024:
+            return None
         case "<<", [a, b]:
             value = a << b
         case ">>", [a, b]:

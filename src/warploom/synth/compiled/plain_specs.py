@@ -114,6 +114,8 @@ def _extreme(builtin: Callable[..., Any], pairwise: Callable[[Any, Any], Any], v
     items: list[Any] = list(values[0]) if len(values) == 1 else list(values)
     if not any(isinstance(i, Term) for i in items):
         return builtin(items, **options)
+    if options.get("key") is not None:
+        raise TypeError("expected min or max of data without a key: write out the choice, `x if a < b else y`")
     result = items[0]
     for item in items[1:]:
         result = pairwise(result, item)

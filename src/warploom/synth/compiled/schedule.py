@@ -242,6 +242,9 @@ class _BlockRun:
         self._check_aligned(phase)
         block = self.block
         waiting = [t for _, group in phase.waiting for t in group]
+        if not waiting:
+            message = f"expected a thread that waits at barrier {number}, all that come only arrive"
+            raise block.launch.unsupported(message, phase.arrivals[0][0])
         epoch = block.epoch
         block.synchronise(waiting, [a for _, a in phase.arrivals])
         if block.epoch > epoch:

@@ -114,6 +114,14 @@ def test_standard_output_that_is_full() -> None:
     assert error == b"expected to write to standard output, got: No space left on device\n"
 
 
+def test_a_printed_file_on_a_full_standard_output_is_no_internal_error(tmp_path: Path) -> None:
+    (tmp_path / "a.ptx").write_text(".version 7.8\n.target sm_80\n.address_size 64\n" + 2000 * ".global .u32 v;\n")
+    with open("/dev/full", "wb") as full:
+        process = start("ptx", "fmt", "--exact", str(tmp_path / "a.ptx"), stdout=full)
+        error = process.communicate()[1]
+    assert (process.returncode, error) == (2, b"expected to write to standard output, got: No space left on device\n")
+
+
 @pytest.mark.parametrize("arguments", [("list", "--json"), ("--version",)])
 def test_a_reader_that_has_gone(arguments: tuple[str, ...]) -> None:
     reading, writing = os.pipe()

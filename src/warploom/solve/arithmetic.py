@@ -16,6 +16,7 @@ from importlib import import_module
 from typing import Any, Literal, NewType
 
 from warploom.solve.asking import ask
+from warploom.solve.contexts import new_context
 from warploom.solve.smt import Unknown, Unsat
 
 Handle = NewType("Handle", object)
@@ -36,7 +37,7 @@ class Arithmetic:
 
     def __init__(self, width: int | None = None) -> None:
         self._z3: Any = import_module("z3")
-        self._context: Any = self._z3.Context()
+        self._context: Any = new_context(self._z3)
         self._width = width
         self._variables: dict[str, tuple[Any, Kind]] = {}
         self._true: Any = self._z3.BoolVal(True, self._context)

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any, Literal, NewType, TypeAlias
 
 from warploom.solve.asking import ask
+from warploom.solve.contexts import new_context
 from warploom.solve.smt import Answer, Sat, Unknown, Unsat
 
 BitVector = NewType("BitVector", object)
@@ -24,7 +25,7 @@ class BitVectors:
 
     def __init__(self) -> None:
         self._z3: Any = import_module("z3")  # here, because it takes longer to load than most queries to answer
-        self._context: Any = self._z3.Context()
+        self._context: Any = new_context(self._z3)
         self._symbols: dict[str, Any] = {}
 
     def constant(self, value: int, width: int) -> BitVector:

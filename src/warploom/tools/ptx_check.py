@@ -215,6 +215,7 @@ def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, 
         raise click.UsageError("expected --exact or --in-place, got both")
     output, stopwatch = Output(as_json), Stopwatch()
     target = Path(file) if in_place else out
+    shown: list[str] = []
 
     def work(_: Progress) -> Outcome:
         text = read_ptx(file)
@@ -222,8 +223,10 @@ def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, 
         printed = exact(module) if is_exact else normal(module)
         if not is_exact and parse(printed, file) != module:
             return _differs(file, "the normal form does not read back as the same module", stopwatch)
-        if target is not None or not as_json:
-            _write(printed, target)
+        if target is not None:
+            write_bytes(target, _encoded(printed))
+        elif not as_json:
+            shown.append(printed)
         if is_exact and printed != text:
             return replace(_differs(file, "the printed file differs", stopwatch), exit_code=IMPOSSIBLE)
         fields: dict[str, Any] = (
@@ -233,6 +236,8 @@ def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, 
 
     with Interrupts() as stopped:
         outcome = guarded(file, work, stopwatch, output, debug=False)
+    for text in shown:  # outside of the guard: a full disk behind standard output is no fault of the command
+        click.echo(_encoded(text), nl=False)
     if as_json:
         output.outcome(outcome)
     else:
@@ -252,9 +257,5 @@ def _replaced(text: str) -> str:
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _write(text: str, path: Path | None) -> None:
-    data = text.encode("utf-8", "surrogateescape")
-    if path is None:
-        click.echo(data, nl=False)
-        return
-    write_bytes(path, data)
+def _encoded(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")

@@ -388,8 +388,8 @@ def _number(text: str | None, dtype: DType, whole: str, variable: Variable) -> i
 def _from_file(text: str, name: str, variable: Variable) -> ArrayArgument:
     """Shape and type of the array in a file; its numbers are not read."""
     try:
-        array = np.load(text, mmap_mode="r", allow_pickle=False)
-    except (OSError, ValueError) as error:
+        array = np.lib.format.open_memmap(text, mode="r")
+    except (OSError, ValueError, EOFError) as error:
         raise UserError(Diagnostic("ARG_FORM", f"expected a NumPy file at {text}, got: {error}", variable.span)) from error
     letter = {"i": "i", "u": "u", "f": "f"}.get(array.dtype.kind, "")
     dtype = BY_NAME.get(f"{letter}{8 * array.dtype.itemsize}")

@@ -105,7 +105,8 @@ def _loaded(path: str) -> NDArray[Any]:
     try:
         loaded: object = np.load(path, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
-        raise UserError(Diagnostic("NOT_READ", f"expected an array in .npy form at {path}, got: {error}")) from error
+        why = (isinstance(error, OSError) and error.strerror) or "another form, or Python objects"
+        raise UserError(Diagnostic("NOT_READ", f"expected an array in .npy form at {path}, got: {why}")) from error
     if not isinstance(loaded, np.ndarray):
         raise UserError(Diagnostic("NOT_READ", f"expected one array at {path}, got an archive of several"))
     return cast("NDArray[Any]", loaded)

@@ -130,3 +130,13 @@ def test_field_of_a_completed_case() -> None:
     field = ptx_field(target, complete(target.sketch).completions[0])
     assert (field["verdict"], field["domain"], field["arch"]) == ("proved", "int32 wrap", "sm_90")
     assert field["instances"] == [{"tiles": 1}, {"tiles": 3}, {"tiles": 2}, {"tiles": 8}]
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x05\x06" + 18 * b"\0", b"text"])
+def test_a_file_of_another_form_is_no_array(folder: Path, content: bytes) -> None:
+    path = folder / "x.npy"
+    path.write_bytes(content)
+    launch = ["--grid", "2", "--block", "64", "--arg", f"0={path}"]
+    spec = f"{folder / 'specs.py'}:bare"
+    result = CliRunner().invoke(prove, [str(folder / "difference.ptx"), "--spec", spec, *launch, "--json"])
+    assert result.exit_code == 2 and "ARG_FORM: expected a NumPy file" in json.loads(result.stdout)["reason"]

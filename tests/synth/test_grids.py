@@ -14,6 +14,7 @@ from warploom.synth.complete import kernel_algebra
 from warploom.synth.engine import Engine
 from warploom.synth.grids import closest
 from warploom.synth.symbolic import run_spec
+from warploom.terms import atom
 
 
 def _engine(sketch: Sketch) -> Engine:
@@ -76,3 +77,10 @@ def test_all_solutions_at_the_authors_width() -> None:
     report = complete(mult_shared(2, lanes=4), all_solutions=True)
     assert (report.status, report.verdict, report.space) == ("solved", "proved", 1)
     assert [c.accumulates for c in report.completions] == [6] * 8
+
+
+def test_the_bound_does_not_depend_on_what_ran_before() -> None:
+    """Canonical forms order terms by age: here the first elements of both inputs are older than all others."""
+    old = [atom("a", (0,)), atom("b", (0,))]
+    assert _engine(mult_shared(4, lanes=4)).accumulates_bound == 20
+    assert old[0] is atom("a", (0,))

@@ -296,7 +296,8 @@ class _FoldRequirements:
             found = [universe.number(t) for t in monomial]
             if None in found:
                 return None
-            table[tuple(int(n) for n in found if n is not None)] = int(count)
+            # By number, not by the age of terms: which product is met first must not depend on what ran before.
+            table[tuple(sorted(int(n) for n in found if n is not None))] = int(count)
         return table
 
     def _entry_rows(self, numbers: Mapping[int, int]) -> list[tuple[int, IntArray, IntArray, Slots, BoolArray]]:

@@ -58,9 +58,7 @@ class Modelled:
         return "\n".join([*lines, *(f"  {time / 1e3:.3g} µs  {name}" for name, time in self.parts[:4] if time > 0.0)])
 
 
-_KEPLER = Machine(
-    "sm_35", "Quadro K4000", 64, 16, 48 << 10, 48 << 10, 192, 160, bank_bytes=8, issue_per_cycle=8
-)
+_KEPLER = Machine("sm_35", "Quadro K4000", 64, 16, 48 << 10, 48 << 10, 192, 160, bank_bytes=8, issue_per_cycle=8)
 """Where `gpu.MACHINES` has nothing: compute capability 3.0, whose multiprocessors hold as many warps as those of 3.5."""
 
 

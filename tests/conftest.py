@@ -1,7 +1,8 @@
 """`--update-golden` rewrites files that tests compare with, instead of comparing."""
 
 import signal
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
@@ -26,3 +27,11 @@ def golden(request: pytest.FixtureRequest) -> Callable[[Path, str], None]:
         assert path.read_text(encoding="utf-8") == text, f"{path} differs; `make golden` rewrites it"
 
     return compare
+
+
+@pytest.fixture(autouse=True)
+def recursion() -> Generator[None]:
+    """Commands raise the limit of recursion in their process; the next test has Python's again."""
+    before = sys.getrecursionlimit()
+    yield
+    sys.setrecursionlimit(before)

@@ -33,10 +33,12 @@ static inline __attribute__((always_inline)) f32x8 select_f32x8(i32x8 choice, f3
 }
 
 static inline __attribute__((always_inline)) f32x8 max_f32x8(f32x8 a, f32x8 b) {
-#ifdef __AVX__
-    return _mm256_max_ps(a, b);
+#if defined(__AVX512VL__)
+    return _mm256_mask_max_ps(a, _mm256_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+#elif defined(__AVX__)
+    return select_f32x8(a != a, a, _mm256_max_ps(a, b));
 #else
-    return select_f32x8(a > b, a, b);
+    return select_f32x8((a > b) | (a != a), a, b);
 #endif
 }
 
@@ -53,7 +55,7 @@ static inline __attribute__((always_inline)) f32x8 load_part_f32x8(const float *
 }
 
 static inline __attribute__((always_inline)) float max_f32(float a, float b) {
-    return a > b ? a : b;
+    return (a > b) | (a != a) ? a : b;
 }
 
 static inline __attribute__((always_inline)) float total_max_f32x2(f32x2 x) {
@@ -65,7 +67,7 @@ static inline __attribute__((always_inline)) f32x2 select_f32x2(i32x2 choice, f3
 }
 
 static inline __attribute__((always_inline)) f32x2 max_f32x2(f32x2 a, f32x2 b) {
-    return select_f32x2(a > b, a, b);
+    return select_f32x2((a > b) | (a != a), a, b);
 }
 
 static inline __attribute__((always_inline)) float total_max_f32x4(f32x4 x) {
@@ -80,10 +82,12 @@ static inline __attribute__((always_inline)) f32x4 select_f32x4(i32x4 choice, f3
 }
 
 static inline __attribute__((always_inline)) f32x4 max_f32x4(f32x4 a, f32x4 b) {
-#ifdef __SSE2__
-    return _mm_max_ps(a, b);
+#if defined(__AVX512VL__)
+    return _mm_mask_max_ps(a, _mm_cmp_ps_mask(a, a, _CMP_ORD_Q), a, b);
+#elif defined(__SSE2__)
+    return select_f32x4(a != a, a, _mm_max_ps(a, b));
 #else
-    return select_f32x4(a > b, a, b);
+    return select_f32x4((a > b) | (a != a), a, b);
 #endif
 }
 

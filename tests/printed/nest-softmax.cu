@@ -1,3 +1,9 @@
+template <typename T>
+__device__ __forceinline__ T max_or_nan(T a, T b)
+{
+    return a > b || a != a ? a : b;
+}
+
 // grid 3 x 1 x 1, block 48 x 1 x 1, 32 bytes of shared memory
 extern "C" __global__ void __launch_bounds__(48)
 softmax(const float* __restrict__ x, float* __restrict__ y)
@@ -18,19 +24,19 @@ softmax(const float* __restrict__ x, float* __restrict__ y)
     }
     #pragma unroll
     for (int u = 0; u < 2; ++u) {
-        high = fmaxf(high, row[u]);
+        high = max_or_nan(high, row[u]);
     }
     float highest = high;
-    highest = fmaxf(highest, __shfl_xor_sync(warp_mask, highest, 8));
-    highest = fmaxf(highest, __shfl_xor_sync(warp_mask, highest, 4));
-    highest = fmaxf(highest, __shfl_xor_sync(warp_mask, highest, 2));
-    highest = fmaxf(highest, __shfl_xor_sync(warp_mask, highest, 1));
+    highest = max_or_nan(highest, __shfl_xor_sync(warp_mask, highest, 8));
+    highest = max_or_nan(highest, __shfl_xor_sync(warp_mask, highest, 4));
+    highest = max_or_nan(highest, __shfl_xor_sync(warp_mask, highest, 2));
+    highest = max_or_nan(highest, __shfl_xor_sync(warp_mask, highest, 1));
     if (tx % 16 == 0) {
         partials[tx / 16] = highest;
     }
     __syncthreads();
     const float* totals = partials;
-    highest = fmaxf(fmaxf(totals[0], totals[1]), totals[2]);
+    highest = max_or_nan(max_or_nan(totals[0], totals[1]), totals[2]);
     float part = 0.0f;
     float power[2];
     #pragma unroll

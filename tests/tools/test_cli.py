@@ -98,7 +98,7 @@ def test_synth_for_people() -> None:
 
 def test_a_proof_at_one_size_only_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
     (proved,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
-    unlifted = SimpleNamespace(verdict="unchecked", reason="too hard", domain="", diagnostics=())
+    unlifted = SimpleNamespace(verdict="unchecked", reason="too hard", domain="", diagnostics=(), doubt="")
     monkeypatch.setattr(sys.modules["warploom.synth.judge"], "lift", lambda *_: unlifted)
     (line,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
     assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 128}, "unchecked: too hard")
@@ -190,7 +190,7 @@ def test_bad_targets(target: str, message: str) -> None:
     [
         ("conv2-d-3", "Did you mean conv2d-"),
         ("conv2d", "Run `warploom explore conv2d`."), ("sf/trove-8x3", "Run `warploom solve sf/trove-8x3`."),
-        ("matmul", "Run `warploom explore matmul`."), ("examples", "Name a file in it."), ("%", "List the names with"),
+        ("matmul", "Run `warploom explore matmul`."), ("examples", "Name a file in it."), ("%", "All names: `warploom list`"),
     ],
 )  # fmt: skip
 def test_a_wrong_target_gets_a_way_out(target: str, fix: str) -> None:

@@ -145,8 +145,8 @@ class _Completing:
                 )
             )
         verify(self.kernel)
-        check_room(self.kernel, self.sizes)
         check_launch(self.kernel, self.sizes)
+        check_room(self.kernel, self.sizes)
         self.algebra = kernel_algebra(sketch)
 
     def run(self, space: int | None) -> Report:

@@ -30,14 +30,24 @@ PARENT = "WARPLOOM_PARENT"
 _LOOK_S = 0.5
 
 
-class _Watched(io.FileIO):
-    """A file that remembers that it could not be written."""
+class _Watched(io.BufferedWriter):
+    """Remembers that something could not be written.
+
+    Not the file below it: an interruption that comes while Python code writes to a file leaves the buffer full of what is out.
+    """
 
     failure: OSError | None = None
 
-    def write(self, data: Any, /) -> int | None:
+    def write(self, data: Any, /) -> int:
         try:
             return super().write(data)
+        except OSError as error:
+            self.failure = error
+            raise
+
+    def flush(self) -> None:
+        try:
+            super().flush()
         except OSError as error:
             self.failure = error
             raise
@@ -78,7 +88,7 @@ def run(command: Callable[[], object]) -> NoReturn:
     reconfigure = getattr(sys.stderr, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="backslashreplace")  # names of files may be no text
-    raw = _watched_output()
+    out = _watched_output()
     code, fault = SOLVED, ""
     try:
         command()
@@ -91,12 +101,12 @@ def run(command: Callable[[], object]) -> NoReturn:
         fault = f"internal error, a bug of Warploom: {type(error).__name__}: {error}\n  fix: report it with the command line."
     with suppress(OSError):
         sys.stdout.flush()
-    if raw is not None and raw.failure is not None:
-        is_reader_gone = raw.failure.errno == errno.EPIPE
+    if out is not None and out.failure is not None:
+        is_reader_gone = out.failure.errno == errno.EPIPE
         code = SOLVED if is_reader_gone else BAD_INPUT
-        fault = "" if is_reader_gone else f"expected to write to standard output, got: {raw.failure.strerror}"
+        fault = "" if is_reader_gone else f"expected to write to standard output, got: {out.failure.strerror}"
         with suppress(OSError):  # what is left is written again at exit, which must not complain
-            os.dup2(os.open(os.devnull, os.O_WRONLY), raw.fileno())
+            os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
     if fault:
         _complain(fault)
     sys.exit(code)
@@ -119,11 +129,12 @@ def _watched_output() -> _Watched | None:
     """Takes standard output's place; None where that is no file of the system's (in tests)."""
     encoding, is_terminal = sys.stdout.encoding, sys.stdout.isatty()
     try:
-        raw = _Watched(sys.stdout.fileno(), "w", closefd=False)
+        raw = io.FileIO(sys.stdout.fileno(), "w", closefd=False)
     except (OSError, ValueError):
         return None
-    sys.stdout = io.TextIOWrapper(io.BufferedWriter(raw), encoding, "backslashreplace", line_buffering=is_terminal)
-    return raw
+    watched = _Watched(raw)
+    sys.stdout = io.TextIOWrapper(watched, encoding, "backslashreplace", line_buffering=is_terminal)
+    return watched
 
 
 def _end(number: int, frame: FrameType | None) -> NoReturn:

@@ -28,6 +28,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from benchmarks.mutants.equivalent import EQUIVALENT
+from benchmarks.mutants.provers import is_prover
 from benchmarks.mutants.refusals import refusals
 from benchmarks.mutants.rules import compiles, mutants
 from benchmarks.mutants.scratch import Reach, Scratch, reach, scratch
@@ -218,6 +219,7 @@ def main() -> int:
     parser.add_argument(
         "--refusals", action="store_true", help="every refusing branch, switched off, instead of a sample of bugs"
     )
+    parser.add_argument("--provers", action="store_true", help="only modules whose answers are proofs")
     parser.add_argument("--count", type=int, default=320, help="bugs in the sample")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="places whose path or key fits")
@@ -228,6 +230,7 @@ def main() -> int:
     parser.add_argument("--list", action="store_true", help="print the places and run nothing")
     given = parser.parse_args()
     every = all_refusals(ROOT) if given.refusals else sample(ROOT, given.seed, given.count)
+    every = [s for s in every if not given.provers or is_prover(s.path)]
     sites = [
         s for s in every if not given.only or any(fnmatch.fnmatch(s.path, g) or fnmatch.fnmatch(s.key, g) for g in given.only)
     ]

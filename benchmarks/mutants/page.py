@@ -45,7 +45,10 @@ def page(results: Path) -> str:
     judged = [row for row in bugs if ending(row) != "equivalent"]
     dead = sum(ending(row) == "noticed" for row in judged)
     open_provers = sum(ending(row) == "survived" for row in provers)
-    share = f"{100 * dead / len(judged):.1f} %" if judged else "none"
+    found = "No run is recorded yet."
+    if judged:
+        share = f"{100 * dead / len(judged):.1f} %"
+        found = f"Of {len(judged)} bugs that change an answer {dead} were noticed ({share}).\n\n{table(bugs, 'bugs')}"
     return f"""# How the checks are checked
 
 A check that stops working must fail a test with its name on it. Two nightly runs measure whether it would; the tables below are
@@ -59,16 +62,14 @@ all ten rules). A seed chooses them over all packages, not the people who write 
 source, and the tests that come to its place are run until one fails. A bug that changes no answer is listed with its reason in
 `benchmarks/mutants/equivalent.py`; all others that live are survivors.
 
-Of {len(judged)} bugs that change an answer {dead} were noticed ({share}).
-
-{table(bugs, "bugs")}
+{found}
 
 ## Refusals
 
 `make refusals` finds every branch that refuses (raises, returns False, None, a reason or a verdict other than yes, or reports a
 finding), switches it off and runs the tests that take it. A branch that no test misses is listed as survived: nobody would notice
-if it were gone. In the provers ({len(provers)} branches in the modules that `benchmarks/mutants/provers.py` names) {open_provers}
-survived.
+if it were gone. The goal is none in the provers, the modules that `benchmarks/mutants/provers.py` names; of their {len(provers)}
+recorded branches {open_provers} survived.
 
 {table(branches, "branches")}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -60,16 +60,11 @@ def test_a_late_command_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert (ending.word, ending.failure) == ("late", "1000.0 CPU s with a budget of 0.5 s: solved, proved")
 
 
-def test_a_line_that_breaks_the_contract_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    of_the_command = import_module("warploom.tools.cli").solve.__globals__  # whatever other tests imported anew
-    kept = of_the_command["plain_line"]
-
-    def short(*given: object, **fields: object) -> dict[str, object]:
-        line = kept(*given, **fields)  # type: ignore[arg-type]
-        return {name: value for name, value in line.items() if name != "peak_mb"}
-
-    monkeypatch.setitem(of_the_command, "plain_line", short)
-    assert "no `peak_mb`" in isolated.run("dataflow", GOOD, tmp_path).failure
+def test_a_line_that_breaks_the_contract_is_found() -> None:
+    line = {"v": 1, "case": "x", "status": "solved", "verdict": "unchecked", "seconds": 0.1, "wall_s": 0.1, "peak_mb": 1.0}
+    assert isolated._judged(json.dumps(line) + "\n", "", 0).failure == ""
+    del line["peak_mb"]
+    assert isolated._judged(json.dumps(line) + "\n", "", 0).failure == "no peak_mb"
 
 
 def test_a_finished_piece_comes_back_from_the_journal(tmp_path: Path) -> None:

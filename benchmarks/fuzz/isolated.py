@@ -21,6 +21,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from unittest import mock
 
 from benchmarks.fuzz.fronts import BUDGET_S, Given, given
 
@@ -223,11 +224,15 @@ _PROGRAM = "a: [4, 4] = range(0, 16)\nb: [4, 4] = ?row_xforms_no_group(a)\ngoal:
 
 def _cache(what: Given, folder: Path) -> Ending:
     """`solve --cache` on a database whose answer or file is damaged."""
+    with mock.patch.dict(os.environ, WARPLOOM_CACHE=str(folder)):  # what runs next in this process has its own cache again
+        return _damaged_cache(what, folder)
+
+
+def _damaged_cache(what: Given, folder: Path) -> Ending:
     import sqlite3
     import zlib
 
     (folder / "p.swflow").write_text(_PROGRAM, encoding="utf-8")
-    os.environ["WARPLOOM_CACHE"] = str(folder)
     argv = ["solve", "p.swflow", "--cache", "--json", "--budget", f"{BUDGET_S}s"]
     first = _command(argv)
     if first.failure or not (folder / "results.sqlite").exists():

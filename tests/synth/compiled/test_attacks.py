@@ -201,3 +201,65 @@ def test_limits_that_finite_data_have_are_followed() -> None:
 
 def test_a_barrier_where_nobody_waits() -> None:
     assert verdict(LOAD + "\tbar.arrive 1, 64;\n" + STORE, same) == "unchecked"
+
+
+def equal_to(function):
+    def spec(out, a):
+        for i in range(N):
+            out[i] = function(a[i])
+
+    return spec
+
+
+ZEROED = f"\tmov.f32 %f1, {ZERO};\n{BACK}"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x / (x - x) * 0, lambda x: x / (x - x) - x / (x - x), lambda x: x * 0 / (2 - 2), lambda x: x * 1e39 * 0],
+)
+def test_a_spec_that_divides_by_zero_or_overflows_is_not_simplified_away(function) -> None:
+    assert verdict(ZEROED, equal_to(function), F) == "unchecked"
+
+
+def test_a_quotient_of_data_stands_in_the_domain() -> None:
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", f32, (N,)), ArrayArgument("a", f32, (N,)))
+    proof = proved(body(ZEROED), equal_to(lambda x: x / x * 0), arguments, 1, N)
+    assert (proof.verdict, proof.domain) == ("proved", "real sums reordered, no number divided by 0")
+
+
+LARGE, ONE = "0f7F000000", "0f3F800000"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "sub.f32 %f2, %f1, %f1;\n\tdiv.rn.f32 %f2, %f1, %f2;\n\tmul.f32 %f1, %f2, 0f00000000",
+        "sub.f32 %f2, %f1, %f1;\n\trsqrt.approx.f32 %f2, %f2;\n\tsub.f32 %f1, %f2, %f2",
+        "sub.f32 %f2, %f1, %f1;\n\tlg2.approx.f32 %f2, %f2;\n\tsub.f32 %f1, %f2, %f2",
+        f"sub.f32 %f2, %f1, %f1;\n\tsub.f32 %f2, %f2, {ONE};\n\tsqrt.rn.f32 %f2, %f2;\n\tsub.f32 %f1, %f2, %f2",
+        f"mul.f32 %f2, {LARGE}, {LARGE};\n\tmul.f32 %f1, %f2, 0f00000000",
+        f"mov.f32 %f3, {LARGE};\n\tadd.f32 %f2, %f3, %f3;\n\tsub.f32 %f2, %f2, %f3;\n\tsub.f32 %f1, %f2, %f3",
+    ],
+)
+def test_a_kernel_without_a_value_is_not_simplified_away(lines: str) -> None:
+    assert verdict(f"{FLOAT}\t{lines};\n{BACK}", zero_floats, F) == "unchecked"
+
+
+def same_unless_nan(out, a):
+    for i in range(N):
+        out[i] = a[i] if a[i] == a[i] else 0.0
+
+
+def at_most_one(out, a):
+    for i in range(N):
+        out[i] = a[i] if a[i] < 1 else 1.0
+
+
+def test_comparisons_of_floats_say_that_data_are_finite() -> None:
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", f32, (N,)), ArrayArgument("a", f32, (N,)))
+    proof = proved(body(FLOAT + BACK), same_unless_nan, arguments, 1, N)
+    assert (proof.verdict, proof.domain) == ("proved", "data are finite numbers")
+    lines = f"{FLOAT}\tsetp.geu.f32 %p1, %f1, {ONE};\n\tselp.f32 %f1, {ONE}, %f1, %p1;\n{BACK}"
+    proof = proved(body(lines), at_most_one, arguments, 1, N)
+    assert (proof.verdict, "data are finite numbers" in proof.domain) == ("proved", True)

@@ -13,7 +13,7 @@ from math import isfinite, isnan
 
 from warploom.core import BY_NAME, DType, WarploomError
 from warploom.synth.compiled.data import NARROWED, SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
-from warploom.terms import Term, apply
+from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
@@ -305,6 +305,12 @@ class Arithmetic:
         def run(*values: Value) -> Value:
             if (bad := undefined_in(*values)) is not None:
                 return bad
+            try:
+                return applied(*values)
+            except OverflowError as error:
+                raise NotFollowedError(f"arithmetic of known numbers with a result beyond {kind}") from error
+
+        def applied(*values: Value) -> Value:
             terms = [data.as_float(v, kind) for v in values]
             if has_no_number(*terms):
                 limit = at_infinity(op, terms)
@@ -315,21 +321,21 @@ class Arithmetic:
             if op == "/" and _is_zero(terms[1]):
                 raise NotFollowedError("a division by zero")
             if op == "rsqrt":
-                return data.made(apply("/", 1, data.made(apply("sqrt", terms[0]), kind)), kind)
+                return data.computed("/", [constant(1), data.computed("sqrt", terms, kind)], kind)
             if op == "fma":
                 a, b, c = terms
                 if _is_zero(a) or _is_zero(b):
                     data.notes.add(REAL_SUMS)
                     return values[2]
-                made = data.made(apply("*", a, b), kind)
-                return made if _is_zero(c) else data.made(apply("+", made, c), kind)
+                made = data.computed("*", [a, b], kind)
+                return made if _is_zero(c) else data.computed("+", [made, c], kind)
             if op == "*" and any(map(_is_zero, terms)):
                 data.notes.add(REAL_SUMS)
                 return 0
             if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
                 data.notes.add(REAL_SUMS)
                 return values[1] if _is_zero(terms[0]) else values[0]
-            return data.made(apply(op, *terms), kind)
+            return data.computed(op, terms, kind)
 
         return run
 

@@ -9,15 +9,16 @@ how numbers are coded. Terms that are constants never stand in a register.
 
 from __future__ import annotations
 
+import operator
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
-from warploom.terms import Term, apply, constant, is_exact, iterate_post
+from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
 UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
@@ -25,6 +26,12 @@ _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
 _COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+_EXACT: dict[str, Callable[..., Fraction]] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+_LARGEST: dict[str, Fraction] = {
+    name: (2 - Fraction(2) ** (1 - digits)) * Fraction(2) ** most
+    for name, digits, most in (("f16", 11, 15), ("bf16", 8, 127), ("f32", 24, 127), ("f64", 53, 1023))
+}
+"""Of the finite numbers of a float type."""
 ZEROS = "zeros of either sign are equal"
 ROUNDED = "lanes store one real number to one place, whichever rounding stays"
 NARROWED = "conversions that keep the number left out"
@@ -76,12 +83,28 @@ class Data:
         self._signless: dict[Term, Term] = {}
         self._forms: dict[Term, int] = {}
         self._numbers: dict[object, int] = {}
+        self.partial: dict[DType, list[Term]] = {}
+        """Operations on data that have no value for some, by type: also those whose result was not used."""
+
+        self._constants: dict[Term, Fraction] = {}
         self.notes: set[str] = set()
         """What the domain of a proof must say besides the algebra."""
 
     def made(self, term: Term, kind: DType) -> Term:
         self.kinds[term] = kind
         return term
+
+    def computed(self, op: str, terms: Sequence[Term], kind: DType) -> Term:
+        """`op` of real numbers as a term. OverflowError where known numbers give one beyond the type."""
+        made = self.made(apply(op, *terms), kind)
+        if op in PARTIAL and is_partial(made):
+            self.partial.setdefault(kind, []).append(made)
+        if op in _EXACT and all(t.op == "constant" or t in self._constants for t in terms):
+            known = [Fraction(t.data[0]) if t.op == "constant" else self._constants[t] for t in terms]
+            number = self._constants[made] = _EXACT[op](*known)
+            if abs(number) > _LARGEST[kind.name]:
+                raise OverflowError(kind.name)
+        return made
 
     def kind(self, term: Term) -> DType:
         return self.kinds[term]

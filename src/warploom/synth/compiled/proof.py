@@ -16,7 +16,7 @@ from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
-from warploom.terms import Algebra, Term
+from warploom.terms import Algebra, Term, algebra_for
 
 _WIDE = frozenset({"u64", "s64", "b64"})
 
@@ -125,6 +125,11 @@ def _prove_once(
             return replace(worst, verdict="refuted", reason=told, difference=outcome.difference)
         if outcome.verdict == "open":
             worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
+    for kind, partial in run.data.partial.items():
+        comparison = Comparison(algebra_for(kind), types, ())
+        if undefined := comparison.without_value(partial):
+            worst = replace(worst, verdict="unchecked", reason=undefined)
+        domains += sorted(comparison.notes)
     return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
 
 

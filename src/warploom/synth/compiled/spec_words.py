@@ -77,8 +77,6 @@ def _select(test: str, a: Any, b: Any, chosen: Callable[[], Any], other: Callabl
     """`chosen` where the comparison holds; on data a term of both."""
     if not (isinstance(a, Term) or isinstance(b, Term)):
         return chosen() if _DECIDE[test](a, b) else other()
-    if isinstance(a, Term) and a is b and test in ("==", "<=", ">="):
-        return chosen()
     return apply(f"select {test}", a, b, chosen(), other())
 
 

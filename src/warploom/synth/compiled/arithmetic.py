@@ -12,13 +12,25 @@ from itertools import pairwise, product
 from math import isfinite, isnan
 
 from warploom.core import BY_NAME, DType, WarploomError
-from warploom.synth.compiled.data import NARROWED, SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
+from warploom.synth.compiled.data import (
+    ADDRESSES,
+    NARROWED,
+    SIGNED,
+    UNSIGNED,
+    Comparison,
+    Data,
+    Joined,
+    NoBitsError,
+    Undefined,
+    Value,
+    fits,
+)
 from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
-_COMPARISONS: dict[str, str] = {
+COMPARISONS: dict[str, str] = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
     "ltu": "<", "leu": "<=", "gtu": ">", "geu": ">=", "equ": "==", "neu": "!=",
 }  # fmt: skip
@@ -239,6 +251,8 @@ class Arithmetic:
         best = min if name == "min" else max
 
         def run(a: Value, b: Value) -> Value:
+            if a.__class__ in ADDRESSES or b.__class__ in ADDRESSES:
+                raise NotFollowedError("the smaller or larger address")
             if isinstance(a, int) and isinstance(b, int) and not kind.is_float:
                 return best(a, b, key=lambda v: signed(v, bits)) if kind.kind == "int" else best(a, b)
             if (bad := undefined_in(a, b)) is not None:
@@ -344,7 +358,7 @@ class Arithmetic:
     def compare(self, test: str, kind: DType) -> Callable[[Value, Value], Value]:
         """setp's test; of data, a `Comparison`."""
         data, bits = self.data, kind.bits
-        op = _COMPARISONS.get(test)
+        op = COMPARISONS.get(test)
         if op is None:
             raise NotFollowedError(f"the comparison .{test}")
         is_signed = kind.kind == "int"
@@ -402,6 +416,8 @@ class Arithmetic:
         def run(a: Value) -> Value:
             if isinstance(a, Undefined):
                 return a
+            if a.__class__ in ADDRESSES:
+                raise NotFollowedError("a conversion of an address")
             if isinstance(a, int) and not source.is_float:
                 number = signed(a, source.bits) if source.kind == "int" else a
                 return _encoded(number, target, is_nearest=False) if target.is_float else number & mask

@@ -18,6 +18,7 @@ from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
+from warploom.synth.compiled.placed import Placed
 from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
 UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
@@ -26,7 +27,7 @@ _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
 _COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
-_EXACT: dict[str, Callable[..., Fraction]] = {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv}
+_EXACT: dict[str, Callable[..., Fraction]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
 _LARGEST: dict[str, Fraction] = {
     name: (2 - Fraction(2) ** (1 - digits)) * Fraction(2) ** most
     for name, digits, most in (("f16", 11, 15), ("bf16", 8, 127), ("f32", 24, 127), ("f64", 53, 1023))
@@ -64,7 +65,17 @@ class Comparison:
     kind: DType
 
 
-Value: TypeAlias = int | Term | Undefined | Joined | Comparison
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An address of which a part depends on data."""
+
+    base: Placed
+    offset: Term | Joined
+    """To be added, in the address's width."""
+
+
+Value: TypeAlias = int | Term | Undefined | Joined | Comparison | Indexed
+ADDRESSES = frozenset({Placed, Indexed})
 
 
 class NoBitsError(WarploomError):
@@ -132,6 +143,7 @@ class Data:
 
     def as_float(self, value: Value, kind: DType) -> Term:
         """A register's value as a real number of float type `kind`."""
+        _check_no_address(value)
         if isinstance(value, int):
             if value == 1 << (kind.bits - 1):
                 self.notes.add(ZEROS)
@@ -144,6 +156,7 @@ class Data:
 
     def as_int(self, value: Value, kind: DType) -> Term:
         """A register's value as an integer with the register's bits; its sign may be another than `kind`'s."""
+        _check_no_address(value)
         if isinstance(value, int):
             signed = kind.kind == "int" and value >> (kind.bits - 1)
             return constant(value - (1 << kind.bits) if signed else value)
@@ -257,10 +270,11 @@ class Data:
         """Bits [low, low + count) of a `width`-bit register. NoBitsError where a term cannot be cut."""
         if isinstance(value, Undefined):
             return value
-        if isinstance(value, int):
-            return (value >> low) & ((1 << count) - 1)
         if low == 0 and count == width:
             return value
+        _check_no_address(value)
+        if isinstance(value, int):
+            return (value >> low) & ((1 << count) - 1)
         if isinstance(value, Joined):
             found: list[tuple[Value, int]] = []
             at = 0
@@ -362,8 +376,11 @@ class Data:
         """Values side by side, lowest first, in the simplest form."""
         flat: list[tuple[Value, int]] = []
         for value, bits in parts:
+            if value.__class__ in ADDRESSES and flat:
+                raise NoBitsError("parts of an address")
             for item in value.parts if isinstance(value, Joined) else ((value, bits),):
                 if flat and isinstance(flat[-1][0], int) and isinstance(item[0], int):
+                    _check_no_address(flat[-1][0])
                     flat[-1] = (flat[-1][0] | item[0] << flat[-1][1], flat[-1][1] + item[1])
                 elif item[1]:
                     flat.append(item)
@@ -403,6 +420,11 @@ class Data:
             elif count in UNSIGNED:
                 best = self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]), count, end + 1
         return best
+
+
+def _check_no_address(value: Value) -> None:
+    if value.__class__ in ADDRESSES:
+        raise NoBitsError("an address among data, or part of one")
 
 
 def _source(term: Term) -> DType | None:

@@ -8,6 +8,7 @@ from warploom.ptx.syntax import Instruction
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.operands import Operands, Reader, width_of
+from warploom.synth.compiled.placed import Placed
 from warploom.synth.compiled.schedule import Barrier, Members, Step, truth
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
 
@@ -171,7 +172,7 @@ class Exchanges:
     def _known(self, block: Block, reader: Reader, lanes: Lanes, index: int) -> list[int]:
         found: list[int] = []
         for t, value in zip(lanes, reader(block, lanes), strict=True):
-            if not isinstance(value, int):
+            if not isinstance(value, int) or value.__class__ is Placed:
                 if isinstance(value, Undefined):
                     message = f"expected a defined lane, mask or barrier number, got the undefined value of {value.reason}"
                     raise block.fault("undefined value", message, index, thread=t, what="exchange")

@@ -14,10 +14,12 @@ from warploom.ptx import Program, Routine
 from warploom.ptx.routine import TYPE_BITS, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.arithmetic import undefined_in
-from warploom.synth.compiled.data import Data, NoBitsError, Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
 from warploom.synth.compiled.faults import Triple, unsupported
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
+from warploom.synth.compiled.placed import Places
+from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.schedule import run_launch
 from warploom.synth.compiled.threads import Launch
 from warploom.terms import Term, atom, component, pack
@@ -76,6 +78,8 @@ class SymbolicRun:
 
     variables: dict[str, Region]
     """The module's, by name."""
+    ordered: frozenset[str]
+    """Variables whose order in memory decided something."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
         """For the domain: variables of the module that are stored to and that nobody compares."""
@@ -108,6 +112,8 @@ class SymbolicRun:
                 ) from error
             if (bad := undefined_in(value)) is not None:
                 return bad
+            if value.__class__ in ADDRESSES:
+                raise unsupported(f"expected data stored to {argument.name}, got an address", _where(self.routine))
             items.append(
                 self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
             )
@@ -124,10 +130,10 @@ def run_symbolically(
     dynamic_shared_bytes: int = 0,
     symbols: Mapping[str, Symbol] | None = None,
     is_alone: bool = False,
-    is_turned: bool = False,
+    order: tuple[str, ...] = (),
 ) -> SymbolicRun:
-    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. is_turned: arrays lie
-    in memory in the opposite order.
+    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
+    arrays that lie before all others, in this order.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -140,7 +146,7 @@ def run_symbolically(
         message = f"expected {len(routine.parameters)} arguments for {routine.name}, got {len(arguments)}"
         raise UserError(Diagnostic("ARGUMENTS", message, _where(routine), "Give one per kernel parameter."))
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
-    data, memory = Data(), Memory(is_turned=is_turned)
+    data, memory, places = Data(), Memory(order), Places()
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):
@@ -150,19 +156,22 @@ def run_symbolically(
                 argument.name, argument.count * argument.dtype.size_bytes, _initial(argument, data)
             )
             region.granule_bytes = min(4, argument.dtype.bits // 8)
-            value: Value = region.base
+            region.align = max(scalar_of(argument.dtype).bits // 8, argument.dtype.size_bytes, parameter.pointer_align or 1)
+            known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
+            value: Value = places.address(argument.name, known)
         else:
             _check_width(parameter, argument.dtype.bits // 8, f"{argument.dtype} for {argument.name}")
             value = _scalar(argument, data)
         parameters[parameter.name] = _parameter(parameter, value)
     launch = Launch(
-        routine, data, memory, parameters, grid, block, dynamic_shared_bytes, steps_left=STEP_LIMIT, is_alone=is_alone
-    )
+        routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=STEP_LIMIT,
+        is_alone=is_alone,
+    )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
     run_launch(launch, make_steps(launch))
     return SymbolicRun(
-        data, arrays, routine, tuple(sorted(launch.notes | data.notes)), STEP_LIMIT - launch.steps_left,
-        launch.module_variables,
+        data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), STEP_LIMIT - launch.steps_left,
+        launch.module_variables, frozenset(places.ordered),
     )  # fmt: skip
 
 
@@ -255,6 +264,7 @@ def _add_module_variables(
                 launch.notes.add(f"{name} as the file initialises it")
             else:
                 region.untold = f"what {name} holds, which the host may set before the launch (line {variable.span.line})"
+        region.align = variable.align
         region.is_constant = variable.space == "const"
         launch.module_variables[name] = region
 

@@ -263,3 +263,64 @@ def test_comparisons_of_floats_say_that_data_are_finite() -> None:
     lines = f"{FLOAT}\tsetp.geu.f32 %p1, %f1, {ONE};\n\tselp.f32 %f1, {ONE}, %f1, %p1;\n{BACK}"
     proof = proved(body(lines), at_most_one, arguments, 1, N)
     assert (proof.verdict, "data are finite numbers" in proof.domain) == ("proved", True)
+
+
+APART = (
+    "\tand.b32 %r9, %r1, 1;\n\tsetp.eq.u32 %p1, %r9, 0;\n\t@%p1 bra $even;\n\t{one}\n\tbra $both;\n$even:\n\t{other}\n$both:\n"
+)
+
+
+def test_lanes_of_a_warp_meet_at_barriers_in_different_branches() -> None:
+    full = APART.replace("{one}", "bar.warp.sync -1;").replace("{other}", "bar.warp.sync -1;")
+    swap = SHARED + LOAD + "\tst.shared.u32 [%r5], %r2;\n" + full + "\tld.shared.u32 %r2, [%r6];\n" + STORE
+    assert verdict(swap, turned) == "proved"
+    assert verdict(swap.replace("bar.warp.sync -1;\n\tbra", "bar.warp.sync 0xaaaaaaaa;\n\tbra"), turned) == "refuted"
+    assert verdict(swap.replace("bar.warp.sync -1;\n\tbra", "nanosleep.u32 1;\n\tbra"), turned) == "refuted"
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", u32, (N,)), ArrayArgument("a", u32, (N,)))
+    older = body(swap, declarations=TILE).replace("sm_90", "sm_61")
+    assert proved(older, turned, arguments, 1, N).verdict == "refuted"
+
+
+def test_lanes_of_a_warp_at_different_shuffles_are_not_refuted() -> None:
+    one = "shfl.sync.bfly.b32 %r2, %r2, 2, 31, -1;"
+    assert verdict(LOAD + APART.replace("{one}", one).replace("{other}", one) + STORE, same) == "unchecked"
+    assert verdict(LOAD + APART.replace("{one}", one).replace("{other}", "") + STORE, same) == "refuted"
+
+
+def test_numbers_of_warps_decide_nothing() -> None:
+    text = LOAD + "\tmov.u32 %r9, {name};\n\t{op}.b32 %r9, %r9, 5;\n\tadd.s32 %r2, %r2, %r9;\n" + STORE
+    assert verdict(text.replace("{name}", "%warpid").replace("{op}", "shl"), same) == "unchecked"
+    assert verdict(text.replace("{name}", "%nwarpid").replace("{op}", "shr"), same) == "unchecked"
+    fault = LOAD + "\tmov.u32 %r9, %warpid;\n\tsetp.eq.u32 %p1, %r9, 1;\n\t@%p1 trap;\n" + STORE
+    assert verdict(fault, same) == "unchecked"
+
+
+def test_what_rounding_explains_is_not_refuted() -> None:
+    half = "\tcvt.rn.f32.s32 %f1, %r2;\n\tmul.f32 %f1, %f1, 0f3F000000;\n\tcvt.rzi.s32.f32 %r2, %f1;\n"
+    assert verdict(LOAD + half + STORE, equal_to(lambda x: x * 0.5), I) == "unchecked"
+    assert verdict(f"{FLOAT}\tmul.f32 %f1, %f1, 0f3C23D70B;\n{BACK}", equal_to(lambda x: x * 0.1 * 0.1), F) == "unchecked"
+    assert verdict(f"{FLOAT}\tmul.f32 %f1, %f1, 0f3C23D80B;\n{BACK}", equal_to(lambda x: x * 0.1 * 0.1), F) == "refuted"
+
+
+def guarded_by_its_index(out, a):
+    for i in range(N + 9):
+        if i < N:
+            out[i] = a[i]
+
+
+def guarded_twice(out, a):
+    for i in range(N + 9):
+        if i < N:  # noqa: SIM102 - the nesting is what is tested
+            if a[i] > 5:
+                out[i] = a[i]
+
+
+def test_a_guard_without_else_reads_nothing_where_it_does_not_hold() -> None:
+    assert verdict(LOAD + STORE, guarded_by_its_index) == "proved"
+    assert (
+        verdict(
+            LOAD + "\tld.global.u32 %r3, [%rd1];\n\tsetp.gt.u32 %p1, %r2, 5;\n\tselp.b32 %r2, %r2, %r3, %p1;\n" + STORE,
+            guarded_twice,
+        )
+        == "proved"
+    )

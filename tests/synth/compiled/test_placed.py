@@ -63,7 +63,8 @@ def test_shared_variables_are_aligned_as_declared() -> None:
         "\tmin.u64 %rd7, %rd8, %rd9;\n\tsub.s64 %rd7, %rd7, %rd8;\n" + COUNTED,
         "\tcvt.rn.f32.u64 %f1, %rd9;\n" + STORE,
         "\tmov.b64 {%r9, %r10}, %rd9;\n\tadd.s32 %r2, %r2, %r10;\n" + STORE,
-        "\tmov.u32 %r9, tile;\n\tmad.lo.u32 %r9, %r1, 8, %r9;\n\tst.shared.u64 [%r9], %rd9;\n\tld.shared.u32 %r9, [%r9 + 4];\n\tadd.s32 %r2, %r2, %r9;\n" + STORE,
+        "\tmov.u32 %r9, tile;\n\tmad.lo.u32 %r9, %r1, 8, %r9;\n\tst.shared.u64 [%r9], %rd9;\n"
+        "\tld.shared.u32 %r9, [%r9 + 4];\n\tadd.s32 %r2, %r2, %r9;\n" + STORE,
         "\tsetp.lt.u64 %p1, %rd9, 4096;\n" + TESTED,
         "\tcvt.u32.u64 %r9, %rd9;\n\tcvt.u32.u64 %r10, %rd2;\n\tsetp.lt.u32 %p1, %r10, %r9;\n" + TESTED,
         "\tadd.s64 %rd7, %rd9, 256;\n\tsetp.eq.s64 %p1, %rd7, %rd8;\n" + TESTED,

@@ -50,6 +50,10 @@ _IN_BASE_2: dict[str, str] = {
     "exp": "exp(x) as ex2(x * 0f3FB8AA3B)", "log": "log(x) as lg2(x) * 0f3F317218",
 }  # fmt: skip
 """What the domain says of the functions that GPUs have in base 2 only."""
+_TOLD_BITS = {"f16": 7, "bf16": 4, "f32": 20, "f64": 48}
+"""Binary digits in which results of a float type agree that differ by rounding only."""
+_CANCELLED_BITS = 8
+"""Binary digits that a result may be smaller than the data without being taken for what rounding left of a difference."""
 _FEW = 64
 """Sums below which the ordinary normal form is quick enough."""
 
@@ -245,7 +249,7 @@ class Comparison:
                 found = None if others is None else others[0]
             if found is not None and not dtype.is_float:
                 found = wrapped(int(found), dtype)
-            if found is not None and values[0] != found:
+            if found is not None and _differ(values[0], found, numbers.values(), dtype):
                 return True
         return False
 
@@ -396,6 +400,15 @@ def _choice(test: str, args: list[Term], plain: Term, is_float: bool) -> Term:
 
 def _is_one(a: Term, b: Term) -> bool:
     return a is b or (a.op == b.op == "constant" and a.data[0] == b.data[0])
+
+
+def _differ(want: Number, found: Number, data: Iterable[Number], dtype: DType) -> bool:
+    """Whether two results differ by more than constants that were rounded in another order explain."""
+    if want == found or not dtype.is_float:
+        return want != found
+    digits = _TOLD_BITS.get(dtype.name, 20)
+    scale = max(abs(want), abs(found), max(map(abs, data), default=0) * Fraction(2) ** -_CANCELLED_BITS)
+    return abs(want - found) > scale * Fraction(2) ** -digits
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -15,7 +16,7 @@ from warploom.ptx.routine import TYPE_BITS, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
-from warploom.synth.compiled.faults import Triple, unsupported
+from warploom.synth.compiled.faults import FaultError, Triple, unsupported
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
 from warploom.synth.compiled.placed import Places
@@ -59,6 +60,7 @@ Symbol = ArrayArgument | Literal["initial"]
 _GRID = (2**31 - 1, 65535, 65535)
 _BLOCK = (1024, 1024, 64)
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
+_VOLTA = 70
 _STATIC_SHARED_BYTES = 48 << 10
 """Of static shared memory, at most: ptxas refuses more."""
 _SHARED_BYTES = 227 << 10
@@ -165,14 +167,24 @@ def run_symbolically(
         parameters[parameter.name] = _parameter(parameter, value)
     launch = Launch(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=STEP_LIMIT,
-        is_alone=is_alone,
+        meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
-    run_launch(launch, make_steps(launch))
+    try:
+        run_launch(launch, make_steps(launch))
+    except FaultError as error:
+        error.assumed = (*launch.notes, *data.notes)
+        raise
     return SymbolicRun(
         data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), STEP_LIMIT - launch.steps_left,
         launch.module_variables, frozenset(places.ordered),
     )  # fmt: skip
+
+
+def _sm(program: Program) -> int:
+    """The number of the module's `.target sm_NN`; 0 for others."""
+    found = re.match(r"sm_(\d{1,6})", program.module.directive("target"))
+    return int(found[1]) if found is not None else 0
 
 
 def _where(routine: Routine) -> Span:

@@ -171,7 +171,7 @@ class _Maker:
             if taken:
                 run(block, taken)
 
-        return Step(action=action, meeting=meeting)
+        return Step(action=action, meeting=meeting, kind=inner.kind)
 
     # ------------------------------------------------------------ moves and tests
 

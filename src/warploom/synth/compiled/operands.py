@@ -15,6 +15,8 @@ from warploom.synth.compiled.placed import shifted
 from warploom.synth.compiled.schedule import truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 
+WARP_NUMBER = "%warpid by the thread's number"
+"""A note for the domain: hardware may number warps as it likes (PTX ISA, %warpid)."""
 Reader: TypeAlias = Callable[[Block, Lanes], list[Value]]
 Writer: TypeAlias = Callable[[Block, Lanes, list[Value]], None]
 
@@ -75,8 +77,8 @@ class Operands:
         if text.startswith("%"):
 
             def special(block: Block, lanes: Lanes) -> list[Value]:
-                if text in ("%warpid", "%nwarpid"):
-                    self.launch.notes.add(f"{text} by the thread's number")
+                if text == "%warpid":
+                    self.launch.notes.add(WARP_NUMBER)
                 if text not in block.registers:
                     raise self.launch.unsupported(f"expected a special register that this runner knows, got {text}", index)
                 return block.read(text, lanes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import permutations
@@ -17,6 +17,7 @@ from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
+from warploom.synth.compiled.operands import WARP_NUMBER
 from warploom.synth.compiled.placed import is_about_places
 from warploom.terms import Algebra, Term, algebra_for
 
@@ -109,7 +110,7 @@ def _prove_once(
             is_alone=is_alone, order=order,
         )  # fmt: skip
     except FaultError as error:
-        return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
+        return _sure(CompiledProof("refuted", "", error.fault.message, fault=error.fault), error.assumed)
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     everything = (*arguments, *variables)
     types: dict[str, DType] = {a.name: a.dtype for a in everything}
@@ -124,7 +125,7 @@ def _prove_once(
         domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)
-            return replace(worst, verdict="refuted", reason=told, difference=outcome.difference)
+            return _sure(replace(worst, verdict="refuted", reason=told, difference=outcome.difference), run.notes)
         if outcome.verdict == "open":
             worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
     for kind, operations in run.data.partial.items():
@@ -133,6 +134,14 @@ def _prove_once(
             worst = replace(worst, verdict="unchecked", reason=undefined)
         domains += sorted(comparison.notes)
     return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
+
+
+def _sure(refuted: CompiledProof, assumed: Collection[str]) -> CompiledProof:
+    """The refutation, where it does not rest on numbers of warps that hardware need not give."""
+    if WARP_NUMBER not in assumed:
+        return refuted
+    reason = f"it depends on %warpid, which hardware numbers as it likes; by the thread's number: {refuted.reason}"
+    return replace(refuted, verdict="unchecked", reason=reason, fault=None, difference=None)
 
 
 def _in_every_order(proof: CompiledProof, arrays: list[str], once: Callable[..., CompiledProof]) -> CompiledProof:

@@ -41,6 +41,8 @@ class Launch:
     places: Places = field(default_factory=Places)
     steps_left: int = 0
     """Instructions times threads that may still be executed."""
+    meets_anywhere: bool = False
+    """Whether lanes of a warp may meet at different instructions of one kind: from sm_70 on."""
     is_alone: bool = False
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     notes: set[str] = field(default_factory=set[str])
@@ -99,7 +101,6 @@ class Block:
         lanes = [t % WARP for t in range(count)]
         found["%laneid"] = list(lanes)
         found["%warpid"] = [t // WARP for t in range(count)]
-        found["%nwarpid"] = [-(-count // WARP)] * count
         found["%lanemask_eq"] = [1 << lane for lane in lanes]
         found["%lanemask_lt"] = [(1 << lane) - 1 for lane in lanes]
         found["%lanemask_le"] = [(2 << lane) - 1 for lane in lanes]

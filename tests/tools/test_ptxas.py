@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from warploom.gpu import compile_to_ptx, find_tool, toolchain_available
+from warploom.core import find_tool
+from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels.kernelgen import KERNELGEN, cuda_source
 from warploom.tools import ptxas
 

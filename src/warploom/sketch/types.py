@@ -124,7 +124,7 @@ def _array_type(space: Literal["global", "constant"], items: object) -> ArrayTyp
 
 
 class _Elements:
-    """What type checkers are told of arrays in a sketch, whose text is read and never run: they take an index as NumPy arrays do."""
+    """What type checkers are told of arrays in a sketch, whose text is read and never run: an index works as on NumPy arrays."""
 
     if TYPE_CHECKING:
 

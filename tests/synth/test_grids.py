@@ -5,6 +5,8 @@ from __future__ import annotations
 from copy import copy
 from dataclasses import replace
 from itertools import permutations
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -151,11 +153,23 @@ def test_two_ways_into_one_accumulator(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two statements that add one product to one accumulator: the bound counts either, so there is none."""
     folds, on = _arguments(monkeypatch)
     statement = np.repeat([e.statement for e in folds.entries], np.diff(folds.starts))
-    row = int(np.flatnonzero(on & (statement == 0))[0])
+    again = np.flatnonzero(statement == 0)
     twice = copy(folds)
-    twice.fold = np.append(folds.fold, folds.fold[row])
-    twice.products = replace(folds.products, of_row=np.append(folds.products.of_row, folds.products.of_row[row]))
-    twice.entries = (*folds.entries, replace(folds.entries[0], statement=16, fold=folds.fold[row : row + 1]))
-    twice.starts = np.append(folds.starts, folds.starts[-1] + 1)
-    assert product_grids(twice, np.append(on, False)) is not None
-    assert product_grids(twice, np.append(on, True)) is None
+    twice.fold = np.append(folds.fold, folds.fold[again])
+    twice.products = replace(folds.products, of_row=np.append(folds.products.of_row, folds.products.of_row[again]))
+    twice.entries = (*folds.entries, replace(folds.entries[0], statement=16))
+    twice.starts = np.append(folds.starts, folds.starts[-1] + len(again))
+    assert product_grids(twice, np.append(on, np.zeros(len(again), bool))) is not None
+    assert product_grids(twice, np.append(on, on[again])) is None
+
+
+def test_a_block_with_a_term_twice_and_another_missing() -> None:
+    whole = np.array([[[0, 2], [0, 3]], [[1, 2], [1, 3]]])
+    holed = np.array([[[0, 2], [0, 3]], [[1, 2], [1, 2]]])
+
+    def blocks(terms: np.ndarray) -> object:
+        folds: Any = SimpleNamespace(real=np.ones((2, 2), bool), terms=terms, required=SimpleNamespace(universe=range(4)))
+        return grids._blocks(folds, (0, 1), np.zeros(2, np.int64), np.arange(2), (2, 2))  # pyright: ignore[reportPrivateUsage]
+
+    assert blocks(whole) == (((0, 0), (1, 1)),)
+    assert blocks(holed) is None

@@ -175,7 +175,7 @@ UNLIFTABLE = [
     (copy, [("g < n:", "g < n and (n ^ 5) >= 0:")], "`^` of a block number or a size"),
     (copy, [("g < n:", "g < n and g // (thread_id - thread_id) >= 0:")], "by zero"),
     (copy, [before("    s = shared(f32, 1)\n    s[0] = f32(1.0)\n")], "a possible race"),
-    (copy, [before("    a = g\n    if thread_id < 5:\n        a = g < n\n")], "a number in some threads and a condition in others"),
+    (copy, [before("    a = g\n    if thread_id < 5:\n        a = g < n\n")], "number in some threads and a condition in others"),
     (copy, [("g < n:", "g < n and 1 << (thread_id - 5) >= 0:")], "a shift by -5"),
     (copy, [("g < n:", "g < n and (1 >> thread_id * 3) >= 0:")], "a shift by 63"),
     (from_a_list, [], "is not part of the language of specs"),

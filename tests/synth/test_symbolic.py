@@ -266,3 +266,13 @@ def test_specs_that_mean_nothing(spec, pattern: str, code: str):
     with pytest.raises(UserError, match=pattern) as caught:
         spec_outputs(spec, parse(REVERSE), {})
     assert [d.code for d in caught.value.diagnostics] == [code]
+
+
+def test_a_spec_in_words_of_the_language_that_leaves_its_arrays():
+    def shifted(x, w, y, n):
+        for i in range(n):
+            y[i + 1] = wl.cast(wl.f32, x[i])
+
+    with pytest.raises(UserError, match=r"expected an index inside y \(5 elements\), got y\[5\]") as caught:
+        spec_outputs(shifted, parse(CONV3), {"n": 5})
+    assert [d.code for d in caught.value.diagnostics] == ["OUT_OF_BOUNDS"]

@@ -177,7 +177,7 @@ def test_counts_and_numbers_of_barriers(barrier: str, told: str) -> None:
 @pytest.mark.parametrize("copy", ["[%r4], [%rd2], 12", "[%r4], [%rd2], 2", "[%r4], [%rd2], 4, 4, %rd2", "[%r4], [%rd2], %r3"])
 def test_the_size_of_an_asynchronous_copy(copy: str) -> None:
     text = body(f"\tmov.u32 %r4, tile;\n\tcp.async.ca.shared.global {copy};\n", declarations=".shared .align 16 .b8 tile[64];")
-    with pytest.raises(UnsupportedError, match="expected cp.async of 4, 8 or 16 bytes"):
+    with pytest.raises(UnsupportedError, match=r"expected cp\.async of 4, 8 or 16 bytes"):
         run_symbolically(lower(parse(text, "k.ptx")), None, WORDS, (1, 1, 1), (1, 1, 1))
 
 

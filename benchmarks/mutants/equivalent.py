@@ -7,4 +7,8 @@ EQUIVALENT: dict[str, str] = {
         "It leaves early: a form with such a choice has no leaf for it, so it is not taken apart either; where the choice drops "
         "out of the form, `Values._compare` finds the two sides equal by the same forms."
     ),
+    "src/warploom/ir/simplify.py:_one_value:refusal:isinstance(expr, IndexConst) -> False:0": (
+        "It leaves early: the one value of a constant is that constant again, and a rule that gives back its expression counts as "
+        "one that does not apply."
+    ),
 }

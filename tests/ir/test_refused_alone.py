@@ -50,7 +50,11 @@ def test_the_text_itself_is_read() -> None:
         ("op='+', init=0, ", "op='+', ", "expected the keywords op, init and finalize, got `accumulator("),
         ("identity=0, ", "", "expected the keywords identity and body, got `operator("),
         ("@operator('plus7'", "@operation('plus7'", "expected @hole, @operator or @kernel, got `operation("),
-        ("x: Global[i32, 4]", "x: Local[i32, 4]", "expected Global[dtype, ...], Constant[dtype, ...] or size, got `Local[i32, 4]`"),
+        (
+            "x: Global[i32, 4]",
+            "x: Local[i32, 4]",
+            "expected Global[dtype, ...], Constant[dtype, ...] or size, got `Local[i32, 4]`",
+        ),
         ("x: Global[i32, 4]", "x", "expected Global[dtype, ...], Constant[dtype, ...] or size, got `arg`"),
     ],
 )
@@ -72,9 +76,7 @@ def test_a_text_that_python_cannot_hold() -> None:
     [("a +", "expected an index expression, got 'a \\+'"), ("b", "expected one of a, k, got 'b'")],
 )
 def test_texts_that_complete_no_hole(text: str, expected: str) -> None:
-    assert ir.parse_index("a + 2 * k", ("a", "k")) == IndexBinary(
-        "+", HoleArg(0), IndexBinary("*", IndexConst(2), HoleArg(1))
-    )
+    assert ir.parse_index("a + 2 * k", ("a", "k")) == IndexBinary("+", HoleArg(0), IndexBinary("*", IndexConst(2), HoleArg(1)))
     with pytest.raises(UserError, match=expected):
         ir.parse_index(text, ("a", "k"))
 

@@ -27,7 +27,10 @@ from warploom.ir.dataflow.text import _is_builtin, _shape  # pyright: ignore[rep
         ("x: 4 = [1]\ngoal: [1] id", "expected a shape such as [4, 8], got `4`"),
         (X + "goal: [2, 2] [[1, 2], [3, 4]]", "expected `=` and a literal, or the name of a built-in goal, got `[`"),
         (X + "y: [2, 2] = fold(+){fold_len=16777216} x" + GOAL, "expected at most 16777216 elements before the fold"),
-        ("x: [4] = range(0, 4)\ny: [4] = ?reg_select{consts}(x)\ngoal: [4] id", "expected a list of numbers for consts, got a flag"),
+        (
+            "x: [4] = range(0, 4)\ny: [4] = ?reg_select{consts}(x)\ngoal: [4] id",
+            "expected a list of numbers for consts, got a flag",
+        ),
         ("x: [4] = range(0, 4)\ny: [8] = ?grouped_perms{group=4}(x)\ngoal: [8] id", "expected equal shapes"),
     ],
 )

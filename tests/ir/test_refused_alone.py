@@ -12,6 +12,9 @@ from warploom.core import UserError, WarploomError, i32
 from warploom.ir import HoleArg, HoleUse, IndexBinary, IndexConst, IndexVar
 from warploom.ir.evaluate import Indices
 from warploom.ir.simplify import _compare_everywhere  # pyright: ignore[reportPrivateUsage]
+from warploom.ir.swizzle import Fan, PartitionSet, Rot, Xor, condition_set, function_set, partitions, xforms
+from warploom.ir.swizzle.compositions import shared_cost
+from warploom.ir.tabulate import grid
 
 TEXT = """\
 @hole('h', kind='xform', args=('a', 'k'), n=4, constants=(0, 1))
@@ -153,3 +156,38 @@ def test_a_simplification_that_changes_a_value_is_found() -> None:
     _compare_everywhere(IndexBinary("+", t, IndexConst(0)), t, {t: range(4)})
     with pytest.raises(WarploomError, match="simplification changed an index expression"):
         _compare_everywhere(IndexBinary("+", t, IndexConst(1)), t, {t: range(4)})
+
+
+# ------------------------------------------------------------ sets of functions
+
+POINTS = np.stack(np.divmod(np.arange(16), 4), axis=1)
+
+
+def test_sets_with_too_many_members_to_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = np.ones((16, 4), bool)
+    xform = function_set(ir.Hole("h", "xform", ("i", "k"), n=4), POINTS, 1)
+    assert xform.matching(everything) is not None
+    monkeypatch.setattr(xforms, "MAX_TABLE_CELLS", 15)
+    assert xform.matching(everything) is None
+    monkeypatch.setattr(partitions, "MOST_FUNCTIONS", 1)
+    assert PartitionSet(condition_set(POINTS, "constant-free", ()), 2).matching(everything[:, :2]) is None
+
+
+def test_ranges_with_too_many_points_to_tabulate() -> None:
+    i, j = IndexVar("i"), IndexVar("j")
+    ranges: dict[ir.IndexExpr, range] = {i: range(4), j: range(5)}
+    assert grid((i, j), ranges, 20) is not None
+    assert grid((i, j), ranges, 19) is None
+
+
+def test_an_exclusive_or_shares_no_remainder_with_what_comes_before() -> None:
+    assert shared_cost(Rot(6, 1), 12, Fan(6, 5), 12) > 0
+    assert shared_cost(Xor(4, 1), 4, Fan(4, 3), 4) == 0
+
+
+@pytest.mark.parametrize("name", ["for", "a b", ""])
+def test_names_that_have_no_text(name: str) -> None:
+    kernel = ir.parse_kernel(TEXT)
+    first, *others = kernel.params
+    with pytest.raises(ValueError, match="is not an identifier"):
+        ir.kernel_text(replace(kernel, params=(replace(first, name=name), *others)))

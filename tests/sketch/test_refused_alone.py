@@ -5,6 +5,7 @@ from __future__ import annotations
 import linecache
 
 import pytest
+from tests.sketch.helpers import body
 
 import warploom as wl
 from warploom.core import UserError
@@ -228,6 +229,96 @@ def kernel_of(lines: str, head: str = HEAD):
             "expected a condition known before the run, got data of type i32",
         ),
         ("def f(a):\n    return a\n    b = 2\ny[1] = f(x[0])", "UNREACHABLE", "this statement never runs: it follows a return"),
+        (
+            "a = wl.accumulator(i32, op='+', shape=(0,))\ny[0] = a[0].value()",
+            "SHAPE_MISMATCH",
+            "expected positive extents, got (0,)",
+        ),
+        ("a = wl.accumulator(i32, op='+', init=x[0])\ny[0] = a.value()", "ARGUMENTS", "expected init to be a number known now"),
+        (
+            "a = wl.accumulator(i32, op='+', finalize=wl.shfl)\ny[0] = a.value()",
+            "DECORATED",
+            "expected a function as it is written, got 'shfl' under a decorator that runs something else",
+        ),
+        (
+            "def f(s):\n    t = s\n    y[0] = t\n    return t\na = wl.accumulator(i32, op='+', finalize=f)\ny[0] = a.value()",
+            "ARGUMENTS",
+            "expected finalize to be a single expression",
+        ),
+        ("y[0] = x[0] + 3.5 // 0", "DIVISION_BY_ZERO", "`3.5 // 0` has no value"),
+        ("y[0] = x[int(3.0 / 0)]", "UNSUPPORTED_PYTHON", "`int` cannot be called in a sketch"),
+        ("y[0] = x[1 if 1.5 // 0 else 2]", "DIVISION_BY_ZERO", "`1.5 // 0` has no value"),
+        ("w[0] = w[0] * (1.0 / 0)", "DIVISION_BY_ZERO", "`1.0 / 0` has no value"),
+        ("y[0] = x[0] if x is None else x[1]", "UNSUPPORTED_PYTHON", "this comparison is not part of the sketch language"),
+        ("y[0] = x[0] if f32 < i32 else x[1]", "INDEX_EXPECTED", "expected integers to compare"),
+        ("y[0] = x[0] if 'a' < 'b' else x[1]", "INDEX_EXPECTED", "expected integers to compare"),
+        ("a = x[0:1]\ny[0] = a", "UNSUPPORTED_PYTHON", "a slice is not part of the sketch language"),
+        ("y[0] = x[0:1]", "UNSUPPORTED_PYTHON", "a slice is not part of the sketch language"),
+        ("y[wl.thread_id() + x] = x[0]", "INDEX_EXPECTED", "expected an integer operand, got the array 'x'"),
+        ("y[(0, 1)[0:1]] = x[0]", "UNSUPPORTED_PYTHON", "a slice is not part of the sketch language"),
+        (
+            "y[wl.choose(0, x[0], name='h')] = x[0]",
+            "INDEX_FROM_DATA",
+            "expected an index of 'y' known before the run, got data of type i32",
+        ),
+        (
+            "y[0] = wl.choose(0, x, name='h')",
+            "MIXED_ALTERNATIVES",
+            "expected alternatives of one sort, got an index and the array 'x'",
+        ),
+        ("y[0] = wl.choose(x[0], (1, 2), name='h')", "DATA_EXPECTED", "expected an alternative of type i32, got a tuple"),
+        ("def f(a):\n    for k in range(3):\n        return a\ny[0] = f(x[0])", "RETURN", "a return cannot stand here"),
+        (
+            "def f(a):\n    if wl.thread_id() < 3:\n        for k in range(3):\n            return a\n    return a\ny[0] = f(x[0])",
+            "RETURN",
+            "expected this branch to end in a return",
+        ),
+        (
+            "def f(a):\n    if wl.thread_id() < 3:\n        if wl.thread_id() < 2:\n            b = a\n        else:\n            return a\n        b = a\n    return a\ny[0] = f(x[0])",
+            "RETURN",
+            "expected this branch to end in a return",
+        ),
+        (
+            "r = wl.register(i32, 4)\nwl.global_to_register(x, r, shuffle=3)\ny[0] = r[0]",
+            "ARGUMENTS",
+            "expected a function for shuffle, got an index",
+        ),
+        (
+            "s = wl.shared(i32, 32)\nwl.global_to_shared(x, s, shuffle=3)\ny[0] = s[0]",
+            "ARGUMENTS",
+            "expected a function for shuffle, got an index",
+        ),
+        (
+            "r = wl.register(i32, 4)\nwl.global_to_register(x, r, rounds=0)\ny[0] = r[0]",
+            "ARGUMENTS",
+            "expected rounds to be positive, got 0",
+        ),
+        (
+            "r = wl.register(i32, 2, 2)\nwl.global_to_register(m, r, lanes=(3, 3))\ny[0] = r[0, 0]",
+            "ARGUMENTS",
+            "global_to_register: got an unexpected keyword argument 'lanes'",
+        ),
+        (
+            "k = 3\nfor k in range(2):\n    y[k] = x[k]\nk = x\ny[0] = x[0]",
+            "REASSIGN_KIND",
+            "'k' was an index and is now a loop variable",
+        ),
+        ("a = x[0]\na = x\ny[0] = x[0]", "REASSIGN_KIND", "'a' is the array 'x' and is assigned more than once"),
+        ("a = (x[0], x[1])\na = (x[0], x[1])\ny[0] = a[0]", "REASSIGN_KIND", "'a' is a tuple and is assigned more than once"),
+        ("y[0] @= x[0]", "UNSUPPORTED_PYTHON", "this operator is not part of the sketch language"),
+        ("a = x[0]\na @= x[0]\ny[0] = a", "UNSUPPORTED_PYTHON", "this operator is not part of the sketch language"),
+        ("y[0] = {1: x}[1]", "UNSUPPORTED_PYTHON", "a dict is not part of the sketch language"),
+        (
+            "y[0] = x[wl.cond(x[0], 1)]",
+            "INDEX_FROM_DATA",
+            "expected an index as operand of a hole known before the run, got data of type i32",
+        ),
+        (
+            "def f(a):\n    y[1] = a\n    return 1\ny[0] = x[f(x[0])]",
+            "EFFECT_IN_EXPRESSION",
+            "this function stores, accumulates or synchronises and is called inside of an expression",
+        ),
+        ("if (lambda: 1)():\n    y[0] = x[0]", "CONDITION_EXPECTED", "expected a condition, got an index"),
     ],
 )
 def test_a_wrong_line(lines: str, code: str, message: str) -> None:
@@ -252,3 +343,20 @@ def test_a_wrong_head(head: str, options: dict, code: str, message: str) -> None
         wl.sketch(**{"block": 32, **options})(kernel_of("pass", head))
     found = caught.value.diagnostics[0]
     assert (found.code, message in found.message) == (code, True), found.message
+
+
+def test_functions_whose_branches_return_are_read_to_their_end() -> None:
+    returns = (
+        "def f(a):\n    if wl.thread_id() < 3:\n        return a\n    else:\n        b = a + a\n    return b\ny[0] = f(x[0])"
+    )
+    assert body(wl.sketch(block=32)(kernel_of(returns)).kernel) == "y[0] = x[0] if thread_id < 3 else x[0] + x[0]"
+    inner = "if wl.thread_id() < 3:\n    def f(a):\n        return a + a\n    y[0] = f(x[0])\ny[1] = x[1]"
+    assert body(wl.sketch(block=32)(kernel_of(inner)).kernel).split("\n") == [
+        "if thread_id < 3:", "    y[0] = x[0] + x[0]", "y[1] = x[1]",
+    ]  # fmt: skip
+
+
+def test_sizes_and_operators_have_names() -> None:
+    for make in (wl.size, lambda name: wl.operator(name, identity=0)(lambda a, b: a + b)):
+        with pytest.raises((UserError, ValueError)):
+            make("two words")

@@ -145,6 +145,18 @@ def test_what_stops_a_run_is_said_with_its_line(monkeypatch: pytest.MonkeyPatch,
         run_symbolically(program, None, WORDS, (1, 1, 1), (4, 1, 1))
 
 
+def test_a_launch_of_too_many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = lower(parse(body("\tld.global.u32 %r2, [%rd2];\n\tst.global.u32 [%rd1], %r2;"), "k.ptx"))
+    steps = run_symbolically(program, None, WORDS, (1, 1, 1), (4, 1, 1)).thread_steps
+    for limit in (steps, steps - 1):
+        monkeypatch.setitem(run_symbolically.__globals__, "STEP_LIMIT", limit)
+        if limit == steps:
+            run_symbolically(program, None, WORDS, (1, 1, 1), (4, 1, 1))
+        else:
+            with pytest.raises(UnsupportedError, match="expected a launch that ends within the step limit"):
+                run_symbolically(program, None, WORDS, (1, 1, 1), (4, 1, 1))
+
+
 def test_elements_that_were_stored_in_pieces_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
     program = lower(parse(body("\tld.global.u32 %r2, [%rd2];\n\tst.global.u32 [%rd1], %r2;"), "k.ptx"))
     run = run_symbolically(program, None, WORDS, (1, 1, 1), (4, 1, 1))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import linecache
 
 import pytest
-from tests.sketch.helpers import body
+from tests.sketch.helpers import body, text
 
 import warploom as wl
 from warploom.core import UserError
@@ -20,11 +20,11 @@ def kernel(
 
 def kernel_of(lines: str, head: str = HEAD):
     """A function with that text, as if it stood in a file."""
-    text = head + "".join(f"    {line}\n" for line in lines.split("\n"))
-    name = f"<{hash(text)}>"
-    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    whole = head + "".join(f"    {line}\n" for line in lines.split("\n"))
+    name = f"<{hash(whole)}>"
+    linecache.cache[name] = len(whole), None, whole.splitlines(keepends=True), name
     names: dict[str, object] = {"wl": wl, "f32": wl.f32, "i32": wl.i32, "int2": wl.int2}
-    exec(compile(text, name, "exec"), names)
+    exec(compile(whole, name, "exec"), names)
     return names["kernel"]
 
 
@@ -269,12 +269,12 @@ def kernel_of(lines: str, head: str = HEAD):
         ("y[0] = wl.choose(x[0], (1, 2), name='h')", "DATA_EXPECTED", "expected an alternative of type i32, got a tuple"),
         ("def f(a):\n    for k in range(3):\n        return a\ny[0] = f(x[0])", "RETURN", "a return cannot stand here"),
         (
-            "def f(a):\n    if wl.thread_id() < 3:\n        for k in range(3):\n            return a\n    return a\ny[0] = f(x[0])",
+            "def f(a):\n    if wl.thread_id() < 3:\n        for k in range(3):\n            return a\n    return a\ny[0] = f(x[0])",  # noqa: E501
             "RETURN",
             "expected this branch to end in a return",
         ),
         (
-            "def f(a):\n    if wl.thread_id() < 3:\n        if wl.thread_id() < 2:\n            b = a\n        else:\n            return a\n        b = a\n    return a\ny[0] = f(x[0])",
+            "def f(a):\n    if wl.thread_id() < 3:\n        if wl.thread_id() < 2:\n            b = a\n        else:\n            return a\n        b = a\n    return a\ny[0] = f(x[0])",  # noqa: E501
             "RETURN",
             "expected this branch to end in a return",
         ),
@@ -345,18 +345,43 @@ def test_a_wrong_head(head: str, options: dict, code: str, message: str) -> None
     assert (found.code, message in found.message) == (code, True), found.message
 
 
+RETURNS = """
+def f(a):
+    if wl.thread_id() < 3:
+        return a
+    else:
+        b = a + a
+    return b
+y[0] = f(x[0])
+"""
+INNER = """
+if wl.thread_id() < 3:
+    def f(a):
+        return a
+    y[0] = f(x[0])
+y[1] = x[1]
+"""
+
+
 def test_functions_whose_branches_return_are_read_to_their_end() -> None:
-    returns = (
-        "def f(a):\n    if wl.thread_id() < 3:\n        return a\n    else:\n        b = a + a\n    return b\ny[0] = f(x[0])"
-    )
-    assert body(wl.sketch(block=32)(kernel_of(returns)).kernel) == "y[0] = x[0] if thread_id < 3 else x[0] + x[0]"
-    inner = "if wl.thread_id() < 3:\n    def f(a):\n        return a + a\n    y[0] = f(x[0])\ny[1] = x[1]"
-    assert body(wl.sketch(block=32)(kernel_of(inner)).kernel).split("\n") == [
-        "if thread_id < 3:", "    y[0] = x[0] + x[0]", "y[1] = x[1]",
-    ]  # fmt: skip
+    assert body(wl.sketch(block=32)(kernel_of(RETURNS)).kernel) == text("""
+        a: i32 = x[0]
+        if thread_id < 3:
+            result: i32 = a
+        else:
+            b: i32 = a + a
+            result: i32 = b
+        y[0] = result
+    """)
+    assert body(wl.sketch(block=32)(kernel_of(INNER)).kernel) == text("""
+        if thread_id < 3:
+            y[0] = x[0]
+        y[1] = x[1]
+    """)
 
 
 def test_sizes_and_operators_have_names() -> None:
-    for make in (wl.size, lambda name: wl.operator(name, identity=0)(lambda a, b: a + b)):
-        with pytest.raises((UserError, ValueError)):
-            make("two words")
+    with pytest.raises((UserError, ValueError), match="two words"):
+        wl.size("two words")
+    with pytest.raises(UserError, match="expected an identifier as an operator's name, got 'two words'"):
+        wl.operator("two words", lambda a, b: a + b)

@@ -375,7 +375,8 @@ def test_functions_whose_branches_return_are_read_to_their_end() -> None:
     """)
     assert body(wl.sketch(block=32)(kernel_of(INNER)).kernel) == text("""
         if thread_id < 3:
-            y[0] = x[0]
+            a: i32 = x[0]
+            y[0] = a
         y[1] = x[1]
     """)
 

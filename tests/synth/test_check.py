@@ -28,6 +28,12 @@ def test_bitwise_kernels_exhaustively():
     assert check(parse(CARRYLESS, ("j <= thread_id", "j < thread_id")), carryless, {}).verdict == "refuted"
 
 
+def test_words_of_too_many_bits_are_drawn(monkeypatch: pytest.MonkeyPatch):
+    for most, method in ((8, "all words of one bit"), (7, "random machine numbers")):
+        monkeypatch.setitem(check.__globals__, "_MOST_EXHAUSTIVE_RUNS", most)
+        assert check(parse(CARRYLESS), carryless, {}).method == method
+
+
 def test_movement_on_distinct_elements():
     assert check(parse(REVERSE), reverse, {}).method == "distinct elements"
     wrong = check(parse(REVERSE, ("7 - thread_id", "thread_id")), reverse, {})

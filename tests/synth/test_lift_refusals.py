@@ -338,6 +338,7 @@ def test_indices_that_are_no_sums() -> None:
     i, j, two = IndexVar("i"), IndexVar("j"), IndexConst(2)
     assert affine(IndexBinary("*", two, i)) == Affine((("i", 2),), Linear((), 0))
     assert affine(IndexBinary("*", i, j)) is None
+    assert affine(IndexBinary("*", two, IndexBinary("//", j, two))) is None
     assert affine(IndexBinary("*", SizeVar("n"), i)) is None
     assert affine(IndexBinary("+", i, IndexBinary("//", j, two))) is None
     assert Affine((("i", 2),), Linear((), 0)).at({}) is None

@@ -8,7 +8,7 @@ EQUIVALENT: dict[str, str] = {
         "out of the form, `Values._compare` finds the two sides equal by the same forms."
     ),
     "src/warploom/ir/simplify.py:_one_value:refusal:isinstance(expr, IndexConst) -> False:0": (
-        "It leaves early: the one value of a constant is that constant again, and a rule that gives back its expression counts as "
-        "one that does not apply."
+        "It leaves early: the one value of a constant is that constant again, and a rule that gives back its expression counts "
+        "as one that does not apply."
     ),
 }

@@ -143,3 +143,18 @@ def test_simpler_results_follow_from_what_is_known() -> None:
     made = Family(loop("s + x"), (A, B), {S: ex.add(S, A)}, {A: X, B: X}, {A: ex.add(A, right(A)), B: ex.add(B, right(B))})
     assert lifting._simpler(made, [], ex.maximum(A, B)) is ex.maximum(A, B)  # equal on all samples, and not proved
     assert lifting._simpler(made, [ex.at_least(A, B)], ex.maximum(A, B)) is A
+
+
+def test_laws_that_have_no_form_are_open() -> None:
+    made, known = family(X, ex.add(A, right(A))), ex.at_least(ex.bitwise("bitand", A, right(A)), ex.ZERO)
+    assert isinstance(laws.kept(made, [], [known]), Open) and isinstance(laws.kept(made, [known], []), Open)
+    assert isinstance(laws.met_by_elements(made, [known]), Open)
+    assert isinstance(laws.met_by_elements(family(ex.bitwise("bitand", X, S), right(A)), [ex.at_least(A, A)]), Open)
+
+
+def test_an_identity_has_values() -> None:
+    total, divided = family(X, ex.add(A, right(A))), family(X, ex.add(A, ex.quotient(right(A), A)))
+    seen = families.observations(total)[:5]
+    assert [*neutral._consistent(total, [[ex.ONE, ex.ZERO]], seen)] == [(ex.ZERO,)]
+    assert [*neutral._consistent(divided, [[ex.ZERO]], seen)] == []  # it changes nothing on the right, and divides on the left
+    assert not neutral._gives_initial(total, [ex.add(A, B)], {A: ex.MINUS_INFINITY, B: ex.INFINITY})

@@ -8,6 +8,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.scan import Loop, parse_module, read_loop, read_module, user_function
+from warploom.scan.values import is_small
 
 
 def loop(before: str, body: str, header: str = "for x in xs:", parameters: str = "xs") -> Loop:
@@ -170,3 +171,9 @@ def test_annotations_with_notes_of_any_kind() -> None:
     text = "from typing import Annotated\nR = Annotated[float, ['unit']]\n"
     text += "def f(xs: list[R]):\n    a = 0\n    for x in xs: a += x\n    return a"
     assert read_loop(parse_module(text), "f").fields[0].sort.base == "real"
+
+
+def test_texts_that_python_cannot_hold() -> None:
+    with pytest.raises(UserError, match=r"f\.py:1:1: error\[SYNTAX\]: invalid Python"):
+        parse_module(f"x = {'-' * 20_000}1\n", "f.py")
+    assert not is_small(None) and is_small(2**100) and not is_small(2**10_000)

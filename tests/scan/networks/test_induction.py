@@ -9,6 +9,7 @@ import pytest
 from warploom.ir import Compare, IndexBinary, IndexConst, IndexVar, Logical
 from warploom.scan.networks import NAMED, Bound, Generalised, Induction, Move, Phase, Program, generalise, prove_every_size
 from warploom.scan.networks import induction as module
+from warploom.scan.networks import program as runs
 from warploom.scan.networks.induction import _Prover, _Terms
 from warploom.scan.networks.numbers import Symbolic
 from warploom.scan.networks.states import State
@@ -172,3 +173,16 @@ def test_moves_outside_of_the_grammar() -> None:
     for guard in (LANE, Compare("<", LANE, OFFSET), Logical("or", (WIDE, WIDE))):
         with pytest.raises(ValueError, match=r"^not a guard of the grammar: "):
             terms.condition(guard)
+
+
+FROM_NOWHERE = Phase(Bound(0), Bound(1), Move(Compare(">=", LANE, IndexConst(0)), LEFT))
+FROM_THE_RIGHT = Phase(Bound(0), Bound(1), Move(WIDE, IndexBinary("+", LANE, OFFSET)))
+
+
+@pytest.mark.parametrize("wrong", [FROM_NOWHERE, FROM_THE_RIGHT, replace(ALL, move=Move(WIDE, LANE))])
+def test_sources_are_left_of_their_lanes(wrong: Phase) -> None:
+    """Also in a step after which nothing is missing."""
+    with pytest.raises(ValueError, match="a source outside 0"):
+        list(Program((2,), (wrong,)).steps(8))
+    assert runs.is_scan(KOGGE_STONE, 8, "strict") and not runs.is_scan(Program((2,), (ALL, wrong)), 8, "strict")
+    assert not runs.is_scan(Program((2,), (replace(ALL, move=Move(WIDE, FAR_LEFT)),)), 8, "strict")

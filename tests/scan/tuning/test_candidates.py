@@ -1,17 +1,20 @@
 """Ways to scan a block: formulas of packed lanes, layouts, kernels in shared memory."""
 
+from dataclasses import replace
+
 import pytest
 
 from warploom import scan
 from warploom.core import UnsupportedError, UserError
 from warploom.gpu import toolchain_available
+from warploom.scan import expression as ex
 from warploom.scan.emit import Types
 from warploom.scan.emit.shared import packed, place
 from warploom.scan.layouts import addresses
 from warploom.scan.networks import NAMED, network
 from warploom.scan.tasks import loops_module
 from warploom.scan.tuning import candidates, measured, operators, tune
-from warploom.scan.tuning.candidates import BLOCK_NETWORKS, layouts
+from warploom.scan.tuning.candidates import BLOCK_NETWORKS, _has_pattern, flagged, layouts
 
 
 def named(name: str) -> list[tuple[str, scan.Operator]]:
@@ -57,3 +60,14 @@ def test_every_way_computes_the_loop() -> None:
 def test_sizes_of_blocks() -> None:
     with pytest.raises(UserError, match="a multiple of 32"):
         tune(named("total"), 40)
+
+
+def test_networks_without_a_pattern_are_left_out() -> None:
+    assert not _has_pattern(network(16, [[(1, 0), (4, 3), (5, 4), (11, 10)]])) and _has_pattern(NAMED["sklansky"](16))
+
+
+def test_identities_that_need_no_flag() -> None:
+    total = named("total")[0][1]
+    least = replace(total, identity=(ex.INFINITY,))
+    assert flagged(total) is None and flagged(least) is not None
+    assert flagged(replace(least, lift=(ex.MINUS_INFINITY,))) is None

@@ -11,7 +11,7 @@ import math
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -178,7 +178,7 @@ def _ran(text: str, kernel: str, blocks: int, args: Sequence[Any], first: int, c
     return [arrays[first + n] for n in range(count)]
 
 
-def _finished(done: Launch) -> Sequence[Array]:
+def _finished(done: Launch) -> Mapping[int, Array]:
     """The arrays of a kernel that ended; RuntimeError with the interpreter's findings of one that did not."""
     if done.status != "finished":
         raise RuntimeError(f"{done.status}: {[str(f) for f in done.findings[:2]]}")

@@ -200,3 +200,9 @@ def test_bits_that_are_not_associative(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_nothing_is_said_of_words_where_nothing_wraps(text: str) -> None:
     found = checked(text)
     assert found.verdict == "proved" and found.machine is None
+
+
+def test_what_the_solver_leaves_open_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "associativity", lambda *_: Open("given up"))
+    found = checked("def op(a, b):\n    return a + b\n")
+    assert (found.status, found.verdict, found.reason) == ("unknown", "unchecked", "neither proved nor refuted: given up")

@@ -53,3 +53,32 @@ def test_compilers_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path:
     for target in ("cuda", "cub"):
         found = emit(scan.lift(scan.read_loop(loops_module(), "total")), target)
         assert (found.verdict, found.reason) == ("unchecked", "warploom[cuda] is not installed")
+
+
+WRONG = Comparison(3, "s of 2 elements is 1, expected 2")
+
+
+@pytest.mark.parametrize(
+    ("step", "outcome", "verdict", "reason"),
+    [
+        ("s + x", Comparison(3), "tested", ""),
+        ("s + x", WRONG, "refuted", WRONG.mismatch),
+        ("s + 0.5 * x", WRONG, "unchecked", f"{WRONG.mismatch}; floats round, which may explain it"),
+        ("max(s, x)", WRONG, "refuted", WRONG.mismatch),
+        ("s + x", NotInstalledError("numba"), "unchecked", "numba is not installed"),
+        ("s + x", RuntimeError("scan_block: stuck"), "refuted", "scan_block: stuck"),
+    ],
+)
+def test_what_the_comparison_says_is_the_verdict(
+    step: str, outcome: Comparison | Exception, verdict: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    def tried(*_: object) -> Comparison:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(program, "_tried", tried)
+    kind = "float" if "." in step or "max" in step else "int"
+    text = f"def f(xs: list[{kind}]):\n    s = 0\n    for x in xs: s = {step}\n    return s\n"
+    found = emit(scan.lift(scan.read_loop(scan.parse_module(text), "f")), "numba")
+    assert (found.verdict, found.reason) == (verdict, reason)

@@ -226,7 +226,8 @@ def test_values_that_are_few_are_whole_and_all_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("then", "otherwise"), [(ex.INFINITY, X), (X, ex.MINUS_INFINITY), (ex.INFINITY, ex.MINUS_INFINITY), (HIGH, LOW)]
+    ("then", "otherwise"),
+    [(ex.INFINITY, X), (X, ex.MINUS_INFINITY), (ex.INFINITY, ex.MINUS_INFINITY), (HIGH, LOW), (LOW, ex.add(LOW, X))],
 )
 def test_choices_with_infinities_are_no_extrema(then: Expr, otherwise: Expr) -> None:
     assert ex.select(ex.at_least(X, Y), then, otherwise).op == "ite"

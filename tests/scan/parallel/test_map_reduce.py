@@ -147,4 +147,4 @@ def test_a_field_that_is_called_like_an_element() -> None:
     assert total is not None
     (x,) = total.loop.fields
     same = replace(total, fields=(x,), right=(right(x),), lift=(x,), combine=(ex.add(x, right(x)),), projection=(x,))
-    assert map_reduce(same, [1, 2, 4]) == 7
+    assert map_reduce(same, [1, 2, 4], chunks=1) == 7

@@ -10,5 +10,14 @@ EQUIVALENT: dict[str, str] = {
     "src/warploom/ir/simplify.py:_one_value:refusal:isinstance(expr, IndexConst) -> False:0": (
         "It leaves early: the one value of a constant is that constant again, and a rule that gives back its expression counts "
         "as one that does not apply."
+EQUIVALENT: dict[str, str] = {
+    "src/warploom/scan/networks/program.py:is_scan:refusal:cells.fault -> False:0": (
+        "a fault stays one to the end, where it is asked for again; the steps after it are run for nothing"
+    ),
+    "src/warploom/scan/networks/program.py:first_failure:refusal:last == largest -> False:0": (
+        "all further levels run the largest size again, which was a scan"
+    ),
+    "src/warploom/scan/networks/fewest.py:fewest:refusal:columns > 2**depth -> False:0": (
+        "a step doubles an interval at most, so the solver finds no such network, and finding none or giving up is None as well"
     ),
 }

@@ -151,7 +151,7 @@ def _is_no(value: ast.expr, function: ast.FunctionDef) -> bool:
             return word in _WORDS or ("str" in kinds and len(kinds) > 1)
         case ast.JoinedStr():
             return "str" in kinds and len(kinds) > 1
-        case ast.Call(args=[ast.Constant(value=str(word)), *_]) if word in _WORDS:
+        case ast.Call(args=args) if any(isinstance(a, ast.Constant) and a.value in _WORDS for a in args[:3]):
             return True
         case ast.Call():
             return _called(value) in _ANSWERS

@@ -20,6 +20,7 @@ from warploom.schedule.cpu.worker import Crashed, MeasureWorker
 
 __all__ = [
     "COMMON", "KERNEL_FLAGS", "PLAIN_FLAGS", "Caches", "Calibration", "Call", "CompiledNest", "Compiler", "Crashed", "Effort",
-    "MeasureWorker", "Source", "Timing", "build_library", "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
+    "MeasureWorker", "Source", "Timing", "build_library",
+    "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
     "find_compiler", "host", "order_flags", "plain_loop", "plain_nest", "retime", "spread_of", "time_call", "zig_compiler",
 ]  # fmt: skip

@@ -7,14 +7,15 @@ import os
 import threading
 import time
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
 
+from warploom.core import UserError
 from warploom.schedule.jit.kinds import Array, Number, Record
-from warploom.schedule.jit.unit import COMPILED, Function, Unit
+from warploom.schedule.jit.unit import COMPILED, Function, Unit, unit_of
 
 Parameters = ParamSpec("Parameters")
 Answer = TypeVar("Answer")
@@ -29,7 +30,8 @@ _RESULTS = {Number.FLOAT: ctypes.c_double, Number.INT: ctypes.c_int64, Number.TR
 
 _lock = threading.RLock()
 _groups: dict[str, list[Function]] = {}
-_listeners: list[Callable[[], None]] = []
+_listeners: list[tuple[Callable[[str], None], set[str]]] = []
+"""Each with what it has heard."""
 _spent_s = 0.0
 
 
@@ -51,14 +53,15 @@ def compiled_seconds() -> float:
 
 
 @contextmanager
-def announced(call: Callable[[], None]) -> Generator[None]:
-    """Inside, `call` happens once, before functions are compiled that no earlier run left, which takes seconds."""
-    _listeners.append(call)
+def announced(call: Callable[[str], None]) -> Generator[None]:
+    """Inside, `call` hears once that functions are compiled that no earlier run left, which takes seconds; and once that none can
+    be."""
+    listener = (call, set[str]())
+    _listeners.append(listener)
     try:
         yield
     finally:
-        if call in _listeners:
-            _listeners.remove(call)
+        _listeners.remove(listener)
 
 
 class Entry(Generic[Parameters, Answer]):
@@ -79,18 +82,37 @@ class Entry(Generic[Parameters, Answer]):
         function = cast("Function", self.function)
         group = _groups[function.__module__.rpartition(".")[0]]
         loaded = None if os.environ.get(PLAIN) else library_of(tuple(group))
-        return _Plain(function) if loaded is None else _Native(function, loaded, Unit(group))
+        return _Plain(function) if loaded is None else _Native(function, loaded, unit_of(tuple(group)))
 
 
 class _Plain:
-    """The function as it stands: what is not a number, or overflows, is so on purpose."""
+    """The function as it stands: what overflows does so on purpose, and elements are numbers of 64 bits as in C."""
 
     def __init__(self, function: Function) -> None:
         self.function = function
 
     def __call__(self, *arguments: Any) -> Any:
         with np.errstate(all="ignore"):
-            return self.function(*arguments)
+            return self.function(*(_wide(a) for a in arguments))
+
+
+class _Narrow:
+    """An array whose elements are read as numbers of 64 bits."""
+
+    def __init__(self, array: Any) -> None:
+        self.array, self.shape = array, array.shape
+
+    def __getitem__(self, index: Any) -> np.int64:
+        return np.int64(self.array[index])
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.array[index] = value
+
+
+def _wide(argument: Any) -> Any:
+    if isinstance(argument, np.ndarray):
+        return argument if cast("Any", argument).itemsize == np.int64(0).itemsize else _Narrow(argument)
+    return argument._make(map(_wide, argument)) if hasattr(argument, "_make") else argument
 
 
 class _Native:
@@ -184,30 +206,45 @@ class _RecordParts:
         return made(*(value for _, value in members))
 
 
+_COMPILES = "compiling the inner loops of the search, once per machine (a few seconds, no part of the budget)"
+_IS_PLAIN = (
+    "no C compiler that works was found: the search runs as plain Python, some hundred times slower; "
+    "install gcc or clang, or `pip install warploom[cpu]`"
+)
 _libraries: dict[tuple[Function, ...], ctypes.PyDLL | None] = {}
 
 
 def library_of(group: tuple[Function, ...]) -> ctypes.PyDLL | None:
-    """Compiled unless an earlier run left it; None without a C compiler. Calls keep the interpreter's lock: work lists are shared."""
+    """Compiled unless an earlier run left it; None where no compiler makes one. Calls keep the interpreter's lock: work lists are
+    shared."""
     global _spent_s
-    if group not in _libraries:
-        # Imported here: what runs C is above what describes spaces.
-        from warploom.schedule.cpu import build_library, find_compiler
-        from warploom.schedule.jit.translation import c_text
+    if group in _libraries:
+        return _libraries[group]
+    # Imported here: what runs C is above what describes spaces.
+    from warploom.schedule.cpu import build_library, find_compiler
+    from warploom.schedule.jit.translation import c_text
 
-        if find_compiler() is None:
-            _libraries[group] = None
-            return None
+    began: list[float] = []
+
+    def announce() -> None:
+        began.append(time.monotonic())
+        _tell(_COMPILES)
+
+    library = None
+    if find_compiler() is not None:
         text = c_text(list(group))
-        began: list[float] = []
-
-        def announce() -> None:
-            began.append(time.monotonic())
-            for call in _listeners:
-                call()
-            _listeners.clear()
-
-        path = build_library(text, flags=FLAGS, before=announce)
+        # A compiler without its headers, a disk that is full: the functions run as they stand.
+        with suppress(UserError, OSError):
+            library = ctypes.PyDLL(str(build_library(text, flags=FLAGS, before=announce)))
         _spent_s += sum(time.monotonic() - start for start in began)
-        _libraries[group] = ctypes.PyDLL(str(path))
-    return _libraries[group]
+    if library is None:
+        _tell(_IS_PLAIN)
+    _libraries[group] = library
+    return library
+
+
+def _tell(text: str) -> None:
+    for call, heard in _listeners:
+        if text not in heard:
+            heard.add(text)
+            call(text)

@@ -87,7 +87,7 @@ def kind_of(hint: Any) -> Kind | None:
         return None
     if isinstance(hint, type) and hint in _NUMBERS:
         return _NUMBERS[hint]
-    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
+    if isinstance(hint, type) and hasattr(hint, "_fields"):
         return Record(hint)
     origin, arguments = get_origin(hint), get_args(hint)
     if origin is tuple:

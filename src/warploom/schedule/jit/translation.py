@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from warploom.schedule.jit.kinds import Array, Number, Record, Several
-from warploom.schedule.jit.unit import Function, Source, Unit, indices_of
+from warploom.schedule.jit.unit import Function, Source, Unit, indices_of, unit_of
 
 INT, WORD, FLOAT, TRUTH = Number
 
@@ -67,7 +67,7 @@ _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 
 def c_text(entries: list[Function], *, is_checked: bool = False) -> str:
     """Of entries and all that they call. `is_checked`: the process ends where an index is outside of its array."""
-    unit = Unit(entries)
+    unit = unit_of(tuple(entries))
     writers = {f: _Writer(unit, source, f in entries, is_checked) for f, source in unit.sources.items()}
     for writer in writers.values():
         writer.find_variables()
@@ -240,7 +240,7 @@ class _Writer:
         return f"({one} {_SYMBOLS[type(op)]} {other})", together
 
     def _power(self, node: ast.AST, text: str, kind: Number, exponent: ast.expr) -> tuple[str, Number]:
-        if kind is not FLOAT or not isinstance(exponent, ast.Constant):
+        if kind is not FLOAT or not isinstance(exponent, ast.Constant) or not isinstance(exponent.value, int | float):
             raise self.source.wrong(node, "a float to a constant power")
         if exponent.value == 4:
             return f"(({text} * {text}) * ({text} * {text}))", FLOAT

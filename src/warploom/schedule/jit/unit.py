@@ -51,7 +51,9 @@ class Source:
                         yield target, node.value
 
     def wrong(self, node: ast.AST, expected: str) -> TypeError:
-        return TypeError(f"{self.function.__code__.co_filename}:{getattr(node, 'lineno', 1)}: expected {expected}, got {ast.unparse(node)}")
+        return TypeError(
+            f"{self.function.__code__.co_filename}:{getattr(node, 'lineno', 1)}: expected {expected}, got {ast.unparse(node)}"
+        )
 
     def outside(self, name: str) -> Any:
         """The value of a name that is no variable of the function; None where there is none."""
@@ -89,6 +91,12 @@ def _functions_of(file: str) -> dict[str, ast.FunctionDef]:
 
 def indices_of(node: ast.Subscript) -> list[ast.expr]:
     return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+@cache
+def unit_of(entries: tuple[Function, ...]) -> Unit:
+    """Made once: the calls of each entry and the text ask for it."""
+    return Unit(entries)
 
 
 class Unit:

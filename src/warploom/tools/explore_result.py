@@ -101,7 +101,16 @@ def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measu
 
 
 def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
-    """The outcome, with the files that were asked for."""
+    """The outcome, with the files that were asked for; an interruption leaves the line."""
+    try:
+        return _told(line, explored, options)
+    except KeyboardInterrupt:
+        return Outcome(
+            line, EXIT_BY_STATUS[str(line["status"])], messages=("interrupted before the page and the code were made",)
+        )
+
+
+def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     written: list[Path] = []
     stages = _views(explored, options.target)
     implementations, is_code = explored.implementations, options.code is not None or options.page is not None

@@ -12,6 +12,7 @@ from functools import update_wrapper
 from typing import Any, Generic, ParamSpec, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import UserError
 from warploom.schedule.jit.kinds import Array, Number, Record
@@ -111,7 +112,8 @@ class _Narrow:
 
 def _wide(argument: Any) -> Any:
     if isinstance(argument, np.ndarray):
-        return argument if cast("Any", argument).itemsize == np.int64(0).itemsize else _Narrow(argument)
+        array = cast("NDArray[Any]", argument)
+        return array if array.itemsize == np.int64(0).itemsize else _Narrow(array)
     return argument._make(map(_wide, argument)) if hasattr(argument, "_make") else argument
 
 

@@ -4,6 +4,7 @@ integers with C's types."""
 from __future__ import annotations
 
 from fractions import Fraction
+from math import isfinite
 from typing import Any, NoReturn, cast
 
 import numpy as np
@@ -24,6 +25,8 @@ class FieldElement:
     __slots__ = ("value",)
 
     def __init__(self, value: int | float | Fraction) -> None:
+        if isinstance(value, float) and not isfinite(value):
+            raise OutsideFieldError
         exact = Fraction(value)
         self.value = exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
 
@@ -60,6 +63,7 @@ class FieldElement:
     __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refuse
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
     __abs__ = __bool__ = __int__ = __float__ = _refuse
 
 
@@ -124,6 +128,18 @@ class TypedInteger:
 
     def __rtruediv__(self, other: Any) -> Any:
         return self._with(other, "/", swapped=True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with(other, "//")
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with(other, "//", swapped=True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with(other, "%")
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._with(other, "%", swapped=True)
 
     def __and__(self, other: Any) -> Any:
         return self._with(other, "&")
@@ -217,10 +233,14 @@ def _on_integers(op: str, a: int, b: int, dtype: DType) -> int | bool:
             return a - b
         case "*":
             return a * b
-        case "/" if b == 0:
+        case "/" | "//" | "%" if b == 0:
             raise OutsideDomainError
         case "/":
             return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        case "//":
+            return a // b
+        case "%":
+            return a % b
         case "&":
             return a & b
         case "|":

@@ -19,9 +19,7 @@ _LARGEST = 1 << 16
 _BLOCKS = (3, 8)
 
 
-def telling_sizes(
-    kernel: Kernel, at: Mapping[str, int], most_elements: int, of_spec: Iterable[int] = ()
-) -> Iterator[Sizes]:
+def telling_sizes(kernel: Kernel, at: Mapping[str, int], most_elements: int, of_spec: Iterable[int] = ()) -> Iterator[Sizes]:
     """Sizes around the instance `at`, those that span several blocks, and those beyond every constant of the kernel's conditions.
 
     of_spec: `spec_constants`, to go beyond as well. Smallest first in each group; none twice, none with more than

@@ -158,7 +158,7 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
         else:
             arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype))
     try:
-        with strict_comparisons():
+        with strict_comparisons(only_floats=all(p.dtype.is_float for p in kernel.params)):
             call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})
     except OutsideSketchError:
         return _read_spec(spec, kernel, sizes)

@@ -4,7 +4,8 @@
 
 Terms are interned: equal construction gives the same object, so `is` and hashing by identity are structural equality, and a
 shared subterm is stored once. Construction never simplifies; canonical forms are `normal`'s work. Operators are CUDA's words
-(`+ - * / min max & | ^ << >> neg ~`), user-declared names, `cast.<dtype>`, `pack` and `component`.
+(`+ - * / min max & | ^ << >> neg ~`), Python's `//` and `%` of integers, user-declared names, `cast.<dtype>`, `pack` and
+`component`.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ Number: TypeAlias = int | float | Fraction
 
 _SERIALS = count()
 _strict_depth = 0
+_only_floats = False
 _refused: list[TermError] = []
 
 
@@ -73,6 +75,18 @@ class Term:
 
     def __rtruediv__(self, other: object) -> Term:
         return _binary("/", other, self)
+
+    def __floordiv__(self, other: object) -> Term:
+        return _floored("//", self, other)
+
+    def __rfloordiv__(self, other: object) -> Term:
+        return _floored("//", other, self)
+
+    def __mod__(self, other: object) -> Term:
+        return _floored("%", self, other)
+
+    def __rmod__(self, other: object) -> Term:
+        return _floored("%", other, self)
 
     def __and__(self, other: object) -> Term:
         return _binary("&", self, other)
@@ -170,11 +184,6 @@ class Term:
         raise TermError(f"expected a known number, got data ({self}): write wl.cast(dtype, value) to convert data")
 
     __float__ = __int__
-
-    def __floordiv__(self, other: object) -> NoReturn:
-        raise TermError("`//` and `%` of data have no CUDA counterpart: write `/`, or a shift or `&` by a power of two")
-
-    __rfloordiv__ = __mod__ = __rmod__ = __floordiv__
 
     def __pow__(self, other: object) -> NoReturn:
         raise TermError("`**` of data is not supported: write the product out, `x * x`")
@@ -299,20 +308,32 @@ def _binary(op: str, lhs: object, rhs: object) -> Term:
     return apply(op, a, b)
 
 
+def _floored(op: str, lhs: object, rhs: object) -> Term:
+    if _only_floats:
+        raise TermError(
+            f"expected integers for `{op}`, got floats: which whole number a rounded quotient lies above is no law of the reals; "
+            "write `/`, or cast to an integer type first"
+        )
+    return _binary(op, lhs, rhs)
+
+
 @contextmanager
-def strict_comparisons() -> Generator[None]:
+def strict_comparisons(*, only_floats: bool = False) -> Generator[None]:
     """For running users' code: while active, `==` and hashing of terms raise TermError, for both would be a branch on data.
 
-    A TermError that the code itself caught is raised in the end: it went on as no data would have told it to.
+    only_floats: all symbols are floats, so that `//` and `%` are errors, too. A TermError that the code itself caught is raised
+    in the end: it went on as no data would have told it to.
     """
-    global _strict_depth
+    global _strict_depth, _only_floats
     if not _strict_depth:
         _refused.clear()
         Term.__hash__ = _refuse_hash
     _strict_depth += 1
+    outer, _only_floats = _only_floats, only_floats
     try:
         yield
     finally:
+        _only_floats = outer
         _strict_depth -= 1
         if not _strict_depth:
             Term.__hash__ = object.__hash__

@@ -30,6 +30,7 @@ from warploom.core.dtypes import (
 from warploom.core.inputs import require_file
 from warploom.core.programs import find_program, program_folders, safe_path
 from warploom.core.spans import NOWHERE, Span
+from warploom.core.targets import assigns_to_element
 
 __all__ = [
     "BY_NAME",
@@ -43,6 +44,7 @@ __all__ = [
     "UnsupportedError",
     "UserError",
     "WarploomError",
+    "assigns_to_element",
     "bf16",
     "common_type",
     "f16",

@@ -156,7 +156,7 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
         if param.is_input:
             arrays[param.name] = symbolic_array(param.name, shape, param.dtype.lanes, kept)
         else:
-            arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype))
+            arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype), param.dtype.lanes)
     try:
         with strict_comparisons(only_floats=all(p.dtype.is_float for p in kernel.params)):
             call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})

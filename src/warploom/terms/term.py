@@ -10,7 +10,8 @@ shared subterm is stored once. Construction never simplifies; canonical forms ar
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Sequence
+import sys
+from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
@@ -18,6 +19,8 @@ from typing import Any, NoReturn, TypeAlias, cast
 from weakref import ref
 
 import numpy as np
+
+from warploom.core import assigns_to_element
 
 Number: TypeAlias = int | float | Fraction
 
@@ -194,6 +197,42 @@ class Term:
         return term_text(self)
 
 
+class VectorElement(Term):
+    """An element of an array of vectors as a spec holds it: the vector `whole`, or, as `a[i].x = ...`, a place to store to."""
+
+    __slots__ = ("replace", "whole")
+
+    whole: Term
+    replace: Callable[[int, object], None]
+    """Stores a component to the element."""
+
+
+def vector_element(whole: Term, replace: Callable[[int, object], None]) -> VectorElement:
+    made = VectorElement()
+    made.op, made.args, made.data, made.serial = whole.op, whole.args, whole.data, whole.serial
+    made.whole, made.replace = whole, replace
+    return made
+
+
+def _component_property(position: int) -> property:
+    def read(self: VectorElement) -> Term:
+        return component(self.whole, position)
+
+    def store(self: VectorElement, value: object) -> None:
+        if not assigns_to_element(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+            raise TermError(
+                "expected `a[i].x = ...` as target, got a component of a vector in a variable, which is a value on the machine: "
+                "store to the element, or make a new vector with wl.pack"
+            )
+        self.replace(position, value)
+
+    return property(read, store)
+
+
+for _position, _name in enumerate("xyzw"):
+    setattr(VectorElement, _name, _component_property(_position))
+
+
 class _Entry(ref[Term]):
     """Weak reference to a term that knows its key in the table. No constructor: WeakValueDictionary's takes half of all time."""
 
@@ -247,7 +286,7 @@ def apply(op: str, *args: Term | Number) -> Term:
     """`op` of its arguments, not simplified; numbers become constants."""
     for a in args:
         if type(a) is not Term:
-            args = tuple([constant(a) if not isinstance(a, Term) else a for a in args])
+            args = tuple([plain(a) if isinstance(a, Term) else constant(a) for a in args])
             break
     terms = cast("tuple[Term, ...]", args)
     return _make(op, terms, (), (op, *[t.serial for t in terms]))
@@ -255,7 +294,7 @@ def apply(op: str, *args: Term | Number) -> Term:
 
 def pack(*items: Term | Number) -> Term:
     """The vector of the given components; packing all components of one element in order gives that element back."""
-    terms = tuple(i if isinstance(i, Term) else constant(i) for i in items)
+    terms = tuple(plain(i) if isinstance(i, Term) else constant(i) for i in items)
     first = terms[0]
     if first.op == "component":
         whole = first.args[0]
@@ -268,6 +307,7 @@ def pack(*items: Term | Number) -> Term:
 
 def component(vector: Term, position: int) -> Term:
     """Component 0..3 (x, y, z, w) of a vector; of a pack, the packed item."""
+    vector = plain(vector)
     if vector.op == "pack":
         return vector.args[position]
     return _make("component", (vector,), (position,), ("component", vector.serial, position))
@@ -295,10 +335,15 @@ def maximum(a: Term | Number, b: Term | Number) -> Term | Number:
 def to_operand(value: Any) -> Term | None:
     """`value` as a term: a term itself or a number; None for anything else."""
     if isinstance(value, Term):
-        return value
+        return plain(value)
     if isinstance(value, int | float | Fraction | np.generic):
         return constant(value)
     return None
+
+
+def plain(term: Term) -> Term:
+    """The term that an element of an array of vectors holds; any other term itself."""
+    return term.whole if isinstance(term, VectorElement) else term
 
 
 def _binary(op: str, lhs: object, rhs: object) -> Term:

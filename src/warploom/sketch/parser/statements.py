@@ -25,6 +25,7 @@ from warploom.ir import (
 from warploom.sketch import fold
 from warploom.sketch.operands import Accumulators, Array, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
+from warploom.sketch.parser.effects import has_effects
 from warploom.sketch.parser.expressions import COMPONENTS, condition, evaluate, partial, read
 from warploom.sketch.parser.numbers import adapt, binary, choice
 from warploom.sketch.parser.state import Problem, Silent, State, kind_of
@@ -318,20 +319,32 @@ def _augmented(state: State, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Subscript):
         state.storing = node if _is_integer_element(state, node.target) else None
         element = _element(state, node.target)
-        right = evaluate(state, node.value)
-        _store(state, element, binary(state, op, read(state, element, node.target), right, node), node.target)
+        old, right = _with_old(state, read(state, element, node.target), node)
+        _store(state, element, binary(state, op, old, right, node), node.target)
         return
     if isinstance(node.target, ast.Attribute):
         element, position = _component(state, node.target)
         old = Data(Component(read(state, element, node.target).expr, position), scalar_of(element.dtype))
-        new = binary(state, op, old, evaluate(state, node.value), node)
+        old, right = _with_old(state, old, node)
+        new = binary(state, op, old, right, node)
         _store(state, element, _with_component(state, element, position, new, node.target), node.target)
         return
     before = state.look_up(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     if isinstance(before, Accumulators):
         fix = f"Write {before.name}.add(...)."
         raise state.problem("STORE_TARGET", f"{before.name!r} is an accumulator", node, fix)
-    _assign(state, node.target, binary(state, op, before, evaluate(state, node.value), node), node.value)
+    before, right = _with_old(state, before, node)
+    _assign(state, node.target, binary(state, op, before, right, node), node.value)
+
+
+def _with_old(state: State, old: Operand, node: ast.AugAssign) -> tuple[Operand, Operand]:
+    """The value of the target, taken before the right side is evaluated, and the right side."""
+    with state.collecting() as stmts:
+        right = evaluate(state, node.value)
+    if has_effects(tuple(stmts)):
+        old = state.kept(old, "old", node)
+    state.out.extend(stmts)
+    return old, right
 
 
 # ---------------------------------------------------------------- if

@@ -387,3 +387,61 @@ def test_a_loop_to_a_minimum() -> None:
     assert lifted(ADDED, capped, ("if g < n:", "if g < min(n, 100):"), at=40).verdict == "proved"
     result = lifted(ADDED, capped, at=40)
     assert result.verdict == "refuted" and dict(result.witness)["n"] > 100
+
+
+FLOORED = """
+@kernel(block=(8, 1, 1), grid=((n + 7) // 8, 1, 1), warp_size=8)
+def floored(x: Global[i8, n], y: Global[i8, n] | out, n: size):
+    g = block_id * 8 + thread_id
+    if g < n:
+        y[g] = x[g] // i8(3) - x[g] % i8(4)
+"""
+
+
+def floored(x, y, n):
+    for i in range(n):
+        y[i] = x[i] // 3 - x[i] % 4
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        (("x[g] % i8(4)", "x[g] % i8(4)"), "proved"),
+        (("x[g] % i8(4)", "(x[g] & i8(3))"), "proved"),  # rounding down, the rest is in the low bits
+        (("x[g] // i8(3)", "x[g] / i8(3)"), "refuted"),
+        (("x[g] % i8(4)", "x[g] % i8(8)"), "refuted"),
+    ],
+)
+def test_quotients_that_round_down(change: tuple[str, str], verdict: str):
+    assert lifted(FLOORED, floored, change, at=12).verdict == verdict
+
+
+def thinned(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+    if n > 3_000_000:
+        y[0] = 0.0
+
+
+def unread(x, y, n):
+    for i in range(n):
+        if (k := i) < 3_000_000:
+            y[k] = x[k]
+
+
+@pytest.mark.parametrize("spec", [thinned, unread])
+def test_a_number_of_the_spec_beyond_every_size_that_was_run(spec):
+    """Such a kernel was `solved, tested`; in the second spec only its text tells."""
+    result = lifted(PLAIN, spec, at=40)
+    assert result.verdict == "unchecked" and "beyond the constant 3000000" in result.doubt
+
+
+def rare(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+    if n % 611 == 610:
+        y[0] = 0.0
+
+
+def test_sizes_next_to_the_numbers_of_the_spec_are_run():
+    assert lifted(PLAIN, rare, at=40).verdict == "refuted"

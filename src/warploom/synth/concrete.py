@@ -318,6 +318,8 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
     def _check(self, key: Any) -> None:
         parts = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
         for part, extent in zip(parts, self.extents, strict=False):
+            if isinstance(part, bool | np.bool_):
+                raise IndexError(f"expected an integer as index, got {part}, which NumPy and lists read differently")
             if isinstance(part, int | np.signedinteger) and not 0 <= part < extent:
                 raise IndexError(f"expected an index in 0..{extent - 1}, got {int(cast(Any, part))}")
 

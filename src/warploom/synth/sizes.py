@@ -93,11 +93,14 @@ def _candidates(kernel: Kernel, at: Mapping[str, int], of_spec: Iterable[int]) -
         for axis in range(3):
             yield from _spanning(kernel, dict(at), size, axis)
     ones = dict.fromkeys(at, 1)
+    of_spec = frozenset(of_spec)
     constants = {n for c in _constants(kernel.body) for n in (c, c * kernel.threads)} | {*_caps(kernel), *of_spec}
     for number in sorted(n for n in constants if 1 < n < _LARGEST):
         for size in at:
             yield {**at, size: number + 1}
             yield {**ones, size: number + 1}
+            if number in of_spec:
+                yield {**at, size: number}
 
 
 def _spanning(kernel: Kernel, at: Sizes, size: str, axis: int) -> Iterator[Sizes]:

@@ -79,7 +79,11 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
         for axis, part in enumerate(parts):
             if isinstance(part, Term):
                 raise IndexError(f"expected an index of {self.label} that does not depend on data, got {part}")
-            if isinstance(part, slice | np.ndarray | list | bool):
+            if isinstance(part, bool | np.bool_):
+                raise IndexError(
+                    f"expected an integer as index of {self.label}, got {part}, which NumPy and lists read differently"
+                )
+            if isinstance(part, slice | np.ndarray | list):
                 continue
             position = int(part)
             if not 0 <= position < self.shape[axis]:

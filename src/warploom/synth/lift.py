@@ -140,7 +140,9 @@ class _Lift:
                     for e in trace.events
                     if e.array == param.name
                 ]
-                residues = match(param.name, events, wanted.cells.get(param.name, {}), list(blocks))
+                residues = match(
+                    param.name, events, wanted.cells.get(param.name, {}), list(blocks), indices.quotients, spec_indices.quotients
+                )
                 self._check_free_blocks(events, blocks, conditions)
                 used = self._check_array(param, residues, conditions)
                 domains[used.domain(self.algebra(param))] = None

@@ -1,7 +1,7 @@
 """What every layer shares: source spans, diagnostics, element types. Standard library and NumPy only."""
 
 import warploom.core.starting  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError
+from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError, placed
 from warploom.core.dtypes import (
     BY_NAME,
     INT,
@@ -56,6 +56,7 @@ __all__ = [
     "i32",
     "i64",
     "integer_range",
+    "placed",
     "program_folders",
     "promoted",
     "require_file",

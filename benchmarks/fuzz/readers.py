@@ -5,10 +5,10 @@
 
 Case k is a spec, a sketch or a tensor function, in turn; what is printed for a sketch is read back, too. Texts have constants
 that are bound again, helpers defined twice, defaults, shadowed names, nested ifs and loops, early returns, chained comparisons,
-values of conditions, values of `and` and `or`, negative steps, floors, shifts, old values of augmented assignments.
-Numbers are exact: Python's integers against 64-bit words; cases
-that leave those are skipped. Inputs are random, and beside them one solver's model for each side of every min and max. Every
-third spec also runs on narrow and mixed integers, where prover, checker and reader must agree.
+values of conditions, of `and` and `or`, negative steps, floors, shifts, old values of augmented assignments. Numbers are exact:
+Python's integers against 64-bit words; cases that leave those are skipped. Inputs are random, and beside them one solver's model
+for each side of every min and max. Every third spec also runs on narrow and mixed integers, where prover, checker and reader
+must agree.
 """
 
 from __future__ import annotations

@@ -305,3 +305,20 @@ def test_and_or_of_numbers_give_one_of_them() -> None:
     numbers = [1, 20, 300, 4000]
     assert found == [numbers[i or 2] + numbers[i and 3] + numbers[i // 2 or 3 - i or 1] for i in range(4)]
     assert problem(number_or_condition, block=4).code == "MIXED_ALTERNATIVES"
+
+
+def test_a_target_whose_text_nobody_can_read_is_refused() -> None:
+    variables: dict[str, object] = {}
+    exec("def spec(x, y):\n    for i in range(4):\n        y[i].x = x[i].y", variables)
+    with pytest.raises(UserError, match="component of a vector in a variable"):
+        run_spec(variables["spec"], pairs.kernel, {})
+
+
+def text_as_component(x, y):
+    for i in range(4):
+        y[i].x = "one"
+
+
+def test_a_component_is_a_number() -> None:
+    with pytest.raises(UserError, match="expected a number or a term, got str"):
+        run_spec(text_as_component, pairs.kernel, {})

@@ -9,6 +9,7 @@ import pytest
 from warploom.sketch import parse_spec
 from warploom.solve import Constraint, Linear, Sat, SmtSession, Unsat, conjunction, negation, variable
 from warploom.synth.affine import UnliftableError
+from warploom.synth.coverage import _add_quotients
 from warploom.synth.generic_block import GenericBlock
 from warploom.synth.generic_index import GenericIndex
 from warploom.synth.lift import lift
@@ -445,3 +446,43 @@ def rare(x, y, n):
 
 def test_sizes_next_to_the_numbers_of_the_spec_are_run():
     assert lifted(PLAIN, rare, at=40).verdict == "refuted"
+
+
+def test_quotients_follow_from_the_element_where_they_divide():
+    i, q = variable("i"), variable("y.0")
+    values = {"i": q.scaled(32).shifted(5)}
+    made = {(i, 32): variable("a"), (variable("a").shifted(1), 1): variable("b"), (i, 64): variable("c"), (variable("n"), 2): q}
+    _add_quotients(values, made)
+    assert values == {"i": q.scaled(32).shifted(5), "a": q, "b": q.shifted(1)}
+
+
+NEIGHBOURS = """
+@kernel(block=(8, 1, 1), grid=((n + 7) // 8, 1, 1), warp_size=8)
+def neighbours(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    g = block_id * 8 + thread_id
+    if g < n:
+        y[g] = x[g + 1] if thread_id < 7 and g + 1 < n else x[g]
+"""
+
+
+def within_eight(x, y, n):
+    for i in range(n):
+        y[i] = x[i + 1] if i % 8 < 7 and i + 1 < n else x[i]
+
+
+def within_two_blocks(x, y, n):
+    for i in range(n):
+        y[i] = x[i + 1] if i % 16 != 7 and i % 16 != 15 and i + 1 < n else x[i]
+
+
+def within_many(x, y, n):
+    for i in range(n):
+        y[i] = x[i + 1] if i % 8 < 7 and i % 4096 < 4095 and i + 1 < n else x[i]
+
+
+@pytest.mark.parametrize(
+    ("spec", "verdict"), [(within_eight, "proved"), (within_two_blocks, "proved"), (within_many, "unchecked")]
+)
+def test_which_lane_an_element_falls_to(spec, verdict: str):
+    assert lifted(NEIGHBOURS, spec, at=20).verdict == verdict
+    assert lifted(NEIGHBOURS, spec, ("thread_id < 7", "thread_id < 6"), at=20).verdict == "refuted"

@@ -179,7 +179,11 @@ class _Printer:
         title = comment(f"{self.kernel.name}{origin}, completed by Warploom.")
         if not limits.most:
             return title
-        beyond = f"No size is known to be safe: {limits.unbounded}." if limits.unbounded else f"32-bit indices and the grid suffice for {limits.text}."
+        beyond = (
+            f"No size is known to be safe: {limits.unbounded}."
+            if limits.unbounded
+            else f"32-bit indices and the grid suffice for {limits.text}."
+        )
         return f"{title}\n{comment(beyond)}"
 
     def _includes(self) -> str:

@@ -129,6 +129,7 @@ class _Writer:
         if rng.random() < 0.5:
             self.lines += ["    elif k > 1:", "        return"]
         self.lines.append(f"    a[k] = a[k] {rng.choice('+-')} v")
+        self.lines += ["def taken(a, k, v):", "    a[k] = v", f"    return v {rng.choice('+-')} 1"]
 
     # ------------------------------------------------------------ statements
 
@@ -146,7 +147,11 @@ class _Writer:
             self.lines.append(f"{pad}{self._new('v')} = {self.element(1)} + {self.data(1)}")
             self.values.append(f"v{self.names}")
         elif kind == "store" and self.has_effects and rng.random() < 0.5:
-            self.lines.append(f"{pad}put(y, {self.place()}, {self.data(1)})")
+            if rng.random() < 0.5:
+                self.lines.append(f"{pad}put(y, {self.place()}, {self.data(1)})")
+            else:
+                place = self.place()
+                self.lines.append(f"{pad}y[{place}] {rng.choice('+-')}= taken(y, {place}, {self.data(1)})")
         elif kind == "store" and self.kind == "spec":
             op = rng.choice(["=", "=", "+=", "-=", "^=", "&="])
             self.lines.append(f"{pad}y[{self.place()}] {op} {self.data(2)}")
@@ -229,7 +234,7 @@ class _Writer:
             f"({a} + {b})", f"({a} - {b})", f"{a} * {rng.randint(-2, 3)}", f"({a}) // {rng.choice([2, 3, -2])}",
             f"({a}) % {rng.choice([2, 3, -3])}", f"min({a}, {b})", f"max({a}, {b})", f"-({a})", f"({a}) & 3",
             f"(({a}) << {rng.randint(0, 3)})", f"(({a}) >> {rng.randint(0, 2)})", f"(({a}) ^ ({b}))", f"(({a}) | 1)",
-            f"({a} if {self.condition(0)} else {b})", f"~({a})",
+            f"({a} if {self.condition(0)} else {b})", f"~({a})", f"({a} or {b})", f"({a} and {b})",
         ]  # fmt: skip
         return rng.choice(forms)
 
@@ -262,6 +267,7 @@ class _Writer:
         choices = [
             f"({a} + {b})", f"({a} - {b})", f"{a} * {rng.choice([number, 'K'])}", f"min({a}, {b})", f"max({a}, {b}, {number})",
             f"-({a})", f"~({a})", f"(({a}) & ({b}))", f"(({a}) ^ 5)", f"(({a}) >> {rng.randint(0, 3)})",
+            f"({a}) // {rng.choice([2, 3, -3, 8])}", f"({a}) % {rng.choice([4, 7, -5])}",
             f"(({a}) << {rng.randint(0, 2)})", f"({a} if {self.condition(1)} else {b})", f"({number} - {a})",
         ]  # fmt: skip
         if self.kind == "spec":

@@ -5,9 +5,10 @@
 
 Case k is a spec, a sketch or a tensor function, in turn; what is printed for a sketch is read back, too. Texts have constants
 that are bound again, helpers defined twice, defaults, shadowed names, nested ifs and loops, early returns, chained comparisons,
-values of conditions, negative steps, floor division, shifts. Numbers are exact: Python's integers against 64-bit words; cases
-that leave those are skipped. Inputs are random, and beside them one solver's model for each side of every min and max. Every
-third spec also runs on narrow and mixed integers, where prover, checker and reader must agree.
+values of conditions, of `and` and `or`, negative steps, floors, shifts, old values of augmented assignments. Numbers are exact:
+Python's integers against 64-bit words; cases that leave those are skipped. Inputs are random, and beside them one solver's model
+for each side of every min and max. Every third spec also runs on narrow and mixed integers, where prover, checker and reader
+must agree.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ def _operator(name: str) -> Callable[..., Any]:
     return apply
 
 
-for _name in ("add", "sub", "mul", "pow", "and", "or", "xor", "lshift", "rshift"):
+for _name in ("add", "sub", "mul", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift"):
     setattr(Exact, f"__{_name}__", _operator(f"__{_name}__"))
     setattr(Exact, f"__r{_name}__", _operator(f"__r{_name}__"))
 for _name in ("neg", "invert", "pos", "lt", "gt", "le", "ge", "abs"):

@@ -7,10 +7,10 @@ import pytest
 from tests.gpu.kernels import TID, b, cmp, conv1d, loop, transpose
 from tests.gpu.test_cuda_source import small
 
-from warploom.core import UserError, f32, i32
+from warploom.core import UserError, f32, i8, i32, i64, u8, u32, u64
 from warploom.gpu import cuda_source, read_back
 from warploom.gpu.cvalues import Value, binary, convert
-from warploom.ir import Declare, FromIndex, If, IndexVar, Read, Store, Sync, fill
+from warploom.ir import Arith, Declare, FromIndex, If, IndexVar, Read, Store, Sync, ValueConst, fill
 
 
 def planted(old: str, new: str, which=conv1d) -> set[str]:
@@ -107,6 +107,22 @@ def test_other_texts_are_refused() -> None:
     for text in ("int main() {}", cuda_source(kernel, completions).text.replace("float out", "auto& out")):
         with pytest.raises(UserError, match="READ_BACK_SYNTAX"):
             read_back(text, fill(kernel, completions))
+
+
+@pytest.mark.parametrize("dtype", [i8, i32, i64, u8, u32, u64], ids=str)
+def test_quotients_that_round_down(dtype) -> None:
+    """Also of negative numbers: by a number, by a power of two, by data, in vectors."""
+    x, other = Read("x", (TID,)), Read("x", (b("+", TID, 32),))
+    divisors = [ValueConst(k, dtype) for k in (7, 8, *((-3,) if dtype.kind == "int" else ()))]
+    parts = [Arith(op, (x, d)) for op in ("//", "%") for d in (*divisors, Arith("|", (other, ValueConst(1, dtype))))]
+    kernel = small(Store("y", (TID,), Arith("^", tuple(parts))), dtype=dtype)
+    text = cuda_source(kernel).text
+    assert read_back(text, kernel).ok, text
+    for old, new in {"i8": [(">> 3", ">> 2"), ("q - 1", "q")], "i32": [("r + b", "r")], "i64": [("q - 1", "q")]}.get(
+        str(dtype), ()
+    ):
+        wrong = text.replace(old, new)
+        assert wrong != text and {d.code for d in read_back(wrong, kernel).diagnostics} == {"READ_BACK_VALUE"}, wrong
 
 
 def test_c_arithmetic_of_the_machine() -> None:

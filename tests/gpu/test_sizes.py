@@ -38,6 +38,12 @@ def test_a_plain_copy_holds_up_to_the_last_thread_number() -> None:
     assert _most(_kernel(*_copy(cmp("<", I, N)))) == INT_MAX - 255
 
 
+def test_the_text_says_up_to_which_sizes_it_holds() -> None:
+    kernel = _kernel(*_copy(cmp("<", b("*", I, 1000), b("*", N, 1000))))
+    line = cuda_source(kernel).text.split("\n")[1]
+    assert line == f"// 32-bit indices and the grid suffice for every n from 0 to {_most(kernel)}."
+
+
 def test_a_guard_with_products_overflows_early() -> None:
     most = _most(_kernel(*_copy(cmp("<", b("*", I, 1000), b("*", N, 1000)))))
     assert 1000 * (most + 254) <= INT_MAX < 1000 * (most + 256)

@@ -64,6 +64,8 @@ def test_integers_wrap(dtype, data):
         assert apply("~", (a,), dtype)[0] == wrap(~a, dtype)
         towards_zero = (abs(a) // abs(b)) * (1 if (a < 0) == (b < 0) else -1) if b else 0
         assert apply("/", (a, b), dtype) == (wrap(towards_zero, dtype), b == 0)
+        assert apply("//", (a, b), dtype) == (wrap(a // b, dtype) if b else 0, b == 0)
+        assert apply("%", (a, b), dtype) == (a % b if b else 0, b == 0)
         distance = b % (2 * dtype.bits) if b >= 0 else 3
         assert apply("<<", (a, distance), dtype)[0] == wrap(a << distance, dtype)
         assert apply(">>", (a, distance), dtype)[0] == a >> distance

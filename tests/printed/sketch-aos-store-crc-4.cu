@@ -1,4 +1,5 @@
 // aos_store_crc_4_i32 of structs.py, completed by Warploom.
+// 32-bit indices and the grid suffice for every tiles from 0 to 16777215.
 
 extern "C" __global__ void __launch_bounds__(32)
 aos_store_crc_4_i32(const int *__restrict__ src, int *__restrict__ dst, int tiles) {

@@ -1,4 +1,5 @@
 // ffm_64 of field.py, completed by Warploom.
+// 32-bit indices and the grid suffice for every pairs from 0 to 33554430.
 
 extern "C" __global__ void __launch_bounds__(32)
 ffm_64(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned *__restrict__ c, int pairs) {

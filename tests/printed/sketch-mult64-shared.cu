@@ -1,4 +1,5 @@
 // mult64_shared of polynomial.py, completed by Warploom.
+// 32-bit indices and the grid suffice for every pairs from 0 to 16777215.
 
 extern "C" __global__ void __launch_bounds__(32)
 mult64_shared(const unsigned *__restrict__ a, const unsigned *__restrict__ b, unsigned *__restrict__ c, int pairs) {

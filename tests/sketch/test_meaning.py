@@ -6,13 +6,18 @@ import functools
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tests.sketch.helpers import body, problem, read
 
 import warploom as wl
+from warploom import int2
 from warploom.core import UserError
+from warploom.ir import run
 from warploom.sketch import load, parse_spec
+from warploom.synth.concrete import typed_array, typed_values
 from warploom.synth.symbolic import run_spec
+from warploom.terms import atom, component, pack
 
 
 @wl.sketch(block=4)
@@ -169,3 +174,151 @@ def test_control_that_depends_on_data_in_secret(spec) -> None:
         run_spec(spec, copy.kernel, {})
     assert error.value.diagnostics[0].code == "SPEC_FAILED"
     assert error.value.diagnostics[0].span.line > 0
+
+
+@wl.device
+def bumped(a, i):
+    a[i] = 5
+    return 1
+
+
+def changed_on_the_way(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    i = wl.thread_id()
+    y[i] = x[i]
+    y[i] += bumped(y, i)
+
+
+def changed_by_a_spec(x, y):
+    for i in range(4):
+        y[i] = x[i]
+        y[i] += put_five(y, i)
+
+
+def put_five(a, i):
+    a[i] = 5
+    return 1
+
+
+def test_an_augmented_assignment_takes_its_old_value_first() -> None:
+    assert run_spec(changed_by_a_spec, copy.kernel, {}).outputs["y"][0] is atom("x", (0,)) + 1
+    for kernel in (parse_spec(changed_by_a_spec, copy.kernel), read(changed_on_the_way, block=4).kernel):
+        lines = body(kernel).split("\n")
+        kept = next(k for k, line in enumerate(lines) if "old" in line and "y[i]" in line)
+        assert kept < next(k for k, line in enumerate(lines) if "= i32(5)" in line or "= 5" in line), body(kernel)
+
+
+def put_component(v):
+    v.x = 1
+
+
+def named_vector(x, y):
+    for i in range(4):
+        v = x[i]
+        v.x = 1
+        y[i] = v
+
+
+def passed_vector(x, y):
+    for i in range(4):
+        put_component(x[i])
+        y[i] = x[i]
+
+
+def snapshot(x, y):
+    for i in range(4):
+        y[i].x, y[i].y = x[i].y, 7
+        v = y[i]
+        y[i].x = 3
+        y[i].y = v.x
+
+
+def read_component(x, y):
+    for i in range(4):
+        y[i] = x[i]
+        y[i].x += x[i].y
+
+
+@wl.sketch(block=4)
+def pairs(x: wl.Global[int2, 4], y: wl.Global[int2, 4]):
+    i = wl.thread_id()
+    y[i] = x[i]
+    y[i].x += x[i].y
+
+
+def test_components_of_elements_are_targets() -> None:
+    x = atom("x", (0,), 2)
+    assert run_spec(snapshot, pairs.kernel, {}).outputs["y"][0] is pack(3, component(x, 1))
+    assert run_spec(read_component, pairs.kernel, {}).outputs["y"][0] is pack(x.x + x.y, x.y)
+    given = typed_array(np.array([[1, 2]] * 4, np.int32), int2)
+    out = typed_array(np.zeros((4, 2), np.int32), int2)
+    snapshot(given, out)
+    assert typed_values(out).tolist() == [[3, 2]] * 4
+    assert "y[i] = pack(int2, y[i].x + x[i].y, y[i].y)" in body(pairs.kernel)
+    assert "y[i] = pack(int2, y[i].x + x[i].y, y[i].y)" in body(parse_spec(read_component, pairs.kernel))
+
+
+@pytest.mark.parametrize("spec", [named_vector, passed_vector])
+def test_a_component_of_a_variable_is_no_target(spec) -> None:
+    with pytest.raises(UserError, match="component of a vector in a variable") as error:
+        run_spec(spec, pairs.kernel, {})
+    assert error.value.diagnostics[0].span.line > 0
+    given = typed_array(np.array([[1, 2]] * 4, np.int32), int2)
+    with pytest.raises(TypeError, match="component of a vector in a variable"):
+        spec(given, given)
+
+
+def named_component(x: wl.Global[int2, 4], y: wl.Global[int2, 4]):
+    v = x[wl.thread_id()]
+    v.x = 1
+    y[wl.thread_id()] = v
+
+
+def third_component(x: wl.Global[int2, 4], y: wl.Global[int2, 4]):
+    y[wl.thread_id()].z = x[wl.thread_id()].x
+
+
+def component_of_a_number(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    y[wl.thread_id()].x = x[wl.thread_id()]
+
+
+@pytest.mark.parametrize(
+    ("function", "code"),
+    [(named_component, "UNSUPPORTED_PYTHON"), (third_component, "RANK"), (component_of_a_number, "RANK")],
+)
+def test_targets_that_are_no_components(function, code: str) -> None:
+    assert problem(function, block=4).code == code
+
+
+def or_of_numbers(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    i = wl.thread_id()
+    y[i] = x[i or 2] + x[i and 3] + x[i // 2 or 3 - i or 1]
+
+
+def number_or_condition(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+    i = wl.thread_id()
+    y[i] = x[i or i > 2]
+
+
+def test_and_or_of_numbers_give_one_of_them() -> None:
+    kernel = read(or_of_numbers, block=4).kernel
+    found = run(kernel, {"x": np.array([1, 20, 300, 4000], np.int32)}, {}).arrays["y"].tolist()
+    numbers = [1, 20, 300, 4000]
+    assert found == [numbers[i or 2] + numbers[i and 3] + numbers[i // 2 or 3 - i or 1] for i in range(4)]
+    assert problem(number_or_condition, block=4).code == "MIXED_ALTERNATIVES"
+
+
+def test_a_target_whose_text_nobody_can_read_is_refused() -> None:
+    variables: dict[str, object] = {}
+    exec("def spec(x, y):\n    for i in range(4):\n        y[i].x = x[i].y", variables)
+    with pytest.raises(UserError, match="component of a vector in a variable"):
+        run_spec(variables["spec"], pairs.kernel, {})
+
+
+def text_as_component(x, y):
+    for i in range(4):
+        y[i].x = "one"
+
+
+def test_a_component_is_a_number() -> None:
+    with pytest.raises(UserError, match="expected a number or a term, got str"):
+        run_spec(text_as_component, pairs.kernel, {})

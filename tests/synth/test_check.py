@@ -257,3 +257,44 @@ def test_floats_of_two_types_are_numbers_of_numpy():
             y[i] = min(x[i] / 4, 1e9)
 
     assert check(kernel, quarter, {}).verdict == "tested"
+
+
+INFINITE = """
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4)
+def infinite(x: Global[f32, 4], y: Global[f32, 4] | out):
+    y[thread_id] = min(x[thread_id], f32(1.0)) {more}
+"""
+
+
+def infinite(x, y):
+    for i in range(4):
+        y[i] = x[i] + float("inf")
+
+
+def test_an_infinity_is_no_element_of_a_field():
+    kernel = parse(INFINITE.format(more="+ f32(2.0)"), ("min(x[thread_id], f32(1.0)) + f32(2.0)", "x[thread_id] + f32(1e999)"))
+    assert check(kernel, infinite, {}).method == "random machine numbers"
+    plain = parse(INFINITE.format(more=""), ("min(x[thread_id], f32(1.0))", "x[thread_id] + f32(1.0)"))
+    assert check(plain, infinite, {}).verdict == "refuted"  # the spec's alone
+
+
+WIDE = """
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4)
+def wide(x: Global[i32, 4], y: Global[i32, 4] | out):
+    y[thread_id] = cast(i32, cast(i64, x[thread_id]) & i64(4294967295) {shift} i64(4))
+"""
+
+
+def wide(x, y):
+    for i in range(4):
+        y[i] = (x[i] & 0xFFFFFFFF) >> 4
+
+
+def test_numbers_of_more_bits_than_numpys():
+    """NumPy raises OverflowError where C computes in 64 bits."""
+    right = WIDE.replace(
+        "cast(i64, x[thread_id]) & i64(4294967295) {shift} i64(4)", "(cast(i64, x[thread_id]) & i64(4294967295)) >> i64(4)"
+    )
+    assert check(parse(right), wide, {}).verdict == "tested"
+    wrong = right.replace("(cast(i64, x[thread_id]) & i64(4294967295))", "cast(i64, x[thread_id])")
+    assert check(parse(wrong), wide, {}).verdict == "refuted"

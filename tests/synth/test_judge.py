@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from warploom.core import UserError, i32
+from warploom.ir import run
 from warploom.synth import complete, judge
 from warploom.synth import judge as judge_module_function
 from warploom.synth.check import CheckResult
@@ -128,6 +130,11 @@ def test_a_grid_that_no_launch_allows_at_the_completed_sizes() -> None:
 def test_indices_of_more_than_32_bits() -> None:
     found = judged(("i < n:", "i < n and thread_id * 100000000 != 700000001:"))
     assert (found.status, found.diagnostics[0].code) == ("refused", "INDEX_OVERFLOW")
+    assert found.diagnostics[0].span.line == 4  # the statement, not the kernel
+    wide = parse(COPY, ("i < n:", "i < n and (thread_id + 1) * 1073741824 * 1073741824 * 16 != 7:"))
+    with pytest.raises(UserError) as error:
+        run(wide, {"x": np.zeros(40, np.int32)}, {"n": 40})
+    assert (error.value.diagnostics[0].code, error.value.diagnostics[0].span.line) == ("INDEX_OVERFLOW", 4)
     found = judged(("i < n:", "i * 40000000 < n * 40000000:"))
     assert (found.status, found.verdict) == ("unknown", "unchecked")
     assert "at n = 40: they are known to hold for every n from 0 to" in found.doubt

@@ -9,6 +9,7 @@ import pytest
 from warploom.sketch import parse_spec
 from warploom.solve import Constraint, Linear, Sat, SmtSession, Unsat, conjunction, negation, variable
 from warploom.synth.affine import UnliftableError
+from warploom.synth.coverage import _add_quotients
 from warploom.synth.generic_block import GenericBlock
 from warploom.synth.generic_index import GenericIndex
 from warploom.synth.lift import lift
@@ -387,3 +388,101 @@ def test_a_loop_to_a_minimum() -> None:
     assert lifted(ADDED, capped, ("if g < n:", "if g < min(n, 100):"), at=40).verdict == "proved"
     result = lifted(ADDED, capped, at=40)
     assert result.verdict == "refuted" and dict(result.witness)["n"] > 100
+
+
+FLOORED = """
+@kernel(block=(8, 1, 1), grid=((n + 7) // 8, 1, 1), warp_size=8)
+def floored(x: Global[i8, n], y: Global[i8, n] | out, n: size):
+    g = block_id * 8 + thread_id
+    if g < n:
+        y[g] = x[g] // i8(3) - x[g] % i8(4)
+"""
+
+
+def floored(x, y, n):
+    for i in range(n):
+        y[i] = x[i] // 3 - x[i] % 4
+
+
+@pytest.mark.parametrize(
+    ("change", "verdict"),
+    [
+        (("x[g] % i8(4)", "x[g] % i8(4)"), "proved"),
+        (("x[g] % i8(4)", "(x[g] & i8(3))"), "proved"),  # rounding down, the rest is in the low bits
+        (("x[g] // i8(3)", "x[g] / i8(3)"), "refuted"),
+        (("x[g] % i8(4)", "x[g] % i8(8)"), "refuted"),
+    ],
+)
+def test_quotients_that_round_down(change: tuple[str, str], verdict: str):
+    assert lifted(FLOORED, floored, change, at=12).verdict == verdict
+
+
+def thinned(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+    if n > 3_000_000:
+        y[0] = 0.0
+
+
+def unread(x, y, n):
+    for i in range(n):
+        if (k := i) < 3_000_000:
+            y[k] = x[k]
+
+
+@pytest.mark.parametrize("spec", [thinned, unread])
+def test_a_number_of_the_spec_beyond_every_size_that_was_run(spec):
+    """Such a kernel was `solved, tested`; in the second spec only its text tells."""
+    result = lifted(PLAIN, spec, at=40)
+    assert result.verdict == "unchecked" and "beyond the constant 3000000" in result.doubt
+
+
+def rare(x, y, n):
+    for i in range(n):
+        y[i] = x[i]
+    if n % 611 == 610:
+        y[0] = 0.0
+
+
+def test_sizes_next_to_the_numbers_of_the_spec_are_run():
+    assert lifted(PLAIN, rare, at=40).verdict == "refuted"
+
+
+def test_quotients_follow_from_the_element_where_they_divide():
+    i, q = variable("i"), variable("y.0")
+    values = {"i": q.scaled(32).shifted(5)}
+    made = {(i, 32): variable("a"), (variable("a").shifted(1), 1): variable("b"), (i, 64): variable("c"), (variable("n"), 2): q}
+    _add_quotients(values, made)
+    assert values == {"i": q.scaled(32).shifted(5), "a": q, "b": q.shifted(1)}
+
+
+NEIGHBOURS = """
+@kernel(block=(8, 1, 1), grid=((n + 7) // 8, 1, 1), warp_size=8)
+def neighbours(x: Global[f32, n], y: Global[f32, n] | out, n: size):
+    g = block_id * 8 + thread_id
+    if g < n:
+        y[g] = x[g + 1] if thread_id < 7 and g + 1 < n else x[g]
+"""
+
+
+def within_eight(x, y, n):
+    for i in range(n):
+        y[i] = x[i + 1] if i % 8 < 7 and i + 1 < n else x[i]
+
+
+def within_two_blocks(x, y, n):
+    for i in range(n):
+        y[i] = x[i + 1] if i % 16 != 7 and i % 16 != 15 and i + 1 < n else x[i]
+
+
+def within_many(x, y, n):
+    for i in range(n):
+        y[i] = x[i + 1] if i % 8 < 7 and i % 4096 < 4095 and i + 1 < n else x[i]
+
+
+@pytest.mark.parametrize(
+    ("spec", "verdict"), [(within_eight, "proved"), (within_two_blocks, "proved"), (within_many, "unchecked")]
+)
+def test_which_lane_an_element_falls_to(spec, verdict: str):
+    assert lifted(NEIGHBOURS, spec, at=20).verdict == verdict
+    assert lifted(NEIGHBOURS, spec, ("thread_id < 7", "thread_id < 6"), at=20).verdict == "refuted"

@@ -63,7 +63,9 @@ def test_what_a_conversion_gives_back() -> None:
 @pytest.mark.parametrize(
     ("term", "dtype"),
     [
-        (apply("mystery", a), i32), (a / b, i32), (a / constant(0), f32), (a << constant(300), i32), (apply("~", a, b), i32),
+        (apply("mystery", a), i32), (a / constant(0), i32), (a / constant(0), f32), (a // constant(0), i32),
+        (a % constant(0), i32), (a // constant(2), f32), (constant(-(2**31)) // constant(-1), i32),
+        (a << constant(300), i32), (apply("~", a, b), i32),
         (convert(a + b, f32, bf16), f32), (constant(float("inf")) + a, f32),
     ],
 )  # fmt: skip
@@ -77,6 +79,8 @@ def test_values() -> None:
         assert evaluate([term], i32, numbers.__getitem__) == [value], term
     assert evaluate([minimum(a, b), maximum(a, b), a * b], i32, numbers.__getitem__) == [10, 12, 120]
     assert evaluate([a / b], f32, numbers.__getitem__) == [Fraction(6, 5)]
+    signed = {a: -12, b: 10}
+    assert evaluate([a / b, a // b, a % b], i32, signed.__getitem__) == [-1, -2, 8]
     assert evaluate([convert(a + b, i32, u8)], i32, numbers.__getitem__) is None  # casts not asked for
 
 

@@ -1,7 +1,7 @@
 """What every layer shares: source spans, diagnostics, element types. Standard library and NumPy only."""
 
 import warploom.core.starting  # noqa: F401  # pyright: ignore[reportUnusedImport]
-from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError
+from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError, placed
 from warploom.core.dtypes import (
     BY_NAME,
     INT,
@@ -30,6 +30,7 @@ from warploom.core.dtypes import (
 from warploom.core.inputs import require_file
 from warploom.core.programs import find_program, find_tool, program_folders, safe_path
 from warploom.core.spans import NOWHERE, Span
+from warploom.core.targets import assigns_to_element
 from warploom.core.verdicts import Status, Verdict
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "UserError",
     "Verdict",
     "WarploomError",
+    "assigns_to_element",
     "bf16",
     "common_type",
     "f16",
@@ -58,6 +60,7 @@ __all__ = [
     "i32",
     "i64",
     "integer_range",
+    "placed",
     "program_folders",
     "promoted",
     "require_file",

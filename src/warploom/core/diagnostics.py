@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from warploom.core.spans import NOWHERE, Span
 
@@ -51,6 +51,12 @@ class UserError(WarploomError):
     def __init__(self, *diagnostics: Diagnostic) -> None:
         super().__init__("\n".join(d.render() for d in diagnostics))
         self.diagnostics = diagnostics
+
+
+def placed(error: UserError, span: Span) -> UserError:
+    """`error` with `span` as the place of those diagnostics that have none."""
+    found = tuple(d if d.span != NOWHERE else replace(d, span=span) for d in error.diagnostics)
+    return type(error)(*found)
 
 
 class UnsupportedError(UserError):

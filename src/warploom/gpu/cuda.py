@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import assert_never
 
-from warploom.core import Diagnostic, DType, UserError
+from warploom.core import Diagnostic, DType, UserError, placed
 from warploom.core.launch import INT_MAX
 from warploom.gpu.ctext import Names, Text, binary, comment
 from warploom.gpu.facts import gather_facts, holes_of, parts
@@ -148,7 +148,6 @@ class _Printer:
     def source(self) -> CudaSource:
         kernel, name = self.kernel, self.names(self.kernel.name)
         body = self._block(self.lowered.kernel.body)
-        pieces = [self._title(), self._includes()]
         sizes = [f"int {self.names(n)}" for n in kernel.sizes]
         declared = [self._param(p) for p in kernel.params]
         head = [
@@ -156,12 +155,16 @@ class _Printer:
             f"{name}({', '.join([*declared, *sizes])}) {{",
         ]
         launch_name = self.names.fresh(f"launch_{name}")
-        launch = launch_helper(kernel, launch_name, name, declared, self.names, self.index.growing)
+        try:
+            launch = launch_helper(kernel, launch_name, name, declared, self.names, self.index.growing)
+        except UserError as error:
+            raise placed(error, kernel.span) from None
         lines = [*head, *(_INDENT + line for line in [*self._head(), *body]), "}"]
-        pieces += [self.helpers.text, "\n".join(lines), launch]
+        limits = self._limits()
+        pieces = [self._title(limits), self._includes(), self.helpers.text, "\n".join(lines), launch]
         params = tuple(p.name for p in kernel.params) + kernel.sizes
         text = "\n\n".join(p for p in pieces if p) + "\n"
-        return CudaSource(text, name, launch_name, kernel.block, params, self._limits())
+        return CudaSource(text, name, launch_name, kernel.block, params, limits)
 
     def _limits(self) -> SizeLimits:
         kernel = self.lowered.kernel
@@ -171,9 +174,17 @@ class _Printer:
 
     # ------------------------------------------------------------ around the body
 
-    def _title(self) -> str:
+    def _title(self, limits: SizeLimits) -> str:
         origin = f" of {PurePath(self.kernel.file).name}" if self.kernel.file else ""
-        return comment(f"{self.kernel.name}{origin}, completed by Warploom.")
+        title = comment(f"{self.kernel.name}{origin}, completed by Warploom.")
+        if not limits.most:
+            return title
+        beyond = (
+            f"No size is known to be safe: {limits.unbounded}."
+            if limits.unbounded
+            else f"32-bit indices and the grid suffice for {limits.text}."
+        )
+        return f"{title}\n{comment(beyond)}"
 
     def _includes(self) -> str:
         used = {
@@ -224,7 +235,7 @@ class _Printer:
     # ------------------------------------------------------------ statements
 
     def _block(self, body: tuple[Stmt, ...]) -> list[str]:
-        return [line for stmt in body for line in (*self._comments(stmt), *self._stmt(stmt))]
+        return [line for stmt in body for line in (*self._comments(stmt), *self._placed(stmt))]
 
     def _inner(self, body: tuple[Stmt, ...]) -> list[str]:
         return [_INDENT + line for line in self._block(body)]
@@ -250,6 +261,14 @@ class _Printer:
         }
         words = hole.arg_names if len(hole.arg_names) == len(use.args) else tuple(index_text(e) for e in use.args)
         return " ".join(index_text(simplify(self.completions[name], ranges, bitwise=False), words).split())
+
+    def _placed(self, stmt: Stmt) -> list[str]:
+        """`_stmt`, whose errors are the statement's where they have no place of their own."""
+        try:
+            return self._stmt(stmt)
+        except UserError as error:
+            original = self.lowered.originals.get(stmt.span.line) if not stmt.span.file else stmt
+            raise placed(error, original.span if original is not None else self.kernel.span) from None
 
     def _stmt(self, stmt: Stmt) -> list[str]:
         match stmt:

@@ -14,7 +14,19 @@ _FLOOR = {
     "floor_div": "  const int q = a / b;\n  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;",
     "floor_mod": "  const int r = a % b;\n  return r != 0 && (r < 0) != (b < 0) ? r + b : r;",
 }
-_WORDS = {"+": "add", "-": "sub", "*": "mul", "<<": "shl", "/": "div", "&": "and", "|": "or", "^": "xor", ">>": "shr"}
+_WORDS = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "<<": "shl",
+    "/": "div",
+    "//": "floor_div",
+    "%": "floor_mod",
+    "&": "and",
+    "|": "or",
+    "^": "xor",
+    ">>": "shr",
+}
 
 
 class Helpers:
@@ -35,6 +47,12 @@ class Helpers:
     def floor(self, name: str) -> str:
         """`floor_div` or `floor_mod`: Python's // and % on int."""
         return self._define(name, "int", "int a, int b", _FLOOR[name], host=True)
+
+    def floor_data(self, op: str, dtype: DType) -> str:
+        """Python's `//` or `%` on int or long long."""
+        t = c_type(dtype)
+        body = _FLOOR[_WORDS[op]].replace("const int", f"const {t}")
+        return self._define(f"{_WORDS[op]}_{dtype.name}", t, f"{t} a, {t} b", body)
 
     def wrapping(self, op: str, dtype: DType) -> str:
         """`op` on int or long long modulo 2^bits (C leaves signed overflow undefined)."""

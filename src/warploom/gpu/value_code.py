@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from warploom.core import DType, scalar_of, vector_of
+from warploom.core import INT, DType, scalar_of, vector_of
 from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, cast_to, conditional, unary
 from warploom.gpu.facts import Facts
 from warploom.gpu.helpers import Helpers, make
@@ -128,11 +128,26 @@ class ValueCode:
             return cast_to(c_type(dtype), call(name, a, b)) if is_narrow(dtype) else call(name, a, b)
         if is_signed_word(dtype) and op in ("+", "-", "*", "<<"):
             return call(self.helpers.wrapping(op, dtype), a, b)
+        if op in ("//", "%"):
+            return self._floored(op, dtype, a, b)
         if is_narrow(dtype):
             if op == "*":
                 a, b = cast_to("unsigned", a), cast_to("unsigned", b)
             return cast_to(c_type(dtype), binary(op, a, b))
         return binary(op, a, b)
+
+    def _floored(self, op: str, dtype: DType, a: Text, b: Text) -> Text:
+        """Python's `//` and `%` of integers; unsigned ones are C's."""
+        digits = b.text.removesuffix("LL")
+        divisor = int(digits) if digits.isdigit() else 0
+        if dtype.kind == "uint":
+            result = binary("/" if op == "//" else "%", a, b)
+        elif divisor and not divisor & (divisor - 1):  # shifts and masks round down, too
+            shift, mask = Text(str(divisor.bit_length() - 1)), Text(literal(dtype, divisor - 1))
+            result = binary(">>", a, shift) if op == "//" else binary("&", a, mask)
+        else:
+            result = call(self.helpers.floor_data(op, INT if is_narrow(dtype) else dtype), a, b)
+        return cast_to(c_type(dtype), result) if is_narrow(dtype) else result
 
     def _unary(self, op: str, dtype: DType, a: Text) -> Text:
         if dtype.lanes > 1:

@@ -94,8 +94,8 @@ class MachineArithmetic:
 
     def apply(self, op: str, operands: list[Data], dtype: DType, where: Where) -> tuple[Data, Where]:
         bad: Where = None
-        if op == "/" and not dtype.is_float:
-            result, bad = _divide(operands[0], operands[1], where)
+        if op in ("/", "//", "%") and not dtype.is_float:
+            result, bad = _divide(op, operands[0], operands[1], where)
         elif op in ("neg", "~"):
             result = np.negative(operands[0]) if op == "neg" else np.invert(operands[0])
         else:
@@ -107,13 +107,17 @@ class MachineArithmetic:
         return (_round_bf16(result) if dtype.name == "bf16" else result), bad
 
 
-def _divide(lhs: Data, rhs: Data, where: Where) -> tuple[Data, Where]:
-    """C's integer division: towards zero."""
+def _divide(op: str, lhs: Data, rhs: Data, where: Where) -> tuple[Data, Where]:
+    """C's integer division, towards zero; Python's `//` downwards, and the `%` that belongs to it."""
     zero: NDArray[np.bool_] = np.equal(rhs, 0)
     divisor = np.where(zero, np.ones_like(rhs), rhs)
     floor: Data = np.floor_divide(lhs, divisor)
-    inexact = (floor * divisor != lhs) & ((lhs < 0) != (divisor < 0))
-    result: Data = np.where(zero, np.zeros_like(floor), np.add(floor, inexact.astype(lhs.dtype)))
+    if op == "/":
+        inexact = (floor * divisor != lhs) & ((lhs < 0) != (divisor < 0))
+        found = np.add(floor, inexact.astype(lhs.dtype))
+    else:
+        found = floor if op == "//" else lhs - floor * divisor
+    result: Data = np.where(zero, np.zeros_like(floor), found)
     if not zero.any():
         return result, None
     bad = np.broadcast_to(zero, result.shape)

@@ -10,7 +10,8 @@
 Two sorts of expression that never mix: *index* expressions (integers and truth values known before any data is read: ids,
 loop variables, sizes, holes) and *value* expressions (data). This is the paper's "input-independent" made a type
 (Source: Swizzle Inventor, sections 1, 3.1). Index arithmetic is Python's: unbounded integers, floor division, `%` with the
-sign of the divisor. Value arithmetic is the dtype's.
+sign of the divisor. Value arithmetic is the dtype's; `//` and `%` of integers
+round down, as Python's.
 
 Bulk load/store utilities and device functions do not appear: the sketch front end expands them (section 6.2), which leaves
 `For.note` and `AssignValue`-level names for the code generator to print something readable.
@@ -27,7 +28,7 @@ Space = Literal["global", "constant", "shared", "register"]
 BuiltinName = Literal["thread_id", "block_id", "block_dim", "grid_dim"]
 IndexOp = Literal["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "min", "max"]
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
-ValueOp = Literal["+", "-", "*", "/", "min", "max", "&", "|", "^", "<<", ">>", "neg", "~"]
+ValueOp = Literal["+", "-", "*", "/", "//", "%", "min", "max", "&", "|", "^", "<<", ">>", "neg", "~"]
 HoleKind = Literal["cond", "part", "xform", "const", "choose"]
 
 # ---------------------------------------------------------------- index expressions

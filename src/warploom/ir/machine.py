@@ -8,7 +8,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import NOWHERE, Diagnostic, DType, UserError, scalar_of
+from warploom.core import NOWHERE, Diagnostic, DType, UserError, placed, scalar_of
 from warploom.ir.arithmetic import Arithmetic, Data
 from warploom.ir.counts import by_warps, count_sectors, count_wavefronts
 from warploom.ir.evaluate import IndexValue, Indices, Mask, Where, both, truth
@@ -352,7 +352,10 @@ class Machine:
 
     def _body(self, body: tuple[Stmt, ...], where: Where) -> None:
         for stmt in body:
-            self._stmt(stmt, where)
+            try:
+                self._stmt(stmt, where)
+            except UserError as error:
+                raise placed(error, self.span) from None
 
     def _stmt(self, stmt: Stmt, where: Where) -> None:
         self.span = stmt.span

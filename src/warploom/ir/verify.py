@@ -47,8 +47,8 @@ from warploom.ir.kernel import (
 )
 
 _FOLDS = frozenset({"+", "*", "min", "max", "&", "|", "^"})
-_PAIRS = frozenset({"-", "/", "<<", ">>"})
-_BITS = frozenset({"&", "|", "^", "<<", ">>", "~"})
+_PAIRS = frozenset({"-", "/", "//", "%", "<<", ">>"})
+_OF_INTEGERS = frozenset({"&", "|", "^", "<<", ">>", "~", "//", "%"})
 _STATIC = frozenset[str]()
 MOST_VALUES = 1 << 20
 """Of one hole."""
@@ -327,7 +327,7 @@ class _Verifier:
 
     def operator(self, op: str, dtype: DType | None, builtin: frozenset[str]) -> None:
         if op in builtin:
-            if op in _BITS and dtype is not None and dtype.is_float:
+            if op in _OF_INTEGERS and dtype is not None and dtype.is_float:
                 self.wrong("DTYPE_MISMATCH", f"expected integers for {op}, got {dtype.name}")
             return
         declared = next((o for o in self.kernel.operators if o.name == op), None)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from math import prod
+from math import isfinite, prod
 from typing import Any, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from warploom.core import Diagnostic, UserError, promoted, scalar_of, to_numpy
-from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Kernel, Param, RedrawError, run
+from warploom.ir import Accumulator, Arith, Cast, FieldArithmetic, FromIndex, Kernel, Param, RedrawError, ValueConst, run
 from warploom.sketch import Spec, TermSpec, parse_spec
 from warploom.synth.concrete import (
     PRIME,
@@ -38,6 +38,7 @@ Arrays: TypeAlias = dict[str, npt.NDArray[Any]]
 Method = Literal["random field elements", "random machine numbers", "all words of one bit", "distinct elements"]
 
 _FIELD_OPS = frozenset({"+", "-", "*", "/", "neg"})
+_QUOTIENTS = frozenset({"/", "//", "%"})
 _WORD_OPS = frozenset({"&", "|", "^", "~"})
 _RUNS = 3
 _MOST_EXHAUSTIVE_RUNS = 64
@@ -104,7 +105,7 @@ def check(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], seed: int = 0) -
 def _needs_types(kernel: Kernel, ops: set[str]) -> bool:
     """Whether C computes the spec's integers otherwise than NumPy does: narrow or mixed types, or quotients."""
     scalars = {scalar_of(p.dtype) for p in kernel.params}
-    return len(scalars) > 1 or any(promoted(t) != t for t in scalars) or "/" in ops
+    return len(scalars) > 1 or any(promoted(t) != t for t in scalars) or not ops.isdisjoint(_QUOTIENTS)
 
 
 def _check_terms(kernel: Kernel, spec: TermSpec, sizes: Mapping[str, int], rng: np.random.Generator) -> CheckResult:
@@ -202,6 +203,11 @@ def _expected(kernel: Kernel, spec: Callable[..., Any], sizes: Mapping[str, int]
     try:
         with np.errstate(all="ignore"):
             call_spec(spec, kernel, given, sizes, TYPED_BUILTINS if is_typed else {})
+    except UserError as error:
+        # NumPy's integers take no number that their type does not hold; C computes with it in a wider one
+        if is_typed or not isinstance(error.__cause__, OverflowError):
+            raise
+        return _expected(kernel, spec, sizes, arrays, is_typed=True)
     except OutsideSketchError:
         result = run(parse_spec(spec, kernel), full, sizes)
         if any(d.code == "DIVISION_BY_ZERO" for d in result.diagnostics):
@@ -251,7 +257,8 @@ def _random(kernel: Kernel, shapes: list[tuple[int, ...]], rng: np.random.Genera
             numbers = rng.integers(bounds.min, bounds.max, full, dtype=dtype, endpoint=True)
             if "<<" in ops or ">>" in ops:
                 numbers = np.where(rng.random(full) < 0.5, numbers & 7, numbers).astype(dtype)
-            arrays[param.name] = np.where(numbers == 0, 1, numbers).astype(dtype) if "/" in ops else numbers
+            is_divided = any(op in ops for op in _QUOTIENTS)
+            arrays[param.name] = np.where(numbers == 0, 1, numbers).astype(dtype) if is_divided else numbers
     return arrays
 
 
@@ -319,6 +326,8 @@ def _found(node: Any) -> Iterator[str]:
             yield op
         case Cast() | FromIndex():
             yield "cast"
+        case ValueConst(value) if isinstance(value, float) and not isfinite(value):
+            yield "infinity"
         case _:
             pass
     for part in fields(node):

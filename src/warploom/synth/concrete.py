@@ -3,13 +3,15 @@ integers with C's types."""
 
 from __future__ import annotations
 
+import sys
 from fractions import Fraction
+from math import isfinite
 from typing import Any, NoReturn, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from warploom.core import DType, common_type, i32, i64, integer_range, promoted, to_numpy
+from warploom.core import DType, assigns_to_element, common_type, i32, i64, integer_range, promoted, to_numpy
 
 PRIME = 2**61 - 1
 
@@ -24,6 +26,8 @@ class FieldElement:
     __slots__ = ("value",)
 
     def __init__(self, value: int | float | Fraction) -> None:
+        if isinstance(value, float) and not isfinite(value):
+            raise OutsideFieldError
         exact = Fraction(value)
         self.value = exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
 
@@ -60,6 +64,7 @@ class FieldElement:
     __lt__ = __le__ = __gt__ = __ge__ = _refuse
     __and__ = __rand__ = __or__ = __ror__ = __xor__ = __rxor__ = __invert__ = _refuse
     __lshift__ = __rlshift__ = __rshift__ = __rrshift__ = _refuse
+    __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = _refuse
     __abs__ = __bool__ = __int__ = __float__ = _refuse
 
 
@@ -124,6 +129,18 @@ class TypedInteger:
 
     def __rtruediv__(self, other: Any) -> Any:
         return self._with(other, "/", swapped=True)
+
+    def __floordiv__(self, other: Any) -> Any:
+        return self._with(other, "//")
+
+    def __rfloordiv__(self, other: Any) -> Any:
+        return self._with(other, "//", swapped=True)
+
+    def __mod__(self, other: Any) -> Any:
+        return self._with(other, "%")
+
+    def __rmod__(self, other: Any) -> Any:
+        return self._with(other, "%", swapped=True)
 
     def __and__(self, other: Any) -> Any:
         return self._with(other, "&")
@@ -217,10 +234,14 @@ def _on_integers(op: str, a: int, b: int, dtype: DType) -> int | bool:
             return a - b
         case "*":
             return a * b
-        case "/" if b == 0:
+        case "/" | "//" | "%" if b == 0:
             raise OutsideDomainError
         case "/":
             return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        case "//":
+            return a // b
+        case "%":
+            return a % b
         case "&":
             return a & b
         case "|":
@@ -279,7 +300,11 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
     def __getitem__(self, key: Any) -> Any:
         self._check(key)
         found: Any = super().__getitem__(key)
-        return found.view(Vector) if self.lanes > 1 and np.ndim(found) == 1 else found
+        if self.lanes == 1 or np.ndim(found) != 1:
+            return found
+        element: Vector = found.copy().view(Vector)  # a value, as on the machine
+        element.place = self, key
+        return element
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
@@ -288,33 +313,43 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
         elif self.element is not None:
             value = _integers(np.asarray(value, dtype=object), self.element)
             value = value.item() if value.ndim == 0 else value
-        super().__setitem__(key, value)
+        self.view(np.ndarray)[key] = value  # NumPy would store to what `__getitem__` gives of a subclass
 
     def _check(self, key: Any) -> None:
         parts = cast("tuple[Any, ...]", key if isinstance(key, tuple) else (key,))
         for part, extent in zip(parts, self.extents, strict=False):
+            if isinstance(part, bool | np.bool_):
+                raise IndexError(f"expected an integer as index, got {part}, which NumPy and lists read differently")
             if isinstance(part, int | np.signedinteger) and not 0 <= part < extent:
                 raise IndexError(f"expected an index in 0..{extent - 1}, got {int(cast(Any, part))}")
 
 
 class Vector(np.ndarray[Any, np.dtype[Any]]):
-    """One vector element."""
+    """One vector element; `a[i].x = ...` stores to the array that it comes from."""
 
-    @property
-    def x(self) -> Any:
-        return self[0]
+    place: tuple[StrictArray, Any] | None = None
 
-    @property
-    def y(self) -> Any:
-        return self[1]
+    def replace(self, position: int, value: Any) -> None:
+        if self.place is None or not assigns_to_element(sys._getframe(2)):  # pyright: ignore[reportPrivateUsage]
+            raise TypeError("expected `a[i].x = ...` as target, got a component of a vector in a variable")
+        array, key = self.place
+        components = list(array[key])
+        components[position] = value
+        array[key] = components
 
-    @property
-    def z(self) -> Any:
-        return self[2]
 
-    @property
-    def w(self) -> Any:
-        return self[3]
+def _component(position: int) -> property:
+    def read(self: Vector) -> Any:
+        return self[position]
+
+    def store(self: Vector, value: Any) -> None:
+        self.replace(position, value)
+
+    return property(read, store)
+
+
+for _position, _name in enumerate("xyzw"):
+    setattr(Vector, _name, _component(_position))
 
 
 def strict(array: npt.NDArray[Any], lanes: int) -> StrictArray:

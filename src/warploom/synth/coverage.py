@@ -6,10 +6,10 @@ the coefficients an element is M * Q + R; R is enumerated, Q stays a symbol, and
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
-from math import lcm
+from math import gcd, lcm
 from typing import Generic, TypeVar
 
 from warploom.solve import Constraint, Formula, Linear, conjunction, substitute, variable
@@ -18,6 +18,9 @@ from warploom.synth.trace import Cell, Event, Place
 
 T = TypeVar("T")
 Residue = tuple[int, ...]
+Quotients = Mapping[tuple[Linear, int], Linear]
+"""The symbol of each `linear // d`, in the order in which they were made."""
+_MOST_PERIOD = 1024
 _MOST_RESIDUES = 20_000
 
 
@@ -54,8 +57,19 @@ def quotient(array: str, axis: int) -> str:
     return f"{array}.{axis}"
 
 
-def match(array: str, events: list[Event], cells: dict[Place, Cell], blocks: Collection[str]) -> dict[Residue, Residues]:
-    """Stores and cells of `array` by residue. Raises UnliftableError for places that are not of the form above."""
+def match(
+    array: str,
+    events: list[Event],
+    cells: dict[Place, Cell],
+    blocks: Collection[str],
+    of_kernel: Quotients | None = None,
+    of_spec: Quotients | None = None,
+) -> dict[Residue, Residues]:
+    """Stores and cells of `array` by residue. Raises UnliftableError for places that are not of the form above.
+
+    of_kernel, of_spec: symbols for `linear // d` that conditions may hold; where M is a multiple of d they are affine in Q, too.
+    """
+    of_kernel, of_spec = of_kernel or {}, of_spec or {}
     of_events = [(e, [_axis(f, blocks, array) for f in e.place]) for e in events]
     of_cells = [(c, [_axis(f, c.iteration, array) for f in place]) for place, c in cells.items()]
     for cell, axes in of_cells:
@@ -71,18 +85,42 @@ def match(array: str, events: list[Event], cells: dict[Place, Cell], blocks: Col
         if len(used) != len(set(used)):
             raise UnliftableError(f"one block number or loop in two dimensions of {array}")
     periods = [lcm(*(a[d].coefficient or 1 for a in axes_of_all)) for d in range(len(axes_of_all[0]))]
+    for d, period in enumerate(periods):
+        symbols = {a[d].symbol: a[d].coefficient for a in axes_of_all if a[d].coefficient}
+        wider = lcm(period, *_wanted(symbols, {**of_kernel, **of_spec}))
+        periods[d] = wider if wider <= _MOST_PERIOD else period
     result: dict[Residue, Residues] = {}
     for event, axes in of_events:
         for residue, values, equations in _instances(array, axes, periods):
+            _add_quotients(values, of_kernel)
             present = conjunction([*equations, substitute(event.guard, values)])
             result.setdefault(residue, Residues()).events.append(Match(event, values, present))
     for cell, axes in of_cells:
         for residue, values, equations in _instances(array, axes, periods):
+            _add_quotients(values, of_spec)
             present = conjunction([*equations, substitute(cell.stored, values)])
             result.setdefault(residue, Residues()).cells.append(Match(cell, values, present))
     if len(result) > _MOST_RESIDUES:
         raise UnliftableError(f"more than {_MOST_RESIDUES} different elements per period of {array}")
     return result
+
+
+def _wanted(symbols: Mapping[str, int], quotients: Quotients) -> Iterator[int]:
+    """Periods that make a quotient of one of `symbols`, with their coefficients in places, affine."""
+    for linear, d in quotients:
+        for name, coefficient in linear.terms:
+            if name in symbols:
+                yield symbols[name] * d // gcd(coefficient, d)
+
+
+def _add_quotients(values: dict[str, Linear], quotients: Quotients) -> None:
+    """Symbols of quotients whose value follows exactly from `values`, where something does: inner ones first."""
+    for (linear, d), symbol in quotients.items():
+        if any(name in values for name, _ in linear.terms):
+            form = linear.substituted(values)
+            if all(c % d == 0 for _, c in form.terms):
+                ((name, _),) = symbol.terms
+                values[name] = Linear(tuple((s, c // d) for s, c in form.terms), form.constant // d)
 
 
 def _axis(form: Linear, symbols: Collection[str], array: str) -> _Axis:

@@ -90,7 +90,8 @@ class GenericIndex:
         default_factory=dict[str, tuple[IndexValue, tuple[Condition, ...]]]
     )
     _threads: dict[int, Form] = field(default_factory=dict[int, Form])
-    _quotients: dict[tuple[Linear, int], Linear] = field(default_factory=dict[tuple[Linear, int], Linear])
+    quotients: dict[tuple[Linear, int], Linear] = field(default_factory=dict[tuple[Linear, int], Linear])
+    """The symbol of each `linear // d`, inner ones before those that hold them."""
     _loops: int = 0
     _symbols: dict[tuple[tuple[str, ...], str, str], str] = field(default_factory=dict[tuple[tuple[str, ...], str, str], str])
     """Of the loops over sizes, by the loops around them and their bounds."""
@@ -400,9 +401,9 @@ class GenericIndex:
 
     def _quotient(self, linear: Linear, d: int) -> Linear:
         """A symbol for `linear // d`, d > 0, with what defines it."""
-        found = self._quotients.get((linear, d))
+        found = self.quotients.get((linear, d))
         if found is None:
-            found = self._quotients[linear, d] = variable(f"({linear})//{d}")
+            found = self.quotients[linear, d] = variable(f"({linear})//{d}")
             self.facts.append(Constraint(found.scaled(d).plus(linear, -1)))
             self.facts.append(Constraint(linear.plus(found, -d).shifted(1 - d)))
         return found

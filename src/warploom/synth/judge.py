@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from warploom.core import Diagnostic, Status, Verdict
 from warploom.core.limits import LimitReachedError
@@ -69,7 +69,6 @@ def judge(
     if proof.verdict == "refuted":
         return Judged(proof, None, "", "refuted", None, proof.reason, proof.diagnostics)
     if overflow := index_overflow(kernel):
-        overflow = replace(overflow, span=kernel.span)
         return Judged(proof, None, "", "refuted", None, overflow.message, (overflow,))
     try:
         checked = check(kernel, spec, sizes, seed)

@@ -26,7 +26,7 @@ from warploom.synth.coverage import Residues, match, quotient
 from warploom.synth.generic_block import GenericBlock
 from warploom.synth.generic_index import GenericIndex
 from warploom.synth.prove import Proof, prove
-from warploom.synth.sizes import elements, telling_sizes, untested_constant
+from warploom.synth.sizes import elements, spec_constants, telling_sizes, untested_constant
 from warploom.synth.trace import Demand, Event, Trace
 from warploom.synth.values import FaultError, Values
 from warploom.terms import Algebra, FormTooLargeError, Usage, algebra_for, element_text
@@ -140,7 +140,9 @@ class _Lift:
                     for e in trace.events
                     if e.array == param.name
                 ]
-                residues = match(param.name, events, wanted.cells.get(param.name, {}), list(blocks))
+                residues = match(
+                    param.name, events, wanted.cells.get(param.name, {}), list(blocks), indices.quotients, spec_indices.quotients
+                )
                 self._check_free_blocks(events, blocks, conditions)
                 used = self._check_array(param, residues, conditions)
                 domains[used.domain(self.algebra(param))] = None
@@ -235,9 +237,10 @@ class _Lift:
     def not_proved(self, reason: str, doubt: str = "") -> LiftResult:
         """The kernel tested at sizes that are likely to tell: a refutation, or `unchecked` with what was tested."""
         tested: list[Mapping[str, int]] = []
-        if result := self._first_refuted(telling_sizes(self.kernel, self.instance, _LARGEST_WITNESS), tested):
+        of_spec = spec_constants(self.spec, self.kernel)
+        if result := self._first_refuted(telling_sizes(self.kernel, self.instance, _LARGEST_WITNESS, of_spec), tested):
             return result
-        if not doubt and (beyond := untested_constant(self.kernel, [self.instance, *tested])):
+        if not doubt and (beyond := untested_constant(self.kernel, [self.instance, *tested], of_spec)):
             doubt = f"not proved for every size ({reason}), and no size beyond the constant {beyond} was small enough to run"
         return LiftResult("unchecked", "", f"{reason}; {_tested_text(tested)}" if tested else reason, doubt=doubt)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from math import prod
@@ -9,6 +10,7 @@ from typing import Any, cast
 
 from warploom.core import UserError
 from warploom.ir import Compare, IndexBinary, IndexConst, Kernel
+from warploom.sketch import Written, parse_spec, written
 from warploom.synth.specs import array_shapes, grid_extents
 
 Sizes = dict[str, int]
@@ -17,13 +19,14 @@ _LARGEST = 1 << 16
 _BLOCKS = (3, 8)
 
 
-def telling_sizes(kernel: Kernel, at: Mapping[str, int], most_elements: int) -> Iterator[Sizes]:
+def telling_sizes(kernel: Kernel, at: Mapping[str, int], most_elements: int, of_spec: Iterable[int] = ()) -> Iterator[Sizes]:
     """Sizes around the instance `at`, those that span several blocks, and those beyond every constant of the kernel's conditions.
 
-    Smallest first in each group; none twice, none with more than `most_elements` array elements, `at` itself left out.
+    of_spec: `spec_constants`, to go beyond as well. Smallest first in each group; none twice, none with more than
+    `most_elements` array elements, `at` itself left out.
     """
     seen: set[tuple[int, ...]] = {tuple(at[s] for s in kernel.sizes)}
-    for sizes in _candidates(kernel, at):
+    for sizes in _candidates(kernel, at, of_spec):
         key = tuple(sizes[s] for s in kernel.sizes)
         if key not in seen and min(key) >= 0:
             seen.add(key)
@@ -31,10 +34,47 @@ def telling_sizes(kernel: Kernel, at: Mapping[str, int], most_elements: int) -> 
                 yield sizes
 
 
-def untested_constant(kernel: Kernel, tested: Iterable[Mapping[str, int]]) -> int:
-    """A constant of the kernel's conditions that no size in `tested` goes beyond; 0 if there is none."""
+def untested_constant(kernel: Kernel, tested: Iterable[Mapping[str, int]], of_spec: Iterable[int] = ()) -> int:
+    """A constant of the conditions of kernel or spec that no size in `tested` goes beyond; 0 if there is none."""
     largest = max((value for sizes in tested for value in sizes.values()), default=0)
-    return max((c for c in (*_constants(kernel.body), *_caps(kernel)) if c > largest), default=0)
+    return max((c for c in (*_constants(kernel.body), *_caps(kernel), *of_spec) if c > largest), default=0)
+
+
+def spec_constants(spec: Callable[..., Any], kernel: Kernel) -> tuple[int, ...]:
+    """Numbers that the spec's indices and sizes are compared with or reduced by; from its text where it cannot be read."""
+    try:
+        return tuple(dict.fromkeys(_constants(parse_spec(spec, kernel).body)))
+    except UserError:
+        pass
+    try:
+        text = written(spec)
+    except UserError:
+        return ()
+    return tuple(dict.fromkeys(_written_constants(text)))
+
+
+def _written_constants(text: Written) -> Iterator[int]:
+    for node in ast.walk(text.node):
+        match node:
+            case ast.Compare(left=left, comparators=others):
+                parts = [left, *others]
+            case ast.BinOp(op=ast.Mod() | ast.FloorDiv(), left=left, right=right):
+                parts = [left, right]
+            case ast.Call(func=ast.Name(id="min" | "max" | "range"), args=args):
+                parts = args
+            case ast.Assign(targets=[ast.Name()], value=ast.Constant() as value):
+                parts = [value]
+            case _:
+                continue
+        below = [inner for part in parts for inner in ast.walk(part)]
+        if any(isinstance(inner, ast.Subscript) for inner in below):
+            continue  # numbers that data meets
+        for inner in below:
+            value: object = inner.value if isinstance(inner, ast.Constant) else None
+            if isinstance(inner, ast.Name):
+                value = text.resolve(inner.id)
+            if isinstance(value, int):
+                yield abs(value)
 
 
 def elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
@@ -42,7 +82,7 @@ def elements(kernel: Kernel, sizes: Mapping[str, int]) -> int:
     return sum(prod(shape) for shape in array_shapes(kernel, sizes))
 
 
-def _candidates(kernel: Kernel, at: Mapping[str, int]) -> Iterator[Sizes]:
+def _candidates(kernel: Kernel, at: Mapping[str, int], of_spec: Iterable[int]) -> Iterator[Sizes]:
     yield dict.fromkeys(at, 0)
     yield dict.fromkeys(at, 1)
     for step in (-1, 1):
@@ -53,11 +93,14 @@ def _candidates(kernel: Kernel, at: Mapping[str, int]) -> Iterator[Sizes]:
         for axis in range(3):
             yield from _spanning(kernel, dict(at), size, axis)
     ones = dict.fromkeys(at, 1)
-    constants = {n for c in _constants(kernel.body) for n in (c, c * kernel.threads)} | {*_caps(kernel)}
+    of_spec = frozenset(of_spec)
+    constants = {n for c in _constants(kernel.body) for n in (c, c * kernel.threads)} | {*_caps(kernel), *of_spec}
     for number in sorted(n for n in constants if 1 < n < _LARGEST):
         for size in at:
             yield {**at, size: number + 1}
             yield {**ones, size: number + 1}
+            if number in of_spec:
+                yield {**at, size: number}
 
 
 def _spanning(kernel: Kernel, at: Sizes, size: str, axis: int) -> Iterator[Sizes]:

@@ -156,9 +156,9 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
         if param.is_input:
             arrays[param.name] = symbols(param.name, shape, param.dtype.lanes, kept)
         else:
-            arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype))
+            arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype), param.dtype.lanes)
     try:
-        with strict_comparisons():
+        with strict_comparisons(only_floats=all(p.dtype.is_float for p in kernel.params)):
             call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})
     except OutsideSketchError:
         return _read_spec(spec, kernel, sizes)

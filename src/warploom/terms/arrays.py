@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from warploom.core import Diagnostic, UserError
 from warploom.terms.promotion import held_term
-from warploom.terms.term import Term, atom, to_operand
+from warploom.terms.term import Term, atom, component, pack, plain, to_operand, vector_element
 
 
 class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
@@ -23,17 +24,34 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
     label: str = "array"
     kept: Callable[[Term], Term] | None = None
     """What a cell holds after a term was stored to it; None: the term."""
+    lanes: int = 1
+    """Components of an element; with several, `a[i].x = ...` stores one of them."""
     blank: Term | None = None
     """What an element of an output holds that was never stored to; None: the plain integer 0."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.label = getattr(obj, "label", "array")
         self.kept = getattr(obj, "kept", None)
+        self.lanes = getattr(obj, "lanes", 1)
         self.blank = getattr(obj, "blank", None)
 
     def __getitem__(self, key: Any) -> Any:
         self._check(key)
-        return super().__getitem__(key)
+        found: Any = super().__getitem__(key)
+        if self.lanes == 1 or not isinstance(found, Term | int):
+            return found
+        return vector_element(self._vector(found), partial(self._replace, key))
+
+    def _vector(self, found: Any) -> Term:
+        """An element; the plain 0 of an output that was never stored to has zeros as components."""
+        return found if isinstance(found, Term) else pack(*[found] * self.lanes)
+
+    def _replace(self, key: Any, position: int, value: object) -> None:
+        term = to_operand(value)
+        if term is None:
+            raise TypeError(f"expected a number or a term, got {type(value).__name__}")
+        old = self._vector(super().__getitem__(key))
+        self[key] = pack(*(term if k == position else component(old, k) for k in range(self.lanes)))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._check(key)
@@ -61,7 +79,11 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
         for axis, part in enumerate(parts):
             if isinstance(part, Term):
                 raise IndexError(f"expected an index of {self.label} that does not depend on data, got {part}")
-            if isinstance(part, slice | np.ndarray | list | bool):
+            if isinstance(part, bool | np.bool_):
+                raise IndexError(
+                    f"expected an integer as index of {self.label}, got {part}, which NumPy and lists read differently"
+                )
+            if isinstance(part, slice | np.ndarray | list):
                 continue
             position = int(part)
             if not 0 <= position < self.shape[axis]:
@@ -74,7 +96,7 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
 
 def _as_terms(value: Any) -> Term | npt.NDArray[np.object_]:
     if isinstance(value, Term):
-        return value
+        return plain(value)
     term = to_operand(value)
     if term is not None:
         return term
@@ -97,17 +119,17 @@ def symbols(name: str, shape: tuple[int, ...], lanes: int = 1, kept: Callable[[T
     flat = np.empty(int(np.prod(shape, dtype=np.int64)), dtype=object)
     for k, index in enumerate(np.ndindex(shape)):
         flat[k] = atom(name, index, lanes)
-    return _labelled(flat.reshape(shape), name, kept)
+    return _labelled(flat.reshape(shape), name, kept, lanes)
 
 
 def zero_array(
-    name: str, shape: tuple[int, ...], kept: Callable[[Term], Term] | None = None, blank: Term | None = None
+    name: str, shape: tuple[int, ...], kept: Callable[[Term], Term] | None = None, blank: Term | None = None, lanes: int = 1
 ) -> SymbolicArray:
     """An output that starts at zero; `stored_mask` tells which elements were stored to since."""
     cells = np.zeros(shape, dtype=object)
     if blank is not None:
         cells.fill(blank)
-    array = _labelled(cells, name, kept)
+    array = _labelled(cells, name, kept, lanes)
     array.blank = blank
     return array
 
@@ -135,8 +157,9 @@ def _is_number(value: Any) -> bool:
     return type(value) is not int or value != 0
 
 
-def _labelled(array: npt.NDArray[np.object_], name: str, kept: Callable[[Term], Term] | None) -> SymbolicArray:
+def _labelled(array: npt.NDArray[np.object_], name: str, kept: Callable[[Term], Term] | None, lanes: int) -> SymbolicArray:
     result = array.view(SymbolicArray)
     result.label = name
     result.kept = kept
+    result.lanes = lanes
     return result

@@ -92,6 +92,30 @@ def undone(operand: Term, source: DType, target: DType, types: Mapping[str, DTyp
     return element if is_exact(declared, target) and all(survives(declared, t) for t in through) else None
 
 
+def narrow_quotient(term: Term, source: DType, target: DType, types: Mapping[str, DType]) -> Term | None:
+    """`cast.<source>.<target>` of a quotient or remainder of values of `target`: it is the one computed in that type.
+
+    Before: cast.i32.i8(x / 3), x of i8. After: x / 3, in i8. The one quotient that i8 does not hold wraps in it, too.
+    """
+    if term.op not in ("/", "//", "%") or source.is_float or target.is_float or not is_exact(target, source):
+        return None
+    operands: list[Term] = []
+    for operand in term.args:
+        if operand.op == "constant":
+            low, high = integer_range(target)
+            own = operand if isinstance(operand.data[0], int) and low <= operand.data[0] <= high else None
+        elif cast_types(operand) == (target, source):
+            own = operand.args[0]
+        else:
+            atom = operand.args[0] if operand.op == "component" else operand
+            is_own = atom.op == "atom" and atom.data[0] in types and scalar_of(types[atom.data[0]]) == target
+            own = operand if is_own else None
+        if own is None:
+            return None
+        operands.append(own)
+    return apply(term.op, *operands)
+
+
 def _survives(dtype: DType, through: DType) -> bool:
     """Whether converting to `through` and back changes no value of `dtype`."""
     both_words = not dtype.is_float and not through.is_float

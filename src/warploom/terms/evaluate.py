@@ -9,6 +9,7 @@ from warploom.core import DType
 from warploom.terms.casts import cast_types, converted
 from warploom.terms.term import Number, Term, component
 
+_QUOTIENTS = frozenset({"/", "//", "%"})
 _MOST_BITS = 256
 """Beyond every word: a shift by more has no meaning on a machine."""
 
@@ -43,6 +44,12 @@ def _on_words(op: str, values: list[int]) -> int | None:
             return a ^ b
         case "~", [a]:
             return ~a
+        case "/", [a, b]:
+            return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+        case "//", [a, b]:
+            return a // b
+        case "%", [a, b]:
+            return a % b
         case "<<", [a, b] if b < _MOST_BITS:
             return a << b
         case ">>", [a, b]:
@@ -58,7 +65,7 @@ def evaluate(
 
     `value_of` gives each element (atom, or component of one) a number. casts: conversions `cast.<source>.<target>` have their
     machine's meaning, what they convert being computed in its own type; the numbers must then lie in the elements' types. None
-    when a term has an operator without known meaning (a user's operator, division of integers), divides by zero, or holds a
+    when a term has an operator without known meaning (a user's operator), divides by zero or the least integer by -1, or holds a
     number that is not finite or not representable.
     """
     roots = list(roots)
@@ -82,9 +89,9 @@ def evaluate(
             else:
                 op = term.args[0].op if term.op == "component" else term.op
                 found = _exact(op, arguments) if op != "/" or context.is_float else None
-                if found is None:
+                if found is None and not (context.is_float and op in ("//", "%")):
                     found = _on_words(op, [int(a) for a in arguments])
-                if found is None:
+                if found is None or (op in _QUOTIENTS and not context.is_float and _wrapped(int(found), context) != found):
                     return None
                 value = found
         except (ArithmeticError, ValueError, TypeError):

@@ -12,21 +12,29 @@ from typing import TypeAlias
 
 from warploom.core import DType, scalar_of
 from warploom.terms.algebra import Algebra, algebra_for
-from warploom.terms.casts import cast_types, convert, undone
+from warploom.terms.casts import cast_types, convert, narrow_quotient, undone
 from warploom.terms.forms import NormalForm
 from warploom.terms.orders import OrderVisits
 from warploom.terms.promotion import LOW_BITS
 from warploom.terms.rings import RingVisits
-from warploom.terms.term import Term, apply, component, constant, iterate_post, wrap_form
+from warploom.terms.term import Number, Term, apply, component, constant, iterate_post, wrap_form
 from warploom.terms.visits import BIT_OPS, Visit
 from warploom.terms.words import WordVisits
 
 Canonical: TypeAlias = Term | NormalForm
-_ELEMENTWISE = frozenset({"+", "-", "*", "/", "neg", "min", "max", "&", "|", "^", "<<", ">>", "~"})
+_ELEMENTWISE = frozenset({"+", "-", "*", "/", "//", "%", "neg", "min", "max", "&", "|", "^", "<<", ">>", "~"})
 
 
 def _keeps_low_bits(source: DType, target: DType) -> bool:
     return not source.is_float and not target.is_float and target.bits <= source.bits
+
+
+def _floored_bits(term: Term, most: Number) -> Term | None:
+    """x // 8 -> x >> 3, x % 8 -> x & 7: both round down, whatever the sign."""
+    divisor = term.args[1].data[0] if term.args[1].op == "constant" else 0
+    if not isinstance(divisor, int) or not 1 <= divisor <= most or divisor & (divisor - 1):
+        return None
+    return apply(">>", term.args[0], divisor.bit_length() - 1) if term.op == "//" else apply("&", term.args[0], divisor - 1)
 
 
 def normal(term: Term, algebra: Algebra) -> Canonical:
@@ -93,6 +101,9 @@ class Normaliser(RingVisits, WordVisits, OrderVisits):
             return self._freeze_bits((yield from self._bits(term)), "bits")
         if types := cast_types(term):
             return (yield from self._conversion(term, *types))
+        if op in ("//", "%") and self.algebra.name == "machine":
+            bits = _floored_bits(term, self._bounds()[1])
+            return (yield from self._opaque(term)) if bits is None else (yield bits)
         region = self._regions.get(op)
         if region == "polynomial":
             return self._freeze_polynomial((yield from self._polynomial(term)))
@@ -108,6 +119,9 @@ class Normaliser(RingVisits, WordVisits, OrderVisits):
         """What is converted is computed in its own type, under that type's laws."""
         inside = self._within(source)
         operand = (yield term.args[0]) if inside is self else inside.canonical(term.args[0])
+        narrow = narrow_quotient(term.args[0], source, target, self._types) if self.algebra.name != "syntactic" else None
+        if narrow is not None:
+            return (yield narrow)
         if _keeps_low_bits(source, target) and term.args[0].op in LOW_BITS and self.algebra.name != "syntactic":
             parts = [apply(term.op, a) if a.op != "constant" else convert(a, source, target) for a in term.args[0].args]
             return (yield apply(term.args[0].op, *parts))

@@ -20,6 +20,10 @@ LOW_BITS = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 _WITHIN = frozenset({"min", "max", "&", "|", "^"})
 """The result of two values of a type is a value of that type."""
 _SHIFTS = frozenset({"<<", ">>"})
+_QUOTIENTS = frozenset({"/", "//", "%"})
+_FLOORED = frozenset({"//", "%"})
+_ORDERED = _QUOTIENTS | {"min", "max", ">>"}
+"""The result depends on more than the operands' low bits."""
 _HELD = "held"
 """`held.<dtype>`: what a cell of an array of that type holds after a store."""
 
@@ -93,8 +97,8 @@ class Stored:
             if term.serial in self._checked or "." in term.op:  # held or converted: checked when that was stored
                 continue
             self._checked.add(term.serial)
-            if term.op == "constant" and not isinstance(term.data[0], int):
-                self._is_plain = False  # a fraction among integers
+            if term.op == "constant":
+                self._is_plain = self._is_plain and self._is_of_type(term)  # no fraction among integers, no wider number
             elif term.op in LOW_BITS:
                 pass
             elif term.op in _SHIFTS:
@@ -104,7 +108,33 @@ class Stored:
                     f"expected a quotient of integers to be stored at once, got {term} in a larger expression: in Python it is a "
                     "fraction, in CUDA an integer; store it to an array of integers first, or convert with wl.cast(f32, ...)"
                 )
+            if term.op in _ORDERED:
+                self._check_order(term)
             stack.extend(term.args)
+
+    def _is_of_type(self, number: Term) -> bool:
+        """Whether the number fits the one type that all elements have."""
+        return _fits(number, next(iter(self.types.values()), self.other))
+
+    def _check_order(self, term: Term) -> None:
+        """A number, or a sign, that the type which `term` is computed in does not have changes the result."""
+        kind = self._computed_in(term)
+        if kind.is_float:
+            if term.op in _FLOORED:
+                raise TermError(f"expected integers for `{term.op}`, got floats in {term}: write `/`, or cast to integers first")
+            return
+        for operand in term.args[:1] if term.op == ">>" else term.args:
+            if operand.op == "constant" and isinstance(operand.data[0], int) and not _fits(operand, kind):
+                raise TermError(
+                    f"expected a number that {kind} holds, got {operand} in {term}, which C computes in {kind}: "
+                    "write another number, or convert the data with wl.cast"
+                )
+            natural = self._natural(operand)
+            if term.op in _FLOORED and kind.kind == "uint" and natural is not None and natural.kind == "int":
+                raise TermError(
+                    f"expected operands of one sign for `{term.op}`, got {natural} in {term}, which C computes in {kind}: "
+                    f"convert it with wl.cast({kind}, ...)"
+                )
 
     def _check_shift(self, term: Term) -> None:
         count, width = term.args[1], self._computed_in(term.args[0]).bits
@@ -204,7 +234,8 @@ class Stored:
             count = term.args[1]
             return count.op == "constant" and 0 <= count.data[0] < target.bits
         # the one quotient that does not fit a narrow type wraps in it as it does when it is converted
-        return term.op == "/" and all(self._natural(a) == target for a in term.args)
+        is_narrow = all(_fits(a, target) if a.op == "constant" else self._natural(a) == target for a in term.args)
+        return term.op in _QUOTIENTS and is_narrow
 
     def _parts(self, term: Term, target: DType) -> list[tuple[Term, DType]]:
         if not term.args or term.op == "component" or _is_held(term) or cast_types(term):
@@ -237,10 +268,11 @@ def _cut(term: Term) -> Term:
 
 
 def _fits(number: Term, dtype: DType) -> bool:
+    """Whether the number is a value of the type."""
     value = number.data[0]
     if dtype.is_float:
         return True
-    low, high = integer_range(dtype)
+    low, high = integer_range(scalar_of(dtype))
     return isinstance(value, int) and low <= value <= high
 
 

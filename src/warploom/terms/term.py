@@ -4,12 +4,14 @@
 
 Terms are interned: equal construction gives the same object, so `is` and hashing by identity are structural equality, and a
 shared subterm is stored once. Construction never simplifies; canonical forms are `normal`'s work. Operators are CUDA's words
-(`+ - * / min max & | ^ << >> neg ~`), user-declared names, `cast.<dtype>`, `pack` and `component`.
+(`+ - * / min max & | ^ << >> neg ~`), Python's `//` and `%` of integers, user-declared names, `cast.<dtype>`, `pack` and
+`component`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Container, Generator, Sequence
+import sys
+from collections.abc import Callable, Container, Generator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
@@ -18,11 +20,14 @@ from weakref import ref
 
 import numpy as np
 
+from warploom.core import assigns_to_element
+
 Number: TypeAlias = int | float | Fraction
 
 
 _SERIALS = count()
 _strict_depth = 0
+_only_floats = False
 _refused: list[TermError] = []
 
 
@@ -73,6 +78,18 @@ class Term:
 
     def __rtruediv__(self, other: object) -> Term:
         return _binary("/", other, self)
+
+    def __floordiv__(self, other: object) -> Term:
+        return _floored("//", self, other)
+
+    def __rfloordiv__(self, other: object) -> Term:
+        return _floored("//", other, self)
+
+    def __mod__(self, other: object) -> Term:
+        return _floored("%", self, other)
+
+    def __rmod__(self, other: object) -> Term:
+        return _floored("%", other, self)
 
     def __and__(self, other: object) -> Term:
         return _binary("&", self, other)
@@ -171,11 +188,6 @@ class Term:
 
     __float__ = __int__
 
-    def __floordiv__(self, other: object) -> NoReturn:
-        raise TermError("`//` and `%` of data have no CUDA counterpart: write `/`, or a shift or `&` by a power of two")
-
-    __rfloordiv__ = __mod__ = __rmod__ = __floordiv__
-
     def __pow__(self, other: object) -> NoReturn:
         raise TermError("`**` of data is not supported: write the product out, `x * x`")
 
@@ -183,6 +195,42 @@ class Term:
         from warploom.terms.text import term_text  # text needs Term; a module-level import would be circular
 
         return term_text(self)
+
+
+class VectorElement(Term):
+    """An element of an array of vectors as a spec holds it: the vector `whole`, or, as `a[i].x = ...`, a place to store to."""
+
+    __slots__ = ("replace", "whole")
+
+    whole: Term
+    replace: Callable[[int, object], None]
+    """Stores a component to the element."""
+
+
+def vector_element(whole: Term, replace: Callable[[int, object], None]) -> VectorElement:
+    made = VectorElement()
+    made.op, made.args, made.data, made.serial = whole.op, whole.args, whole.data, whole.serial
+    made.whole, made.replace = whole, replace
+    return made
+
+
+def _component_property(position: int) -> property:
+    def read(self: VectorElement) -> Term:
+        return component(self.whole, position)
+
+    def store(self: VectorElement, value: object) -> None:
+        if not assigns_to_element(sys._getframe(1)):  # pyright: ignore[reportPrivateUsage]
+            raise TermError(
+                "expected `a[i].x = ...` as target, got a component of a vector in a variable, which is a value on the machine: "
+                "store to the element, or make a new vector with wl.pack"
+            )
+        self.replace(position, value)
+
+    return property(read, store)
+
+
+for _position, _name in enumerate("xyzw"):
+    setattr(VectorElement, _name, _component_property(_position))
 
 
 class _Entry(ref[Term]):
@@ -238,7 +286,7 @@ def apply(op: str, *args: Term | Number) -> Term:
     """`op` of its arguments, not simplified; numbers become constants."""
     for a in args:
         if type(a) is not Term:
-            args = tuple([constant(a) if not isinstance(a, Term) else a for a in args])
+            args = tuple([plain(a) if isinstance(a, Term) else constant(a) for a in args])
             break
     terms = cast("tuple[Term, ...]", args)
     return _make(op, terms, (), (op, *[t.serial for t in terms]))
@@ -246,7 +294,7 @@ def apply(op: str, *args: Term | Number) -> Term:
 
 def pack(*items: Term | Number) -> Term:
     """The vector of the given components; packing all components of one element in order gives that element back."""
-    terms = tuple(i if isinstance(i, Term) else constant(i) for i in items)
+    terms = tuple(plain(i) if isinstance(i, Term) else constant(i) for i in items)
     first = terms[0]
     if first.op == "component":
         whole = first.args[0]
@@ -259,6 +307,7 @@ def pack(*items: Term | Number) -> Term:
 
 def component(vector: Term, position: int) -> Term:
     """Component 0..3 (x, y, z, w) of a vector; of a pack, the packed item."""
+    vector = plain(vector)
     if vector.op == "pack":
         return vector.args[position]
     return _make("component", (vector,), (position,), ("component", vector.serial, position))
@@ -286,10 +335,15 @@ def maximum(a: Term | Number, b: Term | Number) -> Term | Number:
 def to_operand(value: Any) -> Term | None:
     """`value` as a term: a term itself or a number; None for anything else."""
     if isinstance(value, Term):
-        return value
+        return plain(value)
     if isinstance(value, int | float | Fraction | np.generic):
         return constant(value)
     return None
+
+
+def plain(term: Term) -> Term:
+    """The term that an element of an array of vectors holds; any other term itself."""
+    return term.whole if isinstance(term, VectorElement) else term
 
 
 def _binary(op: str, lhs: object, rhs: object) -> Term:
@@ -299,20 +353,32 @@ def _binary(op: str, lhs: object, rhs: object) -> Term:
     return apply(op, a, b)
 
 
+def _floored(op: str, lhs: object, rhs: object) -> Term:
+    if _only_floats:
+        raise TermError(
+            f"expected integers for `{op}`, got floats: which whole number a rounded quotient lies above is no law of the reals; "
+            "write `/`, or cast to an integer type first"
+        )
+    return _binary(op, lhs, rhs)
+
+
 @contextmanager
-def strict_comparisons() -> Generator[None]:
+def strict_comparisons(*, only_floats: bool = False) -> Generator[None]:
     """For running users' code: while active, `==` and hashing of terms raise TermError, for both would be a branch on data.
 
-    A TermError that the code itself caught is raised in the end: it went on as no data would have told it to.
+    only_floats: all symbols are floats, so that `//` and `%` are errors, too. A TermError that the code itself caught is raised
+    in the end: it went on as no data would have told it to.
     """
-    global _strict_depth
+    global _strict_depth, _only_floats
     if not _strict_depth:
         _refused.clear()
         Term.__hash__ = _refuse_hash
     _strict_depth += 1
+    outer, _only_floats = _only_floats, only_floats
     try:
         yield
     finally:
+        _only_floats = outer
         _strict_depth -= 1
         if not _strict_depth:
             Term.__hash__ = object.__hash__

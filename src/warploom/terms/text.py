@@ -8,7 +8,7 @@ from typing import Any
 from warploom.terms.term import Term
 
 _COMPONENTS = "xyzw"
-_PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "neg": 7, "~": 7}
+_PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "neg": 7, "~": 7}
 _ATOM_PRECEDENCE = 9
 _CHAINS = frozenset({"+", "*", "&", "|", "^", "min", "max"})
 _DEEPEST = 24

@@ -24,7 +24,7 @@ def condition_of(term: Term, dtype: DType) -> str:
     """On which inputs the operation, computed in `dtype`, means the same to Python, the prover and the machine; "" for all."""
     if term.op in ("<<", ">>"):
         return "" if term.args[1].op == "constant" else _COUNTS
-    if term.op == "/" and not dtype.is_float:
+    if term.op in ("/", "//", "%") and not dtype.is_float:
         divisor = term.args[1]
         return "" if divisor.op == "constant" and divisor.data[0] not in (0, -1) else _DIVISORS
     if term.op == "/":

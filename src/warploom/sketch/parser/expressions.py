@@ -37,7 +37,7 @@ Handler: TypeAlias = Callable[[State, ast.Call, Operand], Operand | None]
 CALLS: list[Handler] = []
 """Tried in turn on the operand called; None means: not mine. Filled by the modules that know words, functions, accumulators."""
 
-_COMPONENTS = "xyzw"
+COMPONENTS = "xyzw"
 
 
 def evaluate(state: State, node: ast.expr) -> Operand:
@@ -60,10 +60,7 @@ def evaluate(state: State, node: ast.expr) -> Operand:
         case ast.UnaryOp(op=op, operand=operand):
             return _unary(state, op, operand, node)
         case ast.BoolOp(op=op, values=values):
-            first = condition(state, values[0])
-            rest = [without_statements(state, v, lambda s, n: Index(condition(s, n), is_bool=True)) for v in values[1:]]
-            exprs = (first, *(cast(Index, r).expr for r in rest))
-            return Index(logical("and" if isinstance(op, ast.And) else "or", exprs), is_bool=True)
+            return _logical(state, "and" if isinstance(op, ast.And) else "or", values)
         case ast.Compare():
             return _compare(state, node)
         case ast.IfExp():
@@ -88,7 +85,11 @@ def index(state: State, node: ast.expr, what: str = "an index") -> IndexExpr:
 
 def condition(state: State, node: ast.expr) -> IndexExpr:
     """`node` as a truth value."""
-    operand = evaluate(state, node)
+    return as_condition(state, evaluate(state, node), node)
+
+
+def as_condition(state: State, operand: Operand, node: ast.expr) -> IndexExpr:
+    """`operand` as a truth value."""
     match operand:
         case Index(expr=expr, is_bool=True):
             return expr
@@ -153,6 +154,44 @@ def without_statements(state: State, node: ast.expr, read: Callable[[State, ast.
 
 
 # ---------------------------------------------------------------- operators
+
+
+def _logical(state: State, op: str, nodes: list[ast.expr]) -> Operand:
+    """`and`, `or`: of conditions a condition, of numbers one of the numbers, as Python has it."""
+    operand = evaluate(state, nodes[0])
+    if isinstance(operand, Index) and not operand.is_bool:
+        return _number_of(state, op, operand.expr, nodes)
+    exprs = [as_condition(state, operand, nodes[0])]
+    for node in nodes[1:]:
+        later = without_statements(state, node, lambda s, n: Index(condition(s, n), is_bool=True))
+        exprs.append(cast(Index, later).expr)
+    return Index(logical(op, tuple(exprs)), is_bool=True)
+
+
+def _number_of(state: State, op: str, first: IndexExpr, nodes: list[ast.expr]) -> Operand:
+    """`i or j` -> `i if i != 0 else j`; `i and j` -> `j if i != 0 else i`."""
+    test = fold.compare("!=", first, fold.ZERO)
+    holds = state.facts.decide(test)
+    state.conditions.append(test)
+    with state.unreachable(holds is (op == "or")):
+        rest = (
+            nodes[1]
+            if len(nodes) == 2
+            else ast.copy_location(ast.BoolOp(ast.And() if op == "and" else ast.Or(), nodes[1:]), nodes[1])
+        )
+        other = without_statements(state, rest, evaluate)
+    state.conditions.pop()
+    if not isinstance(other, Index) or other.is_bool:
+        raise state.problem(
+            "MIXED_ALTERNATIVES",
+            f"expected numbers or conditions on both sides of `{op}`, got an index and {describe(other)}",
+            nodes[1],
+            "Compare the number, for example with `!= 0`.",
+        )
+    if isinstance(test, IndexConst):
+        return other if bool(test.value) == (op == "and") else Index(first)
+    then, last = (first, other.expr) if op == "or" else (other.expr, first)
+    return Index(fold.select(test, then, last))
 
 
 def _unary(state: State, op: ast.unaryop, operand_node: ast.expr, node: ast.expr) -> Operand:
@@ -233,11 +272,11 @@ def _attribute(state: State, node: ast.Attribute) -> Operand:
             return state.operand_of(cast(object, getattr(value, node.attr)))
         case Array(shape=shape, prefix=prefix) if node.attr == "shape":
             return Group(tuple(Index(extent) for extent in shape[len(prefix) :]))
-        case Data(expr=expr, dtype=dtype) if node.attr in _COMPONENTS and dtype.lanes > 1:
-            position = _COMPONENTS.index(node.attr)
+        case Data(expr=expr, dtype=dtype) if node.attr in COMPONENTS and dtype.lanes > 1:
+            position = COMPONENTS.index(node.attr)
             if position >= dtype.lanes:
                 raise state.problem(
-                    "RANK", f"{dtype} has no component {node.attr!r}", node, f"Use one of {_COMPONENTS[: dtype.lanes]}."
+                    "RANK", f"{dtype} has no component {node.attr!r}", node, f"Use one of {COMPONENTS[: dtype.lanes]}."
                 )
             return Data(Component(expr, position), scalar_of(dtype))
         case Accumulators() if node.attr in ("add", "value"):

@@ -8,9 +8,10 @@ import types
 from collections.abc import Callable
 from typing import cast
 
-from warploom.ir import Accumulate, For, If, IndexConst, IndexVar, Stmt, Store, Sync, ValueConst, ValueVar
+from warploom.ir import IndexConst, IndexVar, ValueConst, ValueVar
 from warploom.sketch.operands import Data, Device, Group, Index, Local, Operand, Static, Unset, describe
 from warploom.sketch.parser.conversions import unsupported
+from warploom.sketch.parser.effects import has_effects
 from warploom.sketch.parser.expressions import CALLS, evaluate
 from warploom.sketch.parser.state import Frame, Silent, State
 from warploom.sketch.parser.statements import assignments, read_tail
@@ -45,7 +46,7 @@ def call_function(state: State, call: ast.Call, called: Operand) -> Operand | No
     is_direct = state.direct is call
     with state.collecting() as stmts:
         result = _expand(state, target, operands, keywords, call)
-    if not is_direct and _has_effects(tuple(stmts)):
+    if not is_direct and has_effects(tuple(stmts)):
         raise state.problem(
             "EFFECT_IN_EXPRESSION",
             "this function stores, accumulates or synchronises and is called inside of an expression",
@@ -71,20 +72,6 @@ def apply_function(state: State, function: Local | Static, operands: tuple[Opera
     if stmts:
         raise state.problem("ARGUMENTS", f"expected {what} to be a single expression", node, "Write it as one expression.")
     return result
-
-
-def _has_effects(stmts: tuple[Stmt, ...]) -> bool:
-    for stmt in stmts:
-        match stmt:
-            case Store() | Accumulate() | Sync():
-                return True
-            case For(body=body) if _has_effects(body):
-                return True
-            case If(then=then, other=other) if _has_effects(then) or _has_effects(other):
-                return True
-            case _:
-                pass
-    return False
 
 
 def _expand(

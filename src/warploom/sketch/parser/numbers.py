@@ -69,12 +69,21 @@ def arithmetic(state: State, op: str, operands: tuple[Operand, ...], node: ast.A
     check_operator(state, op, dtype, node)
     if op in _SHIFTS:
         _check_shift(state, operands, dtype, node)
-    if op == "/" and not dtype.is_float:
-        _check_quotient(state, operands[1], node)
+    if op in _QUOTIENTS and not dtype.is_float:
+        _check_quotient(state, op, operands, dtype, node)
+    elif op in _FLOORED:
+        raise state.problem(
+            "DTYPE_MISMATCH",
+            f"expected integers for `{op}`, got {dtype}: which whole number a rounded quotient lies above is no law of the reals",
+            node,
+            "Write `/`, or cast to an integer type first.",
+        )
     return Data(Arith(op, tuple(adapt(state, o, dtype, node) for o in operands)), dtype)
 
 
 _SHIFTS = frozenset({"<<", ">>"})
+_QUOTIENTS = frozenset({"/", "//", "%"})
+_FLOORED = frozenset({"//", "%"})
 _WITHIN = frozenset({"min", "max", "&", "|", "^"})
 """The result of two values of a narrow type is one, too: it is not computed in `int`."""
 
@@ -111,10 +120,21 @@ def _check_shift(state: State, operands: tuple[Operand, ...], dtype: DType, node
         )
 
 
-def _check_quotient(state: State, divisor: Operand, node: ast.AST) -> None:
-    """A quotient of integers: nothing is divided by 0, and a spec stores it at once, where Python's fraction is cut as C's is."""
-    if number_of(divisor) == 0:
+def _check_quotient(state: State, op: str, operands: tuple[Operand, ...], dtype: DType, node: ast.AST) -> None:
+    """Nothing is divided by 0; a spec stores `/` at once, where Python's fraction is cut as C's is; `//` and `%` keep signs."""
+    if number_of(operands[1]) == 0:
         raise state.problem("DIVISION_BY_ZERO", "division by zero", node, "Divide by another number.")
+    if op in _FLOORED:
+        for operand in operands:
+            is_index = isinstance(operand, Index) and number_of(operand) is None
+            if dtype.kind == "uint" and (is_index or (isinstance(operand, Data) and operand.dtype.kind == "int")):
+                raise state.problem(
+                    "DTYPE_MISMATCH",
+                    f"expected operands of one sign for `{op}`, got {describe(operand)} with {dtype}",
+                    node,
+                    f"Convert it: wl.cast({dtype}, ...).",
+                )
+        return
     if state.mode == "spec" and state.storing is not node:
         raise state.problem(
             "INTEGER_DIVISION",
@@ -128,8 +148,8 @@ def _check_quotient(state: State, divisor: Operand, node: ast.AST) -> None:
 def binary(state: State, op: str, left: Operand, right: Operand, node: ast.AST) -> Operand:
     """`left op right` on indices, data, or numbers."""
     if isinstance(left, Data) or isinstance(right, Data):
-        if op in ("//", "%", "**", "@"):
-            fix = "Use `/`, the division of the element type." if op == "//" else "Use + - * / min max & | ^ << >>."
+        if op in ("**", "@"):
+            fix = "Use + - * / // % min max & | ^ << >>."
             raise state.problem("UNSUPPORTED_PYTHON", f"operator `{op}` on data is not part of the language", node, fix)
         return arithmetic(state, op, (left, right), node)
     a, b = number_of(left), number_of(right)

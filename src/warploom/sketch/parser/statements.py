@@ -7,11 +7,26 @@ import builtins
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias
 
-from warploom.ir import For, If, IndexConst, IndexExpr, IndexVar, SetIndex, SetValue, Stmt, Store, ValueVar
+from warploom.core import scalar_of
+from warploom.ir import (
+    Component,
+    For,
+    If,
+    IndexConst,
+    IndexExpr,
+    IndexVar,
+    MakeVector,
+    SetIndex,
+    SetValue,
+    Stmt,
+    Store,
+    ValueVar,
+)
 from warploom.sketch import fold
 from warploom.sketch.operands import Accumulators, Array, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
-from warploom.sketch.parser.expressions import condition, evaluate, partial, read
+from warploom.sketch.parser.effects import has_effects
+from warploom.sketch.parser.expressions import COMPONENTS, condition, evaluate, partial, read
 from warploom.sketch.parser.numbers import adapt, binary, choice
 from warploom.sketch.parser.state import Problem, Silent, State, kind_of
 from warploom.sketch.subset import SIGNS
@@ -206,6 +221,9 @@ def _assign(state: State, target: ast.expr, operand: Operand, value: ast.expr) -
             state.bind(name, operand, target)
         case ast.Subscript():
             _store(state, _element(state, target), operand, target)
+        case ast.Attribute():
+            element, position = _component(state, target)
+            _store(state, element, _with_component(state, element, position, operand, target), target)
         case ast.Tuple(elts=targets) | ast.List(elts=targets):
             if not isinstance(operand, Group) or len(operand.items) != len(targets):
                 got = f"{len(operand.items)} values" if isinstance(operand, Group) else describe(operand)
@@ -265,6 +283,28 @@ def _is_integer_element(state: State, target: ast.expr) -> bool:
     return isinstance(owner, Array) and not owner.dtype.is_float
 
 
+def _component(state: State, target: ast.Attribute) -> tuple[Array, int]:
+    """The element of vectors whose component `a[i].x` names, and its position."""
+    if not isinstance(target.value, ast.Subscript):
+        fix = "Assign a new vector, wl.pack(dtype, ...), or store to an element: a[i].x = ..."
+        raise unsupported(state, target, "a component of something else than an element as target", fix)
+    element = _element(state, target.value)
+    lanes = element.dtype.lanes
+    if lanes == 1 or target.attr not in COMPONENTS[:lanes]:
+        fix = f"Use one of {', '.join(COMPONENTS[:lanes])}." if lanes > 1 else "Store to the element itself."
+        raise state.problem("RANK", f"{element.dtype} has no component {target.attr!r}", target, fix)
+    return element, COMPONENTS.index(target.attr)
+
+
+def _with_component(state: State, element: Array, position: int, operand: Operand, node: ast.AST) -> Data:
+    """The element with another component, as a whole."""
+    scalar = scalar_of(element.dtype)
+    new = adapt(state, operand, scalar, node, f"a component of {element.name!r}")
+    old = read(state, element, node).expr
+    items = tuple(new if k == position else Component(old, k) for k in range(element.dtype.lanes))
+    return Data(MakeVector(element.dtype, items), element.dtype)
+
+
 def _store(state: State, element: Array, operand: Operand, target: ast.AST) -> None:
     value = adapt(state, operand, element.dtype, target, f"a value for {element.name!r}")
     state.mark_written(element)
@@ -279,16 +319,32 @@ def _augmented(state: State, node: ast.AugAssign) -> None:
     if isinstance(node.target, ast.Subscript):
         state.storing = node if _is_integer_element(state, node.target) else None
         element = _element(state, node.target)
-        right = evaluate(state, node.value)
-        _store(state, element, binary(state, op, read(state, element, node.target), right, node), node.target)
+        old, right = _with_old(state, read(state, element, node.target), node)
+        _store(state, element, binary(state, op, old, right, node), node.target)
         return
-    if not isinstance(node.target, ast.Name):
-        raise unsupported(state, node.target, "this target of an assignment", "Assign to a name or to an element of an array.")
+    if isinstance(node.target, ast.Attribute):
+        element, position = _component(state, node.target)
+        old = Data(Component(read(state, element, node.target).expr, position), scalar_of(element.dtype))
+        old, right = _with_old(state, old, node)
+        new = binary(state, op, old, right, node)
+        _store(state, element, _with_component(state, element, position, new, node.target), node.target)
+        return
     before = state.look_up(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
     if isinstance(before, Accumulators):
         fix = f"Write {before.name}.add(...)."
         raise state.problem("STORE_TARGET", f"{before.name!r} is an accumulator", node, fix)
-    _assign(state, node.target, binary(state, op, before, evaluate(state, node.value), node), node.value)
+    before, right = _with_old(state, before, node)
+    _assign(state, node.target, binary(state, op, before, right, node), node.value)
+
+
+def _with_old(state: State, old: Operand, node: ast.AugAssign) -> tuple[Operand, Operand]:
+    """The value of the target, taken before the right side is evaluated, and the right side."""
+    with state.collecting() as stmts:
+        right = evaluate(state, node.value)
+    if has_effects(tuple(stmts)):
+        old = state.kept(old, "old", node)
+    state.out.extend(stmts)
+    return old, right
 
 
 # ---------------------------------------------------------------- if

@@ -8,8 +8,10 @@ from warploom.core import UnsupportedError, UserError
 
 from .written import kernel, run
 
+DECLARED = (
     ".reg .b8 %b<4>; .reg .b128 %q<4>; .reg .v2 .b32 %v; .reg .v4 .b32 %w; .reg .v2 .pred %pv; "
     ".shared .align 16 .b8 sh[256]; .local .b32 stack[4];\n"
+)
 """More registers, and memory, than the kernels of this folder have."""
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
 import pytest
 
 from warploom.core import UnsupportedError, UserError
+from warploom.ptx import launch
 
-from .written import kernel, run
+from .written import HEADER, kernel, run
 
 DECLARED = (
     ".reg .b8 %b<4>; .reg .b128 %q<4>; .reg .v2 .b32 %v; .reg .v4 .b32 %w; .reg .v2 .pred %pv; "
@@ -133,3 +137,112 @@ OPERAND = "PTX_OPERAND: expected "
 )  # fmt: skip
 def test_refused(body: str, told: str) -> None:
     assert refused(body, before=".extern .func f();\n").startswith(told)
+
+
+STATE = ".global .align 4 .u32 word; .const .align 4 .u32 two[2] = {1, 2};\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "kind", "told"),
+    [
+        ("t: .branchtargets L, M;\nadd.u32 %r5, %r1, 1;\nbrx.idx %r5, t;\nL:\nM:", "bad_call", "index 64 of 2 branch targets"),
+        ("bar.sync 16;", "bad_call", "barrier 16 of 16"),
+        ("mbarrier.init.shared.b64 [sh], 1;\nmbarrier.arrive.shared.b64 %rd5, [sh];\nmbarrier.arrive.shared.b64 %rd5, [sh], 2;",
+         "bad_call", "2 arrivals at an mbarrier that waits for 1"),
+        ("call big, ();", "stack_overflow", "a stack of more than 16777216 bytes per thread, 1 calls deep"),
+        ("ld.global.v4.u64 {%rd5, %rd6, %rd7, %rd8}, [two];", "out_of_bounds", "it starts in two and runs over its end (8 bytes)"),
+    ],
+)  # fmt: skip
+def test_stopped(body: str, kind: str, told: str) -> None:
+    before = STATE + ".func big() { .local .align 4 .b8 a[20000000]; ret; }\n"
+    ran = run(DECLARED + body, before=before, block=64)
+    assert (ran.status, ran.findings[0].kind) == ("fault", kind)
+    assert told in ran.findings[0].message
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        ("call two_of, (%r1);", "PTX_OPERAND: expected 2 arguments for two_of in call, got 1"),
+        ("mov.u64 %rd5, f;", "PTX_UNSUPPORTED: expected the address of a variable or function with a body, got f"),
+        (
+            "mov.u64 %rd5, sh;\ncvta.shared.u64 %rd5, %rd5;\nsetp.lt.u32 %p1, %r1, 4;\nselp.b64 %rd5, %rd5, %rd1, %p1;\n"
+            "ldmatrix.sync.aligned.m8n8.x1.b16 {%r5}, [%rd5];",
+            f"{UNKNOWN}ldmatrix.sync.aligned.m8n8.x1.b16 on several memories at once",
+        ),
+    ],
+)
+def test_refused_when_it_runs(body: str, told: str) -> None:
+    before = ".extern .func f();\n.func two_of(.param .b32 a, .param .b32 b) { ret; }\n"
+    assert refused(body, before=before).startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("declared", "told"),
+    [
+        (".global .u32 x[2] = {1, 2, 3};", "expected at most 8 bytes of initial values for x, got more"),
+        (".global .u64 x = f;", "expected a variable or function with a body in the initial value of x, got f"),
+        (".global .u32 x[2] = {{1}, {a = 2}};", "expected a constant or an address as an initial value of x, got a"),
+        (".global .u32 x = !f;", "expected a constant or an address as an initial value of x, got !f"),
+    ],
+)
+def test_initial_values(declared: str, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        run("ld.global.u32 %r5, [x];", before=".extern .func f();\n" + declared)
+    assert caught.value.diagnostics[0].message.startswith(told)
+
+
+@pytest.mark.parametrize(
+    ("symbols", "told"),
+    [
+        (
+            {"nothing": np.zeros(1, np.uint32)},
+            "expected a .const or .global variable of the module, got none; it has: word, two",
+        ),
+        ({"two": np.zeros(1, np.uint32)}, "expected 8 bytes for two, got 4"),
+        ({"two": np.zeros(3, np.uint32)}, "expected 8 bytes for two, got 12"),
+    ],
+)
+def test_contents_of_variables(symbols: dict[str, Any], told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        launch(kernel("", before=STATE), grid=1, block=1, args=[np.zeros(1)], symbols=symbols)
+    assert (caught.value.diagnostics[0].code, caught.value.diagnostics[0].message) == ("LAUNCH_SYMBOL", told)
+
+
+@pytest.mark.parametrize(
+    ("grid", "block", "directive", "told"),
+    [
+        ((1, 65536), 1, "", "expected a grid of at most (2147483647, 65535, 65535) for k, got (1, 65536, 1)"),
+        (1, (1, 1, 65), "", "expected a block of at most (1024, 1024, 64) for k, got (1, 1, 65)"),
+        ((2**28 + 1,), 1, "", "expected a grid of at most 268435456 blocks for k, got 268435457"),
+        (1, (64, 32), "", "expected at most 1024 threads in a block of k, got 2048"),
+        (1, 65, ".maxntid 64, 1, 1", "expected at most 64 threads in a block of k, got 65"),
+        (1, 64, ".reqntid 32", "expected blocks of (32,) threads (.reqntid of k), got (64, 1, 1)"),
+    ],
+)
+def test_shapes(grid: int | tuple[int, ...], block: int | tuple[int, ...], directive: str, told: str) -> None:
+    text = f"{HEADER}.visible .entry k() {directive} {{ ret; }}"
+    with pytest.raises((UserError, UnsupportedError)) as caught:
+        launch(text, grid=grid, block=block, args=[])
+    assert caught.value.diagnostics[0].message == told
+
+
+@pytest.mark.parametrize(
+    ("declared", "value", "told"),
+    [
+        (".u32 n", np.float32(1), "a float32"),
+        (".b32 n", np.complex64(1), "a complex64"),
+        (".align 4 .b8 n[8]", np.int32(1), "a int32"),
+        (".align 4 .b8 n[8]", 1, "the number 1"),
+        (".u64 n", np.array([None]), "an array of object"),
+        (".f32 n", np.zeros(2), "an array of float64"),
+        (".u32 n", 1.5, "the number 1.5"),
+        (".u32 n", 2**32, "the number 4294967296"),
+        (".u32 n", -(2**31) - 1, "the number -2147483649"),
+        (".u32 n", b"abc", "3 bytes"),
+    ],
+)
+def test_arguments(declared: str, value: Any, told: str) -> None:
+    with pytest.raises(UserError) as caught:
+        launch(f"{HEADER}.visible .entry k(.param {declared}) {{ ret; }}", grid=1, block=1, args=[value])
+    assert caught.value.diagnostics[0].message.endswith(f"got {told}")

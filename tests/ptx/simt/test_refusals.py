@@ -150,7 +150,8 @@ STATE = ".global .align 4 .u32 word; .const .align 4 .u32 two[2] = {1, 2};\n"
         ("mbarrier.init.shared.b64 [sh], 1;\nmbarrier.arrive.shared.b64 %rd5, [sh];\nmbarrier.arrive.shared.b64 %rd5, [sh], 2;",
          "bad_call", "2 arrivals at an mbarrier that waits for 1"),
         ("call big, ();", "stack_overflow", "a stack of more than 16777216 bytes per thread, 1 calls deep"),
-        ("ld.global.v4.u64 {%rd5, %rd6, %rd7, %rd8}, [two];", "out_of_bounds", "it starts in two and runs over its end (8 bytes)"),
+        ("ld.global.v4.u64 {%rd5, %rd6, %rd7, %rd8}, [two];", "out_of_bounds",
+         "it starts in two and runs over its end (8 bytes)"),
     ],
 )  # fmt: skip
 def test_stopped(body: str, kind: str, told: str) -> None:
@@ -197,7 +198,7 @@ def test_initial_values(declared: str, told: str) -> None:
     [
         (
             {"nothing": np.zeros(1, np.uint32)},
-            "expected a .const or .global variable of the module, got none; it has: word, two",
+            "expected a .const or .global variable of the module, got nothing; it has: word, two",
         ),
         ({"two": np.zeros(1, np.uint32)}, "expected 8 bytes for two, got 4"),
         ({"two": np.zeros(3, np.uint32)}, "expected 8 bytes for two, got 12"),

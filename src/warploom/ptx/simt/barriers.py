@@ -244,8 +244,6 @@ def release_warp_barriers(machine: Machine) -> bool:
         (key, group, index) for key, (group, index) in machine.warp_waits.items()
         if _opcode(group, index) in ("bar", "barrier")
     ]  # fmt: skip
-    if len(waits) < 2:
-        return False
     flags = np.zeros(machine.total, np.bool_)
     for _, group, _ in waits:
         flags[group.threads] = True

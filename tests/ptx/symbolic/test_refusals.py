@@ -7,8 +7,10 @@ from tests.ptx.symbolic.test_compare import GUARD, INDEX
 from tests.ptx.symbolic.test_emulate import between, emulated, loads
 from tests.ptx.symbolic.test_neighbour import neighbours
 
-from warploom.ptx.symbolic import Algebra, Facts, LaunchLimits, TermTable, counterexample
+from warploom.ptx.symbolic import Algebra, Facts, LaunchLimits, Match, Neighbour, TermTable, counterexample
+from warploom.ptx.symbolic.bitwise import bit_field, bit_insert
 from warploom.ptx.symbolic.division import magic_quotient
+from warploom.ptx.symbolic.extension import halved, opened_product
 from warploom.ptx.symbolic.memory import disjoint, may_share
 from warploom.solve import Unsat
 
@@ -79,3 +81,57 @@ def test_what_is_true_as_it_stands_needs_no_solver(monkeypatch: pytest.MonkeyPat
     _, algebra = plain()
     monkeypatch.setattr("warploom.ptx.symbolic.decide._Translation", None)
     assert isinstance(counterexample(algebra, algebra.const(1, 1)), Unsat)
+
+
+def test_fields_at_unknown_places() -> None:
+    table, algebra = plain()
+    x, at, known = table.opaque("x", 32), table.opaque("at", 32), algebra.const(4, 32)
+    assert bit_field(algebra, x, known, known, is_signed=False) is not None
+    assert bit_field(algebra, x, at, known, is_signed=False) is None
+    assert bit_field(algebra, x, known, at, is_signed=False) is None
+    assert bit_insert(algebra, x, x, known, known) is not None
+    assert bit_insert(algebra, x, x, at, known) is None
+    assert bit_insert(algebra, x, x, known, at) is None
+
+
+def test_only_words_of_masks_are_halved() -> None:
+    table, algebra = plain()
+    for width, halves in ((10, True), (8, False), (32, False), (64, False)):
+        assert (halved(algebra, algebra.scaled(table.opaque("x", width), 4)) is not None) == halves
+
+
+def test_products_that_may_wrap() -> None:
+    """Only signed ones are assumed not to, and only on request."""
+    for nsw in (False, True):
+        table = TermTable()
+        algebra = Algebra(table, Facts(table, LaunchLimits()), assume_nsw=nsw)
+        product = algebra.mul(table.opaque("x", 32), table.opaque("y", 32))
+        assert opened_product(algebra, product, 64, is_signed=False) is None
+        assert (opened_product(algebra, product, 64, is_signed=True) is not None) == nsw
+        assert bool(algebra.assumptions) == nsw
+
+
+def test_places_with_nothing_in_common_are_not_compared_by_their_ranges() -> None:
+    table, algebra = plain()
+    x, y = (algebra.zext(table.special(f"tid.{c}"), 64) for c in "xy")
+    assert disjoint(algebra, algebra.shifted(x, 5000), 4, algebra.const(0, 64), 4)
+    assert not disjoint(algebra, algebra.shifted(x, 5000), 4, y, 4)
+
+
+def test_an_indexed_branch_says_nothing_of_where_it_leads() -> None:
+    emulation = emulated("mov.u32 %r1, %tid.x;\nt: .branchtargets L, M;\nbrx.idx %r1, t;\nL: mov.u32 %r2, 1;\nM: ret;")
+    assert [emulation.path_condition(block) for block in emulation.order] == [()] * len(emulation.order)
+    assert len(emulation.order) >= 3
+
+
+@pytest.mark.parametrize(("nc", "known"), [(".nc", True), ("", False)])
+def test_an_index_that_nobody_writes_is_read_by_the_other_thread_where_it_stands(nc: str, known: bool) -> None:
+    index = "ld.param.u64 %rd1, [a]; mul.wide.u32 %rd5, %r1, 4; add.s64 %rd6, %rd1, %rd5;"
+    first = f"ld.global{nc}.u32 %r7, [%rd6]; mul.wide.u32 %rd8, %r7, 4; add.s64 %rd8, %rd1, %rd8; ld.global.f32 %f1, [%rd8];"
+    text = "mov.u32 %r1, %tid.x;" + index + first + first.replace("[%rd6]", "[%rd6+4]").replace("%f1", "%f2")
+    emulation = emulated(text)
+    _, source, _, target = loads(emulation)
+    assert source.address is not None
+    assert target.address is not None
+    other = Neighbour(emulation, {emulation.table.special("tid.x"): 1})
+    assert (other.match(target.address, target.block, source.address, source.block) == Match(())) == known

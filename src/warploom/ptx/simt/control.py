@@ -52,7 +52,7 @@ def decode_end(site: Site, segment: Segment) -> End:
         case "bar" | "barrier":
             return _guarded(site, code, decode_barrier(site, code.segment_at[site.index + 1]))
         case _:
-            raise site.unsupported(instruction.name)
+            raise AssertionError(f"{instruction.name} ends no segment")
 
 
 def _leave(group: Group, machine: Machine) -> int:

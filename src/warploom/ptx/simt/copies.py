@@ -75,10 +75,7 @@ class Copies:
 
 
 def _cp(site: Site) -> Step:
-    modifiers = site.instruction.modifiers
-    if modifiers[:1] != ("async",):
-        raise site.unsupported(site.instruction.name)
-    match modifiers[1:]:
+    match site.instruction.modifiers[1:]:  # the first one is `async`: no row has one of these forms without it
         case ("commit_group",):
             return _commit(site)
         case ("wait_group",):

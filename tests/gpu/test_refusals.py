@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.gpu.kernels import TID, b, c, conv1d, loop
+from tests.gpu.kernels import TID, b, c, cmp, conv1d, loop
 from tests.gpu.test_cuda_source import small
 from tests.gpu.test_read_back import planted
 
 from warploom.core import UnsupportedError, UserError, f32, i32
-from warploom.gpu import cuda_source
+from warploom.gpu import cuda_source, device, hooks, toolchain
 from warploom.gpu.cmemory import Memory, blank
 from warploom.gpu.copies import without_copy
 from warploom.gpu.cuda import index_overflow
 from warploom.gpu.cvalues import Value, binary
 from warploom.gpu.execute import count_executed
 from warploom.gpu.facts import gather_facts
+from warploom.gpu.growth import Growth, _constants, number  # pyright: ignore[reportPrivateUsage]
 from warploom.gpu.rotation import covers, find_permutation
-from warploom.ir import Declare, For, FromIndex, IndexVar, Interval, Read, SetIndex, Shuffle, Store, ValueConst
+from warploom.ir import Declare, For, FromIndex, If, IndexVar, Interval, Read, SetIndex, Shuffle, SizeVar, Store, ValueConst
 
 I = IndexVar("i")
 
@@ -195,3 +200,73 @@ def test_arrays_of_a_count() -> None:
     for arrays, code in (({}, "ARRAY_MISSING"), ({"x": np.zeros(3, np.float32)}, "SHAPE_MISMATCH")):
         with pytest.raises(UserError, match=code):
             count_executed(kernel, unused, unused, arrays, {"n": 300})
+
+
+def test_lanes_at_sizes_that_nothing_bounds() -> None:
+    """Whether a lane reads itself, or a warp stands together, is not tabulated then."""
+    n = SizeVar("n")
+    given = Shuffle("idx", Read("x", (TID,)), n, 32)
+    kernel = replace(small(Store("y", (TID,), given)), sizes=("n",))
+    assert "__shfl_sync" in cuda_source(kernel).text
+    inside = Store("y", (TID,), Shuffle("idx", Read("x", (TID,)), c(1), 32))
+    guarded = replace(small(If(cmp("<", TID, n), (inside,))), sizes=("n",))
+    with pytest.raises(UnsupportedError, match="SHUFFLE_DIVERGENT"):
+        cuda_source(guarded)
+
+
+def test_growth_without_a_bound() -> None:
+    fixed, free = Growth(number(2), number(2)), Growth(number(2), None)
+    assert fixed.size == number(2)
+    assert free.size is None
+    assert Growth(None, number(2)).size is None
+    wide = Growth(number(1), number(2))
+    assert _constants(fixed, Growth(number(4), number(4)), 1) == range(2, 4)
+    assert _constants(fixed, wide, 1) is None
+    assert _constants(Growth(None, None), fixed, 1) is None
+
+
+# tools and devices that fail
+
+
+def test_devices_that_answer_with_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    for init, count, available in ((0, (0, 1), True), (3, (0, 1), False), (0, (3, 1), False), (0, (0, 0), False)):
+        driver = SimpleNamespace(
+            cuInit=lambda flags, code=init: (code,), cuDeviceGetCount=lambda found=count: found,
+            cuGetErrorString=lambda code: (0, b"broken"),
+        )  # fmt: skip
+        monkeypatch.setattr(importlib, "import_module", lambda name, found=driver: found)
+        assert device.device_available() == available
+    monkeypatch.setattr(device, "_driver", lambda: driver)
+    with pytest.raises(UserError, match="expected the CUDA driver to succeed, got: broken"):
+        device._checked((3, 7))  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(UserError, match="ARRAY_KIND"), device._prepared(None, "k", (1, 1, 1), (1, 1, 1), [[1]], [], 0, 0):  # type: ignore[arg-type]
+        pass
+
+
+def test_tools_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    codes = SimpleNamespace(nvrtcResult=SimpleNamespace(NVRTC_SUCCESS=0), nvrtcGetErrorString=lambda code: (0, b"out of memory"))
+    with pytest.raises(RuntimeError, match="out of memory"):
+        toolchain._checked(codes, (5, None))  # pyright: ignore[reportPrivateUsage]
+    monkeypatch.setattr(importlib, "import_module", missing)
+    assert not toolchain.toolchain_available()
+    with pytest.raises(UserError, match="TOOL_MISSING"):
+        toolchain._nvrtc()  # pyright: ignore[reportPrivateUsage]
+    with pytest.raises(UserError, match=r"TOOL_MISSING.*cupy-cuda13x"):
+        hooks._required("cupy", "cupy-cuda13x")  # pyright: ignore[reportPrivateUsage]
+
+
+def test_assemblers_that_fail(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    tool = tmp_path / "tool"
+    tool.write_text("#!/bin/sh\necho no such register >&2\nexit 1\n")
+    tool.chmod(0o755)
+    monkeypatch.setattr(toolchain, "find_tool", lambda name: tool)
+    with pytest.raises(UserError, match=r"PTXAS_ERROR.*no such register"):
+        toolchain.assemble("")
+    with pytest.raises(UserError, match=r"NVDISASM_ERROR.*no such register"):
+        toolchain.disassemble(SimpleNamespace(cubin=b""))  # type: ignore[arg-type]
+    tool.write_text("#!/bin/sh\nsleep 5\n")
+    with pytest.raises(UserError, match="PTXAS_LIMIT"):
+        toolchain.assemble("", limit_s=0.01)

@@ -168,6 +168,11 @@ def test_only_whole_arrays_are_permuted() -> None:
     assert find_permutation(turned, I, 3, ranges) is None
     assert find_permutation(b("-", turned, 1), I, 4, ranges) is None
     assert find_permutation(b("%", b("+", I, 1), 4), I, 4, ranges) is None
+    pair = b("%", b("+", I, TID), 2)
+    ranges[I] = Interval(0, 1)
+    assert find_permutation(pair, I, 2, ranges) is not None
+    assert find_permutation(b("+", pair, 2), I, 2, ranges) is None
+    assert find_permutation(b("-", pair, 2), I, 2, ranges) is None
 
 
 @pytest.mark.parametrize(
@@ -200,6 +205,16 @@ def test_arrays_of_a_count() -> None:
     for arrays, code in (({}, "ARRAY_MISSING"), ({"x": np.zeros(3, np.float32)}, "SHAPE_MISMATCH")):
         with pytest.raises(UserError, match=code):
             count_executed(kernel, unused, unused, arrays, {"n": 300})
+
+
+def test_a_run_that_does_not_end_is_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel = small(Store("y", (TID,), Read("x", (TID,))))
+    ended = SimpleNamespace(counts=None, status="fault", findings=(), arrays={})
+    monkeypatch.setattr("warploom.gpu.execute.merged_accesses", lambda ptx, arch: None)
+    monkeypatch.setattr("warploom.gpu.execute.launch_ptx", lambda *given, **more: ended)
+    source, compiled = SimpleNamespace(name="small"), SimpleNamespace(ptx="", arch="sm_90")
+    with pytest.raises(RuntimeError, match="expected small to run to its end, got fault"):
+        count_executed(kernel, source, compiled, {"x": np.zeros(64), "y": np.zeros(32)})  # type: ignore[arg-type]
 
 
 def test_lanes_at_sizes_that_nothing_bounds() -> None:

@@ -1,11 +1,28 @@
 """Planted bugs that change no answer, by key, with the reason."""
 
-_RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
-
 EQUIVALENT: dict[str, str] = {
-    f"{_RACES}region is machine.shared and not bool(((marks & _T..589736b8 -> False:0": (
-        "Leaves early: marks in shared memory are of the block's own threads, and all that are older than the last barrier of "
-        "every block are found to be ordered further down."
+    "src/warploom/scan/networks/program.py:is_scan:refusal:cells.fault -> False:0": (
+        "a fault stays one to the end, where it is asked for again; the steps after it are run for nothing"
     ),
-    f"{_RACES}not candidates.any() -> False:0": "Leaves early: without candidates no position is left, and none is found below.",
+    "src/warploom/scan/networks/program.py:first_failure:refusal:last == largest -> False:0": (
+        "all further levels run the largest size again, which was a scan"
+    ),
+    "src/warploom/scan/networks/fewest.py:fewest:refusal:columns > 2**depth -> False:0": (
+        "a step doubles an interval at most, so the solver finds no such network, and finding none or giving up is None as well"
+    ),
+    "src/warploom/synth/summands.py:Summands._apart:refusal:self._leaf(t) is None -> False:0": (
+        "a form with such a choice has no leaf for it, so it is not taken apart either; where the choice drops out of the form, "
+        "`Values._compare` finds the two sides equal by the same forms"
+    ),
+    "src/warploom/ir/simplify.py:_one_value:refusal:isinstance(expr, IndexConst) -> False:0": (
+        "the one value of a constant is that constant again, and a rule that gives back its expression counts as one that does "
+        "not apply"
+    ),
+    "src/warploom/ptx/simt/races.py:_conflicts:refusal:region is machine.shared and not bool(((marks & _T..589736b8 -> False:0": (
+        "marks in shared memory are of the block's own threads, and those older than the last barrier of every block are found to "
+        "be ordered further down"
+    ),
+    "src/warploom/ptx/simt/races.py:_conflicts:refusal:not candidates.any() -> False:0": (
+        "without candidates no position is left, and none is found below"
+    ),
 }

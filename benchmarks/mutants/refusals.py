@@ -17,7 +17,22 @@ from benchmarks.mutants.sites import Edit, Site, Text, numbered
 _CONTROL = ("StopSearchError", "ConflictError", "StopIteration", "Silent", "KeyboardInterrupt", "AssertionError", "SystemExit")
 """Exceptions that steer a search or mark a bug of our own; nobody is refused anything."""
 _LISTS = ("findings", "faults", "problems", "diagnostics", "refused", "reasons", "conditions", "errors", "unproved", "unknowns")
-_CALLS = ("finding", "fault", "report", "refuse", "problem", "complain", "unproved", "unknown", "fail", "wrong", "race", "reject")
+_CALLS = (
+    "finding",
+    "fault",
+    "report",
+    "refuse",
+    "problem",
+    "complain",
+    "unproved",
+    "unknown",
+    "fail",
+    "wrong",
+    "race",
+    "reject",
+    "unsupported",
+    "bad",
+)
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}")
 """Codes of diagnostics."""
 _ANSWERS = ("Refuted", "Unknown", "Unchecked", "Finding", "Refused", "Fault", "Failed", "Unfit", "GaveUp", "Problem",
@@ -136,7 +151,7 @@ def _is_no(value: ast.expr, function: ast.FunctionDef) -> bool:
             return word in _WORDS or ("str" in kinds and len(kinds) > 1)
         case ast.JoinedStr():
             return "str" in kinds and len(kinds) > 1
-        case ast.Call(args=[ast.Constant(value=str(word)), *_]) if word in _WORDS:
+        case ast.Call(args=args) if any(isinstance(a, ast.Constant) and a.value in _WORDS for a in args[:3]):
             return True
         case ast.Call():
             return _called(value) in _ANSWERS

@@ -21,8 +21,8 @@ EQUIVALENT: dict[str, str] = {
         "not apply"
     ),
     f"{_RACES}region is machine.shared and not bool(((marks & _T..589736b8 -> False:0": (
-        "marks in shared memory are of the block's own threads, and those older than the last barrier of every block are found to "
-        "be ordered further down"
+        "marks in shared memory are of the block's own threads; those older than the last barrier of every block are found to "
+        "to be ordered further down"
     ),
     f"{_RACES}not candidates.any() -> False:0": ("without candidates no position is left, and none is found below"),
 }

@@ -1,5 +1,7 @@
 """Planted bugs that change no answer, by key, with the reason."""
 
+_RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
+
 EQUIVALENT: dict[str, str] = {
     "src/warploom/scan/networks/program.py:is_scan:refusal:cells.fault -> False:0": (
         "a fault stays one to the end, where it is asked for again; the steps after it are run for nothing"
@@ -18,4 +20,9 @@ EQUIVALENT: dict[str, str] = {
         "the one value of a constant is that constant again, and a rule that gives back its expression counts as one that does "
         "not apply"
     ),
+    f"{_RACES}region is machine.shared and not bool(((marks & _T..589736b8 -> False:0": (
+        "marks in shared memory are of the block's own threads; those older than the last barrier of every block are found to "
+        "to be ordered further down"
+    ),
+    f"{_RACES}not candidates.any() -> False:0": ("without candidates no position is left, and none is found below"),
 }

@@ -10,7 +10,8 @@ from .syntax.compiled import COMPILED
 
 HEADER = ".version 9.0\n.target sm_90\n"
 REGISTERS = (
-    ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .f16 %hf<9>; .reg .b32 %r<9>; .reg .u32 %u<9>; .reg .s32 %s<9>; .reg .f32 %f<9>; "
+    ".reg .pred %p<9>; .reg .b16 %h<9>; .reg .f16 %hf<9>; .reg .f16x2 %hx<9>; "
+    ".reg .b32 %r<9>; .reg .u32 %u<9>; .reg .s32 %s<9>; .reg .f32 %f<9>; "
     ".reg .b64 %d<9>; .reg .f64 %fd<9>; .reg .v2 .b32 %v; .shared .b32 sh[4];"
 )
 
@@ -25,6 +26,7 @@ GOOD = (
     "add.f32 %f1, %r1, 0f3F800000;",
     "add.f16 %hf1, %h1, %h2;",
     "and.b32 %f1, %f2, %u3;",
+    "add.s32 %hx1, %hx2, %u3;",
     "mov.b32 %f1, %u1;",
     "mov.u32 %r1, %laneid;",
     "mov.u16 %h1, %tid.x;",

@@ -5,7 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from warploom.core import bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32
+from warploom.core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32
 from warploom.terms import (
     Normaliser,
     NotSumOfProductsError,
@@ -24,7 +24,9 @@ from warploom.terms import (
     symbols,
     zero_array,
 )
+from warploom.terms.arrays import as_terms
 from warploom.terms.casts import cast_types, converted, undone
+from warploom.terms.products import ProductReader
 
 a, b, c, d = (atom("x", (i,)) for i in range(4))
 INT, REAL, XOR, SYNTACTIC = algebra_for(i32), algebra_for(f32), algebra_for(u32, "xor/and"), algebra_for(f32, "commutative")
@@ -152,3 +154,24 @@ def test_packs_of_components() -> None:
     assert pack(component(v, 0), component(v, 1)) is v
     assert pack(component(v, 1), component(v, 0)) is not v
     assert component(pack(a, b), 1) is b
+
+
+def test_what_is_no_element() -> None:
+    cells = zero_array("y", (3,))
+    with pytest.raises(TypeError, match="expected one number for an element of y, got an array of shape"):
+        cells[0] = np.array([1, 2])
+    cells.view(np.ndarray)[1] = "text"
+    with pytest.raises(UserError, match="expected numbers in y, got str at"):
+        as_terms(cells)
+
+
+def test_sums_with_something_else_in_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A constant among the elements; and products where single elements are asked for, whoever let them through."""
+    assert sum_of_products(minimum(a, maximum(b, c)), INT, "min", "max")
+    with pytest.raises(NotSumOfProductsError):
+        sum_of_products(minimum(a, maximum(b, constant(3))), INT, "min", "max")
+    reader = ProductReader(INT)
+    monkeypatch.setattr(reader, "_outer", lambda *given: [((a, b), 1)])
+    assert reader.read(a, "+", "*") == {(a, b): 1}
+    with pytest.raises(NotSumOfProductsError):
+        reader.read(a, "+")

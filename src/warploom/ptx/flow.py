@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
 from warploom.ptx.routine import Routine
-from warploom.ptx.syntax import Instruction, Name
+from warploom.ptx.syntax import Instruction, Name, operand_text
 
 ENDS = frozenset({"bra", "brx", "ret", "exit", "trap"})
 """Opcodes after which a block ends."""
@@ -108,10 +108,12 @@ def flow_graph(routine: Routine) -> FlowGraph:
 def branch_targets(routine: Routine, index: int) -> tuple[int, ...]:
     """Positions that the branch instruction `index` may jump to, fall-through not included."""
     instruction = routine.instructions[index]
-    names: tuple[str, ...] = ()
     last = instruction.operands[-1] if instruction.operands else None
-    if isinstance(last, Name):
-        names = routine.targets.get(last.text, (last.text,)) if instruction.opcode == "brx" else (last.text,)
+    if not isinstance(last, Name):
+        shown = "none" if last is None else repr(operand_text(last))
+        message = f"expected a label of {routine.name} after {instruction.name}, found {shown}"
+        raise UserError(Diagnostic("PTX_LABEL", message, routine.span(index)))
+    names = routine.targets.get(last.text, (last.text,)) if instruction.opcode == "brx" else (last.text,)
     found: list[int] = []
     for name in names:
         position = routine.labels.get(name)

@@ -26,8 +26,6 @@ class Scope:
 
     def range_of(self, name: str) -> RegisterRange | None:
         """The parameterised declaration of this very scope that has the name."""
-        if not self.ranges:
-            return None
         prefix = name.rstrip("0123456789")
         found = self.ranges.get(prefix)
         if found is None or len(prefix) == len(name):

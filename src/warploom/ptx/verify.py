@@ -120,7 +120,7 @@ class _Checker:
                 self.count(index, instruction, row)
             else:
                 self.types(index, instruction)
-            if instruction.opcode in ("bra", "brx"):
+            if instruction.opcode in ("bra", "brx") and operand_slots(instruction) is not None:
                 try:
                     branch_targets(self.routine, index)
                 except UserError as error:

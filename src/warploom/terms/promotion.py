@@ -173,8 +173,6 @@ class Stored:
         return known[root.serial]
 
     def _natural_of(self, term: Term) -> DType | None:
-        if term.op == "constant":
-            return None
         if term.op == "atom":
             return self.types.get(term.data[0], self.other)
         if term.op == "component":

@@ -3,7 +3,8 @@
 import pytest
 
 from warploom.core import UserError
-from warploom.ptx.syntax import parse
+from warploom.ptx.syntax import integer_literal, parse
+from warploom.ptx.syntax.operands import OperandTable
 
 from .spellings import kernel
 
@@ -62,6 +63,7 @@ def test_message_shows_the_place() -> None:
         (".loc 1 2;", 7, "expected file, line and column numbers after .loc, found '1 2;'"),
         (".pragma \"a\" }", 14, "expected ';' after .pragma, found '}'"),
         ("t: .branchtargets a, b }", 25, "expected ';' after .branchtargets, found '}'"),
+        ("mov.f32 %f1, .x;", 15, "expected an operand, found '.x'"),
         ("/* open", 2, "expected the end of the comment, found the end of the file"),
         ("{ ret;", 2, "expected '}' at the end of the body, found the end of the file"),
     ],
@@ -124,3 +126,11 @@ def test_excerpt_is_printable() -> None:
     found = rendered(kernel("add /* \udcff\x07 */ ] ;"))
     assert "  \tadd /* ?? */ ] ;" in found
     found.encode("utf-8")
+
+
+def test_what_the_short_ways_leave_to_the_parser() -> None:
+    """Lists with an expression inside, and literals longer than any of 64 bits is written."""
+    assert OperandTable().operands("{%r1, 12}") is not None
+    assert OperandTable().operands("{%r1, 1+2}") is None
+    assert integer_literal("0x" + "0" * 77 + "1") == (1, False)
+    assert integer_literal("0x" + "0" * 78 + "1") is None

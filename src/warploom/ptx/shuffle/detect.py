@@ -331,8 +331,6 @@ class _Detector:
                 return "its source drops the value"
             if source.register_bits[number] != bits:
                 return "its register and that of its source have different widths"
-            if not self.values.is_written_alike(target):
-                return f"the register {target} is not one that code elsewhere can name"
             kept = self.paths.is_kept(source.index, place.load.index, register) and self.values.is_visible(register)
             found.append(Element(register, target, bits, must_copy=not kept))
         return tuple(found)

@@ -66,8 +66,6 @@ def is_alike(emulation: Emulation, term: Term, aligned: frozenset[int]) -> bool:
 
 def _rejoins(graph: FlowGraph, loop: Loop, starts: list[int]) -> bool:
     """Whether some block lies on every path from the starts to the next iteration."""
-    if loop.header in starts:
-        return False
     reachable = _forward(graph, loop, starts, None)
     return any(loop.header not in _forward(graph, loop, starts, block) for block in reachable if block != loop.header)
 

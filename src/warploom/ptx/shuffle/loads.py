@@ -73,6 +73,8 @@ def classify(routine: Routine, index: int) -> Load | str:
         return "its operands have a form that is not covered"
     widths: list[int] = []
     for register in registers:
+        if register in routine.register_vectors:
+            return "a vector register as the destination is not covered"
         declared = routine.registers.get(register, "") if register != "_" else "b32"
         width = TYPE_BITS.get(declared, 0)
         if width not in (16, 32, 64):

@@ -48,10 +48,6 @@ class Values:
         self._outer = outer
         self._visible: dict[str, bool] = {}
 
-    def is_written_alike(self, register: str) -> bool:
-        """Whether the register can be named where its own instruction stands: not an element of a vector register."""
-        return register in self._emulation.routine.registers
-
     def is_visible(self, register: str) -> bool:
         """Whether the register is declared in the outermost scope under a name that no inner scope takes."""
         found = self._visible.get(register)

@@ -14,7 +14,7 @@ from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import enlist, note_read, note_write
 from warploom.ptx.simt.spaces import Access, check_writable, resolve
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Address, Integer, Name
+from warploom.ptx.syntax import Address, Integer, Name, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -51,7 +51,7 @@ def access_of(site: Site, address: Address, kind: str, width: int, elements: int
     elif isinstance(base, Integer):
         offset += base.value
     else:
-        raise site.wrong("an address", str(base))
+        raise site.wrong("an address", operand_text(base))
     if space == "param" and not site.code.routine.is_entry:
         space = "local"
     access = Access(site.code, site.index, kind, space, slot, offset, width, elements, is_strong)
@@ -87,7 +87,7 @@ def _load(site: Site) -> Step:
     space, elements, type_name, is_strong = _modifiers(site)
     target, address = site.instruction.operands[:2]
     if not isinstance(address, Address):
-        raise site.wrong("an address in brackets", str(address))
+        raise site.wrong("an address in brackets", operand_text(address))
     width = TYPE_BITS[type_name] // 8
     access = access_of(site, address, "ld", width, elements, space, is_strong=is_strong)
     parts = site.elements(target)
@@ -148,7 +148,7 @@ def _store(site: Site) -> Step:
     space, elements, type_name, is_strong = _modifiers(site)
     address, source = site.instruction.operands[:2]
     if not isinstance(address, Address):
-        raise site.wrong("an address in brackets", str(address))
+        raise site.wrong("an address in brackets", operand_text(address))
     width = TYPE_BITS[type_name] // 8
     access = access_of(site, address, "st", width, elements, space, is_strong=is_strong)
     parts = site.elements(source)

@@ -11,7 +11,7 @@ from warploom.ptx.simt.code import Step
 from warploom.ptx.simt.numerics import Operation, bind, quiet
 from warploom.ptx.simt.operands import CARRY, DTYPES, Site, dtype_of
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Integer, Operand, Pair
+from warploom.ptx.syntax import Integer, Operand, Pair, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 def decode(site: Site) -> Step:
     """One step that evaluates the instruction."""
     instruction = site.instruction
-    try:
-        operation = bind(instruction.opcode, instruction.modifiers)
-    except IndexError:
-        raise site.unsupported(instruction.name) from None
-    if not instruction.operands:
-        raise site.wrong("operands", "none")
+    operation = bind(instruction.opcode, instruction.modifiers)
     destinations = _destinations(site, operation.results)
     operands = list(instruction.operands[1:])
     sources: list[int] = []
@@ -38,7 +33,7 @@ def decode(site: Site) -> Step:
         operand = operands.pop(0)
         if type_name == "immediate":
             if not isinstance(operand, Integer):
-                raise site.wrong("an integer constant", str(operand))
+                raise site.wrong("an integer constant", operand_text(operand))
             sources.append(-operand.value - 1)
         else:
             sources.append(site.sized(operand, type_name))

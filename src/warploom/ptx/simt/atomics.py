@@ -16,7 +16,7 @@ from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import Positions, check_writable, resolve
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Address, Name
+from warploom.ptx.syntax import Address, Name, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -175,13 +175,15 @@ def decode(site: Site) -> Step:
     wants_old = not is_reduction and operands[0] != Name("_")
     address, *values = operands[0 if is_reduction else 1 :]
     if not isinstance(address, Address):
-        raise site.wrong("an address in brackets", str(address))
+        raise site.wrong("an address in brackets", operand_text(address))
     width = TYPE_BITS[type_name] // 8
     access = access_of(site, address, "atom", width, elements, space, is_strong=True)
     first = [site.sized(part, type_name) for part in site.elements(values[0])]
+    if operation == "cas" and len(values) < 2:
+        raise site.wrong("a value to compare with and a new one", "one")
     second = site.sized(values[1], type_name) if operation == "cas" else first[0]
-    if len(first) != elements or (targets and len(targets) != elements):
-        raise site.wrong(f"{elements} elements", str(len(first)))
+    if any(len(parts) != elements for parts in (first, targets) if parts):
+        raise site.wrong(f"{elements} elements", " and ".join(str(len(parts)) for parts in (targets, first) if parts))
 
     is_fence = not {"release", "acq_rel", "sc"}.isdisjoint(instruction.modifiers)
 

@@ -189,8 +189,6 @@ def decode_barrier(site: Site, following: int) -> End:
         case _:
             raise site.unsupported(site.instruction.name)
     is_arrival = modifiers == ["arrive"]
-    if not 1 <= len(operands) <= 2 or (is_arrival and len(operands) != 2):
-        raise site.wrong("a barrier and a number of threads", f"{len(operands)} operands")
     number_slot = site.source(operands[0], "u32")
     count_slot = site.source(operands[1], "u32") if len(operands) == 2 else -1
     code, instruction = site.code, site.index
@@ -246,8 +244,6 @@ def release_warp_barriers(machine: Machine) -> bool:
         (key, group, index) for key, (group, index) in machine.warp_waits.items()
         if _opcode(group, index) in ("bar", "barrier")
     ]  # fmt: skip
-    if len(waits) < 2:
-        return False
     flags = np.zeros(machine.total, np.bool_)
     for _, group, _ in waits:
         flags[group.threads] = True

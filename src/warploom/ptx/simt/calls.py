@@ -13,7 +13,7 @@ from warploom.ptx.simt.operands import Site, dtype_of, value_of
 from warploom.ptx.simt.printing import formatted
 from warploom.ptx.simt.threads import Group, Registers, Value
 from warploom.ptx.syntax import Group as Operands
-from warploom.ptx.syntax import Name, Operand
+from warploom.ptx.syntax import Name, Operand, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -180,7 +180,7 @@ def decode_call(site: Site, segment: Segment, following: int) -> End:
     call = _Call(site, segment, following)
     target = call.target
     if not isinstance(target, Name):
-        raise site.wrong("a function", str(target))
+        raise site.wrong("a function", operand_text(target))
     if target.text in site.code.slots:
         return _indirect(call, site.code.slots[target.text])
     name = site.launch.aliases.get(target.text, target.text)

@@ -12,7 +12,7 @@ from warploom.ptx.simt.barriers import decode_barrier
 from warploom.ptx.simt.code import Code, End, Segment
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.threads import Group
-from warploom.ptx.syntax import Name
+from warploom.ptx.syntax import Name, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -52,7 +52,7 @@ def decode_end(site: Site, segment: Segment) -> End:
         case "bar" | "barrier":
             return _guarded(site, code, decode_barrier(site, code.segment_at[site.index + 1]))
         case _:
-            raise site.unsupported(instruction.name)
+            raise AssertionError(f"{instruction.name} ends no segment")
 
 
 def _leave(group: Group, machine: Machine) -> int:
@@ -104,7 +104,7 @@ def _indexed(site: Site) -> End:
     code, routine = site.code, site.code.routine
     last = site.instruction.operands[-1]
     if not isinstance(last, Name) or last.text not in routine.targets:
-        raise site.wrong("the label of a .branchtargets list", str(last))
+        raise site.wrong("the label of a .branchtargets list", operand_text(last))
     branch_targets(routine, site.index)
     targets = [code.segment_at[routine.labels[name]] for name in routine.targets[last.text]]
     slot = site.source(site.instruction.operands[0], "u32")

@@ -16,7 +16,7 @@ from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import Access, resolve
 from warploom.ptx.simt.threads import Group, Threads, Value
-from warploom.ptx.syntax import Address, Integer, Name
+from warploom.ptx.syntax import Address, Integer, Name, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -75,16 +75,13 @@ class Copies:
 
 
 def _cp(site: Site) -> Step:
-    modifiers = site.instruction.modifiers
-    if modifiers[:1] != ("async",):
-        raise site.unsupported(site.instruction.name)
-    match modifiers[1:]:
+    match site.instruction.modifiers[1:]:  # the first one is `async`: no row has one of these forms without it
         case ("commit_group",):
             return _commit(site)
         case ("wait_group",):
             operand = site.instruction.operands[0]
             if not isinstance(operand, Integer):
-                raise site.wrong("an integer constant", str(operand))
+                raise site.wrong("an integer constant", operand_text(operand))
             return _wait(operand.value)
         case ("wait_all",):
             return _wait(-1)

@@ -83,15 +83,16 @@ def _decoded(site: Site) -> list[Step]:
 
 
 def check_form(site: Site) -> None:
-    """UserError for a wrong number of operands, or a guard that is no predicate."""
+    """UserError for what PTX does not have, a wrong number of operands, or a guard that is no predicate."""
     instruction = site.instruction
     row = find_row(instruction)
-    if row is not None:
-        fewest, most = row.operand_counts
-        given = len(instruction.operands)
-        if given < fewest or (most is not None and given > most):
-            wanted = str(fewest) if fewest == most else f"at least {fewest}" if most is None else f"{fewest} to {most}"
-            raise site.wrong(f"{wanted} operands", str(given))
+    if row is None:
+        raise site.unsupported(instruction.name)
+    fewest, most = row.operand_counts
+    given = len(instruction.operands)
+    if given < fewest or (most is not None and given > most):
+        wanted = str(fewest) if fewest == most else f"at least {fewest}" if most is None else f"{fewest} to {most}"
+        raise site.wrong(f"{wanted} operands", str(given))
     if instruction.guard is not None:
         slot = site.code.slots.get(instruction.guard.name)
         if slot is None or site.code.dtypes[slot] != np.bool_:

@@ -14,7 +14,7 @@ from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Address, Operand
+from warploom.ptx.syntax import Address, Operand, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -55,7 +55,7 @@ def _shape(site: Site) -> tuple[int, bool]:
 def _words(site: Site, address: Operand, count: int, kind: str) -> Callable[[Group, Machine], tuple[Value, Value]]:
     """The 16-bit words of the region, and the first word of each row [warps, 32] (of the lanes that give addresses)."""
     if not isinstance(address, Address):
-        raise site.wrong("an address in brackets", str(address))
+        raise site.wrong("an address in brackets", operand_text(address))
     spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
     access = access_of(site, address, kind, 4, ROW_BYTES // 4, "shared" if "shared" in spaces else "", is_strong=False)
 

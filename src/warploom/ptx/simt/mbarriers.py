@@ -17,7 +17,7 @@ from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import resolve
 from warploom.ptx.simt.threads import Group, Value
-from warploom.ptx.syntax import Address, Name, Operand
+from warploom.ptx.syntax import Address, Name, Operand, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -51,7 +51,7 @@ class _Object:
 def _places(site: Site, operand: Operand) -> Callable[[Group, Machine], tuple[Value, list[int]]]:
     """Words of shared memory and the position of each thread's object."""
     if not isinstance(operand, Address):
-        raise site.wrong("an address in brackets", str(operand))
+        raise site.wrong("an address in brackets", operand_text(operand))
     spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
     access = access_of(site, operand, "atom", 8, 1, "shared" if "shared" in spaces else "", is_strong=True)
 

@@ -11,7 +11,7 @@ from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import SPECIAL_REGISTERS, TYPE_BITS
 from warploom.ptx.simt.code import Code, Step
 from warploom.ptx.simt.threads import Group, Registers, Value
-from warploom.ptx.syntax import Float, Instruction, Integer, Name, Negation, Operand, Sum, Vector
+from warploom.ptx.syntax import Float, Instruction, Integer, Name, Negation, Operand, Sum, Vector, operand_text
 
 if TYPE_CHECKING:
     from warploom.ptx.simt.machine import Machine
@@ -93,11 +93,16 @@ class Site:
             slot = self.code.slots.get(operand.text)
             if slot is not None:
                 if self.code.dtypes[slot] is None:
-                    raise self.unsupported(f"a register of type .{self.code.routine.registers[operand.text]}")
+                    raise self.unsupported(f"a register of type .{self.declared(operand.text)}")
                 if type_name and dtype_of(type_name) not in (None, self.code.dtypes[slot]):
-                    raise self.wrong(f"a destination of type .{type_name}", f".{self.code.routine.registers[operand.text]}")
+                    raise self.wrong(f"a destination of type .{type_name}", f".{self.declared(operand.text)}")
                 return slot
-        raise self.wrong("a register", str(operand))
+        raise self.wrong("a register", operand_text(operand))
+
+    def declared(self, register: str) -> str:
+        """The type of a register, or of the vector register that it is a component of."""
+        registers = self.code.routine.registers
+        return registers.get(register) or registers[register.rpartition(".")[0]]
 
     def dtype(self, slot: int) -> np.dtype[np.generic]:
         found = self.code.dtypes[slot]
@@ -111,13 +116,15 @@ class Site:
                 return self.constant(self.immediate(value, type_name))
             case Float(bits, width):
                 return self.constant(self.immediate_float(bits, width, type_name))
+            case Name("_"):
+                raise self.wrong("a register or a constant", "_")
             case Name(text) if text in self.code.slots:
                 slot = self.code.slots[text]
                 if self.code.dtypes[slot] is None:
-                    raise self.unsupported(f"a register of type .{self.code.routine.registers[text]}")
+                    raise self.unsupported(f"a register of type .{self.declared(text)}")
                 if (type_name == "pred") != (self.code.dtypes[slot] == np.bool_):
                     wanted = "a predicate" if type_name == "pred" else "a register of bits"
-                    raise self.wrong(wanted, f"{text} (.{self.code.routine.registers[text]})")
+                    raise self.wrong(wanted, f"{text} (.{self.declared(text)})")
                 return slot
             case Name("WARP_SZ"):
                 return self.constant(self.immediate(32, type_name))
@@ -134,7 +141,7 @@ class Site:
             case Negation(inner):
                 return self.negated(inner)
             case _:
-                raise self.unsupported(f"the operand {operand} in {self.instruction.name}")
+                raise self.unsupported(f"the operand {operand_text(operand)} in {self.instruction.name}")
 
     def sized(self, operand: Operand, type_name: str) -> int:
         """As `source`, but a register must have the type's width."""

@@ -12,7 +12,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.simt.analysis import names
 from warploom.ptx.simt.regions import Region
-from warploom.ptx.syntax import AddressOf, Float, Initialiser, Integer, Name, Operand, Sum
+from warploom.ptx.syntax import AddressOf, Float, Initialiser, Integer, Name, Operand, Sum, operand_text
 from warploom.ptx.syntax.nodes import Setting
 
 
@@ -146,7 +146,7 @@ def _value(variable: Variable, element: Operand | AddressOf, size: int, symbol: 
             shift = (mask & -mask).bit_length() - 1
             return (address & mask) >> shift
         case _:
-            message = f"expected a constant or an address as an initial value of {variable.name}, got {element}"
+            message = f"expected a constant or an address as an initial value of {variable.name}, got {operand_text(element)}"
             raise UserError(Diagnostic("PTX_INITIALISER", message, variable.span))
 
 

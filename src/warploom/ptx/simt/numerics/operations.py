@@ -302,7 +302,7 @@ def _compare(opcode: str, taken: Modifiers) -> _Bound:
     operator = taken.one_of(COMPARISONS)
     joined = taken.one_of(("and", "or", "xor"), "") or None
     ftz = taken.has("ftz")
-    name = taken.types[-1]
+    name = taken.type(max(len(taken.types) - 1, 0))
     if opcode == "setp":
         operation: Evaluate = partial(setp, operator, name, combine_with=cast(Any, joined), ftz=ftz)
         results = ("pred", "pred")

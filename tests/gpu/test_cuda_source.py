@@ -193,6 +193,13 @@ def test_python_sizes_keep_floor_semantics() -> None:
     assert "(thread - n) % 5 + 5) % 5" in check(kernel)
 
 
+def test_a_remainder_by_a_number_that_is_not_known_does_not_overflow() -> None:
+    """`(x % n + n) % n` does from n = 2^30 on."""
+    index = b("%", b("-", TID, 40), b("+", N, 1))
+    text = cuda_source(replace(small(Store("y", (TID,), FromIndex(index, i32))), sizes=("n",))).text
+    assert "floor_mod(thread - 40, n + 1)" in text
+
+
 def test_dynamic_register_indices_become_conditions() -> None:
     fill_a = loop("r", 4, Store("a", (IndexVar("r"),), Read("x", (b("+", TID, IndexVar("r")),))))
     row = b("%", b("*", TID, TID), 4)

@@ -179,7 +179,9 @@ def test_a_later_loop_of_the_same_name_has_its_own_bounds():
         for k in range(3):
             y[k] = x[k]
         for k in range(n):
-            if k < 3:
-                y[k] = x[k]
+            for j in range(k, 3):
+                v = x[k + j]
+            y[k] = v
 
-    assert "if k < 3" in body(parse_spec(spec, copy.kernel))
+    with pytest.raises(UserError, match="assigned only in a loop that may have no trips"):
+        parse_spec(spec, copy.kernel)

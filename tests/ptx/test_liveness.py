@@ -56,9 +56,10 @@ def test_pressure() -> None:
 
 def test_pressure_is_told_at_the_first_place_where_it_is_reached() -> None:
     twice = "mov.u32 a, 1; mov.u32 b, 2; st.global.b32 [x], a; st.global.b32 [x], b; "
-    found = routine(twice + twice + "ret;")
     once = routine(twice + "ret;")
-    assert pressure(found, flow_graph(found)) == pressure(once, flow_graph(once))
+    for between in ("", "@p bra L; L: "):
+        found = routine("setp.eq.s32 p, 1, 2; " + twice + between + twice + "ret;")
+        assert pressure(found, flow_graph(found)).instruction == 1 + pressure(once, flow_graph(once)).instruction
     rising = routine("mov.u32 a, 1; st.global.b32 [x], a; " + twice + "ret;")
     assert pressure(rising, flow_graph(rising)).instruction == 3
 

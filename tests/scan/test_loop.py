@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from warploom.core import UserError
+from warploom.scan import expression as ex
 from warploom.scan import parse_module, read_loop
+from warploom.scan.relations import _relation
 
 
 def states(text: str, name: str = "f") -> dict[str, tuple[str, str]]:
@@ -146,3 +148,29 @@ def test_errors_say_where_and_what(text: str, message: str) -> None:
     with pytest.raises(UserError, match="^" + message) as caught:
         read_loop(parse_module(text, "f.py"), "f")
     assert caught.value.diagnostics[0].fix
+
+
+@pytest.mark.parametrize(("count", "fits"), [(1, True), (11, True), (12, False)])
+def test_so_many_different_divisors(count: int, fits: bool) -> None:
+    tests = "".join(f"        if n % {d} == 0:\n            best = max(best, x)\n" for d in range(2, 2 + count))
+    text = f"def f(xs):\n    n = 0\n    best = 0\n    for x in xs:\n        n += 1\n{tests}    return best\n"
+    if fits:
+        assert len(states(text)) == 2 + count
+    else:
+        with pytest.raises(UserError, match="Use fewer different divisors"):
+            states(text)
+
+
+def test_columns_that_stand_in_a_relation() -> None:
+    flag, number = ex.variable("p", ex.BOOL), ex.variable("n", ex.INT)
+    flags = [ex.constant(v) for v in (True, False, True)]
+    opposite = [ex.constant(not v) for v in (True, False, True)]
+    assert _relation(flag, flags, flags) is flag
+    assert _relation(flag, flags, opposite) is ex.negation(flag)
+    assert _relation(flag, flags, [ex.constant(v) for v in (False, False, False)]) is None
+    assert _relation(flag, flags, [ex.constant(v) for v in (0, 1, 0)]) is None
+    numbers = [ex.constant(v) for v in (1, 2, 5)]
+    more, less = ([ex.constant(v) for v in values] for values in ((4, 5, 8), (4, 3, 0)))
+    assert str(_relation(number, numbers, more)) == str(ex.add(number, ex.constant(3)))
+    assert str(_relation(number, numbers, less)) == str(ex.add(ex.multiply(ex.constant(-1), number), ex.constant(5)))
+    assert _relation(number, numbers, [ex.constant(v) for v in (2, 4, 10)]) is None

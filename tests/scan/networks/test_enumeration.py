@@ -18,6 +18,7 @@ from warploom.scan.networks import (
     network,
     networks,
 )
+from warploom.scan.networks.modules import _parts
 
 from . import serial
 
@@ -117,3 +118,9 @@ def test_compositions_scan() -> None:
     assert adjacency_of(completed(network(9, []))) == "strict"
     with pytest.raises(ValueError, match="expected a forward scan network"):
         grown(network(3, [[(1, 0)]]), 9)
+
+
+@pytest.mark.parametrize("name", ["sklansky", "kogge-stone", "brent-kung"])
+def test_every_part_is_found_once(name: str) -> None:
+    parts = [tuple(dots) for _, dots in _parts(NAMED[name](8), 2)]
+    assert parts and len(parts) == len(set(parts))

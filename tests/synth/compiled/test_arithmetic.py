@@ -1,5 +1,6 @@
 """Instructions on data give terms whose value is what the interpreter computes from the numbers."""
 
+import operator
 import random
 from collections.abc import Mapping
 
@@ -10,9 +11,10 @@ from tests.synth.compiled.programs import body
 from warploom.core import BY_NAME, DType, u32, u64
 from warploom.ptx import launch, lower, parse
 from warploom.synth.compiled import ArrayArgument, ScalarArgument, run_symbolically
+from warploom.synth.compiled.arithmetic import _under_mask, _with_number
 from warploom.synth.compiled.data import Data, Joined, Undefined, Value
 from warploom.synth.compiled.numbers import value_of
-from warploom.terms import Term
+from warploom.terms import Term, atom
 
 THREE = ".param .u64 out, .param .u64 in, .param .u32 a, .param .u32 b, .param .u32 c"
 LOADS = "\tld.param.u32 %r2, [a];\n\tld.param.u32 %r3, [b];\n\tld.param.u32 %r4, [c];\n"
@@ -189,3 +191,30 @@ def test_bytes_that_are_cut_and_joined_again_are_the_word() -> None:
     assert data.join([pieces[0], pieces[2]]) != word
     halves = run.arrays["out"].load(0, 8, run.data)
     assert isinstance(halves, Joined) and [b for _, b in halves.parts] == [32, 32]
+
+
+def test_only_a_mask_of_ones_leaves_a_narrow_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_under_mask.__globals__, "fits", lambda term, dtype: dtype.bits >= 8)
+    word = atom("x", (0,))
+    kept = [mask for mask in range(1 << 10) if _under_mask(word, mask) is not None]
+    assert kept == [0xFF] and _under_mask(0xFFFF, word) is _under_mask(word, 0xFFFF) is word
+    assert _under_mask(word, word) is None and _under_mask(3, 0xFF) is None
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 0x80, 0xFFFFFFFE, 0xFFFFFFFF])
+@pytest.mark.parametrize("op", ["+", "-", "*", "&", "|", "^"])
+def test_a_known_operand_decides_only_what_holds_for_all_words(op: str, number: int) -> None:
+    mask, word = 0xFFFFFFFF, atom("x", (0,))
+    exact = {"+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor}[
+        op
+    ]
+    for is_left in (True, False):
+        found = _with_number(op, number, word, mask, is_left)
+        for value in (0, 1, 7, 0x80000000, 0xFFFFFFFF):
+            expected = exact(number, value) if is_left else exact(value, number)
+            if found is word:
+                assert expected & mask == value
+            elif found is not None:
+                assert found == expected & mask
+    neutral = {"+": 0, "-": 0, "|": 0, "^": 0, "*": 1, "&": mask}[op]
+    assert _with_number(op, neutral, word, mask, False) is word

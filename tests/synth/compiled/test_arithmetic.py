@@ -3,18 +3,21 @@
 import operator
 import random
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 from tests.synth.compiled.programs import body
 
-from warploom.core import BY_NAME, DType, u32, u64
+from warploom.core import BY_NAME, DType, f32, i32, u16, u32, u64
 from warploom.ptx import launch, lower, parse
 from warploom.synth.compiled import ArrayArgument, ScalarArgument, run_symbolically
-from warploom.synth.compiled.arithmetic import _under_mask, _with_number
+from warploom.synth.compiled.arithmetic import Arithmetic, _under_mask, _with_number
+from warploom.synth.compiled.comparison import Comparison
 from warploom.synth.compiled.data import Data, Joined, Undefined, Value
 from warploom.synth.compiled.numbers import value_of
-from warploom.terms import Term, atom
+from warploom.terms import Term, apply, atom
 
 THREE = ".param .u64 out, .param .u64 in, .param .u32 a, .param .u32 b, .param .u32 c"
 LOADS = "\tld.param.u32 %r2, [a];\n\tld.param.u32 %r3, [b];\n\tld.param.u32 %r4, [c];\n"
@@ -218,3 +221,28 @@ def test_a_known_operand_decides_only_what_holds_for_all_words(op: str, number: 
                 assert found == expected & mask
     neutral = {"+": 0, "-": 0, "|": 0, "^": 0, "*": 1, "&": mask}[op]
     assert _with_number(op, neutral, word, mask, False) is word
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_what_is_computed_from_an_undefined_value_is_undefined(is_whole: bool) -> None:
+    """Also where only some bits are."""
+    made = Arithmetic(Data())
+    word = made.data.made(atom("x", (0,)), u32)
+    bad = Undefined("a lane that is not there", 3)
+    given: Value = bad if is_whole else Joined(((made.data.made(atom("y", (0,)), u16), 16), (bad, 16)))
+    two = [made.signless("add", u32), made.high_product(u32), made.wide_product(u32), made.quotient(u32, False),
+           made.extreme("max", u32),
+           made.compare("lt", u32)]  # fmt: skip
+    for run in two:
+        assert run(given, word) is bad and run(word, given) is bad
+    for one in (made.convert(f32, u32, "rn"), made.negate(u32), made.magnitude(i32)):
+        assert one(given) is bad
+
+
+def test_choices_have_one_form_also_inside_of_other_terms() -> None:
+    a, b, x, y, z = (atom(name, (0,)) for name in "abxyz")
+    empty = cast(Comparison, SimpleNamespace(_choices={}, _chosen_kinds={}))
+    forms = [apply("select <", a, b, x, y), apply("select >", b, a, x, y), apply("select >=", a, b, y, x)]
+    for inside in (lambda t: t, lambda t: t + z, lambda t: z * (t + z)):
+        assert len({Comparison._chosen(empty, inside(form), {}) for form in forms}) == 1
+    assert Comparison._chosen(empty, x + z, {}) is x + z

@@ -43,7 +43,7 @@ def test_scalars_are_numpy_types_of_the_same_name() -> None:
             continue
         expected = np.dtype(f"{letters[dtype.name[0]]}{dtype.name[1:]}")
         assert to_numpy(dtype) == expected
-        assert (dtype.size_bytes, dtype.is_float) == (expected.itemsize, expected.kind == "f")
+        assert (dtype.bits, dtype.size_bytes, dtype.is_float) == (8 * expected.itemsize, expected.itemsize, expected.kind == "f")
         if not dtype.is_float:
             assert integer_range(dtype) == (np.iinfo(expected).min, np.iinfo(expected).max)
 

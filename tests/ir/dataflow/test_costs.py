@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from warploom.ir.dataflow.sets.registers import LaneOp
 from warploom.ir.dataflow.sets.xform_template import MULTIPLY_COST, _joined_cost, _scale_cost, divisors, modulo_cost
 
 
@@ -15,3 +18,8 @@ def test_multiples_of_a_variable() -> None:
 def test_divisors_and_remainders() -> None:
     assert divisors(12) == [1, 2, 3, 4, 6, 12] and divisors(1) == [1]
     assert modulo_cost(8) == 1 < modulo_cost(6)
+
+
+def test_an_instruction_costs_one_unless_said_otherwise() -> None:
+    lanes = np.arange(4)[None]
+    assert LaneOp("vpunpcklbw", 2, lanes, ("",)).cost == 1 and LaneOp("vmovdqa", 1, lanes, ("",), cost=0).cost == 0

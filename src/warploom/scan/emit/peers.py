@@ -19,7 +19,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from warploom.gpu import compile_to_ptx, find_tool
+from warploom.core import find_tool
+from warploom.gpu import compile_to_ptx
 from warploom.ptx import launch
 from warploom.scan.emit.body import Body, body
 from warploom.scan.emit.cub import cub_source

@@ -210,3 +210,11 @@ def test_text_that_python_does_not_even_read_is_refused_at_its_start() -> None:
         parse_module("x = '\ud800'", "file.py")
     (found,) = caught.value.diagnostics
     assert (found.code, found.span.line, found.span.column, found.span.end_line, found.span.end_column) == ("SYNTAX", 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("sign", ["//", "%", "<<", ">>"])
+def test_operations_of_whole_numbers_refuse_floats(sign: str) -> None:
+    text = "def f(xs: list[{}]):\n    total = 0\n    for x in xs:\n        total = total + (x {} 2)\n    return total\n"
+    assert states(text.format("int", sign))
+    with pytest.raises(UserError):
+        states(text.format("float", sign))

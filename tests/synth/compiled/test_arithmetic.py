@@ -13,11 +13,12 @@ from tests.synth.compiled.programs import body
 from warploom.core import BY_NAME, DType, f32, i32, u16, u32, u64
 from warploom.ptx import launch, lower, parse
 from warploom.synth.compiled import ArrayArgument, ScalarArgument, run_symbolically
-from warploom.synth.compiled.arithmetic import Arithmetic, _under_mask, _with_number
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, _under_mask, _with_number
+from warploom.synth.compiled.bit_fields import BitFields
 from warploom.synth.compiled.comparison import Comparison
 from warploom.synth.compiled.data import Data, Joined, Undefined, Value
 from warploom.synth.compiled.numbers import value_of
-from warploom.terms import Term, apply, atom
+from warploom.terms import Term, apply, atom, constant
 
 THREE = ".param .u64 out, .param .u64 in, .param .u32 a, .param .u32 b, .param .u32 c"
 LOADS = "\tld.param.u32 %r2, [a];\n\tld.param.u32 %r3, [b];\n\tld.param.u32 %r4, [c];\n"
@@ -82,6 +83,8 @@ WORDS = (
     "cvt.s32.s16 %r7, %r2;\n\tand.b32 %r9, %r7, 65535;",
     "shr.u32 %r7, %r2, 9;\n\tbfe.u32 %r9, %r7, 4, 8;",
     "setp.lt.s32 %p1, %r1, 3;\n\tselp.b32 %r9, %r2, %r3, %p1;",
+    "setp.lt.s32 %p1|%p2, %r1, 3;\n\tselp.b32 %r9, %r2, %r3, %p2;",
+    "setp.ge.s32 %p1|%p2, %r1, 3;\n\tselp.b32 %r9, %r2, %r3, %p2;",
 )
 """From symbolic %r2, %r3, %r4 to %r9."""
 
@@ -246,3 +249,21 @@ def test_choices_have_one_form_also_inside_of_other_terms() -> None:
     for inside in (lambda t: t, lambda t: t + z, lambda t: z * (t + z)):
         assert len({Comparison._chosen(empty, inside(form), {}) for form in forms}) == 1
     assert Comparison._chosen(empty, x + z, {}) is x + z
+
+
+def test_bits_of_known_words_are_counted() -> None:
+    counted = {op: BitFields._counted(op, u32) for op in ("popc", "clz", "brev")}
+    for number in (0, 1, 0xF0F0, 0x80000000, 0xFFFFFFFF):
+        text = f"{number:032b}"
+        assert counted["popc"](number) == text.count("1")
+        assert counted["clz"](number) == len(text) - len(text.lstrip("0"))
+        assert counted["brev"](number) == int(text[::-1], 2)
+    with pytest.raises(NotFollowedError, match="depend on data"):
+        counted["popc"](atom("x", (0,)))
+
+
+def test_what_a_choice_on_data_wants_is_a_number_where_all_elements_are_of_the_type() -> None:
+    want = apply("select <", atom("x", (0,)), constant(3), constant(7), atom("x", (0,)))
+    for types, expected in (({"x": i32}, [[7], [5]]), ({"x": u16}, [None, None]), ({}, [None, None])):
+        made = cast(Comparison, SimpleNamespace(algebra=SimpleNamespace(dtype=i32), types=types))
+        assert [Comparison._value_of_choice(made, want, lambda t, n=n: n) for n in (2, 5)] == expected

@@ -22,7 +22,7 @@ from warploom.ptx.shuffle import (
     nearest_machine,
     shuffle,
 )
-from warploom.ptx.shuffle.profit import _changed
+from warploom.ptx.shuffle.profit import _DOUBLE_LANES, _changed
 from warploom.ptx.shuffle.usage import usage_of
 from warploom.ptx.syntax import parse
 
@@ -126,3 +126,10 @@ def test_a_shuffle_moves_words(width: int, words: int) -> None:
     assert after.shuffles - before.shuffles == 3 * words + 1  # and one for each run of covered loads
     narrow = _changed(facts, before, [replace(candidate, width=32, elements=3)])
     assert after.slots - narrow.slots == (3 + 2 * 6 if width == 64 else 0)
+
+
+def test_double_precision_lanes_of_each_machine() -> None:
+    """Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: the big chips have many, the others few."""
+    big = {"sm_35": 64, "sm_37": 64, "sm_60": 32, "sm_70": 32, "sm_80": 32, "sm_90": 64, "sm_100": 64}
+    few = {"sm_50": 4, "sm_52": 4, "sm_61": 4, "sm_75": 2, "sm_86": 2, "sm_89": 2, "sm_103": 2, "sm_120": 2}
+    assert {**_DOUBLE_LANES} == big | few and set(_DOUBLE_LANES) >= set(MACHINES)

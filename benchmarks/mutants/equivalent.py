@@ -10,4 +10,13 @@ EQUIVALENT: dict[str, str] = {
     "src/warploom/ptx/shuffle/rewrite.py:_kernel:constant:True -> False:0": (
         "`_judge` makes one judgement of each plan: the two lists have one length, strict or not."
     ),
+    "src/warploom/scan/networks/program.py:is_scan:refusal:cells.fault -> False:0": (
+        "a fault stays one to the end, where it is asked for again; the steps after it are run for nothing"
+    ),
+    "src/warploom/scan/networks/program.py:first_failure:refusal:last == largest -> False:0": (
+        "all further levels run the largest size again, which was a scan"
+    ),
+    "src/warploom/scan/networks/fewest.py:fewest:refusal:columns > 2**depth -> False:0": (
+        "a step doubles an interval at most, so the solver finds no such network, and finding none or giving up is None as well"
+    ),
 }

@@ -14,7 +14,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.scan import read_loop, user_function
-from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, accepted, loops_module, run_task, segmented_sum_operator
+from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, accepted, loops_module, run_task, segmented, segmented_sum_operator
 
 UNSOLVED = {"lift/position_of_longest_ones"}
 """Within what the search knows today."""
@@ -95,3 +95,11 @@ def functions(module: ModuleType) -> list[Callable[..., Any]]:
 def test_accepted_operators_are_associative(function: Callable[..., Any]) -> None:
     found = list(triples(function, 1000)) if function.__name__ not in NOT_BY_NUMBERS else [True] * 30
     assert all(found) and (len(found) > 20 or function.__name__ in RARE), len(found)
+
+
+def test_segmented_operators_start_anew_at_heads() -> None:
+    """An associative one that never does is not it."""
+    flags = [(False, False), (False, True), (True, False), (True, True)]
+    assert not segmented._is_proved({f: (1, int(any(f))) for f in flags})
+    assert not segmented._is_proved({f: (3, int(any(f))) for f in flags})
+    assert segmented._is_proved({(f, g): (2 if g else 3, int(f or g)) for f, g in flags})

@@ -1,12 +1,13 @@
 """Modules and functors for other tools, compiled by them where they are installed."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from warploom import scan
 from warploom.gpu import toolchain_available
-from warploom.scan.emit import Comparison, imported, source_of
+from warploom.scan.emit import Comparison, emit, imported, peers, program, source_of
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
 from warploom.scan.tasks import loops_module
 
@@ -41,3 +42,43 @@ def test_compilers(name: str, trial: Callable[[scan.Operator], Comparison]) -> N
     except NotInstalledError as error:
         pytest.skip(f"{error} is not installed")
     assert found.cases and not found.mismatch
+
+
+def test_compilers_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    total = operator("total")
+    monkeypatch.setattr(peers, "find_tool", lambda _: tmp_path / "bin" / "ptxas")
+    with pytest.raises(NotInstalledError, match="nvidia-cuda-cccl"):
+        try_cub(total)
+    monkeypatch.setattr(program, "toolchain_available", lambda: False)
+    for target in ("cuda", "cub"):
+        found = emit(scan.lift(scan.read_loop(loops_module(), "total")), target)
+        assert (found.verdict, found.reason) == ("unchecked", "warploom[cuda] is not installed")
+
+
+WRONG = Comparison(3, "s of 2 elements is 1, expected 2")
+
+
+@pytest.mark.parametrize(
+    ("step", "outcome", "verdict", "reason"),
+    [
+        ("s + x", Comparison(3), "tested", ""),
+        ("s + x", WRONG, "refuted", WRONG.mismatch),
+        ("s + 0.5 * x", WRONG, "unchecked", f"{WRONG.mismatch}; floats round, which may explain it"),
+        ("max(s, x)", WRONG, "refuted", WRONG.mismatch),
+        ("s + x", NotInstalledError("numba"), "unchecked", "numba is not installed"),
+        ("s + x", RuntimeError("scan_block: stuck"), "refuted", "scan_block: stuck"),
+    ],
+)
+def test_what_the_comparison_says_is_the_verdict(
+    step: str, outcome: Comparison | Exception, verdict: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    def tried(*_: object) -> Comparison:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(program, "_tried", tried)
+    kind = "float" if "." in step or "max" in step else "int"
+    text = f"def f(xs: list[{kind}]):\n    s = 0\n    for x in xs: s = {step}\n    return s\n"
+    found = emit(scan.lift(scan.read_loop(scan.parse_module(text), "f")), "numba")
+    assert (found.verdict, found.reason) == (verdict, reason)

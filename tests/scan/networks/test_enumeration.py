@@ -136,3 +136,9 @@ def test_networks_that_are_one_step_from_complete() -> None:
     codes = np.array([sum(low << 4 * column for column, low in enumerate(state)) for state in states], np.int64)
     expected = [any(state) and all(low == 0 or state[low - 1] == 0 for low in state) for state in states]
     assert _one_step_away(codes.astype(codes.dtype), 4).tolist() == expected
+
+
+def test_tables_of_many_columns_are_not_counted() -> None:
+    for columns in (0, 17):
+        with pytest.raises(ValueError, match=r"expected 1 to 1[0-9] columns, got "):
+            census(columns, 2)

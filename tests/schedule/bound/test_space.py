@@ -4,7 +4,6 @@ import math
 import random
 
 import pytest
-from tests.schedule.bound.hand_views import LONG, LONG_TILES
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.bound import Bound
@@ -77,11 +76,3 @@ def test_the_explanation_names_what_binds() -> None:
     assert explained.parts[0].time_ms == pytest.approx(explained.time_ms)
     assert "memory traffic" in explained.text.splitlines()[0]
     assert bound.estimate(root) >= bound.of(root)
-
-
-def test_the_bound_of_a_space_is_what_can_be_worked_out_on_paper() -> None:
-    """axpy of 2^26 elements: three streams of 4 bytes each, but for what the cache may hold, at 134.784 bytes per ns."""
-    space = space_of("axpy", LONG, LONG_TILES, "k4000")
-    root = space.root()
-    assert root is not None
-    assert Bound(space).of(root) == pytest.approx((3 * 4 * 2**26 - 384 * 1024) / 134.784e6)

@@ -38,7 +38,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LEAST = 12
 """Bugs of each package, however small it is."""
 LIMIT_S = 90.0
-"""CPU seconds of tests for one bug; a test process that needs more is stopped, and the bug counts as noticed."""
+"""CPU seconds of tests for one bug by default; a test process that needs more is stopped, and the bug counts as noticed."""
 CHUNK = 100
 """Bugs of one process."""
 AT_ONCE = 40
@@ -71,6 +71,11 @@ def sample(root: Path, seed: int, count: int) -> list[Site]:
     return chosen
 
 
+def samples(root: Path, seeds: Sequence[int], count: int) -> list[Site]:
+    """The samples of several seeds, each bug once."""
+    return list({site.key: site for seed in seeds for site in sample(root, seed, count)}.values())
+
+
 def all_refusals(root: Path) -> list[Site]:
     """Every refusing branch of the package."""
     return [site for path in source_files(root) for site in refusals(read(root, path))]
@@ -87,17 +92,17 @@ def of_folder(site: Site, known: Reach) -> list[str]:
     return sorted((t for t in known.seconds if t.startswith("tests/test_")), key=lambda t: known.seconds[t])
 
 
-def for_good(copy: Scratch, site: Site, tests: Sequence[str]) -> dict[str, object]:
+def for_good(copy: Scratch, site: Site, tests: Sequence[str], limit_s: float = LIMIT_S) -> dict[str, object]:
     """One bug planted for good: the test that noticed it, or none."""
     spent, noticed, ran = 0.0, "", 0
     with copy.planted(site):
         for names in _portions(tests):
-            outcome = copy.run(names, limit_s=LIMIT_S, variables={}, options=["-x"])
+            outcome = copy.run(names, limit_s=limit_s, variables={}, options=["-x"])
             spent, ran = spent + outcome.cpu_s, ran + len(names)
             if outcome.failed:
                 noticed = outcome.failed[0]
                 break
-            if spent > LIMIT_S:
+            if spent > limit_s:
                 break
     return _row(site, len(tests), {"ran": ran, "noticed_by": noticed, "cpu_s": round(spent, 1)})
 
@@ -117,7 +122,9 @@ def _row(site: Site, concerning: int, found: Mapping[str, object]) -> dict[str, 
     }  # fmt: skip
 
 
-def behind_switches(copy: Scratch, sites: Mapping[int, Site], known: Reach) -> Iterator[dict[str, object]]:
+def behind_switches(
+    copy: Scratch, sites: Mapping[int, Site], known: Reach, limit_s: float = LIMIT_S
+) -> Iterator[dict[str, object]]:  # fmt: skip
     """Many bugs in one copy; a process that has collected the tests turns on one after the other in a fork."""
     tests = {n: list(known.tests.get(site.key, ())) for n, site in sites.items()}
     # What one test made and kept serves others that are never seen to come there: the rest of their files follows.
@@ -128,7 +135,7 @@ def behind_switches(copy: Scratch, sites: Mapping[int, Site], known: Reach) -> I
     jobs = copy.folder / "jobs.jsonl"
     jobs.write_text("".join(json.dumps({"bug": n, "tests": names}) + "\n" for n, names in tests.items() if names))
     files = sorted({t.partition("::")[0] for names in tests.values() for t in names})
-    variables = {"WARPLOOM_JOBS": str(jobs), "WARPLOOM_LIMIT": str(LIMIT_S)}
+    variables = {"WARPLOOM_JOBS": str(jobs), "WARPLOOM_LIMIT": str(limit_s)}
     ran = copy.run(files, limit_s=3600, variables=variables) if files else None
     found = {int(str(r["bug"])): r for r in ran.rows if "bug" in r} if ran else {}
     if (ran and ran.code < 0) or any(names and n not in found for n, names in tests.items()):
@@ -138,7 +145,7 @@ def behind_switches(copy: Scratch, sites: Mapping[int, Site], known: Reach) -> I
             yield _row(site, len(tests[n]), found.get(n, {"ran": 0, "noticed_by": "", "cpu_s": 0.0}))
 
 
-def run(sites: Sequence[Site], out: Path, *, jobs: int, known: Reach) -> None:
+def run(sites: Sequence[Site], out: Path, *, jobs: int, known: Reach, limit_s: float) -> None:
     """Adds a line for every site to the file."""
     can = {s.key for s in switchable(sites)}
     switched = {n: s for n, s in enumerate(sites) if s.key in can}
@@ -158,13 +165,13 @@ def run(sites: Sequence[Site], out: Path, *, jobs: int, known: Reach) -> None:
     def chunk(numbers: Mapping[int, Site]) -> None:
         with scratch(ROOT) as copy:
             copy.plant_switches(numbers)
-            for row in behind_switches(copy, numbers, known):
+            for row in behind_switches(copy, numbers, known, limit_s):
                 write(row)
 
     def alone(site: Site) -> None:
         copy = copies.get()
         try:
-            write(for_good(copy, site, of_folder(site, known)))
+            write(for_good(copy, site, of_folder(site, known), limit_s))
         finally:
             copies.put(copy)
 
@@ -194,22 +201,29 @@ def summary(rows: Sequence[dict[str, object]], keys: set[str]) -> list[dict[str,
 
 
 def _known(sites: Sequence[Site], cache: Path, jobs: int, tests: Sequence[str]) -> Reach:
-    """What was learned of the same places, sources and tests before, or learned now."""
-    digest = hashlib.sha256("\n".join([*tests, "", *(s.key for s in sites)]).encode())
+    """What was learned of these places, with the same sources and tests, before, or learned now."""
+    keys = {s.key for s in sites}
+    digest = hashlib.sha256("\n".join(tests).encode())
     for path in sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py")]):
         digest.update(path.read_bytes())
     name = digest.hexdigest()
     if cache.exists():
         kept = json.loads(cache.read_text())
-        if kept["digest"] == name:
+        if kept["digest"] == name and keys <= {*kept["places"]}:
             return Reach({k: tuple(v) for k, v in kept["tests"].items()}, kept["seconds"], tuple(kept["failed"]))
     print(f"{len(sites)} places: running the default tests to learn which of them come there", flush=True)
     found = reach(ROOT, switchable(sites), jobs=jobs, tests=tests)
     cache.parent.mkdir(parents=True, exist_ok=True)
-    cache.write_text(json.dumps({"digest": name, "tests": found.tests, "seconds": found.seconds, "failed": found.failed}))
+    cache.write_text(
+        json.dumps({"digest": name, "places": [*keys], "tests": found.tests, "seconds": found.seconds, "failed": found.failed})
+    )
     for test in found.failed:
         print(f"fails without any bug: {test}", flush=True)
     return found
+
+
+def _short(only: Sequence[str]) -> str:
+    return "-" + hashlib.sha256("\n".join(only).encode()).hexdigest()[:8] if only else ""
 
 
 def main() -> int:
@@ -221,15 +235,16 @@ def main() -> int:
     )
     parser.add_argument("--provers", action="store_true", help="only modules whose answers are proofs")
     parser.add_argument("--count", type=int, default=320, help="bugs in the sample")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, nargs="+", default=[1], help="one sample for each")
     parser.add_argument("--only", action="append", default=[], metavar="GLOB", help="places whose path or key fits")
     parser.add_argument("--tests", action="append", default=[], metavar="PATH", help="only these tests, for a quick look")
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--limit", type=float, default=LIMIT_S, metavar="S", help="CPU seconds of tests for one bug")
     parser.add_argument("--out", type=Path, help="JSON lines: one for each place, then counts; continued if it is there")
     parser.add_argument("--again", action="store_true", help="run once more what survived before")
     parser.add_argument("--list", action="store_true", help="print the places and run nothing")
     given = parser.parse_args()
-    every = all_refusals(ROOT) if given.refusals else sample(ROOT, given.seed, given.count)
+    every = all_refusals(ROOT) if given.refusals else samples(ROOT, given.seed, given.count)
     every = [s for s in every if not given.provers or is_prover(s.path)]
     sites = [
         s for s in every if not given.only or any(fnmatch.fnmatch(s.path, g) or fnmatch.fnmatch(s.key, g) for g in given.only)
@@ -248,12 +263,12 @@ def main() -> int:
     out.write_text("".join(json.dumps(r, ensure_ascii=False) + "\n" for r in rows))
     left = [s for s in sites if s.key not in done and s.key not in EQUIVALENT]
     if left:
-        cache = ROOT / "build" / f"reach-{'refusals' if given.refusals else 'mutants'}.json"
-        run(left, out, jobs=given.jobs, known=_known(left, cache, given.jobs, given.tests))
+        cache = ROOT / "build" / f"reach-{'refusals' if given.refusals else 'mutants'}{_short(given.only)}.json"
+        run(left, out, jobs=given.jobs, known=_known(sites, cache, given.jobs, given.tests), limit_s=given.limit)
     rows = [json.loads(line) for line in out.read_text().splitlines()]
     counts = summary(rows, {s.key for s in every})
-    header = {"record": "run", "seed": given.seed, "refusals": given.refusals, "python": platform.python_version(),
-              "pytest": version("pytest")}  # fmt: skip
+    header = {"record": "run", "seed": given.seed, "places": len(every), "refusals": given.refusals,
+              "python": platform.python_version(), "pytest": version("pytest")}  # fmt: skip
     with out.open("a", encoding="utf-8") as file:
         for row in (header, *counts):
             file.write(json.dumps(row) + "\n")

@@ -3,6 +3,15 @@
 _RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
 
 EQUIVALENT: dict[str, str] = {
+    "src/warploom/ptx/symbolic/machine.py:Machine._named:constant:64 -> 65:0": (
+        "Addresses have 64 bits, and a word cut to its own width is the word itself."
+    ),
+    "src/warploom/ptx/simt/undefined.py:_use.use:connective:marks is None or marks.ndim == 0 -> ((marks is None)):0": (
+        "A mark without lanes is always DEFINED, which is 0: nothing is found among its lanes either. The test saves time."
+    ),
+    "src/warploom/ptx/shuffle/rewrite.py:_kernel:constant:True -> False:0": (
+        "`_judge` makes one judgement of each plan: the two lists have one length, strict or not."
+    ),
     "src/warploom/scan/networks/program.py:is_scan:refusal:cells.fault -> False:0": (
         "a fault stays one to the end, where it is asked for again; the steps after it are run for nothing"
     ),

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks.mutants import switch
 from benchmarks.mutants.server import MEMORY_BYTES
-from benchmarks.mutants.sites import Site, applied
+from benchmarks.mutants.sites import COMPILED, Site, applied
 
 _COPIED = (
     "src", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
@@ -53,6 +53,7 @@ class Scratch:
         self.root = root
         self.folder = folder
         self._stamp = int(time.time())
+        self._in_python = False
         for name in _COPIED:
             source = root / name
             if source.is_dir():
@@ -64,6 +65,7 @@ class Scratch:
     def write(self, path: str, data: bytes) -> None:
         """Python looks at whole seconds and the size of a source only: each version has a time of its own."""
         self._stamp += 2
+        self._in_python = self._in_python or COMPILED in data
         (self.folder / path).write_bytes(data)
         os.utime(self.folder / path, (self._stamp, self._stamp))
 
@@ -93,6 +95,7 @@ class Scratch:
         environment = {
             **os.environ, "PYTHONPATH": os.pathsep.join((str(self.folder / "src"), str(self.folder), _OWN)),
             "WARPLOOM_OUTCOMES": str(outcomes), **variables,
+            **({"NUMBA_DISABLE_JIT": "1"} if self._in_python else {}),
         }  # fmt: skip
         command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.mutants.server", "-p", "no:cacheprovider",
                    "--no-header", "--tb=no", *options, *names]  # fmt: skip

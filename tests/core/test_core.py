@@ -1,14 +1,66 @@
 """Element types and diagnostics."""
 
+import os
+from pathlib import Path
+
+import numpy as np
 import pytest
 
-from warploom.core import BY_NAME, Diagnostic, Span, bf16, scalar_of
+from warploom.core import BY_NAME, SCALARS, Diagnostic, Span, UserError, bf16, scalar_of
+from warploom.core.dtypes import (
+    common_type,
+    f16,
+    f32,
+    f64,
+    i8,
+    i16,
+    i32,
+    i64,
+    integer_range,
+    promoted,
+    to_numpy,
+    u8,
+    u16,
+    u32,
+    u64,
+)
+from warploom.core.inputs import require_file
+from warploom.core.starting import ROOT, without_current_folder
 
 
 def test_scalars_of_vectors() -> None:
     found = {t.name: scalar_of(t) for t in BY_NAME.values() if t.lanes > 1}
     assert found and all(s.lanes == 1 and s.bits == BY_NAME[n].bits and s.kind == BY_NAME[n].kind for n, s in found.items())
     assert bf16 not in found.values()
+    assert all(scalar_of(t) is t for t in SCALARS)
+
+
+def test_scalars_are_numpy_types_of_the_same_name() -> None:
+    letters = {"i": "int", "u": "uint", "f": "float"}
+    for dtype in SCALARS:
+        if dtype is bf16:
+            assert to_numpy(dtype) == np.float32 and dtype.size_bytes == 2
+            continue
+        expected = np.dtype(f"{letters[dtype.name[0]]}{dtype.name[1:]}")
+        assert to_numpy(dtype) == expected
+        assert (dtype.bits, dtype.size_bytes, dtype.is_float) == (8 * expected.itemsize, expected.itemsize, expected.kind == "f")
+        if not dtype.is_float:
+            assert integer_range(dtype) == (np.iinfo(expected).min, np.iinfo(expected).max)
+
+
+def test_vectors_have_cudas_sizes() -> None:
+    sizes = {"char2": 2, "uchar4": 4, "short4": 8, "int2": 8, "uint4": 16, "longlong2": 16, "float4": 16, "double4": 32}
+    assert {name: BY_NAME[name].size_bytes for name in sizes} == sizes
+
+
+def test_types_of_sums_are_those_of_c() -> None:
+    assert [promoted(t) for t in (i8, u8, i16, u16, i32, u32, i64, f16)] == [i32, i32, i32, i32, i32, u32, i64, f16]
+    assert promoted(BY_NAME["char2"]) is BY_NAME["char2"]
+    for a, b, expected in [
+        (i8, u8, i32), (i32, u32, u32), (u32, i64, i64), (u64, i64, u64), (i64, i32, i64), (u16, i8, i32), (i32, i32, i32),
+        (f16, i64, f16), (u32, f32, f32), (f16, f32, f32), (f64, f32, f64), (f16, bf16, f32), (bf16, bf16, bf16),
+    ]:  # fmt: skip
+        assert common_type(a, b) is common_type(b, a) is expected
 
 
 @pytest.mark.parametrize(
@@ -25,3 +77,35 @@ def test_a_span_without_text_has_no_excerpt() -> None:
     assert Diagnostic("CODE", "message", Span("file.py", 3, 5, 3, 8, ""), fix="Do it.").render().splitlines()[1:] == [
         "  fix: Do it."
     ]
+
+
+def test_notes_have_places_and_excerpts_of_their_own() -> None:
+    there = Span("file.py", 7, 2, 7, 4, "uvwxyz")
+    assert Diagnostic("CODE", "message", notes=(("the first one", there),)).render().splitlines()[1:] == [
+        f"{there}: note: the first one", "  uvwxyz", "   ^^",
+    ]  # fmt: skip
+
+
+def test_files_that_can_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "file.py"
+    file.write_text("")
+    require_file(file)
+    refused = {
+        tmp_path / "none.py": "FILE_NOT_FOUND", file / "below.py": "FILE_NOT_FOUND", tmp_path: "got the folder",
+        tmp_path / ("x" * 300): "got: File name too long", "a\0b": "got: embedded null",
+    }  # fmt: skip
+    for path, message in refused.items():
+        with pytest.raises(UserError, match=message):
+            require_file(path)
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.R_OK)  # root may read all files
+    with pytest.raises(UserError, match="may not be read"):
+        require_file(file)
+
+
+def test_the_current_folder_leaves_the_search_path_once() -> None:
+    for first in ("", "/here"):
+        assert without_current_folder([first, "/lib", first], "/here") == ["/lib", first]
+    assert without_current_folder(["/lib", ""], "/here") == ["/lib", ""]
+    assert without_current_folder(["", "/lib"], ROOT) == ["", "/lib"]
+    assert without_current_folder(["", "/lib"], "") == ["/lib"]
+    assert without_current_folder([], "/here") == []

@@ -9,6 +9,8 @@ from tests.gpu.kernels import TID, TRUE, I, N, accumulator, array, b, c, cmp, co
 from warploom.core import BY_NAME, DType, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from warploom.gpu import Compiled, compile_cuda, cuda_source, read_back, toolchain_available
 from warploom.gpu.ctext import comment
+from warploom.gpu.rotation import covers
+from warploom.gpu.scopes import find_scopes
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -16,6 +18,7 @@ from warploom.ir import (
     Cast,
     Component,
     Declare,
+    For,
     FromIndex,
     If,
     IndexExpr,
@@ -190,6 +193,13 @@ def test_python_sizes_keep_floor_semantics() -> None:
     assert "(thread - n) % 5 + 5) % 5" in check(kernel)
 
 
+def test_a_remainder_by_a_number_that_is_not_known_does_not_overflow() -> None:
+    """`(x % n + n) % n` does from n = 2^30 on."""
+    index = b("%", b("-", TID, 40), b("+", N, 1))
+    text = cuda_source(replace(small(Store("y", (TID,), FromIndex(index, i32))), sizes=("n",))).text
+    assert "floor_mod(thread - 40, n + 1)" in text
+
+
 def test_dynamic_register_indices_become_conditions() -> None:
     fill_a = loop("r", 4, Store("a", (IndexVar("r"),), Read("x", (b("+", TID, IndexVar("r")),))))
     row = b("%", b("*", TID, TID), 4)
@@ -328,6 +338,42 @@ def test_ptxas_numbers() -> None:
         'extern "C" __global__ void f(int *y) { __shared__ int s[96]; s[threadIdx.x] = y[0]; __syncthreads(); y[1] = s[y[2]]; }'
     )
     assert compile_cuda(shared, "sm_80").shared_bytes == 384
+
+
+def counting(start: int, stop: int, step: int) -> str:
+    """The line before a loop in which y[t] is set once for each number."""
+    var = IndexVar("k")
+    body = (Store("y", (TID,), FromIndex(var, i32)),)
+    lines = cuda_source(small(For("k", c(start), c(stop), step, body))).text.splitlines()
+    (at,) = (n for n, line in enumerate(lines) if "for (int k" in line)
+    return lines[at - 1].strip()
+
+
+@pytest.mark.parametrize("trips", [4, 384, 385, 2000])
+def test_long_loops_are_not_unrolled_whole_whichever_way_they_count(trips: int) -> None:
+    up, down, by_two = counting(0, trips, 1), counting(trips, 0, -1), counting(0, 2 * trips, 2)
+    assert (up == down == by_two == "#pragma unroll 4") is (trips > 384)
+    assert ("#pragma" in up, "#pragma" in down, "#pragma" in by_two) == (trips > 384,) * 3
+
+
+def test_a_loop_covers_registers_that_it_meets_once_each() -> None:
+    over = For("k", c(0), c(4), 1, ())
+    k = IndexVar("k")
+    assert covers(k, over, 4) and covers(b("%", b("*", k, 3), 4), over, 4) and covers(b("-", 3, k), over, 4)
+    assert covers(k, For("k", c(3), c(-1), -1, ()), 4)
+    for place, registers in ((k, 3), (k, 5), (b("%", k, 2), 4), (b("//", k, 2), 2), (b("+", k, 1), 4)):
+        assert not covers(place, over, registers)
+    assert not covers(k, For("k", c(0), N, 1, ()), 4) and not covers(k, For("k", N, c(4), 1, ()), 4)
+
+
+def test_a_variable_is_declared_where_all_its_uses_see_it() -> None:
+    uses = Store("y", (TID,), FromIndex(IndexVar("v"), i32))
+    assert find_scopes((SetIndex("v", TID), uses)).constant == {"v"}
+    assert find_scopes((SetIndex("v", TID), If(cmp("<", TID, 3), (uses,)))).here == {"v"}
+    assert find_scopes((If(cmp("<", TID, 3), (SetIndex("v", TID), uses)),)).here == {"v"}
+    assert find_scopes((If(cmp("<", TID, 3), (SetIndex("v", TID), uses)), uses)).hoisted == ["v"]
+    twice = find_scopes((SetIndex("v", TID), SetIndex("v", c(1)), uses))
+    assert twice.here == {"v"} and not twice.constant
 
 
 def test_comments_are_one_line() -> None:

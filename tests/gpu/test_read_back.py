@@ -87,6 +87,26 @@ def test_lost_barrier_and_divergent_barrier() -> None:
     assert "DIVERGENT_SYNC" in planted("__syncthreads();", "if (thread < 7) { __syncthreads(); }", shared)
 
 
+@pytest.mark.parametrize(
+    "first",
+    [Store("s", (TID,), Read("x", (TID,))), Store("y", (TID,), Read("s", (b("-", 63, TID),)))],
+    ids=["written twice", "read, then written"],
+)
+def test_a_barrier_that_is_lost_between_two_uses(first: Store) -> None:
+    """A write after another thread's write, and after another thread's read."""
+    again = b("-", 63, TID) if first.array == "s" else TID
+    body = (
+        Declare("s", "shared", f32, (64,)), Store("s", (b("-", 63, TID),), Read("x", (TID,))), Sync(),
+        first, Sync(), Store("s", (again,), Read("x", (TID,))), Sync(), Store("y", (TID,), Read("s", (TID,))),
+    )  # fmt: skip
+    kernel = small(*body, dtype=f32, block=64)
+    text = cuda_source(kernel).text
+    assert read_back(text, kernel).ok
+    one, two, three, four = text.split("  __syncthreads();\n")
+    result = read_back("  __syncthreads();\n".join((one, two + three, four)), kernel)
+    assert "RACE" in {d.code for d in result.diagnostics}
+
+
 def test_right_text_passes_and_the_seed_decides() -> None:
     kernel, completions = conv1d()
     text = cuda_source(kernel, completions).text

@@ -117,3 +117,17 @@ def test_bounds_hold_on_random_expressions() -> None:
             value = int(tabulate(expr, values))
             assert found.low.at({"n": n, "m": m}) <= value <= found.high.at({"n": n, "m": m}), (expr, values)
     assert bounded > 100
+
+
+def test_bounds_of_quotients_are_within_one() -> None:
+    growths = Growths(_kernel(sizes=("n",)))
+    for by in (1, 2, 3, 7):
+        for expr, value in (
+            (b("//", N, by), 100 // by),
+            (b("//", b("-", 3, N), by), -97 // by),
+            (b("//", b("-", N, 3), by), 97 // by),
+        ):
+            found = growths.of(expr)
+            assert found.low is not None and found.high is not None
+            low, high = found.low.at({"n": 100}), found.high.at({"n": 100})
+            assert low <= value <= high < value + 1 and (low == 0 <= value or value - 1 <= low)

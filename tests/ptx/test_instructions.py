@@ -1,5 +1,8 @@
 """The instruction table: found by spelling, roles of operands, effects."""
 
+from collections.abc import Callable
+from pathlib import Path
+
 import pytest
 
 from warploom.ptx.instructions import (
@@ -173,3 +176,9 @@ def test_table() -> None:
     assert "| `add` (half) | 9.7.4.1 | half | 4.2 | sm_53 |  |  | no |" in lines
     assert "| `shfl.sync` | 9.7.9.6 | warp | 6.0 | sm_30 |  | warp |  |" in lines
     assert len({line.count("|") for line in lines}) == 1
+
+
+def test_what_each_instruction_needs(golden: Callable[[Path, str], None]) -> None:
+    """First version of the ISA, first architecture, section and kind, as the ISA's chapters have them."""
+    lines = [f"{r.name} {r.section} {r.kind} ptx {r.ptx[0]}.{r.ptx[1]} sm_{r.sm} {'/'.join(sorted(r.types))}" for r in ROWS]
+    golden(Path(__file__).parent / "instructions.txt", "\n".join(lines) + "\n")

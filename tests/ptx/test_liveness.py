@@ -54,6 +54,16 @@ def test_pressure() -> None:
     assert pressure(many, flow_graph(many)).predicates == 2
 
 
+def test_pressure_is_told_at_the_first_place_where_it_is_reached() -> None:
+    twice = "mov.u32 a, 1; mov.u32 b, 2; st.global.b32 [x], a; st.global.b32 [x], b; "
+    once = routine(twice + "ret;")
+    for between in ("", "@p bra L; L: "):
+        found = routine("setp.eq.s32 p, 1, 2; " + twice + between + twice + "ret;")
+        assert pressure(found, flow_graph(found)).instruction == 1 + pressure(once, flow_graph(once)).instruction
+    rising = routine("mov.u32 a, 1; st.global.b32 [x], a; " + twice + "ret;")
+    assert pressure(rising, flow_graph(rising)).instruction == 3
+
+
 def test_definitions() -> None:
     found = routine("mov.u32 a, 1; L: @p mov.u32 a, 2; add.s32 b, a, 1; mov.u32 a, b; @q bra L; st.global.b32 [x], a; ret;")
     definitions = Definitions(found, flow_graph(found))

@@ -152,3 +152,12 @@ def test_a_name_of_a_range_declared_again() -> None:
     assert faults(".entry k() { .reg .b32 %r<4>; .reg .b32 %r3; }") == [
         "4: PTX_NAME: expected a new name, %r3 is declared twice"
     ]  # fmt: skip
+
+
+def test_only_an_alias_makes_a_name_known() -> None:
+    given = ".global .b32 g; .func f() { ret; } .alias h, f;\n"
+    use = ".entry k() {{ .reg .b64 x; mov.u64 x, {name}; ret; }}"
+    for name in ("g", "f", "h"):
+        program(given + use.format(name=name))
+    for name in ("sm_90", "other"):
+        assert len(faults(given + use.format(name=name))) == 1

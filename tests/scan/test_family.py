@@ -147,6 +147,23 @@ def test_simpler_results_follow_from_what_is_known() -> None:
     assert lifting._simpler(made, [ex.at_least(A, B)], ex.maximum(A, B)) is A
 
 
+def test_each_check_of_a_neutral_element_tells_one_infinity_from_the_other() -> None:
+    """The order in which they are tried, the lists that were seen, the law: each by itself."""
+    for step, initial, style, neutral_one, other in (
+        ("max(s, x)", 'float("-inf")', "greatest", ex.MINUS_INFINITY, ex.INFINITY),
+        ("min(s, x)", 'float("inf")', "least", ex.INFINITY, ex.MINUS_INFINITY),
+    ):
+        made = tidy(family_of(loop(step, initial), closure(loop(step, initial), style, "step")))
+        (slot,) = made.slots
+        assert {neutral_one, other, ex.ZERO, ex.ONE} <= {*neutral._likely(made, slot)}
+        seen = neutral.observations(made, seed=2)[:40]
+        assert list(neutral._consistent(made, [[other, neutral_one, ex.ZERO]], seen)) == [(neutral_one,)]
+        assert isinstance(laws.identity(made.slots, made.operator, [], {slot: neutral_one}), Holds)
+        assert not isinstance(laws.identity(made.slots, made.operator, [], {slot: other}), Holds)
+    assert neutral._likely(made, ex.variable("q", ex.Sort("int", below=True)))[0] is ex.MINUS_INFINITY
+    assert neutral._likely(made, ex.variable("q", ex.Sort("int", above=True)))[0] is ex.INFINITY
+
+
 def test_laws_that_have_no_form_are_open() -> None:
     made, known = family(X, ex.add(A, right(A))), ex.at_least(ex.bitwise("bitand", A, right(A)), ex.ZERO)
     assert isinstance(laws.kept(made, [], [known]), Open) and isinstance(laws.kept(made, [known], []), Open)

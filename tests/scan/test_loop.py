@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from warploom.core import UserError
+from warploom.scan import expression as ex
 from warploom.scan import parse_module, read_loop
+from warploom.scan.cases import _question
+from warploom.scan.relations import _relation, guessed_facts
 
 
 def states(text: str, name: str = "f") -> dict[str, tuple[str, str]]:
@@ -146,3 +149,72 @@ def test_errors_say_where_and_what(text: str, message: str) -> None:
     with pytest.raises(UserError, match="^" + message) as caught:
         read_loop(parse_module(text, "f.py"), "f")
     assert caught.value.diagnostics[0].fix
+
+
+@pytest.mark.parametrize(("count", "fits"), [(1, True), (11, True), (12, False)])
+def test_so_many_different_divisors(count: int, fits: bool) -> None:
+    tests = "".join(f"        if n % {d} == 0:\n            best = max(best, x)\n" for d in range(2, 2 + count))
+    text = f"def f(xs):\n    n = 0\n    best = 0\n    for x in xs:\n        n += 1\n{tests}    return best\n"
+    if fits:
+        assert len(states(text)) == 2 + count
+    else:
+        with pytest.raises(UserError, match="Use fewer different divisors"):
+            states(text)
+
+
+def test_columns_that_stand_in_a_relation() -> None:
+    flag, number = ex.variable("p", ex.BOOL), ex.variable("n", ex.INT)
+    flags = [ex.constant(v) for v in (True, False, True)]
+    opposite = [ex.constant(not v) for v in (True, False, True)]
+    assert _relation(flag, flags, flags) is flag
+    assert _relation(flag, flags, opposite) is ex.negation(flag)
+    assert _relation(flag, flags, [ex.constant(v) for v in (False, False, False)]) is None
+    assert _relation(flag, flags, [ex.constant(v) for v in (0, 1, 0)]) is None
+    numbers = [ex.constant(v) for v in (1, 2, 5)]
+    more, less = ([ex.constant(v) for v in values] for values in ((4, 5, 8), (4, 3, 0)))
+    assert str(_relation(number, numbers, more)) == str(ex.add(number, ex.constant(3)))
+    assert str(_relation(number, numbers, less)) == str(ex.add(ex.multiply(ex.constant(-1), number), ex.constant(5)))
+    assert _relation(number, numbers, [ex.constant(v) for v in (2, 4, 10)]) is None
+
+
+def test_facts_hold_of_all_samples_and_only_of_plain_numbers() -> None:
+    x, y, z = ex.variable("x", ex.INT), ex.variable("y", ex.INT), ex.variable("z", ex.Sort("int", above=True))
+    columns = {
+        x: [ex.constant(v) for v in (1, 4, 9)],
+        y: [ex.constant(v) for v in (0, 4, 5)],
+        z: [ex.constant(v) for v in (0, 1, 2)],
+    }
+    assert [str(f) for f in guessed_facts(columns)] == [
+        str(f) for f in (ex.at_least(x, ex.constant(1)), ex.at_least(x, ex.ZERO), ex.at_least(x, y), ex.at_least(y, ex.ZERO))
+    ]
+    below = {x: [ex.constant(v) for v in (-3, 0)]}
+    assert [str(f) for f in guessed_facts(below)] == [str(ex.at_least(ex.ZERO, x))]
+
+
+def test_what_is_asked_first_to_tell_two_expressions_apart() -> None:
+    x, p = ex.variable("x", ex.INT), ex.variable("p", ex.BOOL)
+    positive = ex.at_least(x, ex.constant(1))
+    assert _question(positive, ex.TRUE) is positive and _question(p, ex.TRUE) is p
+    assert _question(ex.select(positive, x, ex.ZERO), x) is positive
+    assert _question(x, ex.add(x, ex.constant(1))) is None
+
+
+def test_only_a_choice_between_numbers_is_decided_in_a_comparison() -> None:
+    p, few = ex.variable("p", ex.BOOL), ex.variable("y", ex.Sort("int", values=(0, 2)))
+    assert ex.at_least(ex.select(p, ex.constant(2), ex.ZERO), ex.constant(1)) is p
+    assert ex.at_least(ex.select(p, ex.constant(2), few), ex.constant(1)).op == "ge"
+
+
+def test_text_that_python_does_not_even_read_is_refused_at_its_start() -> None:
+    with pytest.raises(UserError) as caught:
+        parse_module("x = '\ud800'", "file.py")
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.span.line, found.span.column, found.span.end_line, found.span.end_column) == ("SYNTAX", 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("sign", ["//", "%", "<<", ">>"])
+def test_operations_of_whole_numbers_refuse_floats(sign: str) -> None:
+    text = "def f(xs: list[{}]):\n    total = 0\n    for x in xs:\n        total = total + (x {} 2)\n    return total\n"
+    assert states(text.format("int", sign))
+    with pytest.raises(UserError):
+        states(text.format("float", sign))

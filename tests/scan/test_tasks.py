@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import inspect
 import random
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from fractions import Fraction
+from types import ModuleType
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from warploom.core import UserError
 from warploom.scan import read_loop, user_function
-from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, loops_module, run_task, segmented, segmented_sum_operator
+from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, accepted, loops_module, run_task, segmented, segmented_sum_operator
 
 UNSOLVED = {"lift/position_of_longest_ones"}
 """Within what the search knows today."""
@@ -55,6 +61,40 @@ def test_tasks_end_as_they_should(name: str) -> None:
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_all_tasks(name: str) -> None:
     assert run_task(name).is_expected == (name not in UNSOLVED)
+
+
+def triples(function: Callable[..., Any], count: int) -> Iterator[bool]:
+    """Of random triples of its domain: is the operator associative there? Python itself computes, floats are fractions."""
+    choose = random.Random(function.__name__)
+    hint = next(iter(get_type_hints(function).values()))
+    kinds = get_args(hint) or (hint,)
+
+    def element() -> Any:
+        whole = [choose.choice([choose.randrange(-4, 5), choose.randrange(3)]) for _ in kinds]
+        values = [n > 0 if k is bool else Fraction(n, choose.choice([1, 2, 3])) if k is float else n
+                  for n, k in zip(whole, kinds, strict=True)]  # fmt: skip
+        return tuple(values) if get_args(hint) else values[0]
+
+    for _ in range(count):
+        a, b, c = element(), element(), element()
+        with suppress(AssertionError, ZeroDivisionError, OverflowError, TypeError):
+            yield function(function(a, b), c) == function(a, function(b, c))
+
+
+NOT_BY_NUMBERS = {"softmax"}
+"""Of rounded exponentials."""
+RARE = {"permutations", "first_three_letters", "run_lengths"}
+"""Few triples of numbers are some."""
+
+
+def functions(module: ModuleType) -> list[Callable[..., Any]]:
+    return [f for name, f in vars(module).items() if inspect.isfunction(f) and f.__module__ == module.__name__ and name[0] != "_"]
+
+
+@pytest.mark.parametrize("function", functions(accepted), ids=lambda f: f.__name__)
+def test_accepted_operators_are_associative(function: Callable[..., Any]) -> None:
+    found = list(triples(function, 1000)) if function.__name__ not in NOT_BY_NUMBERS else [True] * 30
+    assert all(found) and (len(found) > 20 or function.__name__ in RARE), len(found)
 
 
 def test_segmented_operators_start_anew_at_heads() -> None:

@@ -282,3 +282,44 @@ def test_a_truth_value_is_no_index():
     given = typed_array(np.zeros(4, np.int32), wl.i32)
     with pytest.raises(IndexError, match="expected an integer as index, got False"):
         cell_of_truth(given, given)
+
+
+@pytest.mark.parametrize(("number", "fits"), [(100, True), (127, True), (-128, True), (128, False), (300, False), (-129, False)])
+def test_a_number_is_a_byte_only_where_it_fits_one(number: int, fits: bool):
+    """C computes char & 300 in int: cut to 8 bits first it would be another number."""
+
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i] & number
+
+    assert f"x[i] & i8({number})" in read(spec) if fits else f"cast(i32, x[i]) & i32({number})" in read(spec)
+
+
+@pytest.mark.parametrize("count", [0, 1, 7])
+def test_a_byte_shifted_to_the_right_is_a_byte(count: int):
+    def spec(x, y):
+        for i in range(4):
+            y[i] = x[i] >> count
+
+    assert f"x[i] >> i8({count})" in read(spec)
+
+
+def test_a_later_loop_of_the_same_name_has_its_own_bounds():
+    n = wl.size("n")
+
+    @wl.sketch(block=32)
+    def copy(x: wl.Global[wl.f32, n], y: wl.Global[wl.f32, n]):
+        i = wl.global_id()
+        if i < n:
+            y[i] = x[i]
+
+    def spec(x, y):
+        for k in range(3):
+            y[k] = x[k]
+        for k in range(n):
+            for j in range(k, 3):
+                v = x[k + j]
+            y[k] = v
+
+    with pytest.raises(UserError, match="assigned only in a loop that may have no trips"):
+        parse_spec(spec, copy.kernel)

@@ -65,6 +65,7 @@ def test_a_lost_scheduler() -> None:
     rest = list(results)
     assert len(rest) == 49 and sum(isinstance(result, Failed) for result in rest) >= 40
     connected.shutdown()
+    assert connected._client.status == "closed"
 
 
 @pytest.mark.parametrize("address", ["nonsense", "udp://127.0.0.1:1", "tcp://127.0.0.1:1"])

@@ -5,8 +5,11 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from tests.solve.trees import Path, RandomTree, Tiling
 
@@ -27,6 +30,7 @@ from warploom.solve import (
     search,
 )
 from warploom.solve.drafts import Descents, run_descents
+from warploom.solve.refine import _Draft, _Refine
 
 COVERING: dict[str, Callable[[Incumbent[Path, Path]], Outcome[Path]]] = {
     "best first": best_first,
@@ -51,6 +55,7 @@ def test_complete_search_finds_the_optimum(name: str, seed: int) -> None:
     assert [cost for cost, _ in outcome.answers] == ([] if best is None else [(best,)])
     assert outcome.bound is None or outcome.bound == (best,)
     assert outcome.statistics.evaluated <= len(tree.leaves)
+    assert outcome.statistics.bounded <= outcome.statistics.nodes
 
 
 @pytest.mark.parametrize("name", COVERING)
@@ -175,6 +180,43 @@ def test_refine_beats_mcts_where_measurements_are_dear() -> None:
         outcome = strategy(Incumbent(tiling, hints=tiling_hints(tiling, []), budget=Budget(evaluations=120)))
         times[name] = outcome.answers[0][0][0]
     assert times["refine"] < times["mcts"]
+
+
+@dataclass
+class Predicted:
+    mean: npt.NDArray[np.float64]
+    deviation: npt.NDArray[np.float64]
+
+
+def promising(monkeypatch: pytest.MonkeyPatch, boldness: float, guesses: list[float], deviations: list[float]) -> list[float]:
+    """Guesses in the order in which they are measured, where the model errs nowhere but is unsure."""
+
+    def predict(seen: object, residuals: object, asked: object, length: float) -> Predicted:
+        return Predicted(np.zeros(len(guesses)), np.array(deviations))
+
+    monkeypatch.setitem(_Refine._promising.__globals__, "predict", predict)
+    made = _Refine(Incumbent(RandomTree(1)), Refine(boldness=boldness, batch=2))
+    row = np.zeros(0, np.int32)
+    made._measured = [_Draft(cast(Any, None), (), 1.0, 1.0, row, cost=1.0) for _ in range(4)]
+    made._pool = [_Draft(cast(Any, None), (), guess, guess, row) for guess in guesses]
+    made._promising()
+    return [d.guess for d in made._pool]
+
+
+def test_refine_measures_first_what_may_be_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    guesses, deviations = [3.0, 2.0, 1.0], [2.0, 0.5, 0.1]
+    assert promising(monkeypatch, 0.0, guesses, deviations) == [1.0, 2.0, 3.0]
+    assert promising(monkeypatch, 1.0, guesses, deviations) == [3.0, 1.0, 2.0]
+    assert promising(monkeypatch, 1.0, [1.0, 1.5], [0.0, 0.3]) == [1.0, 1.5]
+    assert promising(monkeypatch, 1.0, [1.0, 1.5], [0.0, 0.5]) == [1.5, 1.0]
+
+
+def test_every_decision_may_be_reopened() -> None:
+    made = _Refine(Incumbent(RandomTree(1)), Refine(seed=3))
+    drawn = [made._reopened(5) for _ in range(200)]
+    assert {n for positions in drawn for n in positions} == set(range(5))
+    assert all(positions for positions in drawn)
+    assert made._reopened(1) == {0}
 
 
 def test_refine_ends_where_there_is_nothing_new() -> None:

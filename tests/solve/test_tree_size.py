@@ -123,6 +123,16 @@ def test_leaves_behind_a_frontier(seed: int) -> None:
     assert len(few.sample) <= 5 and set(few.sample) <= set(everyone.sample)
 
 
+def test_sweeps_are_right_on_average() -> None:
+    """Chen's estimates have no bias, also where the candidates of a stratum have different trees behind them."""
+    tree = RandomTree(2, depth=4, refuted=0.4)
+    size = tree_size(chen(tree, range(2000), remaining=lambda path: 4 - len(path)))
+    assert size.leaves.half_width < 0.1 * len(tree.leaves)
+    assert abs(size.leaves.mean - len(tree.leaves)) <= 1.5 * size.leaves.half_width
+    assert abs(size.dead_ends.mean - len(tree.dead_ends)) <= 1.5 * size.dead_ends.half_width
+    assert abs(size.dead_end_probability.mean - walk_to_dead_end(tree)) <= 1.5 * size.dead_end_probability.half_width
+
+
 def test_executor_does_not_change_an_estimate() -> None:
     alone = tree_size(knuth(RandomTree(4), range(100), seed=3))
     with ThreadPoolExecutor(3) as executor:
@@ -132,5 +142,5 @@ def test_executor_does_not_change_an_estimate() -> None:
 
 def test_intervals_of_few_samples() -> None:
     assert interval([2.0]).half_width == math.inf
-    assert math.isnan(interval([]).mean)
+    assert math.isnan(interval([]).mean) and interval([]).half_width == math.inf
     assert interval([1.0, 3.0]).mean == 2.0

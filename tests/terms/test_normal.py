@@ -75,6 +75,18 @@ WORD = algebra_for(u8)
         (a - a, constant(0), algebra_for(f32, "commutative"), False),
         (apply("cast.f32", a + b), apply("cast.f32", b + a), INT, True),
         (a ^ (b + c), (c + b) ^ a, INT, True),
+        (minimum(maximum(a, 7), 5), constant(5), INT, True),
+        (minimum(maximum(a, 3), 5), maximum(minimum(a, 5), 3), INT, True),
+        (minimum(maximum(a, 3), 5), maximum(a, 3), INT, False),
+        (minimum(maximum(a, 3), maximum(a, 5)), maximum(a, 3), INT, True),
+        (apply("cast.i32.u8", (a - a) + 300), constant(44), WORD, True),
+        (apply("cast.f32.i32", (a - a) + 0.5), constant(0), INT, False),
+        (apply("cast.f32.i32", (a - a) + 3.0), constant(3), INT, True),
+        ((a + b) * (a + b), a * a + 2 * (a * b) + b * b, INT, True),
+        ((a + 2) * (b + 3), a * b + 3 * a + 2 * b + 6, INT, True),
+        (maximum(a + a, a + b) + c, a + maximum(a + c, b + c), algebra_for(f32, "max-plus"), True),
+        (minimum(a, b) + minimum(a, b), minimum(a + a, minimum(a + b, b + b)), algebra_for(f32, "min-plus"), True),
+        (minimum(a, b) + minimum(a, b), a + b, algebra_for(f32, "min-plus"), False),
     ],
 )
 def test_laws(lhs: Term, rhs: Term, algebra, same: bool):
@@ -243,6 +255,14 @@ def test_sum_of_products():
 
 
 def test_domains():
+    declared = {"integers": i32, "xor/and": u32, "min-plus": f32, "max-plus": f32, "commutative": f32, "syntactic": f32}
+    assert {name: algebra_for(dtype, name).domain for name, dtype in declared.items()} == {
+        "integers": "integers", "xor/and": "xor/and ring", "min-plus": "min and + of exact numbers",
+        "max-plus": "max and + of exact numbers", "commutative": "commutative associative operators",
+        "syntactic": "same operations in the same order",
+    }  # fmt: skip
+    assert [INT.domain_of({op}) for op in ("+", "^", "min")] == ["int32 wrap", "xor/and ring", "min and max of ordered values"]
+    assert algebra_for(i32, "commutative").domain_of({"+"}) == "commutative associative operators"
     assert INT.domain == "int32 wrap" and algebra_for(u8).domain == "uint8 wrap"
     assert REAL.domain == "real sums reordered" and XOR.domain == "xor/and ring"
     assert INT.domain_of({"&", "^"}) == "xor/and ring"
@@ -257,6 +277,8 @@ def test_unfitting_algebra(dtype, name):
 
 
 def test_text_of_forms():
+    elements = [atom("x", (n,)) for n in (10, 9, 2, 1)]
+    assert str(normal(sum(elements, start=constant(0)), INT)) == "x[1] + x[2] + x[9] + x[10]"
     assert str(normal(b * a - 2 * c + 7, INT)) == "7 - 2*x[2] + x[0]*x[1]"
     assert str(normal((a & b) ^ c, XOR)) == "x[0] & x[1] ^ x[2]"
     assert str(normal(minimum(a, maximum(b, 3)), INT)) == "min(max(3, x[1]), x[0])"

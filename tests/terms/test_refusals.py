@@ -1,11 +1,12 @@
 """What terms, conversions and canonical forms say no to: each branch alone, and the laws next to it that still hold."""
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from warploom.core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32
+from warploom.core import SCALARS, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, integer_range, to_numpy, u8, u16, u32
 from warploom.terms import (
     Normaliser,
     NotSumOfProductsError,
@@ -25,7 +26,7 @@ from warploom.terms import (
     zero_array,
 )
 from warploom.terms.arrays import as_terms
-from warploom.terms.casts import cast_types, converted, undone
+from warploom.terms.casts import cast_types, converted, held_number, is_exact, undone
 from warploom.terms.products import ProductReader
 
 a, b, c, d = (atom("x", (i,)) for i in range(4))
@@ -45,6 +46,32 @@ INT, REAL, XOR, SYNTACTIC = algebra_for(i32), algebra_for(f32), algebra_for(u32,
 def test_numbers_in_another_type(value: int, source, target, expected: int | None) -> None:
     """Source: C++ conversions between integers (modulo 2^n) and CUDA's rounding to nearest even; None where we do not say."""
     assert converted(value, source, target) == expected
+
+
+def test_words_are_converted_as_numpy_does() -> None:
+    """Source: NumPy, whose conversions between integers are those of C."""
+    words = [t for t in SCALARS if not t.is_float]
+    for source, target in itertools.product(words, words):
+        low, high = integer_range(source)
+        edges = {0, 1, -1, 127, 128, 255, 256, 2**15, 2**31, 2**32 - 1, low, low + 1, high, high - 1}
+        for value in sorted(v for v in edges if low <= v <= high):
+            expected = int(np.array([value], to_numpy(source)).astype(to_numpy(target))[0])
+            assert converted(value, source, target) == expected
+            assert held_number(value, target).data[0] == expected
+
+
+def test_which_types_hold_which() -> None:
+    """All values of the small types are tried; of the wide ones those at the ends."""
+    for source, target in itertools.product(SCALARS, SCALARS):
+        if bf16 in (source, target) or source.is_float:
+            continue
+        low, high = integer_range(source)
+        values = [v for v in (low, low + 1, high, high - 1, 2047, 2049, 2**24 + 1, 2**53 + 1) if low <= v <= high]
+        with np.errstate(over="ignore"):
+            kept = [np.array([v], to_numpy(source)).astype(to_numpy(target))[0] for v in values]
+        holds = all(np.isfinite(k) and Fraction(k.item()) == v for v, k in zip(values, kept, strict=True))
+        if target.name != "f16":  # never said to hold integers
+            assert is_exact(source, target) is holds, (source, target)
 
 
 def test_only_conversions_have_types_of_a_conversion() -> None:
@@ -77,6 +104,9 @@ def test_terms_without_a_known_value(term: Term, dtype) -> None:
 
 def test_values() -> None:
     numbers = {a: 12, b: 10}
+    word = atom("w", (0,), 2)
+    assert evaluate([word.y], i32, {word.y: 7}.__getitem__) == [7]
+    assert evaluate([component(pack(a, b), 1)], i32, numbers.__getitem__) == [10]
     for term, value in [(a & b, 8), (a | b, 14), (a ^ b, 6), (~a, -13), (a << 2, 48), (a >> 2, 3), (-a, -12), (a - b, 2)]:
         assert evaluate([term], i32, numbers.__getitem__) == [value], term
     assert evaluate([minimum(a, b), maximum(a, b), a * b], i32, numbers.__getitem__) == [10, 12, 120]

@@ -1,7 +1,9 @@
 """Terms: interning, operators, errors, text."""
 
 import contextlib
+import random
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -17,6 +19,7 @@ from warploom.terms import (
     pack,
     strict_comparisons,
     symbols,
+    term_text,
     zero_array,
 )
 
@@ -94,6 +97,57 @@ def test_vectors_cancel():
     assert pack(v.x, v.y) is v
     assert pack(v.y, v.x) is not v
     assert pack(atom("v", (0,), 4).x, atom("v", (0,), 4).y).op == "pack"
+
+
+def test_components_in_order():
+    items = [atom("v", (n,)) for n in range(4)]
+    packed, whole = pack(*items), atom("w", (0,), 4)
+    assert [packed.x, packed.y, packed.z, packed.w] == items
+    assert [whole.x, whole.y, whole.z, whole.w] == [component(whole, n) for n in range(4)]
+    assert pack(whole.x, whole.y, whole.z, whole.w) is whole
+    assert pack(whole.x, whole.y, whole.z, items[0]).op == pack(whole.x, items[0], whole.z, whole.w).op == "pack"
+
+
+def test_inside_of_users_code_a_second_time_is_still_inside():
+    with pytest.raises(TermError, match="set or dict"), strict_comparisons():
+        with strict_comparisons():
+            pass
+        _ = {a}
+    assert len({a, b}) == 2
+
+
+def test_text_means_the_term():
+    """Python itself reads it."""
+    chance = random.Random(1)
+
+    def made(depth: int) -> tuple[Any, int]:
+        if depth == 0 or chance.random() < 0.15:
+            n = chance.randrange(3)
+            return (atom("x", (n,)), VALUES[n]) if chance.random() < 0.7 else (constant(n - 1), n - 1)
+        op = chance.choice(["+", "-", "*", "&", "|", "^", "<<", ">>", "neg", "~", "min", "max"])
+        (left, p), (right, q) = made(depth - 1), made(depth - 1)
+        match op:
+            case "neg" | "~":
+                return apply(op, left), -p if op == "neg" else ~p
+            case "<<" | ">>":
+                return apply(op, left, 3), p << 3 if op == "<<" else p >> 3
+            case "min" | "max":
+                return apply(op, left, right), (min if op == "min" else max)(p, q)
+            case _:
+                return apply(op, left, right), eval(f"p {op} q", {"p": p, "q": q})
+
+    VALUES = [5, -7, 12]
+    for _ in range(300):
+        term, value = made(4)
+        if term.op != "constant":
+            assert eval(str(term), {"x": VALUES, "min": min, "max": max}) == value, term
+
+
+def test_long_text_says_how_much_is_left_out():
+    total = sum((atom("x", (n,)) for n in range(1, 15)), start=atom("x", (0,)))
+    assert term_text(total, 13).endswith("x[11] + x[12] + ... (2 more)")
+    assert "more" not in term_text(total, 15)
+    assert term_text(apply("f", a, b, c), 2) == "f(x[0], x[1], ... (1 more))"
 
 
 def test_text():

@@ -248,7 +248,6 @@ class _Mcts(Generic[S, A]):
         if parent is None:
             self._root = None
             return
-        if parent.children is not None and node in parent.children:
-            parent.children.remove(node)
+        parent.children = [child for child in parent.children or () if child is not node]
         if not parent.children:
             self._remove(parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -21,6 +22,8 @@ from warploom.ptx.shuffle import (
     nearest_machine,
     shuffle,
 )
+from warploom.ptx.shuffle.profit import _DOUBLE_LANES, _changed
+from warploom.ptx.shuffle.usage import usage_of
 from warploom.ptx.syntax import parse
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
@@ -103,3 +106,30 @@ def test_an_architecture_between_two_of_the_table_is_taken_for_the_older() -> No
     assert nearest_machine("sm_87").arch == "sm_86"
     assert nearest_machine("sm_90a").arch == "sm_90"
     assert nearest_machine("sm_30").arch == next(iter(MACHINES))
+
+
+@pytest.mark.parametrize(("width", "words"), [(8, 1), (16, 1), (32, 1), (64, 2)])
+def test_a_shuffle_moves_words(width: int, words: int) -> None:
+    """Of 32 bits: narrow elements take one each, wide ones two and two more instructions to take them apart and join them."""
+    seen: list[tuple[KernelFacts, Candidate]] = []
+
+    def look(facts: KernelFacts, candidate: Candidate) -> Decision:
+        seen.append((facts, candidate))
+        return Decision(False, "only looking")
+
+    neighbours = REUSED.replace("%f2, [%rd4]", "%f2, [%rd4+4]")
+    shuffle(parse(neighbours), ShuffleOptions(policy=look))
+    ((facts, candidate),) = seen
+    assert candidate.kind == "shuffle" and candidate.width == 32
+    before = usage_of(facts.routine, facts.graph)
+    after = _changed(facts, before, [replace(candidate, width=width, elements=3)])
+    assert after.shuffles - before.shuffles == 3 * words + 1  # and one for each run of covered loads
+    narrow = _changed(facts, before, [replace(candidate, width=32, elements=3)])
+    assert after.slots - narrow.slots == (3 + 2 * 6 if width == 64 else 0)
+
+
+def test_double_precision_lanes_of_each_machine() -> None:
+    """Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: the big chips have many, the others few."""
+    big = {"sm_35": 64, "sm_37": 64, "sm_60": 32, "sm_70": 32, "sm_80": 32, "sm_90": 64, "sm_100": 64}
+    few = {"sm_50": 4, "sm_52": 4, "sm_61": 4, "sm_75": 2, "sm_86": 2, "sm_89": 2, "sm_103": 2, "sm_120": 2}
+    assert big | few == {**_DOUBLE_LANES} and set(_DOUBLE_LANES) >= set(MACHINES)

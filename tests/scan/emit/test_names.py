@@ -11,6 +11,7 @@ from warploom.gpu import toolchain_available
 from warploom.scan.emit import Choices, Comparison, Types, compare, cuda_scan
 from warploom.scan.emit.names import free_name, reserved
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
+from warploom.scan.emit.program import emit
 
 LOOP = """
 def tuple(x_out: list[int], v: list[int], a_v: int):
@@ -71,3 +72,20 @@ def test_compilers_with_unlucky_names(trial: Callable[[scan.Operator], Compariso
 def test_cuda_with_unlucky_names() -> None:
     found = compare(cuda_scan(operator(), Types("int64"), Choices(threads=64, items=2)), ("scan_block", "reduce_device"))
     assert found.cases and not found.mismatch
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"),
+    [
+        ("def f(xs: list[int]):\n    total = 0\n    for x in xs:\n        total += x\n    return total\n", "refuted"),
+        ("def f(xs: list[float]):\n    total = 0.0\n    for x in xs:\n        total += x\n    return total\n", "unchecked"),
+        ("def f(xs: list[float]):\n    best = 0.0\n    for x in xs:\n        best = max(best, x)\n    return best\n", "refuted"),
+    ],
+    ids=["sum of integers", "sum of floats", "maximum of floats"],
+)
+def test_only_rounding_excuses_another_result(text: str, verdict: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scan.lift(scan.read_loop(scan.parse_module(text), "f"))
+    monkeypatch.setitem(emit.__globals__, "_tried", lambda *given: Comparison(3, "expected 1, got 2"))
+    assert emit(found, "numpy").verdict == verdict
+    monkeypatch.setitem(emit.__globals__, "_tried", lambda *given: Comparison(3))
+    assert (emit(found, "numpy").verdict, emit(found, "numpy").cases) == ("tested", 3)

@@ -118,6 +118,17 @@ def test_table_at_sixty_four_columns() -> None:
     assert spent is not None and not spent.is_proved, "a budget that ran out is no proof"
 
 
+def test_a_budget_that_is_spent_to_the_last_node_proves_nothing() -> None:
+    found = trace(NAMED["sklansky"](12), 3)
+    whole = best_table(found, 12, 3)
+    assert whole is not None and whole.is_proved and whole.conflicts > 0
+    for nodes in (1, 2, whole.nodes // 2, whole.nodes - 1, whole.nodes):
+        cut = best_table(found, 12, 3, nodes=nodes)
+        assert cut is None or not cut.is_proved
+    more = best_table(found, 12, 3, nodes=whole.nodes + 1)
+    assert more is not None and more.is_proved
+
+
 def test_index_cost_decides() -> None:
     """Padding saves conflicts and costs index operations: which matters more depends on the cost function."""
     net = NAMED["brent-kung"](128)

@@ -1,5 +1,8 @@
 """Counts of networks, fewest operations, modules and compositions."""
 
+import itertools
+
+import numpy as np
 import pytest
 
 from warploom.scan.networks import (
@@ -18,6 +21,8 @@ from warploom.scan.networks import (
     network,
     networks,
 )
+from warploom.scan.networks.enumeration import _one_step_away
+from warploom.scan.networks.modules import _parts
 
 from . import serial
 
@@ -117,6 +122,20 @@ def test_compositions_scan() -> None:
     assert adjacency_of(completed(network(9, []))) == "strict"
     with pytest.raises(ValueError, match="expected a forward scan network"):
         grown(network(3, [[(1, 0)]]), 9)
+
+
+@pytest.mark.parametrize("name", ["sklansky", "kogge-stone", "brent-kung"])
+def test_every_part_is_found_once(name: str) -> None:
+    parts = [tuple(dots) for _, dots in _parts(NAMED[name](8), 2)]
+    assert parts and len(parts) == len(set(parts))
+
+
+def test_networks_that_are_one_step_from_complete() -> None:
+    """By definition, on every state of four columns: each column's code is the first input that it has."""
+    states = [(0, *rest) for rest in itertools.product(*(range(c + 1) for c in range(1, 4)))]
+    codes = np.array([sum(low << 4 * column for column, low in enumerate(state)) for state in states], np.int64)
+    expected = [any(state) and all(low == 0 or state[low - 1] == 0 for low in state) for state in states]
+    assert _one_step_away(codes.astype(codes.dtype), 4).tolist() == expected
 
 
 def test_tables_of_many_columns_are_not_counted() -> None:

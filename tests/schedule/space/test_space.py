@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from collections.abc import Callable
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from warploom.core import UserError
 from warploom.schedule.space import Lowering, ObjectSet, Space
 from warploom.schedule.space.engine import SETS, Tables
+from warploom.schedule.space.nodes import Comparator
 
 
 def declared() -> tuple[Space, ObjectSet]:
@@ -122,3 +125,10 @@ def test_reserved_objects_join_when_the_trigger_is_certain() -> None:
     assert lowered.values("order", 0, 2) == ("BEFORE",)
     assert not root.is_member("Statements", 2)
     assert root.domain("order", 0, 1) == 0b11
+
+
+def test_comparisons_from_the_other_side() -> None:
+    holds = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne}
+    for comparator in Comparator:
+        for a, b in itertools.product(range(3), repeat=2):
+            assert holds[comparator.value](a, b) is holds[comparator.swapped.value](b, a), comparator

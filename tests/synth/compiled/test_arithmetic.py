@@ -1,18 +1,24 @@
 """Instructions on data give terms whose value is what the interpreter computes from the numbers."""
 
+import operator
 import random
 from collections.abc import Mapping
+from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
 from tests.synth.compiled.programs import body
 
-from warploom.core import BY_NAME, DType, u32, u64
+from warploom.core import BY_NAME, DType, f32, i32, u16, u32, u64
 from warploom.ptx import launch, lower, parse
 from warploom.synth.compiled import ArrayArgument, ScalarArgument, run_symbolically
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, _under_mask, _with_number
+from warploom.synth.compiled.bit_fields import BitFields
+from warploom.synth.compiled.comparison import Comparison
 from warploom.synth.compiled.data import Data, Joined, Undefined, Value
 from warploom.synth.compiled.numbers import value_of
-from warploom.terms import Term
+from warploom.terms import Term, apply, atom, constant
 
 THREE = ".param .u64 out, .param .u64 in, .param .u32 a, .param .u32 b, .param .u32 c"
 LOADS = "\tld.param.u32 %r2, [a];\n\tld.param.u32 %r3, [b];\n\tld.param.u32 %r4, [c];\n"
@@ -77,6 +83,8 @@ WORDS = (
     "cvt.s32.s16 %r7, %r2;\n\tand.b32 %r9, %r7, 65535;",
     "shr.u32 %r7, %r2, 9;\n\tbfe.u32 %r9, %r7, 4, 8;",
     "setp.lt.s32 %p1, %r1, 3;\n\tselp.b32 %r9, %r2, %r3, %p1;",
+    "setp.lt.s32 %p1|%p2, %r1, 3;\n\tselp.b32 %r9, %r2, %r3, %p2;",
+    "setp.ge.s32 %p1|%p2, %r1, 3;\n\tselp.b32 %r9, %r2, %r3, %p2;",
 )
 """From symbolic %r2, %r3, %r4 to %r9."""
 
@@ -189,3 +197,73 @@ def test_bytes_that_are_cut_and_joined_again_are_the_word() -> None:
     assert data.join([pieces[0], pieces[2]]) != word
     halves = run.arrays["out"].load(0, 8, run.data)
     assert isinstance(halves, Joined) and [b for _, b in halves.parts] == [32, 32]
+
+
+def test_only_a_mask_of_ones_leaves_a_narrow_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(_under_mask.__globals__, "fits", lambda term, dtype: dtype.bits >= 8)
+    word = atom("x", (0,))
+    kept = [mask for mask in range(1 << 10) if _under_mask(word, mask) is not None]
+    assert kept == [0xFF] and _under_mask(0xFFFF, word) is _under_mask(word, 0xFFFF) is word
+    assert _under_mask(word, word) is None and _under_mask(3, 0xFF) is None
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 0x80, 0xFFFFFFFE, 0xFFFFFFFF])
+@pytest.mark.parametrize("op", ["+", "-", "*", "&", "|", "^"])
+def test_a_known_operand_decides_only_what_holds_for_all_words(op: str, number: int) -> None:
+    mask, word = 0xFFFFFFFF, atom("x", (0,))
+    exact = {"+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor}[
+        op
+    ]
+    for is_left in (True, False):
+        found = _with_number(op, number, word, mask, is_left)
+        for value in (0, 1, 7, 0x80000000, 0xFFFFFFFF):
+            expected = exact(number, value) if is_left else exact(value, number)
+            if found is word:
+                assert expected & mask == value
+            elif found is not None:
+                assert found == expected & mask
+    neutral = {"+": 0, "-": 0, "|": 0, "^": 0, "*": 1, "&": mask}[op]
+    assert _with_number(op, neutral, word, mask, False) is word
+
+
+@pytest.mark.parametrize("is_whole", [True, False])
+def test_what_is_computed_from_an_undefined_value_is_undefined(is_whole: bool) -> None:
+    """Also where only some bits are."""
+    made = Arithmetic(Data())
+    word = made.data.made(atom("x", (0,)), u32)
+    bad = Undefined("a lane that is not there", 3)
+    given: Value = bad if is_whole else Joined(((made.data.made(atom("y", (0,)), u16), 16), (bad, 16)))
+    two = [made.signless("add", u32), made.high_product(u32), made.wide_product(u32), made.quotient(u32, False),
+           made.extreme("max", u32),
+           made.compare("lt", u32)]  # fmt: skip
+    for run in two:
+        assert run(given, word) is bad and run(word, given) is bad
+    for one in (made.convert(f32, u32, "rn"), made.negate(u32), made.magnitude(i32)):
+        assert one(given) is bad
+
+
+def test_choices_have_one_form_also_inside_of_other_terms() -> None:
+    a, b, x, y, z = (atom(name, (0,)) for name in "abxyz")
+    empty = cast(Comparison, SimpleNamespace(_choices={}, _chosen_kinds={}))
+    forms = [apply("select <", a, b, x, y), apply("select >", b, a, x, y), apply("select >=", a, b, y, x)]
+    for inside in (lambda t: t, lambda t: t + z, lambda t: z * (t + z)):
+        assert len({Comparison._chosen(empty, inside(form), {}) for form in forms}) == 1
+    assert Comparison._chosen(empty, x + z, {}) is x + z
+
+
+def test_bits_of_known_words_are_counted() -> None:
+    counted = {op: BitFields._counted(op, u32) for op in ("popc", "clz", "brev")}
+    for number in (0, 1, 0xF0F0, 0x80000000, 0xFFFFFFFF):
+        text = f"{number:032b}"
+        assert counted["popc"](number) == text.count("1")
+        assert counted["clz"](number) == len(text) - len(text.lstrip("0"))
+        assert counted["brev"](number) == int(text[::-1], 2)
+    with pytest.raises(NotFollowedError, match="depend on data"):
+        counted["popc"](atom("x", (0,)))
+
+
+def test_what_a_choice_on_data_wants_is_a_number_where_all_elements_are_of_the_type() -> None:
+    want = apply("select <", atom("x", (0,)), constant(3), constant(7), atom("x", (0,)))
+    for types, expected in (({"x": i32}, [[7], [5]]), ({"x": u16}, [None, None]), ({}, [None, None])):
+        made = cast(Comparison, SimpleNamespace(algebra=SimpleNamespace(dtype=i32), types=types))
+        assert [Comparison._value_of_choice(made, want, lambda t, n=n: n) for n in (2, 5)] == expected

@@ -112,6 +112,40 @@ def test_opcodes_and_types() -> None:
         scalar_type("q7")
 
 
+def of_floats(text: str, *numbers: float) -> float:
+    opcode, *modifiers = text.split(".")
+    (found,) = bind(opcode, modifiers).evaluate(*(np.array([n], np.float32).view(np.uint32) for n in numbers)).view(np.float32)
+    return float(found)
+
+
+@pytest.mark.parametrize("opcode", ["add", "sub", "mul", "fma", "mad"])
+def test_each_modifier_does_what_it_says_and_nothing_else(opcode: str) -> None:
+    tiny = float(np.float32(2.0**-140))
+    rest = {"add": (0.0,), "sub": (0.0,), "mul": (1.0,), "fma": (1.0, 0.0), "mad": (1.0, 0.0)}[opcode]
+    rn = ".rn" if opcode in ("fma", "mad") else ""
+    for modifiers, six, below, small in [
+        ("", 6.0, -6.0, tiny),
+        (".ftz", 6.0, -6.0, 0.0),
+        (".sat", 1.0, 0.0, tiny),
+        (".ftz.sat", 1.0, 0.0, 0.0),
+    ]:
+        text = f"{opcode}{rn}{modifiers}.f32"
+        assert [of_floats(text, n, *rest) for n in (6.0, -6.0, tiny)] == [six, below, small], text
+    third = {"add": (1.0, 2.0**-30), "sub": (1.0, -(2.0**-30)), "mul": (1 + 2.0**-23, 1 + 2.0**-23)}
+    first, second = third.get(opcode, (1.0, 1.0))
+    more = () if opcode in third else (2.0**-30,)
+    found = {r: of_floats(f"{opcode}.{r}.f32", first, second, *more) for r in ("rn", "rz", "rm", "rp")}
+    assert found["rn"] == found["rz"] == found["rm"] < found["rp"]
+
+
+def test_selections_by_a_predicate_and_by_a_sign() -> None:
+    words = np.array([7], np.uint32), np.array([9], np.uint32)
+    for chosen, expected in ((True, 7), (False, 9)):
+        assert bind("selp", ["b32"]).evaluate(*words, np.array([chosen])).tolist() == [expected]
+    for number, expected in ((0, 7), (5, 7), (0xFFFFFFFF, 9)):
+        assert bind("slct", ["b32", "s32"]).evaluate(*words, np.array([number], np.uint32)).tolist() == [expected]
+
+
 def test_extremes_of_three() -> None:
     a, b, c = (
         np.array(column, np.uint32) for column in ([0x3F800000, 0x7FC00000], [0xC0000000, 0x40000000], [0x40400000, 0x7FC00000])

@@ -1,12 +1,14 @@
 """Modules and functors for other tools, compiled by them where they are installed."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
 from warploom import scan
+from warploom.core import UserError
 from warploom.gpu import toolchain_available
-from warploom.scan.emit import Comparison, imported, source_of
+from warploom.scan.emit import Comparison, Types, emit, imported, program, source_of
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
 from warploom.scan.tasks import loops_module
 
@@ -41,3 +43,38 @@ def test_compilers(name: str, trial: Callable[[scan.Operator], Comparison]) -> N
     except NotInstalledError as error:
         pytest.skip(f"{error} is not installed")
     assert found.cases and not found.mismatch
+
+
+def _from(tmp_path: Path, body: str) -> scan.Lifting:
+    file = tmp_path / "loop.py"
+    file.write_text(f"def f(xs: list[int]):\n{body}    return t\n")
+    return scan.lift(scan.read_loop(scan.read_module(file), "f"))
+
+
+def test_constants_beyond_the_type_are_refused(tmp_path: Path) -> None:
+    found = _from(tmp_path, "    t = 3000000000\n    for x in xs:\n        t = t + x\n")
+    assert found.operator is not None
+    for target in ("cuda", "cub", "triton", "numba"):
+        with pytest.raises(UserError, match="expected constants that int32 holds, got 3000000000"):
+            source_of(found.operator, target)
+        assert source_of(found.operator, target, Types("int64"))
+    assert emit(found, "numpy").verdict != "refuted"
+
+
+def test_an_operator_that_carries_nothing_is_refused(tmp_path: Path) -> None:
+    found = _from(tmp_path, "    t = 7\n    for x in xs:\n        t = 5\n")
+    if found.operator is None or found.operator.fields:
+        found = _from(tmp_path, "    t = 1.5e400\n    for x in xs:\n        t = t + 1\n")
+    assert found.operator is not None and not found.operator.fields
+    for target in ("cuda", "numba", "numpy"):
+        with pytest.raises(UserError, match="an operator that carries nothing"):
+            source_of(found.operator, target)
+
+
+def test_nothing_compared_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "try_numpy", lambda *_: Comparison(0))
+    found = emit(scan.lift(scan.read_loop(loops_module(), "total")), "numpy")
+    assert (found.verdict, found.reason) == (
+        "unchecked",
+        "no result of the loop fits the machine's numbers, so none was compared",
+    )

@@ -77,6 +77,9 @@ def emit(
         return Emitted(source, "unchecked", outcome.cases, reason, kernels, moved, tuple(notes))
     if outcome.mismatch:
         return Emitted(source, "refuted", outcome.cases, outcome.mismatch, kernels, moved, tuple(notes))
+    if not outcome.cases:
+        reason = "no result of the loop fits the machine's numbers, so none was compared"
+        return Emitted(source, "unchecked", reason=reason, kernels=kernels, movement=moved, notes=tuple(notes))
     return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes))
 
 

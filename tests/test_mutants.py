@@ -87,6 +87,36 @@ def h(a) -> Proof | str:
     if a:
         return Proof("proved", a)
     return "why not" if a else "no"
+
+def l(a) -> Checked:
+    if a:
+        return Checked(a, "unknown", "unchecked")
+    return Checked(a, "solved", "proved")
+
+def i(a) -> bool:
+    match a:
+        case 1:
+            return True
+        case _:
+            return False
+
+def j(a) -> int | None:
+    try:
+        return a.b
+    except KeyError:
+        return None
+    except TypeError:
+        match a:
+            case 1:
+                return None
+
+def k(a) -> bool:
+    for x in a:
+        try:
+            x.y
+        except KeyError:
+            return False
+    return True
 """
 
 
@@ -94,6 +124,7 @@ def test_refusing_branches() -> None:
     assert [(s.scope, s.before.split("\n")[0], s.edit.text) for s in refusals(Text(PATH, REFUSING.encode()))] == [
         ("f", "a", "False"), ("f", "b", "False"), ("f", "raise ValueError", "pass"), ("f", "raise UserError(", "pass"),
         ("f", "raise TypeError from None", "pass"), ("g", "a", "False"), ("h", "a", "False"),
+        ("l", "a", "False"), ("i", "return False", "return True"), ("j", "return None", "raise"), ("k", "return False", "pass"),
     ]  # fmt: skip
 
 

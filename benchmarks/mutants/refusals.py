@@ -2,7 +2,8 @@
 
 A branch refuses if it ends in `raise`, if it returns False, None, a reason or a verdict other than yes where the function can
 also return something else, or if it hands a finding to a list of them. Switching it off lets the program go on as if nothing had
-been wrong.
+been wrong. Where nothing follows that it could go on with, and the end of the function would say the same, "no" becomes "yes" and
+an exception that was taken for "none" is raised.
 """
 
 from __future__ import annotations
@@ -16,7 +17,22 @@ from benchmarks.mutants.sites import Edit, Site, Text, numbered
 _CONTROL = ("StopSearchError", "ConflictError", "StopIteration", "Silent", "KeyboardInterrupt", "AssertionError", "SystemExit")
 """Exceptions that steer a search or mark a bug of our own; nobody is refused anything."""
 _LISTS = ("findings", "faults", "problems", "diagnostics", "refused", "reasons", "conditions", "errors", "unproved", "unknowns")
-_CALLS = ("finding", "fault", "report", "refuse", "problem", "complain", "unproved", "unknown", "fail", "wrong", "race", "reject")
+_CALLS = (
+    "finding",
+    "fault",
+    "report",
+    "refuse",
+    "problem",
+    "complain",
+    "unproved",
+    "unknown",
+    "fail",
+    "wrong",
+    "race",
+    "reject",
+    "unsupported",
+    "bad",
+)
 _CODE = re.compile(r"[A-Z][A-Z0-9]*(_[A-Z0-9]+)+|[A-Z]{4,}")
 """Codes of diagnostics."""
 _ANSWERS = ("Refuted", "Unknown", "Unchecked", "Finding", "Refused", "Fault", "Failed", "Unfit", "GaveUp", "Problem",
@@ -27,42 +43,45 @@ _WORDS = ("unchecked", "refuted", "refused", "unknown", "different", "open", "te
 
 def refusals(text: Text) -> list[Site]:
     """All refusing branches of a file, in order."""
-    return list(numbered(_in_body(text, text.tree.body, "", None)))
+    return list(numbered(_in_body(text, text.tree.body, "", None, ends=False)))
 
 
-def _in_body(text: Text, body: list[ast.stmt], scope: str, function: ast.FunctionDef | None) -> Iterator[Site]:
+def _in_body(
+    text: Text, body: list[ast.stmt], scope: str, function: ast.FunctionDef | None, *, ends: bool
+) -> Iterator[Site]:  # fmt: skip
+    """`ends`: nothing of the function follows the body."""
     for statement in body:
+        last = ends and statement is body[-1]
         match statement:
             case ast.FunctionDef():
-                yield from _in_body(text, statement.body, _join(scope, statement.name), statement)
+                yield from _in_body(text, statement.body, _join(scope, statement.name), statement, ends=True)
             case ast.ClassDef():
-                yield from _in_body(text, statement.body, _join(scope, statement.name), None)
+                yield from _in_body(text, statement.body, _join(scope, statement.name), None, ends=False)
             case ast.If():
                 if _refuses(statement.body, function):
                     yield _condition(text, scope, statement.body, statement.test)
-                yield from _in_body(text, statement.body, scope, function)
-                if statement.orelse and not isinstance(statement.orelse[0], ast.If) and _refuses(statement.orelse, function):
-                    yield _dropped(text, scope, statement.orelse)
-                yield from _in_body(text, statement.orelse, scope, function)
+                yield from _in_body(text, statement.body, scope, function, ends=last)
+                other = statement.orelse
+                if other and not isinstance(other[0], ast.If) and _refuses(other, function):
+                    yield from _dropped(text, scope, other, function, last)
+                yield from _in_body(text, other, scope, function, ends=last)
             case ast.Match():
-                ends = function is not None and statement is function.body[-1]
                 for case in statement.cases:
-                    silent = ends and ast.unparse(case.body[-1]) == "return None"  # so does the end of the function
-                    if _refuses(case.body, function) and not _is_never(case.body) and not silent:
-                        yield _dropped(text, scope, case.body)
-                    yield from _in_body(text, case.body, scope, function)
+                    if _refuses(case.body, function) and not _is_never(case.body):
+                        yield from _dropped(text, scope, case.body, function, last)
+                    yield from _in_body(text, case.body, scope, function, ends=last)
             case ast.Try():
                 for handler in statement.handlers:
                     if _refuses(handler.body, function):
-                        yield _dropped(text, scope, handler.body)
-                    yield from _in_body(text, handler.body, scope, function)
+                        yield from _dropped(text, scope, handler.body, function, last, raised="raise")
+                    yield from _in_body(text, handler.body, scope, function, ends=last)
                 for part in (statement.body, statement.orelse, statement.finalbody):
-                    yield from _in_body(text, part, scope, function)
+                    yield from _in_body(text, part, scope, function, ends=False)
             case ast.For() | ast.While():
-                yield from _in_body(text, statement.body, scope, function)
-                yield from _in_body(text, statement.orelse, scope, function)
+                yield from _in_body(text, statement.body, scope, function, ends=False)
+                yield from _in_body(text, statement.orelse, scope, function, ends=False)
             case ast.With():
-                yield from _in_body(text, statement.body, scope, function)
+                yield from _in_body(text, statement.body, scope, function, ends=last)
             case _:
                 pass
 
@@ -72,11 +91,17 @@ def _condition(text: Text, scope: str, body: list[ast.stmt], test: ast.expr) -> 
     return Site(text.path, scope, "refusal", body[0].lineno, edit, text.of(test), "condition", bool(scope))
 
 
-def _dropped(text: Text, scope: str, body: list[ast.stmt]) -> Site:
+def _dropped(
+    text: Text, scope: str, body: list[ast.stmt], function: ast.FunctionDef | None, last: bool, raised: str = ""
+) -> Iterator[Site]:  # fmt: skip
+    """`last`: the end of the function follows, which returns None; `raised`: how an exception goes on that was handled here."""
     start, end = text.range_of(body[0])[0], text.range_of(body[-1])[1]
-    return Site(
-        text.path, scope, "refusal", body[0].lineno, Edit(start, end, "pass"), text.source(start, end), "statement", bool(scope)
-    )  # fmt: skip
+    off = "pass"
+    if last and function is not None:
+        off = {"return False": "return True", "return None": raised}.get(ast.unparse(body[-1]), "pass")
+    if off:
+        edit = Edit(start, end, off)
+        yield Site(text.path, scope, "refusal", body[0].lineno, edit, text.source(start, end), "statement", bool(scope))
 
 
 def _is_never(body: list[ast.stmt]) -> bool:
@@ -126,7 +151,7 @@ def _is_no(value: ast.expr, function: ast.FunctionDef) -> bool:
             return word in _WORDS or ("str" in kinds and len(kinds) > 1)
         case ast.JoinedStr():
             return "str" in kinds and len(kinds) > 1
-        case ast.Call(args=[ast.Constant(value=str(word)), *_]) if word in _WORDS:
+        case ast.Call(args=args) if any(isinstance(a, ast.Constant) and a.value in _WORDS for a in args[:3]):
             return True
         case ast.Call():
             return _called(value) in _ANSWERS

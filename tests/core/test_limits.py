@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import sys
+import time
 
 import pytest
 
@@ -73,7 +74,7 @@ def test_too_large_an_allocation_is_a_memory_error() -> None:
 def test_the_clock_counts_processes_that_still_run(monkeypatch: pytest.MonkeyPatch) -> None:
     alone = limits.cpu_seconds()
     monkeypatch.setattr(limits, "children", {os.getpid(), 1 << 30})  # itself once more, and one that is gone
-    assert limits.cpu_seconds() > 1.5 * alone
+    assert limits.cpu_seconds() > alone + time.process_time() / 2
 
 
 def test_why() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from warploom.core import UserError
 from warploom.scan import Checked, check, checking, parse_module, read_binary, user_function
-from warploom.scan.prover import Open
+from warploom.scan.prover import Fails, Open
 from warploom.scan.tasks import accepted_module, refused_module
 
 
@@ -154,3 +155,54 @@ def test_what_only_rounding_shows_is_no_witness() -> None:
     function = user_function(module, "op")
     assert function(function(0.0, 0.0), 1.0) != function(0.0, function(0.0, 1.0))
     assert checking._differs(read_binary(module, "op"), function, [(0,), (0,), (1,)]) is None
+
+
+def test_what_raises_shows_no_difference() -> None:
+    """Neither of the reading nor of the function: values are meant, and nothing comes of them."""
+    module = parse_module("def op(a: float, b: float):\n    assert b != 0\n    return a / b\n")
+    binary = read_binary(module, "op")
+    assert not checking._reading_differs(replace(binary, assumed=()), [(1,), (0,), (3,)])
+
+    def raises(a: object, b: object) -> object:
+        raise ValueError
+
+    assert checking._left_by(binary, raises, (1,), (2,)) is None and not checking._runs(binary, raises, [(1,), (2,), (3,)])
+
+
+def test_a_function_that_does_not_run_on_fractions_shows_no_difference() -> None:
+    module = parse_module("def op(a: float, b: float):\n    return a - b\n")
+
+    def of_floats(a: float, b: float) -> float:
+        return float.fromhex(a.hex()) - b
+
+    assert checking._differs(read_binary(module, "op"), of_floats, [(1,), (2,), (3,)]) is None  # type: ignore[arg-type]
+
+
+def test_bits_that_are_not_associative(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The counterexample of one bit is one of words with all bits alike."""
+    module = parse_module("def op(a, b):\n    return (a ^ -1) & b\n")
+    function, binary = user_function(module, "op"), read_binary(module, "op")
+    monkeypatch.setattr(checking, "_searched", lambda *_: None)
+    found = check(binary, function)
+    assert (found.status, found.domain) == ("refused", "integers, bit by bit") and found.witness is not None
+    assert {*found.witness.values} <= {0, -1}
+    assert isinstance(checking._by_bits(binary), Fails)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "def op(a: bool, b: bool):\n    return a or b\n",
+        "def op(a, b):\n    return a & b\n",
+        "def op(a, b):\n    return a | b | 1\n",
+    ],
+)
+def test_nothing_is_said_of_words_where_nothing_wraps(text: str) -> None:
+    found = checked(text)
+    assert found.verdict == "proved" and found.machine is None
+
+
+def test_what_the_solver_leaves_open_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "associativity", lambda *_: Open("given up"))
+    found = checked("def op(a, b):\n    return a + b\n")
+    assert (found.status, found.verdict, found.reason) == ("unknown", "unchecked", "neither proved nor refuted: given up")

@@ -150,3 +150,26 @@ def test_arithmetic_of_literals_is_the_floats(step: str, projection: str) -> Non
     found = run(f"def f(xs: list[float]):\n    a = 0.0\n    for x in xs:\n        a = {step}\n    return a\n")
     assert found.verdict == "proved" and found.operator is not None
     assert [scan.python(p) for p in found.operator.projection] == [projection]
+
+
+def test_numbers_that_are_not_whole_count_nothing() -> None:
+    with pytest.raises(TypeError, match="expected a whole number"):
+        range(Exact(1, 2))  # type: ignore[call-overload]
+    assert list(range(Exact(2))) == [0, 1]  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        (1.0, 1 + 1e-12, True),
+        (Fraction(1, 3), 1 / 3, True),
+        (Fraction(1, 3), Fraction(1, 3) + Fraction(1, 10**15), False),  # neither was rounded
+        (10**400, 1.0, False),  # no float
+        ("1.0", 1.0, False),
+        (1.0, None, False),
+        ([1.0, 2.0], [1.0], False),
+        ([1.0, "a"], (1.0, "a"), True),
+    ],
+)
+def test_what_agrees_up_to_rounding(left: object, right: object, expected: bool) -> None:
+    assert agree(left, right) is expected

@@ -184,3 +184,50 @@ def test_guards_that_stand_there_are_not_printed_twice(guard: Expr, is_enough: b
     quotient = ex.quotient(X, Y, is_guarded=True)
     shown = python(ex.select(guard, quotient, ex.constant(7)))
     assert ("!= 0 else 0" not in shown) == is_enough
+
+
+LOW, HIGH = ex.variable("low", ex.Sort("int", below=True)), ex.variable("high", ex.Sort("int", above=True))
+DIGIT = ex.variable("digit", ex.Sort("int", values=(0, 1, 2)))
+
+
+@pytest.mark.parametrize(
+    "undefined",
+    [
+        lambda: ex.subtract(LOW, LOW),
+        lambda: ex.subtract(ex.multiply(ex.constant(2), HIGH), HIGH),  # at infinity the difference of two infinities
+        lambda: ex.add(X, HIGH, ex.multiply(ex.constant(-3), HIGH)),
+        lambda: ex.add(ex.INFINITY, X, ex.MINUS_INFINITY),
+        lambda: ex.multiply(ex.INFINITY, X),
+        lambda: ex.multiply(ex.ZERO, ex.MINUS_INFINITY),
+        lambda: ex.multiply(ex.INFINITY, ex.INFINITY) and ex.multiply(X, ex.INFINITY),
+        lambda: ex.remainder(ex.INFINITY, 3),
+        lambda: ex.at_least(ex.multiply(ex.constant(2), LOW), LOW),
+        lambda: ex.constant(2**20_000),
+    ],
+)
+def test_what_has_no_value(undefined: Callable[[], object]) -> None:
+    with pytest.raises(ex.UndefinedError):
+        undefined()
+
+
+def test_infinities_are_scaled_by_numbers() -> None:
+    assert ex.multiply(ex.constant(-2), ex.INFINITY) is ex.MINUS_INFINITY
+    assert ex.add(ex.multiply(ex.constant(2), HIGH), HIGH) is ex.multiply(ex.constant(3), HIGH)
+
+
+def test_values_that_are_few_are_whole_and_all_there() -> None:
+    """What is decided by them is: a half of a digit is not 0 or 1."""
+    half = ex.multiply(ex.constant(Fraction(1, 2)), DIGIT)
+    assert half.sort.values is None and ex.at_least(half, ex.ONE).op != "const"
+    assert ex.add(DIGIT, ex.ONE).sort.values == (1, 2, 3) and ex.at_least(ex.add(DIGIT, ex.ONE), ex.ONE) is ex.TRUE
+    assert ex.add(DIGIT, X).sort.values is None
+    digits = [ex.variable(f"d{n}", DIGIT.sort) for n in range(8)]
+    assert ex.add(*(ex.multiply(ex.constant(3**n), d) for n, d in enumerate(digits))).sort.values is None
+
+
+@pytest.mark.parametrize(
+    ("then", "otherwise"),
+    [(ex.INFINITY, X), (X, ex.MINUS_INFINITY), (ex.INFINITY, ex.MINUS_INFINITY), (HIGH, LOW), (LOW, ex.add(LOW, X))],
+)
+def test_choices_with_infinities_are_no_extrema(then: Expr, otherwise: Expr) -> None:
+    assert ex.select(ex.at_least(X, Y), then, otherwise).op == "ite"

@@ -10,8 +10,10 @@ from warploom.scan import family as families
 from warploom.scan import invariants as module
 from warploom.scan import laws, lifting, neutral
 from warploom.scan.closure import closure, right
+from warploom.scan.divisions import divides_by_zero
 from warploom.scan.expression import Expr
 from warploom.scan.family import Family, family_of, tidy
+from warploom.scan.interpret import Division
 from warploom.scan.prover import Fails, Holds, Open
 
 X = ex.variable("x", ex.INT)
@@ -143,3 +145,32 @@ def test_simpler_results_follow_from_what_is_known() -> None:
     made = Family(loop("s + x"), (A, B), {S: ex.add(S, A)}, {A: X, B: X}, {A: ex.add(A, right(A)), B: ex.add(B, right(B))})
     assert lifting._simpler(made, [], ex.maximum(A, B)) is ex.maximum(A, B)  # equal on all samples, and not proved
     assert lifting._simpler(made, [ex.at_least(A, B)], ex.maximum(A, B)) is A
+
+
+def test_laws_that_have_no_form_are_open() -> None:
+    made, known = family(X, ex.add(A, right(A))), ex.at_least(ex.bitwise("bitand", A, right(A)), ex.ZERO)
+    assert isinstance(laws.kept(made, [], [known]), Open) and isinstance(laws.kept(made, [known], []), Open)
+    assert isinstance(laws.met_by_elements(made, [known]), Open)
+    assert isinstance(laws.met_by_elements(family(ex.bitwise("bitand", X, S), right(A)), [ex.at_least(A, A)]), Open)
+
+
+def test_an_identity_has_values() -> None:
+    total, divided = family(X, ex.add(A, right(A))), family(X, ex.add(A, ex.quotient(right(A), A)))
+    seen = families.observations(total)[:5]
+    assert [*neutral._consistent(total, [[ex.ONE, ex.ZERO]], seen)] == [(ex.ZERO,)]
+    assert [*neutral._consistent(divided, [[ex.ZERO]], seen)] == []  # it changes nothing on the right, and divides on the left
+    assert not neutral._gives_initial(total, [ex.add(A, B)], {A: ex.MINUS_INFINITY, B: ex.INFINITY})
+
+
+def test_relations_without_a_value_or_a_form_do_not_follow() -> None:
+    low = ex.Sort("int", below=True)
+    p, q, both = ex.variable("p", low), ex.variable("q", low), ex.variable("low", low)
+    made = Family(loop("s + x"), (A, p, q), {S: S}, {A: X, p: both, q: both}, {A: A, p: p, q: q})
+    assert not families._follows(made, made.restricted((p, q)), A, ex.subtract(p, q), {A: ex.subtract(p, q)})
+    assert not families._equal(made.loop, ex.bitwise("bitand", X, S), X) and families._equal(made.loop, X, X)
+
+
+def test_a_division_whose_guard_has_no_form_may_be_by_zero() -> None:
+    bits = ex.bitwise("bitor", X, ex.ONE)
+    assert divides_by_zero([Division(bits, ())]) and divides_by_zero([Division(X, (ex.at_least(bits, X),))])
+    assert not divides_by_zero([Division(X, (ex.more_than(X, ex.ZERO),))])

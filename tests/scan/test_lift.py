@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import random
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import Lifting, Value, lift, parse_module, read_loop, read_module, user_function
+from warploom.scan import Lifting, Value, lift, parse_module, read_loop, read_module, transition, user_function
 from warploom.scan import expression as ex
 from warploom.scan.forms import FormError, Plain
 from warploom.scan.printing import evaluated
@@ -205,3 +206,16 @@ def test_a_state_of_few_values_compared_with_an_element_is_no_error() -> None:
     assert found.verdict == "proved"
     assert found.operator is not None
     assert found.operator.run([(0,), (2,), (-1,)], lambda n: 1) == 1
+
+
+def test_why_no_family_was_found_is_said() -> None:
+    result = lifted("def f(xs):\n    s = 0\n    for x in xs: s = s // 2 + x\n    return s\n")
+    assert (result.status, result.verdict) == ("unknown", "unchecked")
+    assert result.reason == "no family of functions closed under composition: floordiv of a value that is carried along"
+
+
+def test_remainders_start_from_numbers() -> None:
+    loop = read_loop(parse_module("def f(xs):\n    s = 0\n    for x in xs: s = s + x\n    return s\n"), "f")
+    endless = replace(loop, states=(replace(loop.states[0], initial=ex.INFINITY),))
+    with pytest.raises(UserError, match="expected a finite number, got the remainder of an infinity"):
+        transition._with_remainder(endless, loop.states[0].variable, 3)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warploom.scan import cases
+from warploom.scan import cases, products
 from warploom.scan import expression as ex
 from warploom.scan.cases import equal_by_cases
 from warploom.scan.closure import right
@@ -115,6 +115,12 @@ def test_what_has_no_form_is_said(expr: Expr) -> None:
         Translator().number(expr)
 
 
+def test_products_of_cases_have_a_form() -> None:
+    """A choice of two finite numbers is one."""
+    chosen = ex.select(P, X, ex.negate(X))
+    assert holds(ex.at_least(ex.multiply(chosen, chosen), ex.ZERO))
+
+
 def test_bound_divisors_have_no_form() -> None:
     t = Translator()
     with pytest.raises(UntranslatableError, match="gcd"):
@@ -218,3 +224,28 @@ def test_without_a_translation_every_side_must_be_settled() -> None:
     assert isinstance(verdict((gcd, gcd)), Holds)
     assert isinstance(verdict((gcd, gcd), (gcd, other)), Open) and isinstance(verdict((gcd, other), (gcd, gcd)), Open)
     assert isinstance(verdict(), Open)
+
+
+def test_a_case_without_a_value_is_not_skipped() -> None:
+    """Where p is false both infinities meet; the case before, where both sides agree, settles nothing."""
+    opposite = ex.add(ex.select(P, X, INFINITY), ex.select(P, Y, MINUS_INFINITY))
+    assert not equal_by_cases(opposite, ex.add(X, Y), []) and equal_by_cases(opposite, ex.add(X, Y), [P])
+
+
+def test_what_contradicts_itself_is_not_possible() -> None:
+    """Though another condition has no form for the solver."""
+    bits = ex.at_least(ex.bitwise("bitand", X, Y), ONE)
+    assert equal_by_cases(X, Y, [ex.FALSE, bits]) and not equal_by_cases(X, Y, [bits])
+
+
+def test_products_that_are_not_spread(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second, third = ex.maximum(X, Y), ex.maximum(X, Z), ex.maximum(Y, Z)
+    for wide in (first, second, third):  # three maxima are not the product of one or two of them
+        assert not equal_over_products(ex.multiply(ex.multiply(first, second), third), wide, [])
+    divisor = ex.greatest_common_divisor(X, Y)
+    assert not equal_over_products(ex.multiply(divisor, Z), ex.multiply(Z, ex.add(divisor, ONE)), [])  # no form of a divisor
+    assert not equal_over_products(ex.bitwise("bitor", X, Y), X, [])  # no form of bits
+    left, right_ = ex.multiply(Z, ex.maximum(X, Y)), ex.add(ex.multiply(Z, ex.maximum(X, Y, Y)))
+    assert equal_over_products(left, right_, [])
+    monkeypatch.setattr(products, "MAX_SIZE", 2)
+    assert not equal_over_products(left, right_, [])

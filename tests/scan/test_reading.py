@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import Loop, lift, parse_module, python, read_binary, read_loop, subset, user_function
+from warploom.scan import Loop, binary, lift, parse_module, python, read_binary, read_loop, subset, user_function
+from warploom.scan import expression as ex
+from warploom.scan import loop as loop_module
 from warploom.scan.printing import evaluated
 
 _BEFORE = """from fractions import Fraction
@@ -207,6 +211,22 @@ def test_the_domain_says_so() -> None:
         ("a += x", "complex", "expected int, bool, float, .*, got complex"),
         ("a += x", "int | None", "expected int, bool, float, .*, got int | None"),
         ("a += x", "Literal[0, 'a']", "expected int, bool, float"),
+        ("b = (x, 1) if x else 3", "int", "expected values of one shape on both paths"),
+        ("b = 'p' if x else 3", "int", "expected values of one type on both paths, got text and a number"),
+        ("a += -(x, 1)", "int", "expected one value, got a tuple of 2"),
+        ("a += (x, 1) == (x, 1, 2)", "int", "expected tuples of one length on both sides"),
+        ("a += (x, 1) * 2", "int", "expected numbers, got a tuple"),
+        ("a += x + 'p'", "str", "expected numbers, got text"),
+        ("a += x[0]", "int", r"expected a tuple before \[...\], got one value"),
+        ("a += (1, x)[2]", "int", "expected an index below 2, got 2"),
+        ("a += (1, x)[-3]", "int", "expected an index below 2, got -3"),
+        ("a = (x, 1)", "int", "expected numbers in variables, got a tuple in a"),
+        ("a = 'p'", "int", "expected a to keep its type, got text and a number"),
+        ("b[0] = x", "int", "expected a name or a tuple of names to assign to"),
+        ("a, c = x, 1, 2", "int", "expected 2 values, got 3 values"),
+        ("a += x ** 0.5", "int", "expected a constant from 0 to 64 on the right"),
+        ("a += ~(float('inf') if x else 1)", "int", "expected a whole number after ~, got a float"),
+        ("a += int(float('inf') if x else 1)", "int", "expected a whole number as argument of int, got a float"),
     ],
 )
 @pytest.mark.filterwarnings("ignore::SyntaxWarning")
@@ -237,6 +257,33 @@ def test_refusals(body: str, item: str, message: str) -> None:
         ),
         ("def f(xs, max):\n    a = 0\n    for x in xs: a += x\n    return a", "expected a parameter that is not called max"),
         ("def f(xs: int):\n    a = 0\n    for x in xs: a += x\n    return a", r"expected list\[...\] of int, bool, .*, got int"),
+        (
+            "def f(xs):\n    a = 0\n    for x in xs: a += x\n    for x in xs: a += x\n    return a",
+            "expected one loop, got a second",
+        ),
+        ("def f(xs):\n    a = 0\n    for x in xs: a += x\n    return", "expected a value after return"),
+        ("def f(xs):\n    a = 0\n    for x in xs: a += x\n    if a: return a", "expected all paths to return, or none"),
+        ("def f(xs):\n    a = 0\n    for x in enumerate(xs): a += 1\n    return a", "expected index and element of enumerate"),
+        (
+            "def f(xs):\n    a = 0\n    for (i, j), x in enumerate(xs): a += x\n    return a",
+            "expected a name for the index",
+        ),
+        ("def f(xs):\n    a = 0\n    for i, x in enumerate(xs, 1, 2): a += x\n    return a", "expected enumerate of a list and"),
+        ("def f(xs, ys):\n    a = 0\n    for x, y, z in zip(xs, ys): a += x\n    return a", "expected 2 variables"),
+        ("def f(xs, ys):\n    a = 0\n    for x in zip(xs, ys): a += 1\n    return a", "expected 2 variables"),
+        ("def f(xs: list[tuple[int, int]]):\n    a = 0\n    for x, y, z in xs: a += x\n    return a", "expected 2 variables"),
+        ("def f(xs: list[int]):\n    a = 0\n    for x, y in xs: a += x\n    return a", "SHAPE"),
+        (
+            "def f(xs):\n    out = []\n    for x in xs: out.append(x)\n    return x",
+            "expected a scan to return the list it appends",
+        ),
+        ("def f(xs):\n    a = (1, 2)\n    for x in xs: a = x\n    return a", "expected numbers in variables, got a tuple in a"),
+        ("def f(xs):\n    a = 0\n    for x in xs: a += x\n    return (a, (a, 1))", "got a tuple in the result"),
+        ("def g(v): pass\ndef f(xs):\n    a = 0\n    for x in xs: a += g(x)\n    return a", "expected g to return a value"),
+        (
+            "def g(v): return g(v)\ndef f(xs):\n    a = 0\n    for x in xs: a += g(x)\n    return a",
+            "expected calls that end, got recursion",
+        ),
         (
             "def f(xs):\n    a = 0\n    for x in xs: a += x\n    else: a = 1\n    return a",
             "expected a for loop without else, got one",
@@ -361,3 +408,41 @@ def test_the_documentation_has_the_table() -> None:
     page = (Path(__file__).parents[2] / "docs" / "scan.md").read_text()
     assert subset.table() in page
     assert subset.REFUSED in re.sub(r"\s+", " ", page)
+
+
+@pytest.mark.parametrize(("module", "read_it", "inner"), [(binary, read_binary, "_read"), (loop_module, read_loop, "_Reader")])
+def test_what_has_no_value_is_said_at_the_function(
+    module: ModuleType, read_it: Callable[..., object], inner: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    """Wherever it shows, as long as no expression of the text is to blame."""
+
+    def undefined(*_: object) -> object:
+        raise ex.UndefinedError("the sum of opposite infinities")
+
+    monkeypatch.setattr(module, inner, undefined)
+    with pytest.raises(UserError, match=r"1:1: error\[UNDEFINED\]: expected a value, got the sum of opposite infinities"):
+        read_it(parse_module("def f(xs):\n    return xs\n"), "f")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def op(a, b): return (a[0] + b[0], a[1])[0]", "expected a result of the operands' shape, got another"),
+        ("def op(a, b): return a, b, a[0], b[1]", "expected a result of the operands' shape, got another"),
+        ("def op(a: int, b: int): return 'p' if a else 'q'", "expected a result of the operands' type, got another"),
+        ("def op(a: str, b: str): return 1", "expected a result of the operands' type, got another"),
+        ("def op(a: complex, b): return a", "expected int, bool, .*, got complex"),
+        ("def op(a, b, c): return a", "expected a function of two values, got 3 parameters"),
+    ],
+)
+def test_refused_operators(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        read_binary(parse_module(text), "op")
+
+
+def test_functions_are_those_of_the_file() -> None:
+    """Not generators, nor functions of other files that have the same name in the same line."""
+    other = parse_module("def g(v): return v + 1\n", "other.py")
+    module = parse_module("def g(v): return v\ndef h(v):\n    yield v\n", "f.py")
+    assert module.defined(module.scope["g"]) is not None and module.defined(module.scope["h"]) is None
+    assert module.defined(other.scope["g"]) is None and module.defined(3) is None

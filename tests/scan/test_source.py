@@ -8,6 +8,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.scan import Loop, parse_module, read_loop, read_module, user_function
+from warploom.scan.values import is_small
 
 
 def loop(before: str, body: str, header: str = "for x in xs:", parameters: str = "xs") -> Loop:
@@ -58,6 +59,7 @@ def test_names_mean_what_they_are_bound_to(before: str, body: str, wanted: str) 
         ),
         ("g = lambda v: v", "a = g(x)", "expected a function that is known here, got g"),
         ("class max: pass", "a = max(x, 1)", "expected a function that is known here, got max"),
+        ("K = [1]", "a = K(x)", "expected a function that is known here, got K"),
         ("K = [1, None]", "a = K[0]", "expected a number, a truth value or text, got K: a value of type list"),
         ("K = float('nan')", "a = K", "expected a number, a truth value or text, got K: a value of type float"),
         ("K = 10**2000", "a = K", "expected a number, a truth value or text, got K: a value of type int"),
@@ -147,3 +149,31 @@ def test_annotations_that_cannot_be_evaluated() -> None:
     text = "from __future__ import annotations\ndef f(xs: list[Missing]):\n    a = 0\n    for x in xs: a += x\n    return a\n"
     with pytest.raises(UserError, match=r"f\.py:2:11: error\[ANNOTATION\]: expected a type, got list\[Missing\]: NameError"):
         read_loop(parse_module(text, "f.py"), "f")
+
+
+def test_files_that_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "bytes.py").write_bytes(b"x = '\xff'\n")
+    for name in ("missing.py", "bytes.py", "."):
+        with pytest.raises(UserError, match=r"error\[FILE_NOT_FOUND\]: expected a Python file, cannot read "):
+            read_module(tmp_path / name)
+
+
+@pytest.mark.parametrize(
+    "annotation", ["[int]", "list[{}]", "list[Literal[1, 'a']]", "list[tuple[int, None]]", "list[tuple[int, ...]]"]
+)
+def test_annotations_that_are_no_types_of_elements(annotation: str) -> None:
+    text = f"from typing import Literal\ndef f(xs: {annotation}):\n    a = 0\n    for x in xs: a += x\n    return a\n"
+    with pytest.raises(UserError, match=r"expected .*int, bool, float, Fraction, str, .*, got "):
+        read_loop(parse_module(text), "f")
+
+
+def test_annotations_with_notes_of_any_kind() -> None:
+    text = "from typing import Annotated\nR = Annotated[float, ['unit']]\n"
+    text += "def f(xs: list[R]):\n    a = 0\n    for x in xs: a += x\n    return a"
+    assert read_loop(parse_module(text), "f").fields[0].sort.base == "real"
+
+
+def test_texts_that_python_cannot_hold() -> None:
+    with pytest.raises(UserError, match=r"f\.py:1:1: error\[SYNTAX\]: invalid Python"):
+        parse_module(f"x = {'-' * 20_000}1\n", "f.py")
+    assert not is_small(None) and is_small(2**100) and not is_small(2**10_000)

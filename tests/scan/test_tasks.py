@@ -8,7 +8,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.scan import read_loop, user_function
-from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, loops_module, run_task, segmented_sum_operator
+from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, loops_module, run_task, segmented, segmented_sum_operator
 
 UNSOLVED = {"lift/position_of_longest_ones"}
 """Within what the search knows today."""
@@ -55,3 +55,11 @@ def test_tasks_end_as_they_should(name: str) -> None:
 @pytest.mark.parametrize("name", TASK_NAMES)
 def test_all_tasks(name: str) -> None:
     assert run_task(name).is_expected == (name not in UNSOLVED)
+
+
+def test_segmented_operators_start_anew_at_heads() -> None:
+    """An associative one that never does is not it."""
+    flags = [(False, False), (False, True), (True, False), (True, True)]
+    assert not segmented._is_proved({f: (1, int(any(f))) for f in flags})
+    assert not segmented._is_proved({f: (3, int(any(f))) for f in flags})
+    assert segmented._is_proved({(f, g): (2 if g else 3, int(f or g)) for f, g in flags})

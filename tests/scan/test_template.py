@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from warploom.scan import complete_template, parse_module
+import pytest
+
+from warploom.core import UserError
+from warploom.scan import complete_template, parse_module, template
+from warploom.scan import expression as ex
+from warploom.scan.prover import Open
 
 FACTORING = """
 def spec(x):
@@ -42,3 +47,54 @@ def template(a, b):
     only = complete_template(parse_module(text.replace(" + choose(0, a, ??) * ??", "")), "spec", "template", unique=True)
     assert (only.solutions, only.is_only) == (1, True)
     assert "max(a, b)" in only.source
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def spec(x): return x, x\ndef template(x): return x + ??\n", "expected "),
+        ("def spec(x): return x\ndef template(x, y): return x + ??\n", "expected 1 parameters, got 2"),
+        ("def spec(x): return x\ndef template(x): x += ??\n", "expected template to return a value"),
+        ("def spec(x: complex): return x\ndef template(x): return x + ??\n", "expected int, bool, .*, got complex"),
+    ],
+)
+def test_templates_that_do_not_fit(text: str, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        complete_template(parse_module(text), "spec", "template")
+
+
+def test_what_has_no_form_is_unknown() -> None:
+    text = "def spec(x, y): return (x | y) - x\ndef template(x, y): return y * ??\n"
+    found = complete_template(parse_module(text), "spec", "template")
+    assert (found.status, found.verdict) == ("unknown", "unchecked")
+    assert found.reason == "bitwise operations on unbounded integers"
+    bits = ex.bitwise("bitand", *(ex.variable(n, ex.INT) for n in "xy"))
+    assert template._candidate([], [bits], [ex.ZERO], [{}], [], 16) == found.reason
+    assert isinstance(template._same([bits], [ex.ZERO], []), Open)
+
+
+def test_a_search_that_is_cut_short_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only an exhausted one says that there is nothing."""
+    monkeypatch.setattr(template, "ROUNDS", 1)
+    for text in (FACTORING, FACTORING.replace("- 3", "+ 3")):
+        found = complete_template(parse_module(text), "spec", "template")
+        assert (found.status, found.verdict) == ("unknown", "unchecked") and found.reason.startswith(
+            "given up after 1 candidates"
+        )
+
+
+def test_the_only_completion_is_the_only_one_among_large_constants_too() -> None:
+    text = "def g(v): return (v - 1) * (v - {})\ndef spec(x): return x\ndef template(x): return x + g(??)\n"
+    one, two = (complete_template(parse_module(text.format(n)), "spec", "template", unique=True) for n in (5000, 100))
+    assert (one.solutions, one.is_only) == (1, True) and (two.solutions, two.is_only) == (2, False)
+
+
+def test_what_is_given_up_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = parse_module(FACTORING)
+    monkeypatch.setattr(template, "decide", lambda *_: Open("given up"))
+    found = complete_template(module, "spec", "template")
+    assert (found.status, found.verdict, found.reason) == ("unknown", "unchecked", "given up")
+    monkeypatch.undo()
+    monkeypatch.setattr(template, "_same", lambda *_: Open("given up"))
+    found = complete_template(module, "spec", "template")
+    assert (found.status, found.verdict, found.reason) == ("unknown", "unchecked", "given up")

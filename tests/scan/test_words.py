@@ -10,6 +10,9 @@ from warploom import scan
 from warploom.scan import expression as ex
 from warploom.scan import machine
 from warploom.scan import words as module
+from warploom.scan.closure import right
+from warploom.scan.expression import Expr
+from warploom.scan.prover import Holds, Open
 from warploom.scan.words import differing_list, in_floats, in_words, operator_in_words, range_of
 
 
@@ -136,3 +139,57 @@ def test_lists_that_differ_have_constants_that_are_meant() -> None:
 )
 def test_floats_that_fell_out_of_the_operator_are_named(step: str, start: str, note: str) -> None:
     assert in_floats(operator(step, start=start)).startswith(note)
+
+
+X, R = ex.variable("x", ex.INT), ex.variable("r", ex.REAL)
+BELOW = ex.variable("low", ex.Sort("int", below=True))
+
+
+@pytest.mark.parametrize(
+    ("field", "result"),
+    [
+        (R, ex.add(R, right(R))),  # floats do not wrap
+        (X, ex.greatest_common_divisor(X, right(X))),
+        (X, ex.remainder(ex.add(X, right(X)), 3)),
+        (X, ex.add(X, ex.floor_quotient(right(X), 3))),
+        (BELOW, ex.maximum(ex.add(BELOW, ex.ONE), right(BELOW))),  # no word is minus infinity
+    ],
+)
+def test_what_words_do_not_say(field: Expr, result: Expr, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "associativity", lambda *_: Holds())
+    assert in_words([field], [result], []).associative == "unknown"
+    assert in_words([X], [ex.maximum(ex.add(X, ex.ONE), right(X))], []).associative == "proved"
+    monkeypatch.setattr(module, "associativity", lambda *_: Open("given up"))
+    assert in_words([X], [ex.maximum(ex.add(X, ex.ONE), right(X))], []).associative == "unknown"
+
+
+def test_a_counterexample_that_does_not_run_refutes_nothing() -> None:
+    assert module._replayed([X], [ex.quotient(X, right(X))], "", {}, 32).associative == "unknown"
+    with pytest.raises(ValueError, match="no machine form of div"):
+        machine.run([ex.quotient(X, right(X))], {X: 1, right(X): 2}, 32)
+    with pytest.raises(ValueError, match="opposite infinities"):
+        machine.run([ex.add(X, right(X))], {X: float("inf"), right(X): float("-inf")}, 32)
+
+
+@pytest.mark.parametrize(
+    "result", [ex.greatest_common_divisor(X, right(X)), ex.exponential(R), ex.quotient(X, right(X)), ex.maximum(R, right(R))]
+)
+def test_what_is_no_selection(result: Expr) -> None:
+    assert not module.is_selection([result], 32) and module.is_selection([ex.maximum(X, right(X))], 32)
+
+
+def test_bounds_of_words_are_of_sums_of_whole_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
+    total, floats = operator("s + x"), operator("s + x", "float")
+    divided = replace(total, combine=(ex.greatest_common_divisor(*total.fields, *total.right),))
+    bits = replace(total, combine=(ex.bitwise("bitor", *total.fields, *total.right),))
+    assert not module._grows_within(bits, 0)
+    monkeypatch.setattr(module, "_grows_within", lambda *_: True)
+    assert module.growth(replace(total)) == module.GROWTHS[0]
+    assert [module.growth(o) for o in (floats, divided, bits)] == [None, None, None]
+    assert differing_list(floats) is None and differing_list(total) is not None
+
+
+@pytest.mark.parametrize("computed", [ex.exponential(R), ex.quotient(R, right(R)), ex.floor_quotient(R, 2), ex.remainder(R, 2)])
+def test_choosing_among_reals_computes_none(computed: Expr) -> None:
+    chosen = replace(operator("max(s, x)", "float"), combine=(ex.maximum(R, right(R)),))
+    assert module.computes_no_reals(chosen) and not module.computes_no_reals(replace(chosen, combine=(computed,)))

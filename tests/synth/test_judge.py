@@ -11,7 +11,8 @@ from warploom.synth import complete, judge
 from warploom.synth import judge as judge_module_function
 from warploom.synth.check import CheckResult
 from warploom.terms import algebra_for
-from warploom.tools.lines import plain_line, report_line, turned_into_error
+from warploom.tools.completions import report_line
+from warploom.tools.lines import plain_line, turned_into_error
 from warploom.tools.usage import Stopwatch
 
 from .kernels import REVERSE, parse, reverse, sketch_of

@@ -21,7 +21,7 @@ from warploom.terms import (
     minimum,
     pack,
     sum_of_products,
-    symbolic_array,
+    symbols,
     zero_array,
 )
 from warploom.terms.casts import cast_types, converted, undone
@@ -131,11 +131,11 @@ def test_constants_are_numbers() -> None:
 
 
 def test_arrays_say_what_is_wrong() -> None:
-    x, y = symbolic_array("x", (4, 2)), zero_array("y", (4,))
+    x, y = symbols("x", (4, 2)), zero_array("y", (4,))
     with pytest.raises(IndexError, match=r"^expected 2 indices of x, got 3"):
         x[0, 0, 0]
     with pytest.raises(IndexError, match=r"^expected no access to z, whose extent 0 is 0"):
-        symbolic_array("z", (0,))[0]
+        symbols("z", (0,))[0]
     with pytest.raises(TypeError, match=r"^expected numbers or terms, got str"):
         y[0:2] = ["a", "b"]
     y[0:2] = [a, 3]

@@ -16,7 +16,7 @@ from warploom.terms import (
     minimum,
     pack,
     strict_comparisons,
-    symbolic_array,
+    symbols,
     zero_array,
 )
 
@@ -40,7 +40,7 @@ def test_reflected_and_numpy_operands():
     assert 2 * a is apply("*", 2, a)
     assert 1 - a is apply("-", 1, a)
     assert np.int64(3) + a is apply("+", 3, a)
-    x = symbolic_array("x", (3,))
+    x = symbols("x", (3,))
     assert (x + a)[1] is b + a
     assert (a * x)[1] is a * b
     assert ~a is apply("~", a) and -a is apply("neg", a)
@@ -110,7 +110,7 @@ def test_text():
 
 
 def test_arrays_are_strict_about_indices():
-    x = symbolic_array("x", (4, 2))
+    x = symbols("x", (4, 2))
     assert len(x) == 4 and x.shape == (4, 2) and x[1, 1] is atom("x", (1, 1))
     assert [t.data[1] for t in x[1:3, 0]] == [(1, 0), (2, 0)]
     with pytest.raises(IndexError, match=r"^expected index 0 of x in 0\.\.3, got -1"):

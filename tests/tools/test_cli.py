@@ -1,24 +1,31 @@
 """The command line as a script sees it: streams, lines, exit codes, files."""
 
+import json
 import os
 import signal
+import subprocess
 import sys
 import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
+import click
 import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
 from warploom.gpu import toolchain_available
-from warploom.kernels import find_program
+from warploom.kernels import NAMES, PROGRAM_NAMES, find, find_program
+from warploom.kernels.tensors import TENSOR_KERNELS
 from warploom.sketch import Sketch
 from warploom.synth import Report, complete
 from warploom.tools import cli as cli_module
 from warploom.tools import synth_command
 from warploom.tools.cli import cli
+from warploom.tools.entry import Commands
+from warploom.tools.list_cli import CASES
 
 SKETCH = """
 import warploom as wl
@@ -328,6 +335,59 @@ def test_interrupt_prints_the_best_so_far(monkeypatch: pytest.MonkeyPatch, tmp_p
     (line,) = lines_of(result.stdout)
     assert (result.exit_code, line["status"]) == (130, status)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def library() -> Iterator[dict[str, object]]:
+    for name in NAMES:
+        example = find(name)
+        yield {"case": name, "kind": "sketch", "holes": len(example.sketch.kernel.holes), "notes": example.notes}
+    for name in PROGRAM_NAMES:
+        yield {"case": name, "kind": "dataflow"}
+    for kernel in TENSOR_KERNELS.values():
+        yield {"case": kernel.name, "kind": "kernel", "sizes": dict(kernel.sizes)}
+
+
+def test_the_list_is_the_library(golden: Callable[[Path, str], None]) -> None:
+    golden(CASES, "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in library()))
+
+
+def group_of(name: str) -> Commands:
+    group = cli.get_command(click.Context(cli), name) if name else cli
+    assert isinstance(group, Commands)
+    return group
+
+
+@pytest.mark.parametrize("name", ["", "bench", "ptx", "scan"])
+def test_the_list_of_commands_says_what_they_say(name: str) -> None:
+    group = group_of(name)
+    context = click.Context(group)
+    assert not group.commands
+    for command, later in group.later.items():
+        loaded = group.get_command(context, command)
+        assert loaded is not None
+        assert later.help == ("" if loaded.hidden else loaded.get_short_help_str(1000))
+    assert group.get_command(context, "nonsense") is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unwanted"),
+    [
+        (["-c", "import warploom"], ("numpy", "z3", "click")),
+        (["-m", "warploom", "--help"], ("numpy", "z3")),
+        (["-m", "warploom", "bench", "--help"], ("numpy", "z3")),
+        (["-m", "warploom", "--version"], ("numpy", "z3")),
+        (["-m", "warploom", "list"], ("numpy", "z3")),
+        (["-m", "warploom.tools.ptxas", "--version"], ("numpy", "z3")),
+        (["-c", "import warploom; warploom.sketch"], ("z3", "numba")),
+    ],
+)
+def test_nothing_heavy_is_imported(arguments: list[str], unwanted: tuple[str, ...]) -> None:
+    """Seconds are no test; modules are: what is not imported takes no time."""
+    done = subprocess.run([sys.executable, "-X", "importtime", *arguments], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if line.startswith("import time:")}
+    assert "warploom" in imported
+    assert not imported & set(unwanted)
 
 
 def test_list() -> None:

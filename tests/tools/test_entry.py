@@ -92,7 +92,7 @@ def test_a_line_that_keeps_the_rules_stays_as_it_is() -> None:
 
 def test_every_writer_of_lines_keeps_the_rules() -> None:
     bad, output = GOOD | {"verdict": "proved"}, Output(as_json=True)
-    from warploom.tools.synth_command import Outcome
+    from warploom.tools.outcome import Outcome
 
     for write in (lambda: output.outcome(Outcome(bad, 0)), lambda: output.row(bad, {}), lambda: output.listed(bad, "")):
         with pytest.raises(BrokenLineError):

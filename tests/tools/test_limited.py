@@ -20,7 +20,7 @@ from warploom.tools.console import Output
 from warploom.tools.guard import TOO_DEEP, guarded
 from warploom.tools.limited import memory_size
 from warploom.tools.lines import GAVE_UP
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 

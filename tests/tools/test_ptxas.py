@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from warploom.gpu import compile_to_ptx, find_tool, toolchain_available
+from warploom.core import find_tool
+from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels.kernelgen import KERNELGEN, cuda_source
+from warploom.ptx.shuffle import shuffle
 from warploom.tools import ptxas
 
 pytestmark = pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
@@ -67,7 +69,7 @@ def test_a_fault_of_the_rewriting_leaves_the_file_as_it_is(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("no reason")
 
-    monkeypatch.setattr(ptxas, "shuffle", broken)
+    monkeypatch.setattr("warploom.ptx.shuffle.shuffle", broken)
     code, cubin = run(jacobi)
     assert code == 0 and cubin.stat().st_size > 0
     assert capsys.readouterr().err == f"warploom-ptxas: warning: {jacobi} goes through unchanged: no reason\n"
@@ -82,13 +84,13 @@ def test_a_wrong_setting_is_a_warning(jacobi: Path, monkeypatch: pytest.MonkeyPa
 def test_what_ptxas_refuses_is_given_to_it_as_it_was(
     jacobi: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rewritten = ptxas.shuffle
+    rewritten = shuffle
 
     def wrong(*arguments: object) -> object:
         found = rewritten(*arguments)  # type: ignore[arg-type]
         return type(found)(found.text.replace("ret;", "return;"), found.reports)
 
-    monkeypatch.setattr(ptxas, "shuffle", wrong)
+    monkeypatch.setattr("warploom.ptx.shuffle.shuffle", wrong)
     code, cubin = run(jacobi)
     assert code == 0 and cubin.stat().st_size > 0
     assert "ptxas refused the rewritten file, the original was used" in capsys.readouterr().err

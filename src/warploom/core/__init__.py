@@ -28,8 +28,9 @@ from warploom.core.dtypes import (
     vector_of,
 )
 from warploom.core.inputs import require_file
-from warploom.core.programs import find_program, program_folders, safe_path
+from warploom.core.programs import find_program, find_tool, program_folders, safe_path
 from warploom.core.spans import NOWHERE, Span
+from warploom.core.verdicts import Status, Verdict
 
 __all__ = [
     "BY_NAME",
@@ -40,8 +41,10 @@ __all__ = [
     "DType",
     "Diagnostic",
     "Span",
+    "Status",
     "UnsupportedError",
     "UserError",
+    "Verdict",
     "WarploomError",
     "bf16",
     "common_type",
@@ -49,6 +52,7 @@ __all__ = [
     "f32",
     "f64",
     "find_program",
+    "find_tool",
     "i8",
     "i16",
     "i32",

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 Kind = Literal["int", "uint", "float"]
 
@@ -75,8 +77,11 @@ def scalar_of(dtype: DType) -> DType:
     return next(t for t in SCALARS if t.kind == dtype.kind and t.bits == dtype.bits and t is not bf16)
 
 
+@cache
 def to_numpy(dtype: DType) -> np.dtype[Any]:
     """The NumPy dtype of one component. bf16 has none in NumPy: its values are held in float32, rounded after each operation."""
+    import numpy as np  # here, because the command line answers `--help` before it needs arrays
+
     if dtype.name == "bf16":
         return np.dtype(np.float32)
     letter = {"int": "i", "uint": "u", "float": "f"}[dtype.kind]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -54,6 +55,17 @@ def cpu_seconds() -> float:
             fields = stat.read().rpartition(")")[2].split()
             spent += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
     return spent
+
+
+def peak_mb() -> float:
+    """The most memory that this process itself has held so far, in MiB."""
+    # Not ru_maxrss where it can be helped: a process starts with its parent's, and it never falls.
+    with suppress(OSError, ValueError, IndexError), open("/proc/self/status", encoding="ascii", errors="replace") as status:
+        for line in status:
+            if line.startswith("VmHWM:"):
+                return int(line.split()[1]) / 1024
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / 2**20 if sys.platform == "darwin" else peak / 1024
 
 
 class Limits:

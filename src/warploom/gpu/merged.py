@@ -13,8 +13,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
 
-from warploom.core import Diagnostic, UserError
-from warploom.gpu.toolchain import find_tool
+from warploom.core import Diagnostic, UserError, find_tool
 
 _SHARED = re.compile(r"^\s*(?:@!?%\w+\s+)?(?:ld|st)(?:\.\w+)*\.shared(?:::cta)?(?:\.\w+)*\s")
 _BITS = re.compile(r"\.[bsuf](\d+)\s")

@@ -16,12 +16,11 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from warploom.core import Diagnostic, Span, UserError, find_program
+from warploom.core import Diagnostic, Span, UserError, find_tool
+from warploom.core.programs import INSTALL, cuda_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-INSTALL = "run: pip install 'warploom[cuda]'"
+    pass
 
 _ERROR_LINE = re.compile(
     r"^(?P<file>[^\s(:]+)\((?P<line>\d+)\): (?:catastrophic )?error(?: #\d+(?:-D)?)?: (?P<message>.*)$", re.M
@@ -46,32 +45,10 @@ class Compiled:
     log: str
 
 
-def _wheel_folders() -> Iterator[Path]:
-    spec = importlib.util.find_spec("nvidia")
-    for root in (spec.submodule_search_locations or []) if spec is not None else []:
-        yield from sorted(Path(root).glob("cu[0-9]*"), reverse=True)
-        yield from sorted(Path(root).glob("cuda_*"))
-
-
-@cache
-def find_tool(name: str) -> Path:
-    """Path of `ptxas`, `nvdisasm` or `cuobjdump`; UserError (TOOL_MISSING) with how to install it."""
-    for folder in _wheel_folders():
-        path = folder / "bin" / name
-        if path.is_file():
-            return path
-    on_path = find_program(name)
-    if on_path is not None:
-        return Path(on_path)
-    raise UserError(
-        Diagnostic("TOOL_MISSING", f"expected the CUDA tool {name}, found it neither in a wheel nor on PATH", fix=INSTALL)
-    )
-
-
 @cache
 def include_folders() -> tuple[Path, ...]:
     """Folders of cuda_fp16.h, cuda_bf16.h and their like; empty when the wheel is not installed."""
-    return tuple(f / "include" for f in _wheel_folders() if (f / "include" / "cuda_fp16.h").is_file())
+    return tuple(f / "include" for f in cuda_folders() if (f / "include" / "cuda_fp16.h").is_file())
 
 
 def toolchain_available() -> bool:

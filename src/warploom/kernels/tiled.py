@@ -13,10 +13,10 @@ from dataclasses import replace
 from typing import Any
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.limits import peak_mb
 from warploom.ir import fill
 from warploom.kernels.example import Example
 from warploom.sketch import Sketch
-from warploom.solve import peak_mb
 from warploom.synth import Report, complete, judge, kernel_algebra
 
 

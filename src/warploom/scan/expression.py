@@ -216,9 +216,10 @@ def add(*parts: Expr) -> Expr:
     total: dict[Monomial, int | Fraction] = {}
     for part in parts:
         for monomial, coefficient in polynomial(part).items():
-            total[monomial] = total.get(monomial, 0) + coefficient
-            if not total[monomial] and any(a.sort.is_infinite for a in monomial):
+            before = total.get(monomial, 0)
+            if before * coefficient < 0 and any(a.sort.is_infinite for a in monomial):
                 raise UndefinedError("the difference of values that may be infinite")
+            total[monomial] = before + coefficient
     return from_polynomial(total)
 
 
@@ -313,8 +314,6 @@ def _parts(expr: Expr, op: Op) -> tuple[Expr, ...]:
 
 
 def _constant_difference(left: Expr, right: Expr) -> int | Fraction | None:
-    if is_infinite(left) or is_infinite(right):
-        return None
     total = dict(polynomial(left))
     for monomial, coefficient in polynomial(right).items():
         total[monomial] = total.get(monomial, 0) - coefficient
@@ -351,9 +350,10 @@ def select(condition: Expr, then: Expr, otherwise: Expr) -> Expr:
 
 
 def _as_extremum(difference: Expr, then: Expr, otherwise: Expr) -> Expr | None:
-    """`a if a - b >= 0 else b` is a maximum; among integers the comparison may be off by one, where both are equal."""
-    if is_infinite(then) or is_infinite(otherwise):
-        return None
+    """`a if a - b >= 0 else b` is a maximum; among integers the comparison may be off by one, where both are equal.
+
+    The gap from an infinity is one, which no comparison is about.
+    """
     try:
         gap = subtract(then, otherwise)
     except UndefinedError:

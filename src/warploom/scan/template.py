@@ -40,7 +40,7 @@ class Completed:
     solutions: int = 0
     """How many completions were asked for and found."""
     is_only: bool = False
-    """Whether there is no other one."""
+    """Whether there is no other one, with constants up to `LARGEST`."""
     source: str = ""
     """The template, completed."""
     counterexamples: int = 0
@@ -90,7 +90,12 @@ def complete_template(module: Module, spec: str, template: str, *, unique: bool 
                     examples.append({f: ex.constant(found.get(str(f.value), 0)) for f in fields})
                 case Open(reason):
                     return Completed("unknown", "unchecked", {}, counterexamples=len(examples), reason=reason)
-        if first is not None or all(h.options is not None for h in holes):
+        else:
+            if first is not None:
+                return _answer(module, template, holes, first, len(examples), 1, False)
+            reason = f"given up after {ROUNDS} candidates, each of them wrong on some input"
+            return Completed("unknown", "unchecked", {}, counterexamples=len(examples), reason=reason)
+        if all(h.options is not None for h in holes):
             break
     if first is None:
         reason = f"no choices, and no constants between {-LARGEST} and {LARGEST}, make them equal"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import typing
+from contextlib import suppress
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -22,11 +23,9 @@ SERVED = "int, bool, float, Fraction, str, Literal of one of these, or tuple[...
 
 def shape_of(hint: object) -> Shape | None:
     """None: a type that is not served."""
-    try:
+    with suppress(TypeError):  # what is unhashable is no key, Annotated[int, [1]] for instance
         if hint in SCALARS:
             return SCALARS[hint]
-    except TypeError:  # unhashable
-        return None
     origin = typing.get_origin(hint)
     arguments = typing.get_args(hint)
     if origin is typing.Literal:

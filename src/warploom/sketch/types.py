@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NoReturn, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, cast, overload
 
 from warploom.core import Diagnostic, DType, UserError
 from warploom.ir import IndexConst, IndexExpr, IndexOp, SizeVar
@@ -123,14 +123,23 @@ def _array_type(space: Literal["global", "constant"], items: object) -> ArrayTyp
     return ArrayType(space, dtype, shape)
 
 
-class Global:
+class _Elements:
+    """What type checkers are told of arrays in a sketch, whose text is read and never run: an index works as on NumPy arrays."""
+
+    if TYPE_CHECKING:
+
+        def __getitem__(self, index: Any) -> Any: ...
+        def __setitem__(self, index: Any, value: Any) -> None: ...
+
+
+class Global(_Elements):
     """Annotation of an array in global memory: `wl.Global[f32, n + 2]`, `wl.Global[u8, h, w]`."""
 
     def __class_getitem__(cls, items: Any) -> ArrayType:
         return _array_type("global", items)
 
 
-class Constant:
+class Constant(_Elements):
     """Annotation of a read-only array in constant memory: `wl.Constant[f32, 3]`."""
 
     def __class_getitem__(cls, items: Any) -> ArrayType:

@@ -31,7 +31,7 @@ from warploom.solve.jsonlines import Json
 from warploom.solve.keys import problem_key, source_digest
 from warploom.solve.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from warploom.solve.mcts import Mcts, mcts
-from warploom.solve.measure import Spent, peak_mb
+from warploom.solve.measure import Spent
 from warploom.solve.parts import Part, Split
 from warploom.solve.processes import ProcessExecutor, WorkerDiedError, process_executor, starting_workers
 from warploom.solve.refine import Refine, refine
@@ -147,7 +147,6 @@ __all__ = [
     "leaves_behind",
     "mcts",
     "negation",
-    "peak_mb",
     "problem_key",
     "process_executor",
     "read_events",

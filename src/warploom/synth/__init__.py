@@ -2,6 +2,6 @@
 
 from warploom.synth.complete import complete, kernel_algebra
 from warploom.synth.judge import Judged, judge
-from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
+from warploom.synth.report import Completion, Report, SpaceSummary
 
-__all__ = ["Completion", "Judged", "Report", "SpaceSummary", "Status", "Verdict", "complete", "judge", "kernel_algebra"]
+__all__ = ["Completion", "Judged", "Report", "SpaceSummary", "complete", "judge", "kernel_algebra"]

@@ -13,7 +13,7 @@ from typing import Literal
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Status, UserError, Verdict
 from warploom.ir import IndexExpr, fill
 from warploom.ir.swizzle import SPACES, FunctionSet, NaiveSet, function_set
 from warploom.sketch import Sketch
@@ -26,7 +26,6 @@ from warploom.synth.model import Chosen, SketchModel, build_constraints
 from warploom.synth.probe import make_probe
 from warploom.synth.propagation import ConflictError, initial_candidate
 from warploom.synth.prove import prove
-from warploom.synth.report import Status, Verdict
 from warploom.synth.requirements import Requirements, requirements
 from warploom.synth.symbolic import run_spec
 

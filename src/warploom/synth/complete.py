@@ -11,19 +11,19 @@ from typing import Literal
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
-from warploom.core.limits import LimitReachedError, why
+from warploom.core import Diagnostic, Status, UserError, Verdict
+from warploom.core.limits import LimitReachedError, peak_mb, why
 from warploom.ir import HoleArg, IndexConst, IndexExpr, fill, index_cost, simplify, verify
 from warploom.ir.swizzle import SPACES, function_set
 from warploom.sketch import Sketch, TermSpec
-from warploom.solve import Budget, Cost, Statistics, StopSearchError, peak_mb
+from warploom.solve import Budget, Cost, Statistics, StopSearchError
 from warploom.synth.engine import Engine, SpaceResult
 from warploom.synth.judge import Judged, judge
 from warploom.synth.model import Chosen
 from warploom.synth.network import HoleUses
 from warploom.synth.operators import check_operators
 from warploom.synth.prove import prove
-from warploom.synth.report import Completion, Report, SpaceSummary, Status, Verdict
+from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.room import check_room
 from warploom.synth.sizes import elements
 from warploom.synth.smt_engine import SmtEngine

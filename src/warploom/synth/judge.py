@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from warploom.core import Diagnostic
+from warploom.core import Diagnostic, Status, Verdict
 from warploom.core.limits import LimitReachedError
 from warploom.gpu import index_overflow
 from warploom.ir import Kernel
@@ -13,7 +13,6 @@ from warploom.sketch import Sketch, Spec
 from warploom.synth.check import CheckResult, check
 from warploom.synth.lift import lift
 from warploom.synth.prove import Proof, prove
-from warploom.synth.report import Status, Verdict
 from warploom.synth.symbolic import SpecResult
 from warploom.terms import Algebra
 

@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from warploom.core import Diagnostic
+from warploom.core import Diagnostic, Status, Verdict
 from warploom.ir import IndexExpr, Kernel
-
-Status = Literal["solved", "unsat", "unknown", "refused", "error"]
-Verdict = Literal["proved", "tested", "unchecked", "refuted"]
 
 
 @dataclass(frozen=True, eq=False, slots=True)

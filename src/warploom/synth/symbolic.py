@@ -33,7 +33,7 @@ from warploom.terms import (
     minimum,
     stored_mask,
     strict_comparisons,
-    symbolic_array,
+    symbols,
     zero_array,
 )
 
@@ -155,7 +155,7 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
     for param, shape in zip(kernel.params, array_shapes(kernel, sizes), strict=True):
         kept = partial(typed.store, target=param.dtype)
         if param.is_input:
-            arrays[param.name] = symbolic_array(param.name, shape, param.dtype.lanes, kept)
+            arrays[param.name] = symbols(param.name, shape, param.dtype.lanes, kept)
         else:
             arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype))
         if not param.is_output:

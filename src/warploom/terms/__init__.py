@@ -1,7 +1,7 @@
 """Symbolic elements, the algebras they may be compared under, canonical forms and their comparison."""
 
 from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
-from warploom.terms.arrays import SymbolicArray, as_terms, stored_mask, symbolic_array, zero_array
+from warploom.terms.arrays import SymbolicArray, as_terms, stored_mask, symbols, zero_array
 from warploom.terms.casts import convert, held_number, is_exact
 from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
@@ -65,7 +65,7 @@ __all__ = [
     "stored_mask",
     "strict_comparisons",
     "sum_of_products",
-    "symbolic_array",
+    "symbols",
     "term_text",
     "to_operand",
     "zero_array",

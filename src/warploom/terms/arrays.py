@@ -92,9 +92,7 @@ def _as_terms(value: Any) -> Term | npt.NDArray[np.object_]:
     raise TypeError(f"expected a number or a term, got {type(value).__name__}")
 
 
-def symbolic_array(
-    name: str, shape: tuple[int, ...], lanes: int = 1, kept: Callable[[Term], Term] | None = None
-) -> SymbolicArray:
+def symbols(name: str, shape: tuple[int, ...], lanes: int = 1, kept: Callable[[Term], Term] | None = None) -> SymbolicArray:
     """`name[i, ...]` as an atom for every index of `shape`; `kept`: see `SymbolicArray`."""
     flat = np.empty(int(np.prod(shape, dtype=np.int64)), dtype=object)
     for k, index in enumerate(np.ndindex(shape)):

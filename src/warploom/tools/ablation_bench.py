@@ -9,21 +9,28 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from itertools import islice
+from pathlib import Path
 
+import click
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Status, UserError
 from warploom.ir.dataflow import Gathered, Program, named_statements, parse_program, replays
 from warploom.kernels import find, find_program, is_program
 from warploom.solve import Budget, Statistics
-from warploom.synth import Status, complete
+from warploom.synth import complete
 from warploom.synth.ablation import WITHOUT, Missing, complete_without
 from warploom.synth.dataflow import CONFIGURATIONS, ProgramResult, solve_program
 from warploom.tools import program_bench
 from warploom.tools.bench import Case
-from warploom.tools.lines import OBJECTIVE, Line, plain_line
+from warploom.tools.bench_command import run_chosen
+from warploom.tools.completions import OBJECTIVE
+from warploom.tools.duration import duration
+from warploom.tools.guard import report
+from warploom.tools.lines import SOLVED, Line, plain_line
+from warploom.tools.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.solve_command import DOMAIN
-from warploom.tools.synth_command import Progress
 from warploom.tools.usage import Stopwatch
 
 BUDGET_S = 20.0
@@ -203,3 +210,37 @@ def _replayed(program: Program, result: ProgramResult) -> tuple[int, bool]:
         if not replays(program, batch).all():
             return start, False
     return len(solutions), True
+
+
+@click.command("ablations")
+@CASE_OPTION
+@click.option("--configuration", metavar="GLOB", help="Only the configurations that match.")
+@JSON_OPTION
+@JOURNAL_OPTION
+@click.option("--budget", metavar="TIME", callback=duration, default="20s", show_default=True, help="CPU time of each line.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+def bench_ablations(
+    pattern: str | None, configuration: str | None, as_json: bool, journal: Path | None, budget: float, seed: int
+) -> None:
+    """What each of the engine's ideas is worth: the time without it.
+
+    `as_expected`: the answer is right; an ended budget is what most configurations come to on the larger cases.
+    """
+    asked = select(pattern, configuration)
+    cases = [ablation_case(case, name, budget, seed) for case, name in asked]
+    run_chosen(cases, pattern, as_json, columns, judged, journal)
+
+
+@click.command("bench-ablation", hidden=True)
+@click.argument("case")
+@click.argument("configuration", type=click.Choice(NAMES))
+@click.option("--budget", metavar="TIME", callback=duration, default="20s")
+@click.option("--seed", type=int, default=0)
+@DEBUG_OPTION
+def bench_ablation(case: str, configuration: str, budget: float, seed: int, debug: bool) -> None:
+    """One line of `bench ablations`, in this process, as JSON."""
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        return Outcome(measure(case, configuration, budget, seed, stopwatch, progress), SOLVED)
+
+    report(case, work, as_json=True, debug=debug)

@@ -1,20 +1,41 @@
-"""What both benchmarks share: running the cases one by one, the journal, one line per case, the exit code."""
+"""What all benchmarks share: their options, running the cases one by one, the journal, one line per case, the exit code."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import cast
+from typing import NoReturn, cast
 
-from warploom.core import UserError
+from warploom.core import Diagnostic, UserError
 from warploom.solve import Journal, Json, problem_key
 from warploom.tools.bench import Case, InterruptedBenchmarkError, run_case
 from warploom.tools.console import Output
 from warploom.tools.kept_lines import replayed
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
 from warploom.tools.messages import rendered
-from warploom.tools.synth_command import failed
+from warploom.tools.outcome import failed
 from warploom.tools.usage import Stopwatch
+
+
+def run_chosen(
+    cases: Sequence[Case],
+    pattern: str | None,
+    as_json: bool,
+    columns: Callable[[Line], dict[str, str]],
+    judged: Callable[[Line], Line],
+    journal: Path | None,
+    *,
+    examples: Sequence[str] = (),
+) -> NoReturn:
+    """Runs the cases and exits; a pattern that no case matches is bad input. `examples`: what cases are called."""
+    output = Output(as_json)
+    if not cases:
+        message = f"expected a pattern that some case matches, got {pattern!r}"
+        fix = f"Cases are called {', '.join(examples)}." if examples else "List the cases with `warploom list`."
+        error = UserError(Diagnostic("NO_CASE", message, fix=fix))
+        sys.exit(output.outcome(failed(pattern or "", error, Stopwatch())))
+    sys.exit(run_bench(cases, output, columns, judged, journal))
 
 
 def run_bench(

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from warploom.tools.lines import GAVE_UP, Line, broken_rules, encode
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.outcome import Outcome, Progress
 
 _COLOURS = {"solved": "green", "unsat": "yellow", "unknown": "yellow", "refused": "red", "error": "red"}
 

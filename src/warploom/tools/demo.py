@@ -19,8 +19,9 @@ from warploom.synth import Report
 from warploom.tools.console import Output
 from warploom.tools.lines import IMPOSSIBLE, Line
 from warploom.tools.messages import rendered
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.printed import Printed
-from warploom.tools.synth_command import Outcome, Progress, SynthOptions, synthesise
+from warploom.tools.synth_command import SynthOptions, synthesise
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
 

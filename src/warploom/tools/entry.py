@@ -12,8 +12,10 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
 from types import FrameType
 from typing import Any, NoReturn
 
@@ -22,7 +24,7 @@ import click
 from warploom.core import UserError
 from warploom.tools.console import Output
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, SOLVED, plain_line
-from warploom.tools.synth_command import Outcome, failed
+from warploom.tools.outcome import Outcome, failed
 from warploom.tools.usage import Stopwatch
 
 PARENT = "WARPLOOM_PARENT"
@@ -53,8 +55,39 @@ class _Watched(io.BufferedWriter):
             raise
 
 
+@dataclass(frozen=True, slots=True)
+class Later:
+    """A command that is imported when somebody runs it."""
+
+    place: str
+    """`module:attribute`."""
+    help: str = ""
+    """What the list of commands says: the first sentence of the command's own help. Empty for one that is not listed."""
+
+
 class Commands(click.Group):
-    """A group whose usage errors are report lines, too, where these are asked for."""
+    """A group whose commands are imported when they run, and whose usage errors are report lines, too, where these are wanted."""
+
+    def __init__(self, *args: Any, later: Mapping[str, Later] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.later = dict(later or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all commands, hidden ones included."""
+        return sorted({*super().list_commands(ctx), *self.later})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command, imported if need be; None for an unknown name."""
+        later = self.later.get(cmd_name)
+        if later is None:
+            return super().get_command(ctx, cmd_name)
+        module, _, attribute = later.place.partition(":")
+        return getattr(import_module(module), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of commands, without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, later.help) for name, later in sorted(self.later.items()) if later.help])
 
     def main(self, args: Sequence[str] | None = None, *more: Any, **options: Any) -> NoReturn:
         """Runs the command and exits."""

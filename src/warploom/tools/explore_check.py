@@ -24,7 +24,7 @@ from warploom.tools.explore_budget import OutOfTimeError, within
 from warploom.tools.explore_code import arch_of
 from warploom.tools.explore_data import Array, Data, data_for
 from warploom.tools.explore_options import Function, KernelOptions, points_of, sizes_of
-from warploom.tools.synth_command import Progress
+from warploom.tools.outcome import Progress
 
 LONGEST_S = 600.0
 """Of a check, where no budget says."""

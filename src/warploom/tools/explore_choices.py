@@ -9,7 +9,7 @@ from warploom.tools.explore_options import Function, KernelOptions, program_of
 from warploom.tools.explore_result import facts, named
 from warploom.tools.explore_sketch import table
 from warploom.tools.lines import EXIT_BY_STATUS, plain_line
-from warploom.tools.synth_command import Outcome
+from warploom.tools.outcome import Outcome
 from warploom.tools.usage import Stopwatch
 
 

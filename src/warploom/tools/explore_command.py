@@ -19,7 +19,8 @@ from warploom.tools.explore_target import explored
 from warploom.tools.files import OUTPUT_FILE
 from warploom.tools.guard import report
 from warploom.tools.lines import Line
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @click.option("--replay", "file", type=click.Path(dir_okay=False, path_type=Path), help="The implementation of these decisions.")
 @click.option("--code", type=OUTPUT_FILE, help="Write the C or CUDA C++ here.")
 @click.option("--html", type=OUTPUT_FILE, help="Write a page: loop nest, what binds it, code.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 def explore(
     kernel: str,
     sizes: tuple[str, ...],

@@ -13,7 +13,7 @@ from warploom.core import Diagnostic, UserError
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Backbone, Program, Role, evaluate_program, random_inputs
 from warploom.tools.explore_options import Function, KernelOptions, points_of
-from warploom.tools.synth_command import Progress
+from warploom.tools.outcome import Progress
 
 Array: TypeAlias = NDArray[Any]
 

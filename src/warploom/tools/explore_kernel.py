@@ -6,13 +6,12 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Status, UserError
 from warploom.schedule.backbone import Program
 from warploom.schedule.bound import Bound
 from warploom.schedule.jit import announced
 from warploom.schedule.search import Live, Options, ProgramExploration, explore, strategy_named
 from warploom.solve import Event, EventLog, EventSink, cluster_executor
-from warploom.synth import Status
 from warploom.tools.explore_budget import OutOfTimeError, WallBudget, within
 from warploom.tools.explore_check import Checked, checked
 from warploom.tools.explore_choices import list_choices
@@ -24,7 +23,7 @@ from warploom.tools.explore_result import Explored, facts, judged_line, named, r
 from warploom.tools.explore_size import estimate_size
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.messages import rendered
-from warploom.tools.synth_command import Outcome, Progress, gave_up
+from warploom.tools.outcome import Outcome, Progress, gave_up
 from warploom.tools.usage import Stopwatch
 
 

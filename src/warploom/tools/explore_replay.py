@@ -20,7 +20,7 @@ from warploom.tools.explore_data import Data, reference_data
 from warploom.tools.explore_evaluators import evaluators, programs
 from warploom.tools.explore_options import Function, KernelOptions, program_of, sizes_of
 from warploom.tools.explore_result import Explored, facts, judged_line, told
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 

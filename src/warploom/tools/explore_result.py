@@ -24,7 +24,7 @@ from warploom.tools.explore_page import StageView, render_explore
 from warploom.tools.files import write_text
 from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.messages import one_line, rendered
-from warploom.tools.synth_command import Outcome
+from warploom.tools.outcome import Outcome
 from warploom.tools.usage import Stopwatch
 
 Value = TypeVar("Value")

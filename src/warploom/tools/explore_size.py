@@ -14,7 +14,7 @@ from warploom.solve import Probe, chen, knuth, tree_size
 from warploom.tools.explore_options import Function, KernelOptions, program_of
 from warploom.tools.explore_result import facts
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 PROBES = 1000

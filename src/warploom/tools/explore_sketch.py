@@ -11,9 +11,9 @@ from warploom.schedule.targets import board
 from warploom.solve import Outcome, Statistics, declared_order, search
 from warploom.tools.completions import hole_texts
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.outcome import Outcome as CommandOutcome
+from warploom.tools.outcome import Progress
 from warploom.tools.printed import compiled_fields
-from warploom.tools.synth_command import Outcome as CommandOutcome
-from warploom.tools.synth_command import Progress
 from warploom.tools.usage import Stopwatch
 
 

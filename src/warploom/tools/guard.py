@@ -12,7 +12,7 @@ from warploom.core.limits import OUT_OF_MEMORY, current, why
 from warploom.tools.console import Output
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.lines import INTERRUPTED, Line
-from warploom.tools.synth_command import Outcome, Progress, crashed, failed, gave_up
+from warploom.tools.outcome import Outcome, Progress, crashed, failed, gave_up
 from warploom.tools.usage import Stopwatch
 
 TOO_DEEP = "nesting: the input, or a formula made of it, is nested deeper than is followed"
@@ -61,7 +61,7 @@ def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch
 def report(
     case: str,
     work: Callable[[Stopwatch, Progress], Outcome],
-    details: Callable[[Line], Iterable[str]],
+    details: Callable[[Line], Iterable[str]] = lambda _: (),
     *,
     as_json: bool,
     debug: bool,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, cast
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
@@ -24,9 +26,13 @@ from warploom.gpu import toolchain_available as can_compile
 from warploom.ir import IndexExpr, Kernel, fill, run
 from warploom.kernels import NAMES, Example, complete_example, find
 from warploom.tools.bench import Case
-from warploom.tools.lines import Line, report_line
+from warploom.tools.bench_command import run_chosen
+from warploom.tools.completions import report_line
+from warploom.tools.guard import report
+from warploom.tools.lines import SOLVED, Line
+from warploom.tools.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.printed import compiled_fields
-from warploom.tools.synth_command import Progress
 from warploom.tools.usage import Stopwatch
 
 COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 4, "tiles": 64}
@@ -166,3 +172,25 @@ def _timed(example: Example, kernel: Kernel, source: CudaSource, compiled: Compi
     sizes = {size: TIME_SIZES[size] for size in kernel.sizes}
     timing: Timing = time_on_device(kernel, source, compiled, example.arrays(sizes), sizes)
     return {"median_ms": timing.median_ms, "best_ms": timing.best_ms}
+
+
+@click.command("kernels")
+@CASE_OPTION
+@JSON_OPTION
+@JOURNAL_OPTION
+def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> None:
+    """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
+    cases = [kernel_case(name) for name in select(pattern)]
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+
+
+@click.command("bench-kernel", hidden=True)
+@click.argument("name")
+@DEBUG_OPTION
+def bench_kernel(name: str, debug: bool) -> None:
+    """One case of `bench kernels`, in this process, as one JSON line."""
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        return Outcome(measure(name, progress), SOLVED)
+
+    report(name, work, as_json=True, debug=debug)

@@ -10,10 +10,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import TypeAlias, cast, get_args
 
+from warploom.core import Status, Verdict
 from warploom.core.starting import INTERRUPTED
-from warploom.ir import Kernel
-from warploom.synth import Report, Status, Verdict
-from warploom.tools.completions import hole_texts
 from warploom.tools.usage import Usage
 
 SCHEMA = 1
@@ -30,8 +28,6 @@ EXIT_BY_STATUS: Mapping[str, int] = {
 COUNTS = ("global_sectors", "shared_wavefronts", "wavefronts", "shuffles")
 """Fields that count what a kernel executes: a line that has one says where its counts come from."""
 COUNTED = ("sass", "interpreter", "model")
-OBJECTIVE = ("accumulates",)
-"""What `optimal_in` of a sketch is about: accumulates per iteration."""
 
 
 def broken_rules(line: Mapping[str, object]) -> list[str]:
@@ -83,35 +79,6 @@ def plain_line(
     if reason:
         line["reason"] = reason
     return line | fields
-
-
-def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_solutions: bool = False) -> Line:
-    """The line of one completed sketch; `kernel` still has its holes."""
-    fields: Line = {}
-    if report.domain:
-        fields["domain"] = report.domain
-    if report.cases is not None:
-        fields["cases"] = report.cases
-    best = report.completions[0] if report.completions else None
-    fields |= {
-        "space": report.space,
-        "accumulates": best and best.accumulates,
-        "executed": best and best.executed,
-        "cost": best and best.cost,
-        "optimal_in": report.optimal_in,
-        "objective": list(OBJECTIVE),
-        "unsat_in": list(report.unsat_in),
-        "holes": hole_texts(kernel, best.holes) if best else {},
-    }
-    if report.lift:
-        fields["lift"] = report.lift
-    if report.proved_at:
-        fields["proved_at"] = dict(report.proved_at)
-    if report.untouched:
-        fields["untouched"] = dict(report.untouched)
-    if all_solutions:
-        fields["solutions"] = [hole_texts(kernel, completion.holes) for completion in report.completions]
-    return plain_line(case, report.status, usage, verdict=report.verdict or "unchecked", reason=report.reason, **fields)
 
 
 def turned_into_error(line: Line, reason: str) -> None:

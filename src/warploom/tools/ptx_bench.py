@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import Any, cast
 
+import click
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.core import Status
 from warploom.gpu import assemble, compile_to_ptx, toolchain_available
 from warploom.kernels.kernelgen import APPLICATIONS, CONVOLUTIONS, KERNELGEN, Shape, Stencil, cuda_source, parameters
 from warploom.kernels.kernelgen import launch as launch_shape
 from warploom.kernels.kernelgen.paper import SYNTHESIS
 from warploom.ptx import launch, parse
-from warploom.ptx.shuffle import ShuffleOptions, shuffle
+from warploom.ptx.shuffle import ShuffleOptions, apply_all, shuffle
 from warploom.tools.bench import Case
-from warploom.tools.lines import Line, plain_line
-from warploom.tools.synth_command import Progress
+from warploom.tools.bench_command import run_chosen
+from warploom.tools.guard import report
+from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 ARCH = "sm_75"
@@ -115,3 +121,37 @@ def _registers(text: str) -> int:
     cubin_log = assemble(text, ARCH)[1]
     words = cubin_log.partition("Used ")[2].split()
     return int(words[0]) if words else 0
+
+
+_MAX_DELTA = click.option("--max-delta", type=click.IntRange(0, 31), default=31, show_default=True, help="Largest |N|.")
+
+
+@click.command("ptx")
+@CASE_OPTION
+@JSON_OPTION
+@JOURNAL_OPTION
+@_MAX_DELTA
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the data that both kernels run on.")
+def bench_ptx(pattern: str | None, as_json: bool, journal: Path | None, max_delta: int, seed: int) -> None:
+    """Cover the loads of compiled stencils by shuffles, every one that can be; run the original and the rewritten kernel.
+
+    `as_expected`: at least as many shuffles as the paper, and the same memory afterwards.
+    """
+    options = ("--max-delta", str(max_delta), "--seed", str(seed))
+    cases = [ptx_case(name, options) for name in select(pattern)]
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+
+
+@click.command("bench-ptx", hidden=True)
+@click.argument("name")
+@_MAX_DELTA
+@click.option("--seed", type=int, default=0)
+@DEBUG_OPTION
+def bench_ptx_case(name: str, max_delta: int, seed: int, debug: bool) -> None:
+    """One case of `bench ptx`, in this process, as one JSON line."""
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        line = measure(name, ShuffleOptions(policy=apply_all, max_delta=max_delta), seed, progress)
+        return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
+
+    report(name, work, as_json=True, debug=debug)

@@ -29,7 +29,8 @@ from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import BAD_INPUT, GAVE_UP, IMPOSSIBLE, INTERRUPTED, SOLVED, combined_exit, plain_line
 from warploom.tools.messages import one_line, rendered
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.options import JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 SHOWN = 20
@@ -171,7 +172,7 @@ def _table(summary: FileSummary) -> list[str]:
 
 @click.command("check")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@JSON_OPTION
 @limited
 def check_command(files: tuple[str, ...], as_json: bool) -> None:
     """Parse and verify PTX files; count kernels, instructions, registers, and name what is not supported."""

@@ -24,12 +24,12 @@ from typing import Any, cast
 import click
 import numpy as np
 
-from warploom.core import BY_NAME, Diagnostic, DType, Span, UnsupportedError, UserError
+from warploom.core import BY_NAME, Diagnostic, DType, Span, Status, UnsupportedError, UserError
 from warploom.ir import IndexConst
 from warploom.ptx import Program, Routine
 from warploom.ptx.routine import TYPE_BITS, Variable
 from warploom.sketch import ArrayType
-from warploom.synth import Completion, Status
+from warploom.synth import Completion
 from warploom.synth.compiled import (
     Access,
     Argument,
@@ -48,8 +48,9 @@ from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
 from warploom.tools.messages import one_line, rendered
+from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.ptx_check import read_good_ptx
-from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
 
@@ -71,8 +72,8 @@ _numbers = itertools.count(1)
 @click.option("--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"A variable of the module: {_SYMBOL_FORMS}.")
 @click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, help="Bytes of dynamic shared memory.")
 @click.option("--algebra", metavar="NAME", help="Laws for the comparison; default: reals, or machine words.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 @limited
 def prove(
     file: str,

@@ -23,8 +23,9 @@ from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
+from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.ptx_check import read_good_ptx
-from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 MAX_BYTES = 1 << 33
@@ -275,8 +276,8 @@ def _table(ran: Launch) -> list[str]:
 @click.option("--counts", is_flag=True, help="Count instructions, sectors, wavefronts, shuffles, divergence.")
 @click.option("--checks/--no-checks", default=True, show_default=True, help="Look for races and unwritten values.")
 @click.option("--limit", type=click.IntRange(min=1), help="Executed instructions times threads, a deterministic budget.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 @limited
 def run_command(
     file: str,

@@ -35,8 +35,9 @@ from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import GAVE_UP, INTERRUPTED, SCHEMA, SOLVED, Line, combined_exit, encode, plain_line
+from warploom.tools.options import JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.ptx_check import read_good_ptx
-from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 BLOCK_THREADS = 128
@@ -189,7 +190,7 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
 @click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
               help="An ablation, to measure by: its results are wrong.")  # fmt: skip
 @click.option("--arch", default=None, metavar="sm_XX", help="For registers and profit; by default the file's own .target.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@JSON_OPTION
 @limited
 def shuffle_command(
     file: str, out: Path, policy: str, report: Path | None, max_delta: int, max_rows: int | None, mode: str, shared: bool,

@@ -11,9 +11,9 @@ from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import INTERRUPTED, SOLVED, plain_line
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.ptx_check import read_good_ptx
 from warploom.tools.ptx_trace import trace_text
-from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 

@@ -19,16 +19,16 @@ import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from warploom.core import Diagnostic, Span, UserError, program_folders
+from warploom.core import Diagnostic, Span, UserError, find_tool, program_folders
 from warploom.core.starting import ROOT
-from warploom.gpu import find_tool
-from warploom.ptx.shuffle import MAX_DELTA, Rewritten, ShuffleOptions, shuffle
-from warploom.ptx.syntax import parse
 from warploom.tools.files import make_folder, not_written, require_place, write_text
 from warploom.tools.lines import INTERRUPTED, encode
 from warploom.tools.messages import rendered
-from warploom.tools.ptx_shuffle import policy_of
+
+if TYPE_CHECKING:
+    from warploom.ptx.shuffle import Rewritten, ShuffleOptions
 
 _MARK = "warploom-ptxas: written by --install"
 
@@ -100,6 +100,10 @@ def _rewritten_file(path: Path, target: Path, arch: str | None) -> Path | None:
         raw = path.read_bytes()
         if b".version" not in raw:
             return None
+        # Here, because nvcc starts this program for files without PTX, too.
+        from warploom.ptx.shuffle import shuffle
+        from warploom.ptx.syntax import parse
+
         text = raw.decode("utf-8", errors="surrogateescape")
         found = shuffle(parse(text, str(path)), options_from(os.environ, arch))
         _report(path, found)
@@ -120,6 +124,9 @@ def _rewritten_file(path: Path, target: Path, arch: str | None) -> Path | None:
 
 def options_from(environment: Mapping[str, str], arch: str | None) -> ShuffleOptions:
     """Of the rewrite; UserError (WRONG_SETTING) names the variable."""
+    from warploom.ptx.shuffle import MAX_DELTA, ShuffleOptions
+    from warploom.tools.ptx_shuffle import policy_of
+
     policy = environment.get("WARPLOOM_POLICY", "profitable")
     if policy not in ("all", "profitable", "none"):
         message = f"expected WARPLOOM_POLICY to be all, profitable or none, got {policy!r}"

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import cast
 
+import click
+
+from warploom.core import Status
 from warploom.scan.tasks import TASK_NAMES, run_task
-from warploom.synth import Status
 from warploom.tools.bench import Case
-from warploom.tools.lines import Line, plain_line
+from warploom.tools.bench_command import run_chosen
+from warploom.tools.guard import report
+from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.scan_network import network_cases, run_network_case, run_table1_case, table1_cases
 from warploom.tools.usage import Stopwatch
 
@@ -78,3 +85,26 @@ def columns(line: Line) -> dict[str, str]:
             value = line[field]
             found[heading] = str(len(cast("list[object]", value)) if isinstance(value, list) else value)
     return found | ({} if line.get("as_expected", True) else {"NOT": "as it should"})
+
+
+@click.command("scan")
+@CASE_OPTION
+@JSON_OPTION
+@JOURNAL_OPTION
+def bench_scan(pattern: str | None, as_json: bool, journal: Path | None) -> None:
+    """Lift loops, complete networks and layouts, refuse and accept operators: the tasks of the paper and of its successors."""
+    cases = [scan_case(name) for name in select(pattern)]
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+
+
+@click.command("bench-scan", hidden=True)
+@click.argument("name")
+@DEBUG_OPTION
+def bench_scan_case(name: str, debug: bool) -> None:
+    """One case of `bench scan`, in this process, as one JSON line."""
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        line = measure(name)
+        return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
+
+    report(name, work, as_json=True, debug=debug)

@@ -19,8 +19,9 @@ from warploom.tools.guard import guarded
 from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
+from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.scan_lift import split_target
-from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 KINDS = ("int32", "int64", "float32", "float64")
@@ -38,8 +39,8 @@ KINDS = ("int32", "int64", "float32", "float64")
 @click.option("--threads", type=click.IntRange(32, 1024), default=256, help="Per block of the device-wide kernels (cuda).")
 @click.option("--items", type=click.IntRange(1, 32), help="Per thread of the device-wide kernels (cuda).")
 @click.option("--check/--no-check", default=True, help="Run it against the loop and prove the data movement.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 @limited
 def emit_command(
     target: str, language: Target, out: Path | None, kinds: tuple[str, ...], network: str, threads: int, items: int | None,

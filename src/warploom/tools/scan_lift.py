@@ -13,7 +13,8 @@ from warploom.core import Diagnostic, UserError
 from warploom.tools.guard import report
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
-from warploom.tools.synth_command import Outcome
+from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome
 from warploom.tools.usage import Stopwatch
 
 
@@ -23,8 +24,8 @@ from warploom.tools.usage import Stopwatch
 @click.option(
     "--style", type=click.Choice(["affine", "greatest", "least"]), help="A hint: values combine by sums, maxima or minima."
 )
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 @limited
 def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool, debug: bool) -> None:
     """Find the associative operator that computes a serial loop, and prove it for all inputs and lengths."""
@@ -34,8 +35,8 @@ def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool
 
 @click.command("check")
 @click.argument("target", metavar="FILE.py:OPERATOR")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 @limited
 def check_command(target: str, as_json: bool, debug: bool) -> None:
     """Prove that a function of two values is associative, or refuse it with a counterexample."""

@@ -10,7 +10,7 @@ from typing import cast
 
 import click
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Status, UserError
 from warploom.scan.layouts import Conflicts, best_layout, trace
 from warploom.scan.networks import (
     LARGEST,
@@ -34,13 +34,13 @@ from warploom.scan.variants import (
     validity,
     variant_source,
 )
-from warploom.synth import Status
 from warploom.tools.files import OUTPUT_FILE, write_text
 from warploom.tools.guard import report
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, SOLVED, Line, plain_line
 from warploom.tools.network_picture import network_picture
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 DRAWN = 16
@@ -72,8 +72,8 @@ class NetworkOptions:
 @click.option("--exclusive", "is_exclusive", is_flag=True, help="Print the scan that leaves out the own element.")
 @click.option("--svg", type=OUTPUT_FILE, help="Draw the network here, bank conflicts marked.")
 @click.option("--show", is_flag=True, help="Print the picture of the network with n columns instead.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 @limited
 def network_command(
     picture: Path | None,

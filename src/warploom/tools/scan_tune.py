@@ -13,9 +13,10 @@ from warploom.scan.tuning import MOST, Ranked, operations, operators, tune
 from warploom.tools.guard import report
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.scan_emit import KINDS, types_of
 from warploom.tools.scan_lift import split_target
-from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 ELEMENTS = 256
@@ -29,8 +30,8 @@ ELEMENTS = 256
 @click.option("--top", type=click.IntRange(1, 64), default=6, show_default=True, help="Ways to compile and count.")
 @click.option("--arch", default="sm_80", show_default=True, help="Architecture of the cost model.")
 @click.option("--type", "kinds", type=click.Choice(KINDS), multiple=True, help="As for scan emit.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@JSON_OPTION
+@DEBUG_OPTION
 @limited
 def tune_command(target: str, n: int, top: int, arch: str, kinds: tuple[str, ...], as_json: bool, debug: bool) -> None:
     """Carry several solutions through (operator x network x layout x variant) and rank them by cost, on a GPU by time."""

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import os
-import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import cast
 
 import click
 
-from warploom.core import Diagnostic, UserError
-from warploom.synth import Status
+from warploom.core import Diagnostic, Status, UserError
 from warploom.tools.bench import Case
-from warploom.tools.bench_command import run_bench
-from warploom.tools.console import Output
+from warploom.tools.bench_command import run_chosen
 from warploom.tools.duration import duration
-from warploom.tools.guard import guarded
-from warploom.tools.interrupts import Interrupts
-from warploom.tools.lines import EXIT_BY_STATUS, INTERRUPTED, Line
+from warploom.tools.guard import report
+from warploom.tools.lines import EXIT_BY_STATUS, Line
+from warploom.tools.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.schedule_names import CPU_NAMES, GPU_NAMES, SEARCH_S, TABLE_NAMES, TABLE_S
-from warploom.tools.synth_command import Outcome, Progress, failed
 from warploom.tools.usage import Stopwatch
 
 NAMES = (*TABLE_NAMES, *CPU_NAMES, *GPU_NAMES)
@@ -99,9 +96,9 @@ _SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of 
 
 
 @click.command("schedule")
-@click.option("--case", "pattern", metavar="GLOB", help="Only the cases that match.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
-@click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished cases here; do not repeat them.")
+@CASE_OPTION
+@JSON_OPTION
+@JOURNAL_OPTION
 @_BUDGET
 @_THREADS
 @_SEED
@@ -112,17 +109,12 @@ def schedule_command(
 
     `as_expected`: the case meets its bar, which the line tells; null where it was not judged.
     """
-    output, stopwatch = Output(as_json), Stopwatch()
     names = select(pattern)
-    if not names:
-        message = f"expected a pattern that some case matches, got {pattern!r}"
-        error = UserError(Diagnostic("NO_CASE", message, fix=f"Cases are called {NAMES[0]}, {CPU_NAMES[0]}, {GPU_NAMES[0]}."))
-        sys.exit(output.outcome(failed(pattern or "", error, stopwatch)))
     used = threads or _cores()
     # NumPy reads these when a case's process loads it.
     os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(used)))
     cases = [schedule_case(name, budget, used, seed) for name in names]
-    sys.exit(run_bench(cases, output, columns, lambda line: line, journal))
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, examples=(NAMES[0], CPU_NAMES[0], GPU_NAMES[0]))
 
 
 @click.command("bench-schedule", hidden=True)
@@ -130,18 +122,15 @@ def schedule_command(
 @_BUDGET
 @_THREADS
 @_SEED
-@click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")
+@DEBUG_OPTION
 def schedule_case_command(name: str, budget: float | None, threads: int | None, seed: int, debug: bool) -> None:
     """One case of `bench schedule`, in this process, as one JSON line."""
-    output, stopwatch = Output(as_json=True), Stopwatch()
 
-    def work(progress: Progress) -> Outcome:
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
         line = measure(name, budget, threads or _cores(), seed, stopwatch, progress)
         return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
 
-    with Interrupts() as stopped:
-        code = output.outcome(guarded(name, work, stopwatch, output, debug))
-    sys.exit(INTERRUPTED if stopped.seen else code)
+    report(name, work, as_json=True, debug=debug)
 
 
 def _cores() -> int:

@@ -26,9 +26,9 @@ from warploom.schedule.search import KernelModel, replay
 from warploom.tools.explore_kernel import explore_tensor
 from warploom.tools.explore_options import KernelOptions, program_of
 from warploom.tools.lines import Line
+from warploom.tools.outcome import Progress
 from warploom.tools.schedule_names import SEARCH_S
 from warploom.tools.schedule_peers import NUMPY, Peer
-from warploom.tools.synth_command import Progress
 from warploom.tools.usage import Stopwatch
 
 _SPIN_S = 0.05

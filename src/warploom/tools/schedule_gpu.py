@@ -22,8 +22,8 @@ from warploom.schedule.targets import target
 from warploom.tools.explore_kernel import explore_tensor
 from warploom.tools.explore_options import KernelOptions, program_of
 from warploom.tools.lines import Line, plain_line
+from warploom.tools.outcome import Progress
 from warploom.tools.schedule_names import SEARCH_S
-from warploom.tools.synth_command import Progress
 from warploom.tools.usage import Stopwatch
 
 _REPEATS, _WARM_UP = 40, 10

@@ -34,8 +34,8 @@ from warploom.solve import (
     tree_size,
 )
 from warploom.tools.lines import Line, plain_line
+from warploom.tools.outcome import Progress
 from warploom.tools.schedule_names import TABLE_S
-from warploom.tools.synth_command import Progress
 from warploom.tools.usage import Stopwatch
 
 DEPTH = 10

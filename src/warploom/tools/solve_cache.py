@@ -11,12 +11,12 @@ from typing import cast
 
 import numpy as np
 
+from warploom.core import Status
 from warploom.ir.dataflow import GatherSet, Program, replays
 from warploom.ir.swizzle import IntArray
 from warploom.solve import Goal, Json
-from warploom.synth import Status
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
-from warploom.tools.synth_command import Outcome
+from warploom.tools.outcome import Outcome
 from warploom.tools.usage import Stopwatch
 
 DOMAIN = "multisets of symbols"

@@ -12,7 +12,7 @@ from typing import cast
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError, require_file
+from warploom.core import Diagnostic, Status, UserError, require_file
 from warploom.core.limits import why
 from warploom.ir.dataflow import Gathered, GatherSet, Program, named_statements, parse_program, program_text, replays
 from warploom.ir.swizzle import IntArray
@@ -29,12 +29,11 @@ from warploom.solve import (
     problem_key,
     process_executor,
 )
-from warploom.synth import Status
 from warploom.synth.dataflow import PARTS, PartsResult, ProgramResult, Solution, solve_in_parts, solve_program
 from warploom.tools.lines import EXIT_BY_STATUS, IMPOSSIBLE, Line, plain_line
 from warploom.tools.messages import rendered
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.solve_cache import DOMAIN, UNSAT, entry, objective_of, outcome_of
-from warploom.tools.synth_command import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 LISTED = 1000

@@ -6,13 +6,19 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from pathlib import Path
 from typing import cast
+
+import click
 
 from warploom.kernels import NAMES, PROGRAM_NAMES, WALL_NAMES, is_program
 from warploom.solve import Goal
 from warploom.tools import program_bench
 from warploom.tools.bench import Case
+from warploom.tools.bench_command import run_chosen
+from warploom.tools.duration import duration
 from warploom.tools.lines import Line
+from warploom.tools.options import CASE_OPTION, JOURNAL_OPTION, JSON_OPTION
 from warploom.tools.wall_transposes import is_wall_transpose, transpose_case
 
 LIMIT_S = 600.0
@@ -116,3 +122,34 @@ def columns(line: Line) -> dict[str, str]:
         found["unsat_in"] = ",".join(str(space) for space in cast("list[int]", line["unsat_in"]))
     found["seconds"] = f"{line['seconds']}{'' if line.get('in_time', True) else ' (late)'}"
     return found
+
+
+@click.command("synth")
+@CASE_OPTION
+@JSON_OPTION
+@JOURNAL_OPTION
+@click.option("--all", "goal", flag_value="all", help="All solutions; the default of dataflow cases.")
+@click.option("--first", "goal", flag_value="first", help="Any solution of each dataflow case.")
+@click.option("--best", "goal", flag_value="best", help="The cheapest solution; the default of sketches.")
+@click.option("--space", type=click.IntRange(1, 3), help="Search this space of sketches only.")
+@click.option("--budget", metavar="TIME", callback=duration, help="CPU time of each case.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+def bench_synth(
+    pattern: str | None,
+    as_json: bool,
+    journal: Path | None,
+    goal: Goal | None,
+    space: int | None,
+    budget: float | None,
+    seed: int,
+) -> None:
+    """Complete every case of both papers, and larger ones.
+
+    `as_expected`: a sketch is proved at the paper's cost or better, a dataflow case has its number of solutions.
+    """
+    options = {"seed": str(seed)}
+    if budget is not None:
+        options["budget"] = f"{budget}s"
+    limit_s = LIMIT_S if budget is None else 2 * budget + 60
+    cases = [bench_case(name, goal, options, space, limit_s) for name in select(pattern)]
+    run_chosen(cases, pattern, as_json, columns, judged, journal)

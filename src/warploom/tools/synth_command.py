@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 from warploom.core import UserError
 from warploom.ir import kernel_text
 from warploom.kernels import complete_example
 from warploom.synth import Report, complete
+from warploom.tools.completions import report_line
 from warploom.tools.files import make_folder, write_text
-from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, Line, plain_line, report_line, turned_into_error
+from warploom.tools.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, turned_into_error
 from warploom.tools.messages import one_line, rendered
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.pages import kernel_page, kernel_picture
 from warploom.tools.printed import Printed, print_checked
 from warploom.tools.targets import Target
 from warploom.tools.usage import Stopwatch
 
 KEEPABLE = ("ir", "cuda", "ptx")
-
-Progress: TypeAlias = Callable[[str], None]
-"""Receives a short line on what is going on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +42,6 @@ class SynthOptions:
     def writes(self) -> bool:
         """Whether there is a file to write."""
         return bool(self.cuda or self.html or self.svg or self.keep)
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """One target's line, and what people should read besides."""
-
-    line: Line
-    exit_code: int
-    report: Report | None = None
-    printed: Printed | None = None
-    messages: tuple[str, ...] = ()
-    """For stderr."""
-    written: tuple[Path, ...] = ()
-    details: tuple[str, ...] = ()
-    """Texts for people, below the line."""
 
 
 def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
@@ -88,29 +72,6 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
             messages += rendered(error.diagnostics)
             code = BAD_INPUT if error.diagnostics[0].code == "NOT_WRITTEN" else GAVE_UP
     return Outcome(line, code, report, printed, messages, written)
-
-
-def failed(case: str, error: UserError, stopwatch: Stopwatch) -> Outcome:
-    """Bad input: the first diagnostic as the reason, all of them for people."""
-    line = plain_line(case, "error", stopwatch.read(), reason=one_line(error.diagnostics[0]))
-    return Outcome(line, EXIT_BY_STATUS["error"], messages=rendered(error.diagnostics))
-
-
-def crashed(case: str, error: Exception, stopwatch: Stopwatch) -> Outcome:
-    """A fault of this program: nothing is wrong with the input, and nothing was found out."""
-    reason = f"internal error, a bug of Warploom: {type(error).__name__}: {str(error)[:500]}"
-    hint = f"{reason}\n  fix: run again with --debug and report the traceback together with the input."
-    return Outcome(plain_line(case, "error", stopwatch.read(), reason=reason), GAVE_UP, messages=(hint,))
-
-
-def gave_up(case: str, reason: str, stopwatch: Stopwatch) -> Outcome:
-    """Nothing was found out."""
-    return Outcome(plain_line(case, "unknown", stopwatch.read(), reason=reason), GAVE_UP)
-
-
-def interrupted(case: str, stopwatch: Stopwatch) -> Outcome:
-    """Stopped before anything was found."""
-    return gave_up(case, "interrupted", stopwatch)
 
 
 def _write(

@@ -35,7 +35,8 @@ from warploom.tools.interrupts import Interrupts
 from warploom.tools.limited import limited
 from warploom.tools.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
 from warploom.tools.messages import rendered
-from warploom.tools.synth_command import failed
+from warploom.tools.options import CASE_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.outcome import failed
 from warploom.tools.usage import Stopwatch, Usage
 
 _USAGE = ("seconds", "wall_s", "peak_mb")
@@ -133,15 +134,15 @@ def _name(kind: str, m: int, n: int) -> str:
 @click.option("--min", "least", type=click.IntRange(1, 64), default=1, show_default=True, help="Smallest m and n.")
 @click.option("--lanes", type=click.IntRange(1, 64), multiple=True, help="Only these n.")
 @click.option("--kind", "kinds", type=click.Choice(transposes.KINDS), multiple=True, default=("crc",), show_default=True)
-@click.option("--case", "pattern", metavar="GLOB", help="Only the cases that match.")
+@CASE_OPTION
 @click.option(
     "--grammar", type=click.Choice(transposes.GRAMMARS), default="grown", show_default=True, help="template: eq. 5 to 7."
 )
-@click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished sizes here; do not repeat them.")
+@JOURNAL_OPTION
 @click.option("--workers", type=click.IntRange(min=1), help="Processes; default: one per CPU.")
 @click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
 @click.option("--self-check", is_flag=True, help="Instead: recover random compositions, refute random permutations.")
-@click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+@JSON_OPTION
 @limited
 def transposes_command(
     most: int,

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import resource
 import time
 from dataclasses import dataclass
 
-from warploom.solve import peak_mb
+from warploom.core.limits import cpu_seconds, peak_mb
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,20 +22,12 @@ class Stopwatch:
     """Starts when made; imports done before that do not count."""
 
     def __init__(self) -> None:
-        self._cpu_s = _cpu_s()
+        self._cpu_s = cpu_seconds()
         self._wall_s = time.perf_counter()
 
     def read(self) -> Usage:
         return Usage(
-            seconds=round(_cpu_s() - self._cpu_s, 3),
+            seconds=round(cpu_seconds() - self._cpu_s, 3),
             wall_s=round(time.perf_counter() - self._wall_s, 3),
             peak_mb=round(peak_mb(), 1),
         )
-
-
-def _cpu_s() -> float:
-    spent = 0.0
-    for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
-        usage = resource.getrusage(who)
-        spent += usage.ru_utime + usage.ru_stime
-    return spent

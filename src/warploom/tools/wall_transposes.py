@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import cast
+
+import click
 
 from warploom.synth import transposes
 from warploom.tools.bench import Case
+from warploom.tools.guard import report
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
-from warploom.tools.synth_command import Outcome, Progress
+from warploom.tools.options import DEBUG_OPTION
+from warploom.tools.outcome import Outcome, Progress
 from warploom.tools.usage import Stopwatch
 
 LANES = 32
@@ -29,14 +34,14 @@ def measure(name: str, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     assert match is not None
     kind, m = cast(transposes.Kind, match[1]), int(match[2])
     progress("grown grammar")
-    report = transposes.solve_transpose(kind, m, LANES, "grown")
+    found = transposes.solve_transpose(kind, m, LANES, "grown")
     usage = stopwatch.read()
     fields: Line = {
-        "goal": "first", "m": m, "n": LANES, "kind": kind, "composition": list(report.composition), "cost": report.cost,
-        "optimal": report.optimal, "objective": ["cost"],
-        "count": len(report.composition) and 1, "visited": report.pivots, "ineffectiveness": None,
+        "goal": "first", "m": m, "n": LANES, "kind": kind, "composition": list(found.composition), "cost": found.cost,
+        "optimal": found.optimal, "objective": ["cost"],
+        "count": len(found.composition) and 1, "visited": found.pivots, "ineffectiveness": None,
     }  # fmt: skip
-    if report.status == "solved":
+    if found.status == "solved":
         fields["domain"] = transposes.DOMAIN
     progress("equations 5 to 7")
     try:
@@ -44,6 +49,14 @@ def measure(name: str, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     except KeyboardInterrupt:
         fields["template"] = "unknown"
     fields["phases"] = {"grown": usage.seconds, "template": round(stopwatch.read().seconds - usage.seconds, 3)}
-    verdict = "proved" if report.status == "solved" else "unchecked"
-    line = plain_line(name, report.status, usage, verdict=verdict, reason=report.reason, **fields)
-    return Outcome(line, EXIT_BY_STATUS[report.status])
+    verdict = "proved" if found.status == "solved" else "unchecked"
+    line = plain_line(name, found.status, usage, verdict=verdict, reason=found.reason, **fields)
+    return Outcome(line, EXIT_BY_STATUS[found.status])
+
+
+@click.command("bench-transpose", hidden=True)
+@click.argument("name")
+@DEBUG_OPTION
+def bench_transpose(name: str, debug: bool) -> None:
+    """One transpose of `bench synth`, in this process, as one JSON line."""
+    report(name, partial(measure, name), as_json=True, debug=debug)

@@ -8,7 +8,7 @@ import pytest
 from warploom import scan
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
-from warploom.scan.emit import Comparison, Types, emit, imported, program, source_of
+from warploom.scan.emit import Comparison, Types, emit, imported, peers, program, source_of
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
 from warploom.scan.tasks import loops_module
 
@@ -78,3 +78,43 @@ def test_nothing_compared_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> None
         "unchecked",
         "no result of the loop fits the machine's numbers, so none was compared",
     )
+
+
+def test_compilers_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    total = operator("total")
+    monkeypatch.setattr(peers, "find_tool", lambda _: tmp_path / "bin" / "ptxas")
+    with pytest.raises(NotInstalledError, match="nvidia-cuda-cccl"):
+        try_cub(total)
+    monkeypatch.setattr(program, "toolchain_available", lambda: False)
+    for target in ("cuda", "cub"):
+        found = emit(scan.lift(scan.read_loop(loops_module(), "total")), target)
+        assert (found.verdict, found.reason) == ("unchecked", "warploom[cuda] is not installed")
+
+
+WRONG = Comparison(3, "s of 2 elements is 1, expected 2")
+
+
+@pytest.mark.parametrize(
+    ("step", "outcome", "verdict", "reason"),
+    [
+        ("s + x", Comparison(3), "tested", ""),
+        ("s + x", WRONG, "refuted", WRONG.mismatch),
+        ("s + 0.5 * x", WRONG, "unchecked", f"{WRONG.mismatch}; floats round, which may explain it"),
+        ("max(s, x)", WRONG, "refuted", WRONG.mismatch),
+        ("s + x", NotInstalledError("numba"), "unchecked", "numba is not installed"),
+        ("s + x", RuntimeError("scan_block: stuck"), "refuted", "scan_block: stuck"),
+    ],
+)
+def test_what_the_comparison_says_is_the_verdict(
+    step: str, outcome: Comparison | Exception, verdict: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    def tried(*_: object) -> Comparison:
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    monkeypatch.setattr(program, "_tried", tried)
+    kind = "float" if "." in step or "max" in step else "int"
+    text = f"def f(xs: list[{kind}]):\n    s = 0\n    for x in xs: s = {step}\n    return s\n"
+    found = emit(scan.lift(scan.read_loop(scan.parse_module(text), "f")), "numba")
+    assert (found.verdict, found.reason) == (verdict, reason)

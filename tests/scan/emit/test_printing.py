@@ -1,13 +1,25 @@
 """Expressions in other languages, by the text."""
 
 import math
+from collections.abc import Callable
+from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
+from warploom import scan
 from warploom.core import UnsupportedError
+from warploom.ir.swizzle import Composition, Rot
 from warploom.scan import expression as ex
+from warploom.scan.emit import cuda_scan, peers, running, shared
+from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Types
+from warploom.scan.emit.numba_module import numba_source
+from warploom.scan.emit.numpy_module import numpy_source
 from warploom.scan.emit.printer import Printer, repeated
+from warploom.scan.emit.triton_module import triton_source
+from warploom.scan.layouts import Padding, Plain, Swizzle
+from warploom.scan.networks.network import Dot
 
 X, Y, P = ex.variable("x", ex.INT), ex.variable("y", ex.INT), ex.variable("p", ex.BOOL)
 R, T = ex.variable("r", ex.REAL), ex.variable("t", ex.TEXT)
@@ -76,3 +88,55 @@ def test_a_guarded_quotient_divides_by_no_zero_in_any_language() -> None:
     assert printed(expr, TRITON).startswith("tl.where((x != 0), r / ")
     assert printed(expr, NUMPY).startswith("np.where((x != 0), r / ")
     assert printed(ex.quotient(R, X), C) == "r / (float)x"
+
+
+LOOP = "def f(xs: list[int], k: int):\n    s = 0\n    for x in xs: s = s + k * x\n    return s\n"
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        (cub_source, "a CUB functor"), (cuda_scan, "CUDA"), (numba_source, "a Numba kernel"), (numpy_source, "a NumPy module"),
+        (triton_source, "a Triton combine_fn"),
+    ],
+)  # fmt: skip
+def test_combinations_are_of_two_values_only(source: Callable[[scan.Operator], object], target: str) -> None:
+    """Functors have no other parameters, which the lift may use."""
+    found = scan.lift(scan.read_loop(scan.parse_module(LOOP), "f")).operator
+    assert found is not None and source(found)
+    (constant,) = found.loop.constants
+    dependent = replace(found, combine=(ex.add(*found.combine, constant),))
+    with pytest.raises(UnsupportedError, match=f"that {target} can express, got an operator that depends on the func"):
+        source(dependent)
+
+
+def test_names_that_are_bound_nowhere() -> None:
+    with pytest.raises(UnsupportedError, match="can express, got the name z"):
+        printed(ex.add(X, ex.variable("z", ex.INT)), C)
+
+
+def test_layouts_without_a_formula() -> None:
+    assert shared.place(Plain()) == "e" and shared.place(Padding((8,))) == "e + e / 8"
+    with pytest.raises(UnsupportedError, match="can express, got the swizzle"):
+        shared.place(Swizzle(8, Composition("i", (Rot(8, 1),))))
+    with pytest.raises(UnsupportedError, match="can express, got a network whose steps follow no pattern"):
+        shared.packed((Dot(1, 0), Dot(2, 0), Dot(7, 0), Dot(9, 0), Dot(20, 0)))
+
+
+def test_kernels_that_do_not_end_well_give_no_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "launch", lambda *_, **__: SimpleNamespace(status="stuck", findings=["a race"], arrays=[None]))
+    with pytest.raises(RuntimeError, match=r"stuck: .*a race"):
+        peers._ran("", "scan_block", 1, [], 0, 1)
+    with pytest.raises(peers.NotInstalledError, match="a package"):
+        peers._module("warploom.nothing_of_this_name", "a package")
+
+
+@pytest.mark.parametrize("ended", [("stuck", ()), ("finished", ("a race",))])
+def test_findings_of_a_kernel_are_no_results(ended: tuple[str, tuple[str, ...]], monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scan.lift(scan.read_loop(scan.parse_module(LOOP), "f")).operator
+    assert found is not None
+    made, (status, findings) = cuda_scan(found), ended
+    fault = [SimpleNamespace(kind=f) for f in findings]
+    monkeypatch.setattr(running, "launch", lambda *_, **__: SimpleNamespace(status=status, findings=fault, arrays=[[0]] * 9))
+    with pytest.raises(RuntimeError, match=f"scan_warp: {status}"):
+        running.run_kernel(made, None, "scan_warp", [[1]], [1], 32, 1)  # type: ignore[arg-type]

@@ -172,3 +172,7 @@ def test_a_minimum_is_claimed_only_after_the_whole_search() -> None:
     assert best_layout(net, 3).is_minimum
     assert not best_layout(net, 3, cost=lambda found: float(len(found.events))).is_minimum  # tables minimise conflicts only
     assert not best_layout(NAMED["kogge-stone"](65), 4, families=("none", "table")).is_minimum  # too wide for tables
+
+
+def test_a_search_without_a_budget_finds_nothing() -> None:
+    assert best_table(trace(NAMED["sklansky"](12), 3), 12, 3, nodes=0) is None

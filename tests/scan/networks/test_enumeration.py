@@ -117,3 +117,9 @@ def test_compositions_scan() -> None:
     assert adjacency_of(completed(network(9, []))) == "strict"
     with pytest.raises(ValueError, match="expected a forward scan network"):
         grown(network(3, [[(1, 0)]]), 9)
+
+
+def test_tables_of_many_columns_are_not_counted() -> None:
+    for columns in (0, 17):
+        with pytest.raises(ValueError, match=r"expected 1 to 1[0-9] columns, got "):
+            census(columns, 2)

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import pytest
 
-from warploom.ir import Compare, IndexBinary, IndexConst, IndexVar
+from warploom.ir import Compare, IndexBinary, IndexConst, IndexVar, Logical
 from warploom.scan.networks import NAMED, Bound, Generalised, Induction, Move, Phase, Program, generalise, prove_every_size
 from warploom.scan.networks import induction as module
-from warploom.scan.networks.induction import _Prover
+from warploom.scan.networks import program as runs
+from warploom.scan.networks.induction import _Prover, _Terms
 from warploom.scan.networks.numbers import Symbolic
 from warploom.scan.networks.states import State
 
@@ -121,3 +122,67 @@ def test_small_sizes_are_run(monkeypatch: pytest.MonkeyPatch) -> None:
     for failing in (1, 32):
         monkeypatch.setattr(module, "is_scan", lambda _, n, __, failing=failing: n != failing)
         assert prove_every_size(KOGGE_STONE) == "not a scan for every small n"
+
+
+FIRST, REST = replace(ALL, high=Bound(1)), replace(ALL, low=Bound(1))
+REACHING = State("reaching")
+
+
+@pytest.mark.parametrize(
+    ("before", "high", "low", "end", "carries"),
+    [
+        (REACHING, Bound(1), Bound(1), Bound(2), True),
+        (None, Bound(1), Bound(1), Bound(2), False),  # nothing says that it holds in the beginning
+        (REACHING, Bound(1), Bound(0), Bound(2), False),  # a level is run twice
+        (REACHING, Bound(0, True), Bound(0, True), Bound(0, True), False),  # no level from which on it would hold
+    ],
+)
+def test_a_state_that_holds_from_the_first_level_on(
+    before: State | None, high: Bound, low: Bound, end: Bound, carries: bool
+) -> None:  # fmt: skip
+    phases = (replace(ALL, high=high), replace(ALL, low=low, high=end), replace(ALL, low=Bound(2)))
+    prover = _Prover(Program((2,), phases), "strict")
+    assert prover._carries(1, before, REACHING, False) is carries
+
+
+def test_every_fixed_level_keeps_the_state() -> None:
+    prover = _Prover(Program((2,), (FIRST, REST)), "strict")
+    assert prover._keeps(FIRST, REACHING, None) and prover._keeps(REST, REACHING, None)
+    assert not prover._keeps(replace(FIRST, move=Move(WIDE, FAR_LEFT)), REACHING, None)
+
+
+def test_an_open_first_level_starts_from_one_state_only() -> None:
+    """What takes another state to this one need not take this one on."""
+    assert not _Prover(KOGGE_STONE, "strict")._keeps(ALL, REACHING, REACHING)
+
+
+def test_formulas_without_a_form_between_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even if the solver agreed to everything."""
+    monkeypatch.setattr(Symbolic, "proves", lambda *_: True)
+    prover, repeated = _Prover(KOGGE_STONE, "strict"), replace(ALL, is_repeated=True)
+    assert prover._level_keeps(repeated, State("blocks"), 3, None, None)
+    assert not prover._level_keeps(repeated, REACHING, 3, None, None)
+
+
+def test_moves_outside_of_the_grammar() -> None:
+    numbers = Symbolic(2, [1], None, 0)
+    terms = _Terms(numbers, numbers.variable("i"), 1)
+    for value in (IndexBinary("*", LANE, LANE), IndexVar("n"), IndexBinary("//", LANE, OFFSET), IndexBinary("%", LANE, LANE)):
+        with pytest.raises(ValueError, match=r"^not (linear in the offset|a unit): "):
+            terms.value(value)
+    for guard in (LANE, Compare("<", LANE, OFFSET), Logical("or", (WIDE, WIDE))):
+        with pytest.raises(ValueError, match=r"^not a guard of the grammar: "):
+            terms.condition(guard)
+
+
+FROM_NOWHERE = Phase(Bound(0), Bound(1), Move(Compare(">=", LANE, IndexConst(0)), LEFT))
+FROM_THE_RIGHT = Phase(Bound(0), Bound(1), Move(WIDE, IndexBinary("+", LANE, OFFSET)))
+
+
+@pytest.mark.parametrize("wrong", [FROM_NOWHERE, FROM_THE_RIGHT, replace(ALL, move=Move(WIDE, LANE))])
+def test_sources_are_left_of_their_lanes(wrong: Phase) -> None:
+    """Also in a step after which nothing is missing."""
+    with pytest.raises(ValueError, match="a source outside 0"):
+        list(Program((2,), (wrong,)).steps(8))
+    assert runs.is_scan(KOGGE_STONE, 8, "strict") and not runs.is_scan(Program((2,), (ALL, wrong)), 8, "strict")
+    assert not runs.is_scan(Program((2,), (replace(ALL, move=Move(WIDE, FAR_LEFT)),)), 8, "strict")

@@ -3,6 +3,7 @@
 import random
 from collections.abc import Iterator
 from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,12 @@ import pytest
 
 from warploom import scan
 from warploom.core import UserError
-from warploom.scan.parallel import map_reduce, map_scan, text_lines
+from warploom.scan import expression as ex
+from warploom.scan.closure import right
+from warploom.scan.parallel import folding, map_reduce, map_scan, text_lines
 from warploom.scan.parallel import map_reduce as module
 from warploom.scan.tasks import loops_module
-from warploom.solve import cluster_executor, process_executor
+from warploom.solve import Failed, Task, cluster_executor, process_executor
 
 NAMES = ("total", "max_segment_sum", "balanced_parentheses", "count_blocks_of_ones", "average", "is_sorted")
 LOOPBACK = {"host": "127.0.0.1", "protocol": "tcp", "dashboard_address": "127.0.0.1:0"}
@@ -112,3 +115,36 @@ def test_constants_and_faults() -> None:
     hamming = lifted("hamming")
     assert map_reduce(hamming, np.array([[1, 1], [2, 3], [4, 5]])) == 2
     assert map_reduce(hamming, zip([1, 2], [1, 3], strict=True)) == 1
+
+
+def test_what_is_not_proved_is_not_run() -> None:
+    found = lifted("total")
+    assert found.operator is not None
+    for wrong in (replace(found, verdict="unchecked"), replace(found, operator=None)):
+        with pytest.raises(UserError, match=r"error\[NO_OPERATOR\]: expected an operator that was proved, got none"):
+            map_reduce(wrong, [1])
+    with pytest.raises(UserError, match=r"error\[CHUNKS\]: expected at least 1 chunk, got 0"):
+        map_reduce(found, [1], chunks=0)
+    with pytest.raises(UserError, match=r"error\[ELEMENT\]: expected a number as a value of an element, got nan"):
+        folding.checked_constant(float("nan"), "real")
+
+
+def test_chunks_that_fail_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    ended = [Failed(Task("chunk 0", None), "its process ended")]
+    monkeypatch.setitem(map_reduce.__globals__, "run_tasks", lambda *_, **__: ended)
+    with ThreadPoolExecutor(1) as threads, pytest.raises(UserError, match="expected chunk 0 to be folded, got its process ended"):
+        map_reduce(lifted("total"), [1], executor=threads)
+
+
+def test_texts_are_not_taken_for_columns_of_numbers() -> None:
+    recipe = folding.recipe_of(lifted("total").operator)  # type: ignore[arg-type]
+    assert folding._is_vectorised(recipe, [np.array([1, 2])])
+    assert not folding._is_vectorised(recipe, [np.array(["1"])]) and not folding._is_vectorised(recipe, [np.array([1], object)])
+
+
+def test_a_field_that_is_called_like_an_element() -> None:
+    total = lifted("total").operator
+    assert total is not None
+    (x,) = total.loop.fields
+    same = replace(total, fields=(x,), right=(right(x),), lift=(x,), combine=(ex.add(x, right(x)),), projection=(x,))
+    assert map_reduce(same, [1, 2, 4], chunks=1) == 7

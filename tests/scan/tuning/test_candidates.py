@@ -1,17 +1,22 @@
 """Ways to scan a block: formulas of packed lanes, layouts, kernels in shared memory."""
 
+import re
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 
 from warploom import scan
-from warploom.core import UnsupportedError, UserError
+from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import toolchain_available
+from warploom.scan import expression as ex
 from warploom.scan.emit import Types
 from warploom.scan.emit.shared import packed, place
 from warploom.scan.layouts import addresses
 from warploom.scan.networks import NAMED, network
 from warploom.scan.tasks import loops_module
-from warploom.scan.tuning import candidates, measured, operators, tune
-from warploom.scan.tuning.candidates import BLOCK_NETWORKS, layouts
+from warploom.scan.tuning import candidates, estimate, measured, operators, tune
+from warploom.scan.tuning.candidates import BLOCK_NETWORKS, _has_pattern, flagged, layouts
 
 
 def named(name: str) -> list[tuple[str, scan.Operator]]:
@@ -57,3 +62,34 @@ def test_every_way_computes_the_loop() -> None:
 def test_sizes_of_blocks() -> None:
     with pytest.raises(UserError, match="a multiple of 32"):
         tune(named("total"), 40)
+
+
+def test_networks_without_a_pattern_are_left_out() -> None:
+    assert not _has_pattern(network(16, [[(1, 0), (4, 3), (5, 4), (11, 10)]])) and _has_pattern(NAMED["sklansky"](16))
+
+
+def test_identities_that_need_no_flag() -> None:
+    total = named("total")[0][1]
+    least = replace(total, identity=(ex.INFINITY,))
+    assert flagged(total) is None and flagged(least) is not None
+    assert flagged(replace(least, lift=(ex.MINUS_INFINITY,))) is None
+
+
+@pytest.mark.parametrize(("mismatch", "status"), [("s of 3 elements is 1, expected 2", "finished"), ("", "stuck")])
+def test_kernels_that_differ_from_the_loop_are_not_counted(mismatch: str, status: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    way = next(w for w in candidates(named("total"), 64) if w.variant == "shared memory")
+    for name in ("compile_to_ptx", "parse", "lower"):
+        monkeypatch.setattr(estimate, name, lambda *_: "")
+    ended = SimpleNamespace(status=status, counts=0, arrays=[None] * 9)
+    monkeypatch.setattr(estimate, "launch", lambda *_, **__: ended)
+    monkeypatch.setattr(estimate, "differing", lambda *_: (1, mismatch))
+    with pytest.raises(RuntimeError, match=re.escape(f"{way.name}: {mismatch or status}")):
+        measured(way, Types(), "sm_80")
+
+
+def test_registers_that_nobody_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses(*_: object) -> object:
+        raise UserError(Diagnostic("PTXAS", "no such target"))
+
+    monkeypatch.setattr(estimate, "assemble", refuses)
+    assert estimate._registers("", "sm_80", "scan") is None

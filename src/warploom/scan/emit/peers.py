@@ -11,7 +11,7 @@ import math
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
@@ -19,8 +19,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from warploom.gpu import compile_to_ptx, find_tool
-from warploom.ptx import launch
+from warploom.core import find_tool
+from warploom.gpu import compile_to_ptx
+from warploom.ptx import Launch, launch
 from warploom.scan.emit.body import Body, body
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Types
@@ -114,9 +115,8 @@ def try_numba(operator: Operator, types: Types | None = None, capability: tuple[
             # two pointers to its owner, size, size of an item, data, extent, stride
             args += [0, 0, array.size, array.itemsize, array, array.size, array.itemsize]
         done = launch(text, grid=blocks, block=_BLOCK, args=[*args, np.int64(len(inputs[0])), *constants], limit=LIMIT)
-        if done.status != "finished":
-            raise RuntimeError(f"{done.status}: {[str(f) for f in done.findings[:2]]}")
-        return [done.arrays[7 * (len(inputs) + n) + 4] for n in range(len(outputs))]
+        arrays = _finished(done)
+        return [arrays[7 * (len(inputs) + n) + 4] for n in range(len(outputs))]
 
     return _tested(ready, run, seed)
 
@@ -141,9 +141,8 @@ def try_triton(operator: Operator, types: Types | None = None, capability: int =
         outputs = _outputs(ready, len(inputs[0]))
         args = [*inputs, *outputs, np.int32(len(inputs[0])), *constants, 0, 0]  # two pointers to scratch memory
         done = launch(text, "scan_block", grid=blocks, block=threads, args=args, limit=LIMIT, dynamic_shared_bytes=shared)
-        if done.status != "finished":
-            raise RuntimeError(f"{done.status}: {[str(f) for f in done.findings[:2]]}")
-        return [done.arrays[len(inputs) + n] for n in range(len(outputs))]
+        arrays = _finished(done)
+        return [arrays[len(inputs) + n] for n in range(len(outputs))]
 
     return _tested(ready, run, seed)
 
@@ -176,10 +175,15 @@ def _outputs(ready: Body, count: int) -> list[Array]:
 
 
 def _ran(text: str, kernel: str, blocks: int, args: Sequence[Any], first: int, count: int) -> list[Array]:
-    done = launch(text, kernel, grid=blocks, block=_BLOCK, args=args, limit=LIMIT)
+    arrays = _finished(launch(text, kernel, grid=blocks, block=_BLOCK, args=args, limit=LIMIT))
+    return [arrays[first + n] for n in range(count)]
+
+
+def _finished(done: Launch) -> Mapping[int, Array]:
+    """The arrays of a kernel that ended; RuntimeError with the interpreter's findings of one that did not."""
     if done.status != "finished":
         raise RuntimeError(f"{done.status}: {[str(f) for f in done.findings[:2]]}")
-    return [done.arrays[first + n] for n in range(count)]
+    return done.arrays
 
 
 def _tested(ready: Body, run: Run, seed: int) -> Comparison:

@@ -25,7 +25,7 @@ from warploom.terms import (
     maximum,
     minimum,
     strict_comparisons,
-    symbolic_array,
+    symbols,
     zero_array,
 )
 
@@ -43,7 +43,7 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
         elif argument.content == "zeros":
             arrays[argument.name] = zero_array(argument.name, argument.shape)
         else:
-            arrays[argument.name] = symbolic_array(argument.name, argument.shape, argument.dtype.lanes)
+            arrays[argument.name] = symbols(argument.name, argument.shape, argument.dtype.lanes)
     before = {name: np.asarray(array).copy() for name, array in arrays.items()}
     try:
         with strict_comparisons():

@@ -1,6 +1,6 @@
 """Three-step transposes in the grown grammar: search, proof, comparison with the paper's table."""
 
-from warploom.synth.report import Status
+from warploom.core import Status
 from warploom.synth.transposes.problem import KINDS, Kind
 from warploom.synth.transposes.recover import SELF_CHECKS, random_composition, recover, tabulated
 from warploom.synth.transposes.replay import replay

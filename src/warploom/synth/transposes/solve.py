@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from warploom.core import Status
 from warploom.ir.swizzle import Composition
-from warploom.synth.report import Status
 from warploom.synth.transposes.join import Join
 from warploom.synth.transposes.problem import Kind, Transpose
 from warploom.synth.transposes.replay import replay

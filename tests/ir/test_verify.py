@@ -91,6 +91,7 @@ def test_the_kernel_itself_is_fine():
         ("shared(int2, 8)", "shared(int2, 6145)", "SHARED_MEMORY", "expected at most 49152 bytes of shared memory in a block"),
         ("shared(int2, 8)", "shared(int2, 6144)", "", ""),
         ("kind='choose'", "kind='choose'", "", ""),
+        ("from_index(i32, base)", "from_index(int2, base)", "DTYPE_MISMATCH", "expected a scalar type for an index used as data"),
     ],
 )  # fmt: skip
 def test_rules(old, new, code, message):
@@ -150,3 +151,38 @@ def test_a_hole_name_stands_in_one_line(name):
     with pytest.raises(UserError) as caught:
         ir.verify(replace(kernel, holes=(replace(first, name=name), *others)))
     assert "HOLE_NAME" in {d.code for d in caught.value.diagnostics}
+
+
+ACC = "    acc = accumulator(i32, 2, op='plus7', init=0, finalize=__state)\n"
+
+
+@pytest.mark.parametrize("other", [ACC.replace("i32, 2", "i32, 3"), ACC.replace("plus7", "+"), ACC.replace("i32, 2", "i64, 2")])
+def test_an_accumulator_has_one_shape_type_and_operator(other):
+    assert ACC in GOOD
+    with pytest.raises(UserError) as caught:
+        ir.verify(ir.parse_kernel(GOOD.replace(ACC, ACC + other)))
+    assert "expected a new name for the accumulator, got acc, declared differently before" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["n", "x"])
+def test_a_name_of_an_array_is_new(name):
+    kernel = ir.parse_kernel(GOOD)
+    again = replace(kernel.params[-1], name=name)
+    with pytest.raises(UserError, match=f"expected a new name for the array, got {name}, already in use"):
+        ir.verify(replace(kernel, params=(*kernel.params, again)))
+
+
+@pytest.mark.parametrize(
+    ("expr", "message"),
+    [
+        (ir.Builtin("thread_id", 3), "expected axis 0, 1 or 2 of thread_id, got 3"),
+        (ir.Builtin("block_id", -1), "expected axis 0, 1 or 2 of block_id, got -1"),
+        (ir.Logical("and", (ir.IndexConst(1),)), "expected two or more operands of and"),
+        (ir.Logical("not", (ir.IndexConst(1), ir.IndexConst(0))), "expected one operand of not"),
+    ],
+)
+def test_index_expressions_that_no_text_gives(expr, message):
+    kernel = ir.parse_kernel(GOOD)
+    with pytest.raises(UserError) as caught:
+        ir.verify(replace(kernel, body=(ir.SetIndex("side", expr), *kernel.body)))
+    assert [d.message for d in caught.value.diagnostics] == [message]

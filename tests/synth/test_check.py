@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import warploom as wl
-from warploom.core import BY_NAME
+from warploom.core import BY_NAME, UserError
+from warploom.sketch import TermSpec
 from warploom.synth.check import check
 from warploom.synth.concrete import TYPED_BUILTINS, TypedInteger
+from warploom.terms import Term, apply, atom
 
 from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
@@ -23,6 +26,12 @@ def test_bitwise_kernels_exhaustively():
     result = check(parse(CARRYLESS), carryless, {}, seed=0)
     assert (result.verdict, result.method, result.cases) == ("tested", "all words of one bit", 256)
     assert check(parse(CARRYLESS, ("j <= thread_id", "j < thread_id")), carryless, {}).verdict == "refuted"
+
+
+def test_words_of_too_many_bits_are_drawn(monkeypatch: pytest.MonkeyPatch):
+    for most, method in ((8, "all words of one bit"), (7, "random machine numbers")):
+        monkeypatch.setitem(check.__globals__, "_MOST_EXHAUSTIVE_RUNS", most)
+        assert check(parse(CARRYLESS), carryless, {}).method == method
 
 
 def test_movement_on_distinct_elements():
@@ -196,3 +205,55 @@ def test_inputs_outside_of_the_domain_are_no_cases():
             y[i] = x[i] / (x[i] - x[i])
 
     assert check(kernel.kernel, spec, {}).cases == 0
+
+
+def _terms(elements: list[Term]) -> np.ndarray:
+    return np.array([*elements, None], dtype=object)[:-1]
+
+
+def test_a_spec_of_terms_is_compared_with_a_run():
+    backwards = TermSpec({"y": _terms([atom("x", (7 - i,)) for i in range(8)])})
+    assert check(parse(REVERSE), backwards, {}).verdict == "tested"
+    wrong = check(parse(REVERSE, ("7 - thread_id", "thread_id")), backwards, {})
+    assert (wrong.verdict, wrong.diagnostics, wrong.counterexample[:6]) == ("refuted", (), "y[0]: ")
+    racing = check(parse(REVERSE, ("    sync()\n", "")), backwards, {})
+    assert (racing.verdict, [d.code for d in racing.diagnostics]) == ("refuted", ["RACE"])
+    unknown = TermSpec({"y": _terms([apply("sqrt", atom("x", (i,))) for i in range(8)])})
+    with pytest.raises(UserError, match="expected terms of y that have a value"):
+        check(parse(REVERSE), unknown, {})
+
+
+def test_faults_of_a_run_in_a_field_refute():
+    """Blocks of one thread run one after the other: the sum is right, and every machine may store another one."""
+    text = "@kernel(block=(1, 1, 1), grid=(2, 1, 1), warp_size=1)\ndef k(x: Global[f32, 2], y: Global[f32, 1] | out):\n"
+
+    def total(x, y):
+        y[0] = x[0] + x[1]
+
+    found = check(parse(text + "    y[0] = x[0] + x[1]\n"), total, {})
+    assert (found.method, found.verdict) == ("random field elements", "refuted")
+    assert len(found.diagnostics) == 1 and found.counterexample == found.diagnostics[0].message
+
+
+def test_a_spec_in_words_of_the_language_that_divides_by_zero_has_no_value_there():
+    @wl.sketch(block=4)
+    def kernel(x: wl.Global[wl.i32, 4], y: wl.Global[wl.i32, 4]):
+        i = wl.thread_id()
+        y[i] = x[i] / (x[i] - x[i])
+
+    def spec(x, y):
+        for i in range(4):
+            y[i] = wl.cast(wl.i32, x[i]) / (x[i] - x[i])
+
+    assert check(kernel.kernel, spec, {}).cases == 0
+
+
+def test_floats_of_two_types_are_numbers_of_numpy():
+    text = "@kernel(block=(8, 1, 1), grid=(1, 1, 1), warp_size=8)\ndef k(x: Global[f32, 8], y: Global[f64, 8] | out):\n"
+    kernel = parse(text + "    y[thread_id] = cast(f64, x[thread_id]) / f64(4.0)\n")
+
+    def quarter(x, y):
+        for i in range(8):
+            y[i] = min(x[i] / 4, 1e9)
+
+    assert check(kernel, quarter, {}).verdict == "tested"

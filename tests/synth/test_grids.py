@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from copy import copy
+from dataclasses import replace
 from itertools import permutations
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from warploom.kernels.wide_polynomial import mult_reg, mult_shared
 from warploom.sketch import Sketch
-from warploom.synth import complete
+from warploom.synth import complete, enabled, grids
 from warploom.synth.complete import kernel_algebra
 from warploom.synth.engine import Engine
-from warploom.synth.grids import closest
+from warploom.synth.folds import FoldConstraint
+from warploom.synth.grids import ProductGrids, closest, product_grids
+from warploom.synth.network import BoolArray
 from warploom.synth.symbolic import run_spec
 from warploom.terms import atom
 
@@ -84,3 +90,86 @@ def test_the_bound_does_not_depend_on_what_ran_before() -> None:
     old = [atom("a", (0,)), atom("b", (0,))]
     assert _engine(mult_shared(4, lanes=4)).accumulates_bound == 20
     assert old[0] is atom("a", (0,))
+
+
+def test_statements_that_take_a_block() -> None:
+    found = ProductGrids(np.array([[[0, -1], [1, 2]]]), ())
+    assert found.pattern(((0, 1),), (0,), (0, 1)) == 0b101
+    assert found.pattern(((0, 1),), (0,), (1, 0)) is None  # the first column would need a statement that is not there
+
+
+def test_blocks_that_take_too_long_to_compare(monkeypatch: pytest.MonkeyPatch) -> None:
+    block = tuple(tuple(x + y for y in range(4)) for x in range(4))
+    assert closest(block, block) is not None
+    monkeypatch.setattr(grids, "MAX_STEPS", 3)
+    assert closest(block, block) is None
+
+
+def _arguments(monkeypatch: pytest.MonkeyPatch) -> tuple[FoldConstraint, BoolArray]:
+    """What a product of two polynomials gives to `product_grids`."""
+    found: list[tuple[FoldConstraint, BoolArray]] = []
+
+    def remembered(folds: FoldConstraint, on: BoolArray) -> ProductGrids | None:
+        found.append((folds, on))
+        return product_grids(folds, on)
+
+    monkeypatch.setattr(enabled, "product_grids", remembered)
+    _engine(mult_shared(2, lanes=4))
+    return found[0]
+
+
+def test_products_that_form_no_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change breaks one thing that the bound relies on."""
+    folds, on = _arguments(monkeypatch)
+    products = folds.products
+    assert product_grids(folds, on) is not None
+
+    def changed(**fields: object) -> FoldConstraint:
+        made = copy(folds)
+        for name, value in fields.items():
+            setattr(made, name, value)
+        return made
+
+    optional = products.used_once.copy()
+    optional[0] = False
+    assert product_grids(changed(products=replace(products, used_once=optional)), on) is None
+    assert product_grids(changed(orders=[[(0, 1), (1, 0)], *folds.orders[1:]]), on) is None
+    cells = products.cells.copy()
+    cells[0] = cells[0, 0], cells[-1, 1]
+    assert product_grids(changed(products=replace(products, cells=cells)), on) is None
+    entries = [replace(e, statement=1 if e.statement == 0 else e.statement) for e in folds.entries]
+    assert product_grids(changed(entries=entries), on) is None
+    terms = folds.terms.copy()
+    terms[1, 0] = terms[0, 0]
+    assert product_grids(changed(terms=terms), on) is None
+    real = folds.real.copy()
+    real[0] = False
+    assert product_grids(changed(real=real), on) is None
+    both_ways = np.array([[0, 1], [1, 0]])
+    assert grids._grid_of(both_ways, np.arange(2), np.arange(2)) is None  # pyright: ignore[reportPrivateUsage]
+
+
+def test_two_ways_into_one_accumulator(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two statements that add one product to one accumulator: the bound counts either, so there is none."""
+    folds, on = _arguments(monkeypatch)
+    statement = np.repeat([e.statement for e in folds.entries], np.diff(folds.starts))
+    again = np.flatnonzero(statement == 0)
+    twice = copy(folds)
+    twice.fold = np.append(folds.fold, folds.fold[again])
+    twice.products = replace(folds.products, of_row=np.append(folds.products.of_row, folds.products.of_row[again]))
+    twice.entries = (*folds.entries, replace(folds.entries[0], statement=16))
+    twice.starts = np.append(folds.starts, folds.starts[-1] + len(again))
+    assert product_grids(twice, np.append(on, np.zeros(len(again), bool))) is not None
+    assert product_grids(twice, np.append(on, on[again])) is None
+
+
+def test_a_block_with_a_term_twice_and_another_missing() -> None:
+    whole = np.array([[[0, 2], [0, 3]], [[1, 2], [1, 3]]])
+    holed = np.array([[[0, 2], [0, 3]], [[1, 2], [1, 2]]])
+
+    def blocks(terms: np.ndarray) -> object:
+        folds: Any = SimpleNamespace(real=np.ones((2, 2), bool), terms=terms, required=SimpleNamespace(universe=range(4)))
+        return grids._blocks(folds, (0, 1), np.zeros(2, np.int64), np.arange(2), (2, 2))  # pyright: ignore[reportPrivateUsage]
+
+    assert blocks(whole) == (((0, 0), (1, 1)),)
+    assert blocks(holed) is None

@@ -6,16 +6,21 @@ import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 from warploom.gpu import SizeLimits
-from warploom.solve import Linear, Unknown
+from warploom.ir import HoleArg, HoleUse, IndexBinary, IndexConst, IndexVar, SizeVar
+from warploom.sketch import TermSpec
+from warploom.solve import Constraint, Linear, Unknown, variable
 from warploom.synth import coverage
 from warploom.synth.affine import UnliftableError
 from warploom.synth.conditions import Conditions
 from warploom.synth.generic_block import GenericBlock
-from warploom.synth.generic_index import GenericIndex
+from warploom.synth.generic_index import GenericIndex, Path
 from warploom.synth.lift import _Lift, lift  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.sizes import _least  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.uniform import Affine, affine
 from warploom.synth.values import FaultError
 
 from .kernels import parse, sketch_of
@@ -130,6 +135,11 @@ def by_steps(x, y, n):
         y[i] = x[i]
 
 
+def from_a_list(x, y, n):
+    for i, value in enumerate([x[k] for k in range(n)]):
+        y[i] = value
+
+
 def before(lines: str) -> tuple[str, str]:
     """Lines in front of the guard."""
     return "    if g < n:", lines + "    if g < n:"
@@ -165,6 +175,10 @@ UNLIFTABLE = [
     (copy, [("g < n:", "g < n and (n ^ 5) >= 0:")], "`^` of a block number or a size"),
     (copy, [("g < n:", "g < n and g // (thread_id - thread_id) >= 0:")], "by zero"),
     (copy, [before("    s = shared(f32, 1)\n    s[0] = f32(1.0)\n")], "a possible race"),
+    (copy, [before("    a = g\n    if thread_id < 5:\n        a = g < n\n")], "number in some threads and a condition in others"),
+    (copy, [("g < n:", "g < n and 1 << (thread_id - 5) >= 0:")], "a shift by -5"),
+    (copy, [("g < n:", "g < n and (1 >> thread_id * 3) >= 0:")], "a shift by 63"),
+    (from_a_list, [], "is not part of the language of specs"),
 ]  # fmt: skip
 
 
@@ -276,3 +290,63 @@ def test_every_component_counts() -> None:
         with pytest.raises(FaultError, match="expected"):
             attempt.run()
         assert attempt.prove_at({"n": 3}).verdict == "refuted"
+
+
+def test_sketches_that_have_nothing_to_lift() -> None:
+    kernel = parse(COPY)
+    result = lift(sketch_of(kernel, None, {"n": 40}), kernel)
+    assert (result.verdict, result.reason) == ("unchecked", "the sketch has no spec")
+    result = lift(sketch_of(kernel, TermSpec({}), {"n": 40}), kernel)
+    assert (result.verdict, "what one size must give" in result.reason) == ("unchecked", True)
+
+
+def attempt_at(*changes: tuple[str, str]) -> _Lift:
+    kernel = parse(COPY, *changes)
+    return _Lift(sketch_of(kernel, copy, {"n": 40}), kernel, copy)
+
+
+def test_sizes_at_which_nothing_is_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = attempt_at(("= x[g]", "= x[0]"))
+    assert wrong._refuted_at({"n": 7}) is not None
+    assert wrong._refuted_at({"n": 7}, most=13) is None
+    assert wrong._refuted_at({"n": -7}) is None
+    module = __import__(lift.__module__, fromlist=["lift"])
+    monkeypatch.setattr(module, "_LARGEST_PROOF", 0)
+    assert wrong._refuted_at({"n": 7}) is not None  # by the checker
+    assert attempt_at()._refuted_at({"n": 7}) is None
+
+
+def test_the_checker_is_not_asked_where_a_proof_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = __import__(lift.__module__, fromlist=["lift"])
+    monkeypatch.setattr(module, "check", lambda *_: pytest.fail("a run of what is proved"))
+    assert attempt_at()._refuted_at({"n": 7}) is None
+
+
+def test_a_constant_grid_has_no_sizes_that_give_it_more_blocks() -> None:
+    assert _least(lambda v: v >= 1000) == 1000
+    assert _least(lambda v: False) is None
+
+
+def test_what_no_constraint_says_is_not_seen() -> None:
+    n = variable("n")
+    conditions = Conditions([Constraint(n.shifted(-5))], [])
+    assert conditions.is_seen(Constraint(n), Constraint(n.shifted(-1))) is True
+    assert conditions.is_seen(Constraint(n), Constraint(n, "==")) is False
+
+
+def test_indices_that_are_no_sums() -> None:
+    i, j, two = IndexVar("i"), IndexVar("j"), IndexConst(2)
+    assert affine(IndexBinary("*", two, i)) == Affine((("i", 2),), Linear((), 0))
+    assert affine(IndexBinary("*", i, j)) is None
+    assert affine(IndexBinary("*", two, IndexBinary("//", j, two))) is None
+    assert affine(IndexBinary("*", SizeVar("n"), i)) is None
+    assert affine(IndexBinary("+", i, IndexBinary("//", j, two))) is None
+    assert Affine((("i", 2),), Linear((), 0)).at({}) is None
+
+
+def test_a_hole_that_is_still_open_is_not_lifted() -> None:
+    kernel = parse(COPY)
+    indices = GenericIndex(kernel, (Linear((), 0),) * 3)
+    for expr in (HoleUse("h", ()), HoleArg(0)):
+        with pytest.raises(UnliftableError, match="a hole that is still open"):
+            indices.evaluate(expr, Path(np.ones(32, bool)))

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+import warploom as wl
 from warploom.core import UserError
+from warploom.ir import HoleArg, HoleUse, IndexExpr, SetIndex
 from warploom.synth.symbolic import execute, run_spec, spec_outputs
 from warploom.terms import apply, atom, constant
 
@@ -254,3 +258,59 @@ def test_arrays_that_nobody_changes_are_no_fault() -> None:
         y[:] = x
 
     assert run_spec(copied, parse(FORGETFUL), {}).outputs.keys() == {"y"}
+
+
+def test_a_size_without_a_value():
+    with pytest.raises(UserError, match="expected a value for size n, got none") as caught:
+        execute(parse(CONV3), {})
+    assert caught.value.diagnostics[0].code == "SIZE_MISSING"
+
+
+@pytest.mark.parametrize(
+    ("expr", "message"),
+    [(HoleUse("h", ()), "expected a completed kernel, got an open hole 'h'"), (HoleArg(1), "got hole argument 1")],
+)
+def test_an_open_hole_is_not_run(expr: IndexExpr, message: str):
+    kernel = parse(REVERSE)
+    with pytest.raises(UserError, match=message) as caught:
+        execute(replace(kernel, body=(SetIndex("a", expr), *kernel.body)), {})
+    assert [d.code for d in caught.value.diagnostics] == ["HOLE_OPEN"]
+
+
+def catches(x, y):
+    try:
+        y[0] = x[0] if x[0] > 3 else x[1]
+    except Exception:
+        y[0] = x[2]
+
+
+def by_a_key(x, y):
+    y[0] = min([x[0], x[1]], key=lambda v: -v)
+
+
+def outside_in_words(x, y):
+    y[8] = wl.cast(wl.i32, x[0])
+
+
+@pytest.mark.parametrize(
+    ("spec", "pattern", "code"),
+    [
+        (catches, "Let no `except` take part in what the spec computes", "SPEC_FAILED"),
+        (by_a_key, "expected min and max of data without key=", "SPEC_FAILED"),
+        (outside_in_words, "expected an index of 'y' from 0 and below 8, got 8", "OUT_OF_BOUNDS"),
+    ],
+)
+def test_specs_that_mean_nothing(spec, pattern: str, code: str):
+    with pytest.raises(UserError, match=pattern) as caught:
+        spec_outputs(spec, parse(REVERSE), {})
+    assert [d.code for d in caught.value.diagnostics] == [code]
+
+
+def test_a_spec_in_words_of_the_language_that_leaves_its_arrays():
+    def shifted(x, w, y, n):
+        for i in range(n):
+            y[i + 1] = wl.cast(wl.f32, x[i])
+
+    with pytest.raises(UserError, match=r"expected an index inside y \(5 elements\), got y\[5\]") as caught:
+        spec_outputs(shifted, parse(CONV3), {"n": 5})
+    assert [d.code for d in caught.value.diagnostics] == ["OUT_OF_BOUNDS"]

@@ -120,7 +120,8 @@ class _Reader:
 
     def span(self, node: ast.AST) -> Span:
         line, offset = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
-        end_line, end_offset = getattr(node, "end_lineno", line), getattr(node, "end_col_offset", offset + 1)
+        # a node that was made, not read, has None at its end
+        end_line, end_offset = getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or offset + 1
 
         def column(number: int, byte: int) -> int:
             return len(self.line(number).encode()[:byte].decode(errors="replace")) + 1

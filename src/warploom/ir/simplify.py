@@ -107,7 +107,7 @@ def _one_value(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     if isinstance(expr, IndexConst):
         return None
     value = index_range(expr, ranges).only
-    if value is None:
+    if value is None or abs(value) >> 62:  # numbers of indices are followed in 64 bits
         return None
     return IndexConst(bool(value) if is_boolean(expr) else value)
 
@@ -141,7 +141,8 @@ def _to_mod_and_div(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
 def _collect(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     match expr:
         case IndexBinary("+" | "-" | "*" | "<<"):
-            return _written(linear(expr))
+            form = linear(expr)
+            return None if any(abs(c) >> 62 for c in (form.constant, *(c for _, c in form.terms))) else _written(form)
         case _:
             return None
 

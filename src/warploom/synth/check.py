@@ -104,8 +104,6 @@ def check(kernel: Kernel, spec: Spec, sizes: Mapping[str, int], seed: int = 0) -
 def _needs_types(kernel: Kernel, ops: set[str]) -> bool:
     """Whether C computes the spec's integers otherwise than NumPy does: narrow or mixed types, or quotients."""
     scalars = {scalar_of(p.dtype) for p in kernel.params}
-    if all(t.is_float for t in scalars):
-        return False
     return len(scalars) > 1 or any(promoted(t) != t for t in scalars) or "/" in ops
 
 

@@ -39,6 +39,7 @@ from warploom.synth.affine import (
     formula_at,
     negated,
 )
+from warploom.synth.lanes import MOST_SHIFTED
 from warploom.synth.uniform import Affine, affine
 
 IndexValue: TypeAlias = Number | Condition
@@ -349,6 +350,8 @@ class GenericIndex:
             case _:
                 if a.terms or b.terms:
                     raise UnliftableError(f"`{op}` of a block number or a size")
+                if op in ("<<", ">>") and (bad := path.flags & ((b.base < 0) | (b.base > MOST_SHIFTED))).any():
+                    raise UnliftableError(f"a shift by {b.base[bad][0]}")
                 return Form(_bitwise(op, a, b))
 
     def _extreme(self, is_max: bool, a: Number, b: Number) -> Number:
@@ -442,7 +445,7 @@ def _bitwise(op: str, a: Form, b: Form) -> np.ndarray[tuple[int], np.dtype[np.in
         case "^":
             return a.base ^ b.base
         case "<<":
-            return a.base << b.base
+            return a.base << np.clip(b.base, 0, MOST_SHIFTED)
         case _:
             assert op == ">>"
-            return a.base >> b.base
+            return a.base >> np.clip(b.base, 0, MOST_SHIFTED)

@@ -26,6 +26,8 @@ from warploom.ir import (
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+MOST_SHIFTED = 62
+"""Bits by which an index may be shifted."""
 _MOST_DIAGNOSTICS = 50
 
 
@@ -177,9 +179,9 @@ class Lanes:
             case "^":
                 return a ^ b
             case "<<" | ">>":
-                if (bad := mask.flags & ((b < 0) | (b > 62))).any():
-                    self._invalid("a shift by 0..62", bad, str(int(b[bad][0])))
-                amount = np.clip(b, 0, 62)
+                if (bad := mask.flags & ((b < 0) | (b > MOST_SHIFTED))).any():
+                    self._invalid(f"a shift by 0..{MOST_SHIFTED}", bad, str(int(b[bad][0])))
+                amount = np.clip(b, 0, MOST_SHIFTED)
                 return a << amount if op == "<<" else a >> amount
             case "min":
                 return np.minimum(a, b)

@@ -15,7 +15,6 @@ from warploom.solve import All, Constraint, Formula, Linear, negation, substitut
 from warploom.synth.conditions import Conditions
 from warploom.terms import FormTooLargeError, NormalForm, Normaliser, Term, constant
 
-_TRANSPARENT = frozenset({"atom", "constant", "component", "pack", "select"})
 Key: TypeAlias = tuple[int, ...]
 """An element: its label, then the number of its symbols and the constant per dimension."""
 Symbols: TypeAlias = tuple[tuple[str, int], ...]
@@ -57,7 +56,6 @@ class _Sum:
     summands: tuple[tuple[tuple[_Leaf, ...], Any], ...]
     """Factors with the coefficient."""
     has_choice: bool
-    operators: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +79,6 @@ class Summands:
         self._numbers: dict[Symbols, int] = {}
         self._symbols: list[Symbols] = []
         self._plain: dict[Term, tuple[str, dict[tuple[Key, ...], Any]] | None] = {}
-
-    def operators(self, term: Term) -> frozenset[str]:
-        """Operators of a value that `agree` was asked about and could take apart."""
-        found = self._sums[term]
-        assert found is not None
-        return found.operators
 
     def agree(self, got: Term, event: Frame, want: Term, iteration: Mapping[str, Linear]) -> bool:
         """Whether both values are seen to be equal where the event's guard holds.
@@ -113,7 +105,6 @@ class Summands:
         return self._sums[term]
 
     def _apart(self, term: Term) -> _Sum | None:
-        operators: set[str] = set()
         has_choice = False
         seen: set[Term] = set()
         stack = [term]
@@ -127,8 +118,6 @@ class Summands:
                 if self._leaf(t) is None:
                     return None
                 continue
-            if t.op not in _TRANSPARENT:
-                operators.add(t.op)
             stack.extend(t.args)
         try:
             canonical = self.normaliser.canonical(term)
@@ -137,7 +126,7 @@ class Summands:
         form = canonical.data[0] if canonical.op == "form" else None
         if not isinstance(form, NormalForm):
             leaf = self._leaf(canonical)
-            return None if leaf is None else _Sum("", (((leaf,), 1),), has_choice, frozenset(operators))
+            return None if leaf is None else _Sum("", (((leaf,), 1),), has_choice)
         if form.kind not in ("polynomial", "bits"):
             return None
         summands: list[tuple[tuple[_Leaf, ...], Any]] = []
@@ -149,7 +138,7 @@ class Summands:
                     return None
                 leaves.append(leaf)
             summands.append((tuple(leaves), coefficient))
-        return _Sum(form.kind, tuple(summands), has_choice, frozenset(operators))
+        return _Sum(form.kind, tuple(summands), has_choice)
 
     def _leaf(self, term: Term) -> _Leaf | None:
         if term not in self._leaves:

@@ -95,3 +95,10 @@ def test_members_of_a_set_too_large_to_list() -> None:
     assert not is_member(choices, np.r_[-1, np.arange(63)])
     with pytest.raises(ValueError, match="expected 64 sources"):
         is_member(choices, np.arange(32))
+
+
+def test_members_with_one_effect_that_cannot_be_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    choices = gather_set("amd_bpermute", {}, ((64,),), (64,))
+    monkeypatch.setattr(type(choices.members), "matching", lambda self, allowed: None)
+    with pytest.raises(ValueError, match="more members with one effect than can be listed"):
+        is_member(choices, np.arange(64))

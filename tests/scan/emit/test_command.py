@@ -10,7 +10,7 @@ from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.scan import tasks
 from warploom.tools import scan_bench
-from warploom.tools.scan_commands import scan
+from warploom.tools.cli import scan
 from warploom.tools.scan_emit import types_of
 
 LOOPS = str(Path(tasks.__file__).parent / "loops.py")

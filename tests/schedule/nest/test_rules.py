@@ -11,10 +11,12 @@ from tests.schedule.nest.test_nest import LOAD, A, T, X, Y, at, loop, nest, thre
 from warploom.core import f32
 from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.nest import (
+    Barrier,
     Buffer,
     Cache,
     Combine,
     Compute,
+    Guard,
     Kind,
     Load,
     Loop,
@@ -36,6 +38,7 @@ BLOCKS = Loop(0, "b", Kind.BLOCK, 8, (Store(Memory(1, at((0, 1))), NEVER),), har
 FILL = Store(Memory(2, at()), NEVER)
 USE = Load(ZERO, Memory(2, at()))
 COMMON = replace(T, space=Space.COMMON)
+START_A = Compute(ZERO, Operator.MOVE, (NEVER,))
 START = Compute(Ref(0, (at(),)), Operator.MOVE, (NEVER,))
 
 
@@ -124,6 +127,22 @@ def test_what_runs_ahead_is_apart() -> None:
     two = replace(T, copies=2)
     problems = verify(nest(Loop(0, "i0", Kind.LOOP, 8, (*filled, again), stages=2), buffers=(X, Y, two)))
     assert problems == ("what runs ahead in i0 shares registers with what does not",)
+
+
+def test_no_barrier_among_what_runs_ahead() -> None:
+    fills = (START_A, Barrier(), FILL)
+    problems = verify(nest(Loop(0, "i0", Kind.LOOP, 8, (*fills, USE), stages=2), buffers=(X, Y, replace(T, copies=2))))
+    assert "threads meet among the fills of i0" in problems
+
+
+def test_places_are_counted_where_they_are_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """i + j where i + 2 j < 8: only counting the points shows that it stays below 8."""
+    store = Store(Memory(1, at((0, 1), (1, 1)), guards=(Guard(at((0, 1), (1, 2)), 8),)), NEVER)
+    guarded = nest(loop(0, Kind.LOOP, loop(1, Kind.LOOP, store)))
+    monkeypatch.setitem(verify.__globals__, "_MOST_POINTS", 64)
+    assert verify(guarded) == ()
+    monkeypatch.setitem(verify.__globals__, "_MOST_POINTS", 63)
+    assert verify(guarded) == ("offsets of y run from 0 to 14, it has 8 elements",)
 
 
 def test_arrays_of_all_blocks() -> None:

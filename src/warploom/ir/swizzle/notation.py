@@ -85,12 +85,8 @@ class _Reader:
         place = self._place()
         settings, uses = self._settings(names)
         if kind == "fan":
-            if "cf" not in settings:
-                raise self._error("expected cf=...", place)
             return Fan(numbers[0], settings["cf"])
         if kind == "cm2linear":
-            if not uses:
-                raise self._error("expected k=...", place)
             return Cm2Linear(numbers[0], numbers[1])
         if not uses and ("cr" in settings or "dr" in settings):
             raise self._error("expected k=... beside cr and dr", place)
@@ -101,7 +97,7 @@ class _Reader:
         return Rot(numbers[0], settings.get("cr", 0), settings.get("dr", 0), settings.get("c", 0))
 
     def _settings(self, names: tuple[str, ...]) -> tuple[dict[str, int], bool]:
-        """Values by name, and whether k is among them."""
+        """Values by name, one at least, and whether k is among them."""
         values: dict[str, int] = {}
         uses = False
         self._take("(")

@@ -82,7 +82,7 @@ def measure() -> dict[str, float]:
 
 
 def in_new_process(source: Path, cache: Path) -> dict[str, float]:
-    environment = os.environ | {"PYTHONPATH": str(source), "NUMBA_CACHE_DIR": str(cache)}
+    environment = os.environ | {"PYTHONPATH": str(source), "WARPLOOM_CACHE": str(cache / "answers.jsonl")}
     done = subprocess.run([sys.executable, HERE, "--measure"], env=environment, capture_output=True, text=True, check=True)
     return json.loads(done.stdout)
 

@@ -2,7 +2,7 @@
 
 The rest of its sentences, in tests/tools: current folder, children (test_entry.py, test_bench.py), `--install`
 (test_ptxas_install.py), answers checked again (test_kept_lines.py, test_solve.py, test_transposes_bench.py), files beside and
-renamed (test_files.py), numba's folder (test_explore_cache.py); the cache's folder (tests/solve/test_cache.py).
+renamed (test_files.py); the cache's folder (tests/solve/test_cache.py).
 """
 
 from __future__ import annotations

@@ -146,3 +146,16 @@ def test_terms_too_large_to_compare_are_unchecked(monkeypatch: pytest.MonkeyPatc
 
     proof = prove(parse(CONV3), backwards, {"n": 3}, REAL)
     assert (proof.verdict, proof.reason) == ("unchecked", "too many terms")
+
+
+def test_nothing_is_concluded_from_operations_that_have_no_value():
+    kernel = parse(REVERSE.replace("i32", "f32"), ("= tile[7 - thread_id]", "= f32(0.0) * tile[7 - thread_id]"))
+    assert prove(kernel, lambda x, y: _zeros(x, y, lambda a: a * 0), {}, REAL).verdict == "proved"
+    for function in (lambda a: a / (a - a) * 0, lambda a: a * float("inf") * 0, lambda a: (a + float("inf")) * 0):
+        proof = prove(kernel, lambda x, y, f=function: _zeros(x, y, f), {}, REAL)
+        assert proof.verdict == "unchecked" and "have a value for some data" in proof.reason
+
+
+def _zeros(x, y, function):
+    for i in range(len(y)):
+        y[i] = function(x[i])

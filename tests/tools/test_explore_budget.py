@@ -107,6 +107,16 @@ def test_what_was_found_survives_the_check(
     assert told == ["checking the results, for at most 5 s"]
 
 
+def test_an_interruption_before_the_page_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from warploom.tools import explore_result
+
+    monkeypatch.setattr(explore_result, "_views", _raises(KeyboardInterrupt()))
+    kernel = tensor_kernel("axpy")
+    explored = explore_result.Explored(kernel.program({"n": 40}, cpu_tiles), (), ())
+    outcome = explore_result.told({"status": "solved", "case": "axpy"}, explored, KernelOptions(target=TARGETS["sm_90"]))
+    assert outcome.line == {"status": "solved", "case": "axpy"} and "interrupted" in outcome.messages[0]
+
+
 def test_a_disturbed_time_says_so() -> None:
     calm = Timed(2.5, runs=100, spread=0.02, least_ms=2.4)
     assert taken(2.5, [calm], 1.0, is_measured=True) == {

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from tests.tools.contract import lines_of
 
-from warploom.core import Diagnostic, UserError
+from warploom.core.limits import OUT_OF_MEMORY, current
 from warploom.tools import explore_command
 from warploom.tools.cli import cli
 
@@ -80,17 +80,17 @@ def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None
     assert f"{file}:12:" in str(line["reason"]) and "CUDA_TYPE" in str(line["reason"])
 
 
-def test_machine_code_is_kept_before_the_file_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    order: list[str] = []
+def test_the_memory_limit_is_in_force_and_ends_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int | None] = []
 
     def run(kernel: str) -> None:
-        order.append("file")
-        raise UserError(Diagnostic("FILE", "expected no more than this"))
+        found.append(current().memory_bytes)
+        raise MemoryError
 
-    monkeypatch.setattr(explore_command, "keep_machine_code", lambda: order.append("cache"))
     monkeypatch.setattr(explore_command, "explored", run)
-    explored("kernels.py")
-    assert order == ["cache", "file"]
+    result, line = explored("axpy", "--memory", "300G")
+    assert found == [300 << 30] and result.exit_code == 3
+    assert line["status"] == "unknown" and line["reason"] == OUT_OF_MEMORY
 
 
 def test_several_functions(file: str) -> None:

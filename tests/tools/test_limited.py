@@ -25,7 +25,10 @@ from warploom.tools.usage import Stopwatch
 
 
 def _commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.Command]]:
-    for name, command in group.commands.items():
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
         if isinstance(command, click.Group):
             yield from _commands(command, f"{path}{name} ")
         else:
@@ -34,7 +37,7 @@ def _commands(group: click.Group, path: str = "") -> Iterator[tuple[str, click.C
 
 LIMITED = {
     "synth", "solve", "bench transposes", "ptx check", "ptx fmt", "ptx run", "ptx prove", "ptx trace", "ptx shuffle", "scan lift",
-    "scan check", "scan network", "scan tune", "scan emit",
+    "scan check", "scan network", "scan tune", "scan emit", "explore",
 }  # fmt: skip
 
 
@@ -85,13 +88,13 @@ def test_a_fault_is_called_a_bug_of_warploom(error: Exception) -> None:
 
 @pytest.mark.parametrize(("text", "size"), [("4G", 4 << 30), ("500 MB", 500 << 20), ("64", 64 << 20), ("2GiB", 2 << 30)])
 def test_sizes_of_memory(text: str, size: int) -> None:
-    param = next(p for p in cli.commands["solve"].params if p.name == "memory")
+    param = next(p for p in dict(_commands(cli))["solve"].params if p.name == "memory")
     assert memory_size(click.Context(cli), param, text) == size
 
 
 @pytest.mark.parametrize("text", ["", "0", "-1", "4T", "lots", "1" * 40])
 def test_sizes_that_are_none(text: str) -> None:
-    param = next(p for p in cli.commands["solve"].params if p.name == "memory")
+    param = next(p for p in dict(_commands(cli))["solve"].params if p.name == "memory")
     with pytest.raises(click.BadParameter, match="expected a size such as 4G"):
         memory_size(click.Context(cli), param, text)
 

@@ -20,9 +20,13 @@ from warploom.terms import (
     Normaliser,
     Term,
     Usage,
+    algebra_for,
+    beyond_numbers,
     component,
     element_text,
     evaluate,
+    iterate_post,
+    without_value,
 )
 
 _Outcome = Literal["equal", "different", "open"]
@@ -106,6 +110,9 @@ def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra:
                 open_questions += 1
                 question = question or text
     domain = _joined(usages, algebra)
+    if (undefined := _undefined(usages, normaliser, execution, expected)) is not None:
+        reason = f"expected operations that have a value for some data, got {undefined}"
+        return Proof("unchecked", domain, reason=reason, diagnostics=execution.diagnostics)
     untouched = _untouched(execution, expected)
     common = (execution.diagnostics, execution.accumulates, execution.executed, untouched)
     if different or execution.diagnostics:
@@ -115,6 +122,31 @@ def compare(kernel: Kernel, execution: Execution, expected: SpecResult, algebra:
         reason = f"no law of the algebra ({domain}) makes these equal, and no numbers tell them apart: {question}"
         return Proof("unchecked", domain, question, open_questions, reason, *common)
     return Proof("proved", domain, "", 0, "", *common)
+
+
+def _undefined(
+    usages: Mapping[str, Usage], normaliser: Normaliser, execution: Execution, expected: SpecResult
+) -> Term | None:  # fmt: skip
+    """An operation that has no value whatever the data, or that takes an infinity or NaN for a number."""
+    for usage in usages.values():
+        for dtype, partial in usage.partial.items():
+            is_own = dtype == normaliser.algebra.dtype or dtype.is_float == normaliser.algebra.dtype.is_float is True
+            try:
+                found = without_value(partial, normaliser if is_own else Normaliser(algebra_for(dtype)))
+                if found is not None:
+                    return found
+            except FormTooLargeError:
+                return partial[0]
+    if not any(usage.has_limits for usage in usages.values()):
+        return None
+    seen: set[Term] = set()
+    for arrays in (execution.outputs, expected.outputs):
+        for root in (t for array in arrays.values() for t in array.ravel().tolist() if isinstance(t, Term)):
+            terms = list(iterate_post(root, seen))
+            seen.update(terms)
+            if (found := beyond_numbers(t for t in terms if normaliser.algebra.is_ring(t.op))) is not None:
+                return found
+    return None
 
 
 def _untouched(execution: Execution, expected: SpecResult) -> tuple[tuple[str, int], ...]:

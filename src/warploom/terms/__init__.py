@@ -6,6 +6,7 @@ from warploom.terms.casts import convert, held_number, is_exact
 from warploom.terms.evaluate import evaluate
 from warploom.terms.forms import LARGEST_FORM, FormTooLargeError, Monomial, NormalForm, form_text
 from warploom.terms.normal import Canonical, Normaliser, equal, normal
+from warploom.terms.partial import PARTIAL, beyond_numbers, condition_of_value, is_partial, without_value
 from warploom.terms.products import NotSumOfProductsError, ProductReader, sum_of_products
 from warploom.terms.promotion import Stored
 from warploom.terms.term import (
@@ -28,6 +29,7 @@ from warploom.terms.usage import Usage
 
 __all__ = [
     "LARGEST_FORM",
+    "PARTIAL",
     "Algebra",
     "AlgebraName",
     "Canonical",
@@ -48,7 +50,9 @@ __all__ = [
     "apply",
     "as_terms",
     "atom",
+    "beyond_numbers",
     "component",
+    "condition_of_value",
     "constant",
     "convert",
     "element_text",
@@ -57,6 +61,7 @@ __all__ = [
     "form_text",
     "held_number",
     "is_exact",
+    "is_partial",
     "iterate_post",
     "maximum",
     "minimum",
@@ -68,5 +73,6 @@ __all__ = [
     "symbols",
     "term_text",
     "to_operand",
+    "without_value",
     "zero_array",
 ]

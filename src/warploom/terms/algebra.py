@@ -63,6 +63,10 @@ class Algebra:
         }
         return ", ".join(text for region, text in parts.items() if region in used)
 
+    def is_ring(self, op: str) -> bool:
+        """Whether the laws of `op` are those of numbers, which infinities do not obey."""
+        return (op, "polynomial") in self.regions
+
     @property
     def _machine_domain(self) -> str:
         return f"{self.dtype.kind}{self.dtype.bits} wrap"

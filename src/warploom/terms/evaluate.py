@@ -71,6 +71,8 @@ def evaluate(
                 value: Number = value_of(term)
             elif term.op == "constant":
                 value = Fraction(term.data[0])
+                if value.denominator != 1 and not context.is_float:
+                    return None
                 value = int(value) if value.denominator == 1 else value
             elif types := cast_types(term):
                 found = converted(arguments[0], *types) if casts else None

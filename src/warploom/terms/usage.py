@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import isfinite
 
 from warploom.core import DType, scalar_of
 from warploom.terms.algebra import Algebra, algebra_for
 from warploom.terms.casts import cast_types
+from warploom.terms.partial import condition_of_value, is_partial
 from warploom.terms.term import Term
 
 _LEAVES = frozenset({"atom", "constant", "component", "pack", "form", "select"})
@@ -25,6 +27,8 @@ def condition_of(term: Term, dtype: DType) -> str:
     if term.op == "/" and not dtype.is_float:
         divisor = term.args[1]
         return "" if divisor.op == "constant" and divisor.data[0] not in (0, -1) else _DIVISORS
+    if term.op == "/":
+        return condition_of_value(term.op) if is_partial(term) else ""
     if term.op in ("min", "max") and dtype.is_float:
         return _NO_NAN
     types = cast_types(term)
@@ -39,6 +43,10 @@ class Usage:
     """Of the roots."""
     operators: dict[DType, set[str]] = field(default_factory=dict[DType, set[str]])
     conditions: dict[str, None] = field(default_factory=dict[str, None])
+    partial: dict[DType, list[Term]] = field(default_factory=dict["DType", "list[Term]"])
+    """Operations without a value on some inputs, by the type that they are computed in."""
+    has_limits: bool = False
+    """Whether an infinity or NaN was met."""
     _seen: dict[DType, set[Term]] = field(default_factory=dict["DType", "set[Term]"])
 
     def add(self, root: Term) -> None:
@@ -57,8 +65,13 @@ class Usage:
                 op = term.op
                 if op not in _LEAVES:
                     operators.add(op)
-                    if op not in _TOTAL and (condition := condition_of(term, dtype)):
-                        self.conditions[condition] = None
+                    if op not in _TOTAL:
+                        if condition := condition_of(term, dtype):
+                            self.conditions[condition] = None
+                        if is_partial(term):
+                            self.partial.setdefault(dtype, []).append(term)
+                elif op == "constant" and isinstance(term.data[0], float) and not isfinite(term.data[0]):
+                    self.has_limits = True
                 types = cast_types(term) if "." in op else None
                 if types is None or types[0] == dtype or (types[0].is_float and dtype.is_float):
                     stack.extend(term.args)

@@ -12,12 +12,12 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.sketches import TunableSketch
 from warploom.schedule.targets import TARGETS, target
 from warploom.tools.duration import duration
-from warploom.tools.explore_cache import keep_machine_code
 from warploom.tools.explore_place import check_place
 from warploom.tools.explore_sketch import SketchOptions, explore_sketch
 from warploom.tools.explore_target import explored
 from warploom.tools.files import OUTPUT_FILE
 from warploom.tools.guard import report
+from warploom.tools.limited import limited_memory
 from warploom.tools.lines import Line
 from warploom.tools.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.outcome import Outcome, Progress
@@ -43,7 +43,8 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
     help=f"cpu (this machine), cuda (sm_90), or one of {', '.join(TARGETS)}.",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Threads of a CPU kernel; default: one per core.")
-@click.option("--budget", metavar="TIME", callback=duration, help="Wall time of the search; default 60s.")
+@click.option("--budget", metavar="TIME", callback=duration, help="Wall time of search and check together; default 60s.")
+@limited_memory
 @click.option("--nodes", type=click.IntRange(min=1), help="Candidates looked at, a deterministic budget.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
 @click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine.")
@@ -91,7 +92,6 @@ def explore(
     is_target_given = source is not click.core.ParameterSource.DEFAULT
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
-        keep_machine_code()  # before the user's file, which may import numba, too
         found = explored(kernel)
         named = _sizes(sizes)
         decided = _decided(fixed)
@@ -104,7 +104,7 @@ def explore(
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
             asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
             return explore_sketch(kernel, found, asked, stopwatch, progress)
-        # Imported here: numba takes most of a second to load, which no other command needs.
+        # Imported here: no other command needs them.
         from warploom.schedule.cpu import core_count, host
         from warploom.tools.explore_kernel import explore_tensor
         from warploom.tools.explore_options import KernelOptions

@@ -30,7 +30,7 @@ from warploom.tools.usage import Stopwatch
 def explore_tensor(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
     """The line of the fastest program found (or of the one replayed, of the open choices, or of the space's size), its nests and
     what binds them."""
-    with announced(lambda: progress("compiling the propagators, once per installation (about 40 s, no part of the budget)")):
+    with announced(progress):
         if options.only_choices:
             return _listed(case, function, options, stopwatch)
         if options.only_size:

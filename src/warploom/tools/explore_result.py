@@ -100,8 +100,18 @@ def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measu
     return found | {"median": rounded(time_ms), "runs": runs, "spread": round(spread, 4), "disturbed": is_disturbed}
 
 
+_UNMADE = "interrupted before the page and the code were made"
+
+
 def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
-    """The outcome, with the files that were asked for."""
+    """The outcome, with the files that were asked for; an interruption leaves the line."""
+    try:
+        return _told(line, explored, options)
+    except KeyboardInterrupt:
+        return Outcome(line, EXIT_BY_STATUS[str(line["status"])], messages=(_UNMADE,))
+
+
+def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     written: list[Path] = []
     stages = _views(explored, options.target)
     implementations, is_code = explored.implementations, options.code is not None or options.page is not None

@@ -40,6 +40,21 @@ def available_bytes() -> int | None:
     return None if free is None else int(SHARE * free)
 
 
+_MEMORY = click.option("--memory", metavar="SIZE", callback=memory_size, help=MEMORY_HELP)
+
+
+def limited_memory(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds `--memory` alone, for a command whose budget is of another kind."""
+
+    @_MEMORY
+    @functools.wraps(command)
+    def under_limit(*args: Any, memory: int | None, **given: Any) -> Any:
+        with Limits(None, memory):
+            return command(*args, **given)
+
+    return under_limit
+
+
 def limited(command: Callable[..., Any]) -> Callable[..., Any]:
     """Adds `--budget` and `--memory` to a command's function, and has them in force while it runs.
 
@@ -49,7 +64,7 @@ def limited(command: Callable[..., Any]) -> Callable[..., Any]:
     takes_budget = "budget" in inspect.signature(command).parameters
 
     @click.option("--budget", metavar="TIME", callback=duration, help=BUDGET_HELP)
-    @click.option("--memory", metavar="SIZE", callback=memory_size, help=MEMORY_HELP)
+    @_MEMORY
     @functools.wraps(command)
     def under_limits(*args: Any, budget: float | None, memory: int | None, **given: Any) -> Any:
         if takes_budget:

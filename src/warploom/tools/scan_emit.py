@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, cast
 
 import click
 
 from warploom import scan
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 from warploom.scan.emit import TARGETS, Choices, Emitted, Target, Types, emit, source_of
 from warploom.scan.emit.dialect import IntType, RealType
 from warploom.scan.networks import NAMED
@@ -96,10 +97,16 @@ def emitted(
     if found.operator is None or found.verdict in ("refuted", "unchecked"):
         reason = found.reason or "the operator was not proved"
         return Outcome(plain_line(case, found.status, stopwatch.read(), reason=reason), EXIT_BY_STATUS[found.status]), ""
-    if check:
-        made = emit(found, language, types, choices)
-    else:
-        made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
+    try:
+        if check:
+            made = emit(found, language, types, choices)
+        else:
+            made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
+    except UnsupportedError as error:
+        code = getattr(scan.user_function(module, name), "__code__", None)
+        first = code.co_firstlineno if code is not None else 1
+        span = Span(str(path), first, 1, first, 1)
+        raise UnsupportedError(*(replace(d, span=span) for d in error.diagnostics)) from error
     written: tuple[Path, ...] = ()
     if out is not None and made.verdict != "refuted":
         write_text(out, made.source)

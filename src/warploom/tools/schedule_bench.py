@@ -47,7 +47,7 @@ def _limit_s(name: str, budget_s: float | None) -> float:
 
 def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
     """The line of one case; UserError for an unknown name."""
-    # Imported here: numba takes most of a second to load, which the other commands do not need.
+    # Imported here: the other commands do not need them.
     from warploom.tools import schedule_cpu, schedule_gpu, schedule_tables
 
     if name in TABLE_NAMES:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 import numpy as np
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, tilings
-from warploom.schedule.bound import total
 from warploom.schedule.bound.problem import Machine, Problem, View
 from warploom.schedule.bound.tables import machine_of, tables
-from warploom.schedule.bound.total import Scratch
+from warploom.schedule.bound.total import Scratch, evaluate
 from warploom.schedule.bound.views import open_view, scratch
-from warploom.schedule.jit import digest_of, entry
+from warploom.schedule.jit import entry
 from warploom.schedule.targets import target
 
 SQUARE = {"m": 1024, "n": 1024, "k": 1024}
@@ -23,18 +22,9 @@ LONG_TILES = {"n": tilings(2**26, 2, [1024, 4])}
 MIRRORED = {1: 2, 2: 1, 4: 8, 8: 4, 16: 16}
 
 
-def _entry(sources: int) -> Callable[[Problem, Machine, View, Scratch], float]:
-    """The evaluation of a view, bound to a digest of the sources."""
-
-    @entry
-    def evaluated(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> float:
-        _ = sources
-        return total.evaluate(problem, machine, view, scratch)
-
-    return evaluated
-
-
-evaluated = _entry(digest_of(total.__file__))
+@entry
+def evaluated(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> float:
+    return evaluate(problem, machine, view, scratch)
 
 
 class Case:

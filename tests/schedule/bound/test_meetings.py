@@ -8,7 +8,7 @@ from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, Operator, parse_backbone
 from warploom.schedule.bound import Bound
 from warploom.schedule.bound.meetings import reads_of
-from warploom.schedule.bound.problem import BY_MACHINE, MEMORY
+from warploom.schedule.bound.problem import BY_MACHINE, MEMORY, STORES
 from warploom.schedule.bound.tables import tables
 from warploom.schedule.choices import KernelSpace, kernel_space
 from warploom.schedule.space import Candidate
@@ -74,6 +74,57 @@ def test_products_that_only_sums_use_take_no_instruction() -> None:
     for target, issued in ((cpu(), 0.0), (K4000, 1.0)):
         issues = dict(zip((i.name for i in stage.instructions), tables(stage, target).issues, strict=True))
         assert (issues["summed"], issues["stored"], issues["scaled"]) == (issued, 1.0, 1.0)
+
+
+COPIES = """\
+backbone copies
+axis i 4: 4
+input X {dtype} [4] strides [1]
+input W {dtype} [4] strides [1]
+output Y {dtype} [4] strides [1]
+load[i] = load {dtype} X[i]
+other[i] = load {dtype} W[i]
+{text}
+store_Y[i] = store {dtype} value[i] to Y[i]
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "dtype", "is_copied"),
+    [
+        ("value[i] = mul f32 load[i], other[i]", "f32", False),
+        ("value[i] = mul f32 load[i], 3.0", "f32", False),
+        ("value[i] = sqrt f32 load[i]", "f32", False),
+        ("part[i] = add f32 load[i], other[i]\nvalue[i] = max f32 part[i], part[i]", "f32", False),
+        ("value[i] = mul f32 load[i], 1.0", "f32", True),
+        ("value[i] = add f32 load[i], 0.0", "f32", True),
+        ("value[i] = max f32 load[i], other[i]", "f32", True),
+        ("value[i] = neg f32 load[i]", "f32", True),
+        ("value[i] = add i32 load[i], other[i]", "i32", True),
+        ("zero[i] = mul f32 1.0, 1.0\nvalue[i] = mul f32 load[i], zero[i]", "f32", True),
+    ],
+)
+def test_what_is_surely_computed_is_not_copied(text: str, dtype: str, is_copied: bool) -> None:
+    stage = parse_backbone(COPIES.format(text=text, dtype=dtype))
+    value = next(n for n, i in enumerate(stage.instructions) if i.name == "value")
+    assert reads_of(stage).is_copied[value] is is_copied
+
+
+def test_a_value_that_is_loaded_and_stored_is_copied() -> None:
+    stage = parse_backbone(COPIES.format(text="", dtype="f32").replace("value[i] to", "load[i] to"))
+    assert reads_of(stage).is_copied[:2] == [True, False]
+
+
+def test_elements_that_are_computed_are_not_stored_together_by_a_compiler() -> None:
+    used: list[float] = []
+    for text in ("value[i] = mul f32 load[i], other[i]", "value[i] = mul f32 load[i], 1.0"):
+        stage = parse_backbone(COPIES.format(text=text, dtype="f32"))
+        space = kernel_space(stage, cpu())
+        bound = Bound(space)
+        bound.of(decided(space, dim_kind="LOOP"))
+        store = next(n for n, i in enumerate(stage.instructions) if i.operator is Operator.STORE)
+        used.append(float(bound.scratch.usage[store, BY_MACHINE, STORES]))
+    assert used[0] > used[1] > 0
 
 
 @pytest.mark.parametrize("kind", ["LOOP", "UNROLL"])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from warploom.schedule.search import (
     Timed,
     Unfit,
     device_turn,
+    evaluate,
     explore_kernel,
     replay,
     strategy_named,
@@ -192,6 +195,30 @@ def test_one_measurement_at_a_time() -> None:
     for thread in threads:
         thread.join()
     assert most == 1
+
+
+def test_a_turn_that_never_ends_holds_nobody_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "LONGEST_WAIT_S", 0.02)
+    with device_turn("test-device"), device_turn("test-device"):
+        pass
+
+
+def test_an_interruption_after_the_search_keeps_the_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Ending(FakeEvaluator):
+        @contextmanager
+        def open(self):
+            with super().open():
+                yield
+            raise KeyboardInterrupt
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    ended = explore_kernel(model(), "fake", Ending(), Options(evaluations=20))
+    assert ended.best is not None and ended.reason == "interrupted" and not ended.complete
+    monkeypatch.setattr(importlib.import_module("warploom.schedule.search.explore")._Search, "_finalists", interrupted)
+    found = explore_kernel(model(), "fake", FakeEvaluator(), Options(evaluations=20))
+    assert found.best is not None and found.time_ms is not None
 
 
 def test_first_candidates_by_workers() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import cpu_tiles
+from warploom.schedule.backbone import Backbone, cpu_tiles
 from warploom.schedule.search import Options, Recipe, StrategyName, explore, replay, strategy_named
 from warploom.schedule.targets import target
 from warploom.solve import knuth, tree_size
@@ -52,6 +52,25 @@ def test_stages_share_the_budget() -> None:
     found = explore(stages, CPU, options=Options(strategy=strategy_named("refine"), nodes=400))
     assert [s.kernel for s in found.stages] == [s.name for s in stages.stages]
     assert sum(s.nodes for s in found.stages) <= 400 + 8 * len(found.stages)
+
+
+@pytest.mark.parametrize("finished", [0, 1])
+def test_an_interruption_between_two_stages_keeps_the_first(finished: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[str] = []
+
+    def evaluators(stage: Backbone) -> None:
+        begun.append(stage.name)
+        if len(begun) > finished:
+            raise KeyboardInterrupt
+
+    stages, options = program("bicg", 16), Options(strategy=strategy_named("refine"), nodes=4)
+    if not finished:
+        with pytest.raises(KeyboardInterrupt):
+            explore(stages, CPU, options=options, evaluators=evaluators)
+        return
+    found = explore(stages, CPU, options=options, evaluators=evaluators)
+    assert [s.kernel for s in found.stages] == [stages.stages[0].name]
+    assert found.reason == "interrupted" and found.stages[0].best is not None and not found.complete
 
 
 def test_fixed_decisions_need_a_stage() -> None:

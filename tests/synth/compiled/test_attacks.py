@@ -201,3 +201,126 @@ def test_limits_that_finite_data_have_are_followed() -> None:
 
 def test_a_barrier_where_nobody_waits() -> None:
     assert verdict(LOAD + "\tbar.arrive 1, 64;\n" + STORE, same) == "unchecked"
+
+
+def equal_to(function):
+    def spec(out, a):
+        for i in range(N):
+            out[i] = function(a[i])
+
+    return spec
+
+
+ZEROED = f"\tmov.f32 %f1, {ZERO};\n{BACK}"
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: x / (x - x) * 0, lambda x: x / (x - x) - x / (x - x), lambda x: x * 0 / (2 - 2), lambda x: x * 1e39 * 0],
+)
+def test_a_spec_that_divides_by_zero_or_overflows_is_not_simplified_away(function) -> None:
+    assert verdict(ZEROED, equal_to(function), F) == "unchecked"
+
+
+def test_a_quotient_of_data_stands_in_the_domain() -> None:
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", f32, (N,)), ArrayArgument("a", f32, (N,)))
+    proof = proved(body(ZEROED), equal_to(lambda x: x / x * 0), arguments, 1, N)
+    assert (proof.verdict, proof.domain) == ("proved", "real sums reordered, no number divided by 0")
+
+
+LARGE, ONE = "0f7F000000", "0f3F800000"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        "sub.f32 %f2, %f1, %f1;\n\tdiv.rn.f32 %f2, %f1, %f2;\n\tmul.f32 %f1, %f2, 0f00000000",
+        "sub.f32 %f2, %f1, %f1;\n\trsqrt.approx.f32 %f2, %f2;\n\tsub.f32 %f1, %f2, %f2",
+        "sub.f32 %f2, %f1, %f1;\n\tlg2.approx.f32 %f2, %f2;\n\tsub.f32 %f1, %f2, %f2",
+        f"sub.f32 %f2, %f1, %f1;\n\tsub.f32 %f2, %f2, {ONE};\n\tsqrt.rn.f32 %f2, %f2;\n\tsub.f32 %f1, %f2, %f2",
+        f"mul.f32 %f2, {LARGE}, {LARGE};\n\tmul.f32 %f1, %f2, 0f00000000",
+        f"mov.f32 %f3, {LARGE};\n\tadd.f32 %f2, %f3, %f3;\n\tsub.f32 %f2, %f2, %f3;\n\tsub.f32 %f1, %f2, %f3",
+    ],
+)
+def test_a_kernel_without_a_value_is_not_simplified_away(lines: str) -> None:
+    assert verdict(f"{FLOAT}\t{lines};\n{BACK}", zero_floats, F) == "unchecked"
+
+
+def same_unless_nan(out, a):
+    for i in range(N):
+        out[i] = a[i] if a[i] == a[i] else 0.0
+
+
+def at_most_one(out, a):
+    for i in range(N):
+        out[i] = a[i] if a[i] < 1 else 1.0
+
+
+def test_comparisons_of_floats_say_that_data_are_finite() -> None:
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", f32, (N,)), ArrayArgument("a", f32, (N,)))
+    proof = proved(body(FLOAT + BACK), same_unless_nan, arguments, 1, N)
+    assert (proof.verdict, proof.domain) == ("proved", "data are finite numbers")
+    lines = f"{FLOAT}\tsetp.geu.f32 %p1, %f1, {ONE};\n\tselp.f32 %f1, {ONE}, %f1, %p1;\n{BACK}"
+    proof = proved(body(lines), at_most_one, arguments, 1, N)
+    assert (proof.verdict, "data are finite numbers" in proof.domain) == ("proved", True)
+
+
+APART = (
+    "\tand.b32 %r9, %r1, 1;\n\tsetp.eq.u32 %p1, %r9, 0;\n\t@%p1 bra $even;\n\t{one}\n\tbra $both;\n$even:\n\t{other}\n$both:\n"
+)
+
+
+def test_lanes_of_a_warp_meet_at_barriers_in_different_branches() -> None:
+    full = APART.replace("{one}", "bar.warp.sync -1;").replace("{other}", "bar.warp.sync -1;")
+    swap = SHARED + LOAD + "\tst.shared.u32 [%r5], %r2;\n" + full + "\tld.shared.u32 %r2, [%r6];\n" + STORE
+    assert verdict(swap, turned) == "proved"
+    assert verdict(swap.replace("bar.warp.sync -1;\n\tbra", "bar.warp.sync 0xaaaaaaaa;\n\tbra"), turned) == "refuted"
+    assert verdict(swap.replace("bar.warp.sync -1;\n\tbra", "nanosleep.u32 1;\n\tbra"), turned) == "refuted"
+    arguments: tuple[Argument, ...] = (ArrayArgument("out", u32, (N,)), ArrayArgument("a", u32, (N,)))
+    older = body(swap, declarations=TILE).replace("sm_90", "sm_61")
+    assert proved(older, turned, arguments, 1, N).verdict == "refuted"
+
+
+def test_lanes_of_a_warp_at_different_shuffles_are_not_refuted() -> None:
+    one = "shfl.sync.bfly.b32 %r2, %r2, 2, 31, -1;"
+    assert verdict(LOAD + APART.replace("{one}", one).replace("{other}", one) + STORE, same) == "unchecked"
+    assert verdict(LOAD + APART.replace("{one}", one).replace("{other}", "") + STORE, same) == "refuted"
+
+
+def test_numbers_of_warps_decide_nothing() -> None:
+    text = LOAD + "\tmov.u32 %r9, {name};\n\t{op}.b32 %r9, %r9, 5;\n\tadd.s32 %r2, %r2, %r9;\n" + STORE
+    assert verdict(text.replace("{name}", "%warpid").replace("{op}", "shl"), same) == "unchecked"
+    assert verdict(text.replace("{name}", "%nwarpid").replace("{op}", "shr"), same) == "unchecked"
+    fault = LOAD + "\tmov.u32 %r9, %warpid;\n\tsetp.eq.u32 %p1, %r9, 1;\n\t@%p1 trap;\n" + STORE
+    assert verdict(fault, same) == "unchecked"
+
+
+def test_what_rounding_explains_is_not_refuted() -> None:
+    half = "\tcvt.rn.f32.s32 %f1, %r2;\n\tmul.f32 %f1, %f1, 0f3F000000;\n\tcvt.rzi.s32.f32 %r2, %f1;\n"
+    assert verdict(LOAD + half + STORE, equal_to(lambda x: x * 0.5), I) == "unchecked"
+    assert verdict(f"{FLOAT}\tmul.f32 %f1, %f1, 0f3C23D70B;\n{BACK}", equal_to(lambda x: x * 0.1 * 0.1), F) == "unchecked"
+    assert verdict(f"{FLOAT}\tmul.f32 %f1, %f1, 0f3C23D80B;\n{BACK}", equal_to(lambda x: x * 0.1 * 0.1), F) == "refuted"
+
+
+def guarded_by_its_index(out, a):
+    for i in range(N + 9):
+        if i < N:
+            out[i] = a[i]
+
+
+def guarded_twice(out, a):
+    for i in range(N + 9):
+        if i < N:  # noqa: SIM102 - the nesting is what is tested
+            if a[i] > 5:
+                out[i] = a[i]
+
+
+def test_a_guard_without_else_reads_nothing_where_it_does_not_hold() -> None:
+    assert verdict(LOAD + STORE, guarded_by_its_index) == "proved"
+    assert (
+        verdict(
+            LOAD + "\tld.global.u32 %r3, [%rd1];\n\tsetp.gt.u32 %p1, %r2, 5;\n\tselp.b32 %r2, %r2, %r3, %p1;\n" + STORE,
+            guarded_twice,
+        )
+        == "proved"
+    )

@@ -13,6 +13,7 @@ from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.numba_module import numba_source
 from warploom.scan.emit.numpy_module import numpy_source, whole_bound
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
+from warploom.scan.emit.printer import unserved
 from warploom.scan.emit.running import KERNELS, Comparison, compare
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.expression import subexpressions
@@ -21,6 +22,7 @@ from warploom.scan.operator import Operator
 from warploom.scan.words import computes_no_reals, differing_list, in_floats, range_of
 
 Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
+_NAMES: dict[Target, str] = {"cuda": "CUDA", "cub": "CUB", "triton": "Triton", "numba": "Numba", "numpy": "NumPy"}
 TARGETS: tuple[Target, ...] = ("cuda", "cub", "triton", "numba", "numpy")
 
 
@@ -40,6 +42,11 @@ class Emitted:
 
 def source_of(operator: Operator, target: Target, types: Types | None = None, choices: Choices | None = None) -> str:
     """UnsupportedError for what the target cannot express."""
+    if not operator.fields:
+        raise unserved("an operator that carries nothing", _NAMES[target])
+    kind = "int64" if target == "numpy" else (types or Types()).whole
+    if (beyond := _beyond(operator, 64 if kind == "int64" else 32)) is not None:
+        raise unserved(f"the constant {beyond}, which {kind} does not hold", _NAMES[target])
     match target:
         case "cuda":
             return cuda_scan(operator, types, choices).source
@@ -51,6 +58,17 @@ def source_of(operator: Operator, target: Target, types: Types | None = None, ch
             return numba_source(operator, types)
         case "numpy":
             return numpy_source(operator, types)
+
+
+def _beyond(operator: Operator, bits: int) -> int | None:
+    """A whole number of the operator that a signed word does not hold."""
+    exprs = (*operator.lift, *operator.combine, *operator.identity, *operator.projection, *operator.inner)
+    for expr in subexpressions(*exprs):
+        numbers = [c for c, _ in expr.terms] if expr.op == "poly" else [expr.value] if expr.op == "const" else []
+        for number in numbers:
+            if expr.sort.base == "int" and isinstance(number, int) and not -(1 << bits - 1) <= number < 1 << bits - 1:
+                return number
+    return None
 
 
 def emit(
@@ -78,8 +96,8 @@ def emit(
     if outcome.mismatch:
         return Emitted(source, "refuted", outcome.cases, outcome.mismatch, kernels, moved, tuple(notes))
     if not outcome.cases:
-        reason = "no result of the loop fits the machine's numbers, so none was compared"
-        return Emitted(source, "unchecked", reason=reason, kernels=kernels, movement=moved, notes=tuple(notes))
+        reason = "no list was found on which it and the loop can be compared"
+        return Emitted(source, "unchecked", 0, reason, kernels, moved, tuple(notes))
     return Emitted(source, "tested", outcome.cases, "", kernels, moved, tuple(notes))
 
 

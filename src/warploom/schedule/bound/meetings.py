@@ -1,5 +1,5 @@
 """What a compiler may find to be equal: elements that several points or several loads read, products that become part of a sum,
-points outside an array.
+points outside an array, values that are only copied.
 
 A C compiler and ptxas load an element once where it finds that loads in one body, or in iterations that follow each other, read
 the same; they compute a value once that has the same operands. Both keep what they have in registers only.
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warploom.schedule.backbone import Access, Backbone, Carry, Instruction, Operator, Result
+from warploom.schedule.backbone import Access, Backbone, Carry, Constant, Instruction, Operand, Operator, Parameter, Result
 from warploom.schedule.bound.slots import slot_groups
 
 MOST_TOGETHER = 8
@@ -34,7 +34,7 @@ class Reads(NamedTuple):
     distinct: list[float]
     """Elements of an access."""
     is_copied: list[bool]
-    """The loaded value goes to memory unchanged: compilers make wide copies of such loops."""
+    """The value goes to memory and may be one that was loaded, unchanged: compilers make wide copies of such loops."""
     fused: frozenset[int]
     """Products that only sums use: they become fused instructions."""
 
@@ -61,7 +61,10 @@ def reads_of(backbone: Backbone) -> Reads:
         [tuple(x.constant for x in i.access.indices) if i.access else () for i in instructions],
         shares,
         [share * _distinct(backbone, i) for share, i in zip(shares, instructions, strict=True)],
-        [any(user is Operator.STORE for user in _users(instructions, n)) for n in range(len(instructions))],
+        [
+            not _is_computed(instructions, n) and any(user is Operator.STORE for user in _users(instructions, n))
+            for n in range(len(instructions))
+        ],
         frozenset(n for n, i in enumerate(instructions) if i.operator is Operator.MUL and _is_fused(instructions, n)),
     )
 
@@ -117,6 +120,34 @@ def _is_told_apart(backbone: Backbone, instruction: Instruction, behind: set[int
 
 def _users(instructions: Sequence[Instruction], number: int) -> list[Operator]:
     return [i.operator for i in instructions if any(isinstance(o, Result) and o.instruction == number for o in i.operands)]
+
+
+def _is_computed(instructions: Sequence[Instruction], number: int) -> bool:
+    """Surely no element of an array, whatever a compiler finds out: not `x * 1`, the sum of one element, or a constant. Integers
+    are not asked, since compilers reorder them."""
+    instruction = instructions[number]
+    if not instruction.dtype.is_float:
+        return False
+
+    def is_new(operand: Operand) -> bool:
+        return isinstance(operand, Result) and _is_computed(instructions, operand.instruction)
+
+    def is_given(operand: Operand) -> bool:
+        is_load = isinstance(operand, Result) and instructions[operand.instruction].operator is Operator.LOAD
+        changes = isinstance(operand, Constant) and operand.value not in (0, 1)
+        return is_load or changes or isinstance(operand, Parameter) or is_new(operand)
+
+    operands = [o for o in instruction.operands if not isinstance(o, Carry)]
+    carries = len(operands) < len(instruction.operands)
+    match instruction.operator:
+        case Operator.EXP | Operator.LOG | Operator.SQRT | Operator.TANH | Operator.FMA:
+            return all(is_given(o) for o in operands)
+        case Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV if not carries:
+            return all(is_given(o) for o in operands)
+        case Operator.LOAD | Operator.STORE:
+            return False
+        case _:
+            return all(is_new(o) for o in operands)
 
 
 def _is_fused(instructions: Sequence[Instruction], number: int) -> bool:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +23,7 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.bound.total import Scratch, evaluate
-from warploom.schedule.jit import compiled, digest_of, entry
+from warploom.schedule.jit import compiled, entry
 
 Domains = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]
@@ -86,15 +85,15 @@ def read(positions: Positions, domains: Domains, members: Bytes, bounds: Ints, v
             view.partials[a] = domains[positions.partials[a]]
         for b in range(positions.kind.shape[0]):
             if positions.mapping[a, b] >= 0:
-                mask = np.int64(domains[positions.mapping[a, b]])
-                view.mapping[a, b] = mask
-                view.mapping[b, a] = (mask & 3) | (mask & 4) << 1 | (mask & 8) >> 1
+                mapped = np.int64(domains[positions.mapping[a, b]])
+                view.mapping[a, b] = mapped
+                view.mapping[b, a] = (mapped & 3) | (mapped & 4) << 1 | (mapped & 8) >> 1
     for e in range(positions.size.shape[0]):
-        mask = domains[positions.size[e]]
+        sizes = domains[positions.size[e]]
         first = -1
         last = 0
         for bit in range(positions.universe.shape[1]):
-            if (mask >> np.uint64(bit)) & np.uint64(1):
+            if (sizes >> np.uint64(bit)) & np.uint64(1):
                 if first < 0:
                     first = bit
                 last = bit
@@ -130,31 +129,19 @@ def tie(problem: Problem, positions: Positions, view: View) -> bool:
     return True
 
 
-BoundOf: TypeAlias = Callable[[Positions, Problem, Machine, View, Scratch, Domains, Bytes, Ints], float]
-
-
-def _entry(sources: int) -> BoundOf:
-    """What Python calls, bound to a digest of the sources."""
-
-    @entry
-    def bound_of(
-        positions: Positions,
-        problem: Problem,
-        machine: Machine,
-        view: View,
-        scratch: Scratch,
-        domains: Domains,
-        members: Bytes,
-        bounds: Ints,
-    ) -> float:
-        """Nanoseconds; infinite where no completion is left."""
-        _ = sources
-        read(positions, domains, members, bounds, view, scratch.grid)
-        if not tie(problem, positions, view):
-            return np.inf
-        return evaluate(problem, machine, view, scratch)
-
-    return bound_of
-
-
-bound_of = _entry(digest_of(__file__))
+@entry
+def bound_of(
+    positions: Positions,
+    problem: Problem,
+    machine: Machine,
+    view: View,
+    scratch: Scratch,
+    domains: Domains,
+    members: Bytes,
+    bounds: Ints,
+) -> float:
+    """Nanoseconds; infinite where no completion is left."""
+    read(positions, domains, members, bounds, view, scratch.grid)
+    if not tie(problem, positions, view):
+        return np.inf
+    return evaluate(problem, machine, view, scratch)

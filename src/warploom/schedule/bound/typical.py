@@ -6,9 +6,6 @@ and by threads between where there are few results. It only orders candidates: n
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
 from warploom.schedule.bound.facts import ACCUMULATORS, MOST_THREADS, POINTS, THREADS
@@ -30,7 +27,7 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.bound.total import Scratch, evaluate
-from warploom.schedule.jit import compiled, digest_of, entry
+from warploom.schedule.jit import compiled, entry
 
 FEW = 1024
 """Results per core below which threads share the sum of one."""
@@ -106,35 +103,23 @@ def fetched(problem: Problem, view: View, scratch: Scratch) -> float:
     return total
 
 
-Typical: TypeAlias = Callable[[Problem, Machine, View, Scratch, Masks, Ints], float]
-
-
-def _entry(sources: int) -> Typical:
-    """What Python calls, bound to a digest of the sources."""
-
-    @entry
-    def typical(problem: Problem, machine: Machine, view: View, scratch: Scratch, usual: Masks, kinds: Ints) -> float:
-        """Nanoseconds; narrows the view."""
-        _ = sources
-        unusual = 1.0
-        for dim in range(usual.shape[0]):
-            kept = view.kind[dim] & usual[dim]
-            if kinds[dim] >= 0 and kept:
-                view.kind[dim] = kept
-            elif usual[dim] and problem.reduces[problem.dim_owner[dim]] and view.largest[problem.dim_extent[dim]] > 1:
-                unusual *= UNUSUAL
-        time = evaluate(problem, machine, view, scratch)
-        threads, held = scratch.grid[THREADS], scratch.grid[ACCUMULATORS]
-        most = 1.0
-        for i in range(problem.reduces.shape[0]):
-            if view.active[i]:
-                most = max(most, scratch.facts[i, MOST_THREADS])
-        again = fetched(problem, view, scratch) / machine.lines[1] / machine.rates[BY_MACHINE, L2_READ]
-        time = (time**4 + again**4) ** 0.25
-        factor = max(1.0, threads / machine.max_threads) * max(1.0, held / REGISTERS)
-        return time * unusual * factor * factor * max(1.0, LEAST_THREADS / most) ** 0.5
-
-    return typical
-
-
-typical: Typical = _entry(digest_of(__file__))
+@entry
+def typical(problem: Problem, machine: Machine, view: View, scratch: Scratch, usual: Masks, kinds: Ints) -> float:
+    """Nanoseconds; narrows the view."""
+    unusual = 1.0
+    for dim in range(usual.shape[0]):
+        kept = view.kind[dim] & usual[dim]
+        if kinds[dim] >= 0 and kept:
+            view.kind[dim] = kept
+        elif usual[dim] and problem.reduces[problem.dim_owner[dim]] and view.largest[problem.dim_extent[dim]] > 1:
+            unusual *= UNUSUAL
+    time = evaluate(problem, machine, view, scratch)
+    threads, held = scratch.grid[THREADS], scratch.grid[ACCUMULATORS]
+    most = 1.0
+    for i in range(problem.reduces.shape[0]):
+        if view.active[i]:
+            most = max(most, scratch.facts[i, MOST_THREADS])
+    again = fetched(problem, view, scratch) / machine.lines[1] / machine.rates[BY_MACHINE, L2_READ]
+    time = (time**4 + again**4) ** 0.25
+    factor = max(1.0, threads / machine.max_threads) * max(1.0, held / REGISTERS)
+    return time * unusual * factor * factor * max(1.0, LEAST_THREADS / most) ** 0.5

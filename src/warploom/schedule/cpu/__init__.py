@@ -2,7 +2,15 @@
 
 from warploom.schedule.cpu.calibration import Caches, Calibration, caches, calibrate, core_count
 from warploom.schedule.cpu.compiled import Call, CompiledNest, compile_nest
-from warploom.schedule.cpu.compiler import COMMON, KERNEL_FLAGS, Compiler, find_compiler, order_flags, zig_compiler
+from warploom.schedule.cpu.compiler import (
+    COMMON,
+    KERNEL_FLAGS,
+    Compiler,
+    build_library,
+    find_compiler,
+    order_flags,
+    zig_compiler,
+)
 from warploom.schedule.cpu.helpers import c_type
 from warploom.schedule.cpu.host import host
 from warploom.schedule.cpu.plain import PLAIN_FLAGS, plain_loop, plain_nest
@@ -12,6 +20,7 @@ from warploom.schedule.cpu.worker import Crashed, MeasureWorker
 
 __all__ = [
     "COMMON", "KERNEL_FLAGS", "PLAIN_FLAGS", "Caches", "Calibration", "Call", "CompiledNest", "Compiler", "Crashed", "Effort",
-    "MeasureWorker", "Source", "Timing", "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
+    "MeasureWorker", "Source", "Timing", "build_library",
+    "c_program", "c_source", "c_type", "caches", "calibrate", "compile_nest", "core_count",
     "find_compiler", "host", "order_flags", "plain_loop", "plain_nest", "retime", "spread_of", "time_call", "zig_compiler",
 ]  # fmt: skip

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -86,9 +87,15 @@ def library_folder() -> Path:
 
 
 def build_library(
-    source: str, *, flags: tuple[str, ...] = KERNEL_FLAGS, folder: Path | None = None, compiler: Compiler | None = None
+    source: str,
+    *,
+    flags: tuple[str, ...] = KERNEL_FLAGS,
+    folder: Path | None = None,
+    compiler: Compiler | None = None,
+    before: Callable[[], None] | None = None,
 ) -> Path:
-    """The shared library of a C text; built only where `folder` (default `library_folder()`) has none of that text yet.
+    """The shared library of a C text; built only where `folder` (default `library_folder()`) has none of that text yet; then
+    `before` is called first.
 
     Safe with other processes at work. UserError with the compiler's first complaints where it refuses the text.
     """
@@ -99,6 +106,8 @@ def build_library(
     library = folder / f"{digest}.so"
     if library.exists():
         return library
+    if before is not None:
+        before()
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix="build-") as build:
         text = Path(build) / "kernel.c"

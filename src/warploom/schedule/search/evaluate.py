@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -75,17 +76,33 @@ class Evaluator(Protocol):
         ...
 
 
+LONGEST_WAIT_S = 5.0
+"""For a turn: a process that holds it and does not go on must not hold up others for good."""
+_LOOK_S = 0.005
+
+
 @contextmanager
 def device_turn(device: str) -> Generator[None]:
-    """One measurement at a time on a device, of all processes of this machine: waits for its turn."""
+    """One measurement at a time on a device, of all processes of this machine: waits for its turn. Where that does not come the
+    measurement is made beside another, and its spread tells."""
     safe = "".join(c if c.isalnum() else "-" for c in device)
     path = private_folder("turns") / f"{safe}.lock"
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        last = time.monotonic() + LONGEST_WAIT_S
+        while not _is_taken(file) and time.monotonic() < last:
+            time.sleep(_LOOK_S)
         yield
     finally:
         os.close(file)
+
+
+def _is_taken(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 @dataclass(frozen=True, slots=True)

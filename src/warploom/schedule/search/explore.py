@@ -223,10 +223,17 @@ class _Search(Generic[C]):
             outcome = self._search(None)
             return self._report(outcome, self._best(outcome), None, None)
         budget_s = None if options.budget_s is None else options.budget_s * (1 - _FINAL_SHARE)
-        with self._evaluator.open():
-            outcome = self._search(budget_s)
-            best, time_ms, timed = self._final(outcome, self._evaluator)
-            return self._report(outcome, best, time_ms, timed)
+        found: Exploration[C] | None = None
+        try:
+            with self._evaluator.open():
+                outcome = self._search(budget_s)
+                best, time_ms, timed = self._final(outcome, self._evaluator)
+                found = self._report(outcome, best, time_ms, timed)
+        except KeyboardInterrupt:
+            if found is None:
+                raise
+            return replace(found, complete=False, reason="interrupted")  # while the workers were ended
+        return found
 
     def _search(self, budget_s: float | None) -> Outcome[Implementation[C]]:
         options = self._options
@@ -319,11 +326,11 @@ class _Search(Generic[C]):
             return None, None, None
         time_ms = milliseconds(outcome.answers[0][0])
         finalists = [best]
-        for key, record in self._finalists(time_ms):
-            implementation = self._found.get(key) or self._again(key, record)
-            if implementation is not None and key != best.key:
-                finalists.append(implementation)
         try:
+            for key, record in self._finalists(time_ms):
+                implementation = self._found.get(key) or self._again(key, record)
+                if implementation is not None and key != best.key:
+                    finalists.append(implementation)
             retimed = evaluator.retime([i.nest for i in finalists])
             times = [i.judged(m) for m, i in zip(retimed, finalists, strict=True)]
         except KeyboardInterrupt:

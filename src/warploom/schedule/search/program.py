@@ -132,37 +132,43 @@ def explore(
     weights = [max(model.bound(model.root())[0], 1) for model in models]
     found: list[Exploration[Candidate]] = []
     began += compiled_seconds() - compiled_s
-    for n, (stage, recipe, model) in enumerate(zip(stages, made, models, strict=True)):
-        evaluator = evaluators(stage) if evaluators is not None else None
-        share = _share(weights[n:])
-        for_stages_s = None if options.budget_s is None else options.budget_s * (1 - TOGETHER_SHARE * (len(stages) > 1))
-        left_s = None if for_stages_s is None else max(0.0, for_stages_s - (time.monotonic() - began)) * share
-        name = evaluator.name if evaluator is not None else "model"
-        kept = None if journal is None else _journal(journal, stage.name)
-        damage += kept.damage if kept is not None else ()
-        problem = problem_key([backbone_text(stage), target.name, name]) + "/"
-        explored = explore_kernel(
-            model,
-            stage.name,
-            evaluator,
-            replace(
-                options,
-                budget_s=left_s,
-                nodes=_part(options.nodes, sum(e.nodes for e in found), share),
-                evaluations=_part(options.evaluations, sum(e.evaluated for e in found), share),
-            ),
-            journal=kept,
-            problem=problem,
-            events=events,
-            progress=progress,
-            make=recipe,
-            executor=executor,
-        )
-        found.append(with_first(explored, model, evaluator, Memory(problem, kept, events)))
-        if found[-1].reason == "interrupted":
-            break
+    is_interrupted = False
+    try:
+        for n, (stage, recipe, model) in enumerate(zip(stages, made, models, strict=True)):
+            evaluator = evaluators(stage) if evaluators is not None else None
+            share = _share(weights[n:])
+            for_stages_s = None if options.budget_s is None else options.budget_s * (1 - TOGETHER_SHARE * (len(stages) > 1))
+            left_s = None if for_stages_s is None else max(0.0, for_stages_s - (time.monotonic() - began)) * share
+            name = evaluator.name if evaluator is not None else "model"
+            kept = None if journal is None else _journal(journal, stage.name)
+            damage += kept.damage if kept is not None else ()
+            problem = problem_key([backbone_text(stage), target.name, name]) + "/"
+            explored = explore_kernel(
+                model,
+                stage.name,
+                evaluator,
+                replace(
+                    options,
+                    budget_s=left_s,
+                    nodes=_part(options.nodes, sum(e.nodes for e in found), share),
+                    evaluations=_part(options.evaluations, sum(e.evaluated for e in found), share),
+                ),
+                journal=kept,
+                problem=problem,
+                events=events,
+                progress=progress,
+                make=recipe,
+                executor=executor,
+            )
+            found.append(with_first(explored, model, evaluator, Memory(problem, kept, events)))
+            if found[-1].reason == "interrupted":
+                break
+    except KeyboardInterrupt:  # between two searches: what the first ones found stays
+        if not found:
+            raise
+        is_interrupted = True
     complete = len(found) == len(stages) and all(e.complete for e in found)
-    reason = next((e.reason for e in reversed(found) if e.reason), "")
+    reason = "interrupted" if is_interrupted else next((e.reason for e in reversed(found) if e.reason), "")
     timed = None
     timer = programs(program) if programs is not None and isinstance(program, Program) and len(stages) > 1 else None
     if timer is not None and reason != "interrupted" and len(found) == len(stages) and all(e.best is not None for e in found):

@@ -12,13 +12,25 @@ from itertools import pairwise, product
 from math import isfinite, isnan
 
 from warploom.core import BY_NAME, DType, WarploomError
-from warploom.synth.compiled.data import NARROWED, SIGNED, UNSIGNED, Comparison, Data, Joined, NoBitsError, Undefined, Value, fits
-from warploom.terms import Term, apply
+from warploom.synth.compiled.data import (
+    ADDRESSES,
+    NARROWED,
+    SIGNED,
+    UNSIGNED,
+    Comparison,
+    Data,
+    Joined,
+    NoBitsError,
+    Undefined,
+    Value,
+    fits,
+)
+from warploom.terms import Term, apply, constant
 
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
-_COMPARISONS: dict[str, str] = {
+COMPARISONS: dict[str, str] = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
     "ltu": "<", "leu": "<=", "gtu": ">", "geu": ">=", "equ": "==", "neu": "!=",
 }  # fmt: skip
@@ -239,6 +251,8 @@ class Arithmetic:
         best = min if name == "min" else max
 
         def run(a: Value, b: Value) -> Value:
+            if a.__class__ in ADDRESSES or b.__class__ in ADDRESSES:
+                raise NotFollowedError("the smaller or larger address")
             if isinstance(a, int) and isinstance(b, int) and not kind.is_float:
                 return best(a, b, key=lambda v: signed(v, bits)) if kind.kind == "int" else best(a, b)
             if (bad := undefined_in(a, b)) is not None:
@@ -305,6 +319,12 @@ class Arithmetic:
         def run(*values: Value) -> Value:
             if (bad := undefined_in(*values)) is not None:
                 return bad
+            try:
+                return applied(*values)
+            except OverflowError as error:
+                raise NotFollowedError(f"arithmetic of known numbers with a result beyond {kind}") from error
+
+        def applied(*values: Value) -> Value:
             terms = [data.as_float(v, kind) for v in values]
             if has_no_number(*terms):
                 limit = at_infinity(op, terms)
@@ -315,21 +335,21 @@ class Arithmetic:
             if op == "/" and _is_zero(terms[1]):
                 raise NotFollowedError("a division by zero")
             if op == "rsqrt":
-                return data.made(apply("/", 1, data.made(apply("sqrt", terms[0]), kind)), kind)
+                return data.computed("/", [constant(1), data.computed("sqrt", terms, kind)], kind)
             if op == "fma":
                 a, b, c = terms
                 if _is_zero(a) or _is_zero(b):
                     data.notes.add(REAL_SUMS)
                     return values[2]
-                made = data.made(apply("*", a, b), kind)
-                return made if _is_zero(c) else data.made(apply("+", made, c), kind)
+                made = data.computed("*", [a, b], kind)
+                return made if _is_zero(c) else data.computed("+", [made, c], kind)
             if op == "*" and any(map(_is_zero, terms)):
                 data.notes.add(REAL_SUMS)
                 return 0
             if op == "+" and (_is_zero(terms[0]) or _is_zero(terms[1])):
                 data.notes.add(REAL_SUMS)
                 return values[1] if _is_zero(terms[0]) else values[0]
-            return data.made(apply(op, *terms), kind)
+            return data.computed(op, terms, kind)
 
         return run
 
@@ -338,7 +358,7 @@ class Arithmetic:
     def compare(self, test: str, kind: DType) -> Callable[[Value, Value], Value]:
         """setp's test; of data, a `Comparison`."""
         data, bits = self.data, kind.bits
-        op = _COMPARISONS.get(test)
+        op = COMPARISONS.get(test)
         if op is None:
             raise NotFollowedError(f"the comparison .{test}")
         is_signed = kind.kind == "int"
@@ -396,6 +416,8 @@ class Arithmetic:
         def run(a: Value) -> Value:
             if isinstance(a, Undefined):
                 return a
+            if a.__class__ in ADDRESSES:
+                raise NotFollowedError("a conversion of an address")
             if isinstance(a, int) and not source.is_float:
                 number = signed(a, source.bits) if source.kind == "int" else a
                 return _encoded(number, target, is_nearest=False) if target.is_float else number & mask

@@ -12,7 +12,7 @@ from typing import Literal
 import numpy as np
 
 from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
-from warploom.synth.compiled.arithmetic import at_infinity, has_no_number
+from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
 from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.numbers import value_of, wrapped
 from warploom.synth.compiled.xor_sums import equal_sums
@@ -25,12 +25,15 @@ from warploom.terms import (
     algebra_for,
     apply,
     component,
+    condition_of_value,
     constant,
     element_text,
     evaluate,
     is_exact,
+    is_partial,
     iterate_post,
     term_text,
+    without_value,
 )
 
 _TRIALS = 8
@@ -47,6 +50,10 @@ _IN_BASE_2: dict[str, str] = {
     "exp": "exp(x) as ex2(x * 0f3FB8AA3B)", "log": "log(x) as lg2(x) * 0f3F317218",
 }  # fmt: skip
 """What the domain says of the functions that GPUs have in base 2 only."""
+_TOLD_BITS = {"f16": 7, "bf16": 4, "f32": 20, "f64": 48}
+"""Binary digits in which results of a float type agree that differ by rounding only."""
+_CANCELLED_BITS = 8
+"""Binary digits that a result may be smaller than the data without being taken for what rounding left of a difference."""
 _FEW = 64
 """Sums below which the ordinary normal form is quick enough."""
 
@@ -118,6 +125,17 @@ class Comparison:
         self.notes: set[str] = set()
         """What the domain must say of the spec."""
         self._seen: set[Term] = set()
+        self._partial: list[Term] = []
+
+    def without_value(self, partial: Iterable[Term]) -> str:
+        """Why one of these operations has a value for no data; empty: none is seen to be so. Notes what they ask of data."""
+        partial = list(partial)
+        self.notes.update(condition_of_value(t.op) for t in partial)
+        try:
+            found = without_value(partial, self.normaliser)
+        except FormTooLargeError as error:
+            return str(error)
+        return "" if found is None else f"expected operations that have a value for some data, got {self._text(found)}"
 
     def compare(self, elements: Iterable[Element], kinds: Mapping[Term, DType]) -> Outcome:
         """All elements: stops at the first that differs. kinds: of what the kernel computed."""
@@ -140,6 +158,8 @@ class Comparison:
                 self._collect(term)
             if element.got is not want:
                 pairs.append(_Pair(element, element.got, want, element.got, want))
+        if self._partial and (undefined := self.without_value(self._partial)):
+            return Outcome("open", None, frozenset(self.operators), undefined)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
             pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, {})) for p in pairs]
         operators = frozenset(self.operators)
@@ -181,6 +201,8 @@ class Comparison:
                 seen.add(term)
                 if term.op not in _LEAVES:
                     self.operators.add(term.op)
+                    if is_partial(term) and self.algebra.dtype.is_float:
+                        self._partial.append(term)
                     stack.extend(term.args)
 
     def _unsettled(self, pairs: list[_Pair]) -> list[_Pair]:
@@ -227,7 +249,7 @@ class Comparison:
                 found = None if others is None else others[0]
             if found is not None and not dtype.is_float:
                 found = wrapped(int(found), dtype)
-            if found is not None and values[0] != found:
+            if found is not None and _differ(values[0], found, numbers.values(), dtype):
                 return True
         return False
 
@@ -322,7 +344,11 @@ class Comparison:
         for t in iterate_post(root, done):
             args = [done[a] for a in t.args]
             new = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
-            done[t] = _choice(t.op.removeprefix("select "), args, new) if t.op.startswith("select ") else new
+            if t.op.startswith("select "):
+                new = _choice(t.op.removeprefix("select "), args, new, self.algebra.dtype.is_float)
+                if any(dtype.is_float for dtype in self.types.values()):
+                    self.notes.add(FINITE)
+            done[t] = new
             if done[t] is not t and (kind := kinds.get(t)) is not None:
                 self._chosen_kinds[done[t]] = kind
         return done[root]
@@ -351,19 +377,38 @@ class Comparison:
         return self._own[kind].canonical(term)
 
 
-def _choice(test: str, args: list[Term], plain: Term) -> Term:
+def _choice(test: str, args: list[Term], plain: Term, is_float: bool) -> Term:
     a, b, x, y = args
     if x is y:
         return x
+    if a is b:
+        return x if test in ("==", "<=", ">=") else y
     if test in (">", ">="):
         a, b, test = b, a, {">": "<", ">=": "<="}[test]
     if test in ("<=", "!="):
         x, y = y, x
         a, b = (b, a) if test == "<=" else (a, b)
         test = {"<=": "<", "!=": "=="}[test]
+    if is_float and test == "<":
+        for op, first, second in (("min", x, y), ("max", y, x)):
+            if _is_one(a, first) and _is_one(b, second):
+                return apply(op, a, b)
     if test == "==" and a.serial > b.serial:
         a, b = b, a
     return plain if (test, [a, b, x, y]) == (plain.op.removeprefix("select "), args) else apply(f"select {test}", a, b, x, y)
+
+
+def _is_one(a: Term, b: Term) -> bool:
+    return a is b or (a.op == b.op == "constant" and a.data[0] == b.data[0])
+
+
+def _differ(want: Number, found: Number, data: Iterable[Number], dtype: DType) -> bool:
+    """Whether two results differ by more than constants that were rounded in another order explain."""
+    if want == found or not dtype.is_float:
+        return want != found
+    digits = _TOLD_BITS.get(dtype.name, 20)
+    scale = max(abs(want), abs(found), max(map(abs, data), default=0) * Fraction(2) ** -_CANCELLED_BITS)
+    return abs(want - found) > scale * Fraction(2) ** -digits
 
 
 def _drawn(dtype: DType, is_exact: bool, rng: random.Random) -> int:

@@ -12,6 +12,7 @@ from warploom.ptx.syntax import Instruction, Integer, Name
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.memory import Region
 from warploom.synth.compiled.operands import Operands, Reader
+from warploom.synth.compiled.placed import Placed
 from warploom.synth.compiled.schedule import Action, Step
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
 from warploom.synth.compiled.transfers import Transfers
@@ -82,7 +83,7 @@ class Copies:
             amounts = given(block, lanes)
             for t, to, amount in zip(lanes, targets(block, lanes), amounts, strict=True):
                 assert isinstance(to, int)
-                if not isinstance(amount, int) or amount % _WORD or not 0 <= amount <= size:
+                if not isinstance(amount, int) or amount.__class__ is Placed or amount % _WORD or not 0 <= amount <= size:
                     raise self.launch.unsupported(f"expected cp.async of a known number of whole words, got {amount}", index)
                 target, at = self.transfers.place(block, t, to, "shared", size, "store", index)
                 self.transfers.remember(block, t, target, at, size, "store", index)

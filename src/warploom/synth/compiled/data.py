@@ -9,15 +9,17 @@ how numbers are coded. Terms that are constants never stand in a register.
 
 from __future__ import annotations
 
+import operator
 import struct
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
-from warploom.terms import Term, apply, constant, is_exact, iterate_post
+from warploom.synth.compiled.placed import Placed
+from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
 UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
@@ -25,6 +27,12 @@ _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})
 """Operators whose low bits depend on the operands' low bits only."""
 _COMMUTATIVE = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+_EXACT: dict[str, Callable[..., Fraction]] = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+_LARGEST: dict[str, Fraction] = {
+    name: (2 - Fraction(2) ** (1 - digits)) * Fraction(2) ** most
+    for name, digits, most in (("f16", 11, 15), ("bf16", 8, 127), ("f32", 24, 127), ("f64", 53, 1023))
+}
+"""Of the finite numbers of a float type."""
 ZEROS = "zeros of either sign are equal"
 ROUNDED = "lanes store one real number to one place, whichever rounding stays"
 NARROWED = "conversions that keep the number left out"
@@ -57,7 +65,17 @@ class Comparison:
     kind: DType
 
 
-Value: TypeAlias = int | Term | Undefined | Joined | Comparison
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An address of which a part depends on data."""
+
+    base: Placed
+    offset: Term | Joined
+    """To be added, in the address's width."""
+
+
+Value: TypeAlias = int | Term | Undefined | Joined | Comparison | Indexed
+ADDRESSES = frozenset({Placed, Indexed})
 
 
 class NoBitsError(WarploomError):
@@ -76,12 +94,28 @@ class Data:
         self._signless: dict[Term, Term] = {}
         self._forms: dict[Term, int] = {}
         self._numbers: dict[object, int] = {}
+        self.partial: dict[DType, list[Term]] = {}
+        """Operations on data that have no value for some, by type: also those whose result was not used."""
+
+        self._constants: dict[Term, Fraction] = {}
         self.notes: set[str] = set()
         """What the domain of a proof must say besides the algebra."""
 
     def made(self, term: Term, kind: DType) -> Term:
         self.kinds[term] = kind
         return term
+
+    def computed(self, op: str, terms: Sequence[Term], kind: DType) -> Term:
+        """`op` of real numbers as a term. OverflowError where known numbers give one beyond the type."""
+        made = self.made(apply(op, *terms), kind)
+        if op in PARTIAL and is_partial(made):
+            self.partial.setdefault(kind, []).append(made)
+        if op in _EXACT and all(t.op == "constant" or t in self._constants for t in terms):
+            known = [Fraction(t.data[0]) if t.op == "constant" else self._constants[t] for t in terms]
+            number = self._constants[made] = _EXACT[op](*known)
+            if abs(number) > _LARGEST[kind.name]:
+                raise OverflowError(kind.name)
+        return made
 
     def kind(self, term: Term) -> DType:
         return self.kinds[term]
@@ -109,6 +143,7 @@ class Data:
 
     def as_float(self, value: Value, kind: DType) -> Term:
         """A register's value as a real number of float type `kind`."""
+        _check_no_address(value)
         if isinstance(value, int):
             if value == 1 << (kind.bits - 1):
                 self.notes.add(ZEROS)
@@ -121,6 +156,7 @@ class Data:
 
     def as_int(self, value: Value, kind: DType) -> Term:
         """A register's value as an integer with the register's bits; its sign may be another than `kind`'s."""
+        _check_no_address(value)
         if isinstance(value, int):
             signed = kind.kind == "int" and value >> (kind.bits - 1)
             return constant(value - (1 << kind.bits) if signed else value)
@@ -234,10 +270,11 @@ class Data:
         """Bits [low, low + count) of a `width`-bit register. NoBitsError where a term cannot be cut."""
         if isinstance(value, Undefined):
             return value
-        if isinstance(value, int):
-            return (value >> low) & ((1 << count) - 1)
         if low == 0 and count == width:
             return value
+        _check_no_address(value)
+        if isinstance(value, int):
+            return (value >> low) & ((1 << count) - 1)
         if isinstance(value, Joined):
             found: list[tuple[Value, int]] = []
             at = 0
@@ -339,8 +376,11 @@ class Data:
         """Values side by side, lowest first, in the simplest form."""
         flat: list[tuple[Value, int]] = []
         for value, bits in parts:
+            if value.__class__ in ADDRESSES and flat:
+                raise NoBitsError("parts of an address")
             for item in value.parts if isinstance(value, Joined) else ((value, bits),):
                 if flat and isinstance(flat[-1][0], int) and isinstance(item[0], int):
+                    _check_no_address(flat[-1][0])
                     flat[-1] = (flat[-1][0] | item[0] << flat[-1][1], flat[-1][1] + item[1])
                 elif item[1]:
                     flat.append(item)
@@ -380,6 +420,11 @@ class Data:
             elif count in UNSIGNED:
                 best = self.made(apply(f"slice.{first}.{count}", whole), UNSIGNED[count]), count, end + 1
         return best
+
+
+def _check_no_address(value: Value) -> None:
+    if value.__class__ in ADDRESSES:
+        raise NoBitsError("an address among data, or part of one")
 
 
 def _source(term: Term) -> DType | None:

@@ -8,7 +8,8 @@ from warploom.ptx.syntax import Instruction
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.operands import Operands, Reader, width_of
-from warploom.synth.compiled.schedule import Barrier, Members, Step, truth
+from warploom.synth.compiled.placed import Placed
+from warploom.synth.compiled.schedule import WARP_BARRIER, Barrier, Members, Step, truth
 from warploom.synth.compiled.threads import WARP, Block, Lanes, Launch
 
 RECONVERGED = "activemask: threads reconverged"
@@ -59,7 +60,7 @@ class Exchanges:
 
         if mode not in ("idx", "up", "down", "bfly"):
             raise self.launch.unsupported(f"expected shfl.sync.idx, up, down or bfly, got {instruction.name}", index)
-        return Step(action=run, meeting=self._members(masks, index))
+        return Step(action=run, meeting=self._members(masks, index), kind=self._kind(instruction))
 
     def vote(self, instruction: Instruction, index: int) -> Step:
         if "sync" not in instruction.modifiers:
@@ -85,7 +86,7 @@ class Exchanges:
 
         if mode not in ("all", "any", "uni", "ballot"):
             raise self.launch.unsupported(f"expected vote.sync.all, any, uni or ballot, got {instruction.name}", index)
-        return Step(action=run, meeting=self._members(masks, index))
+        return Step(action=run, meeting=self._members(masks, index), kind=self._kind(instruction))
 
     def reduction(self, instruction: Instruction, index: int) -> Step:
         """redux.sync: one value of all threads of the mask (PTX ISA 9.7.13, redux.sync)."""
@@ -107,7 +108,7 @@ class Exchanges:
                 found.append(reduce(fold, [own[u] for u in range(first, first + WARP) if mask >> (u - first) & 1 and u in own]))
             write(block, lanes, found)
 
-        return Step(action=run, meeting=self._members(masks, index))
+        return Step(action=run, meeting=self._members(masks, index), kind=self._kind(instruction))
 
     def active_mask(self, instruction: Instruction, index: int) -> Step:
         write = self.operands.writer(instruction.operands[0], index)
@@ -135,7 +136,7 @@ class Exchanges:
             for group in groups.values():
                 block.synchronise(group) if len(group) > 1 else None
 
-        return Step(action=run, meeting=self._members(masks, index))
+        return Step(action=run, meeting=self._members(masks, index), kind=WARP_BARRIER if self.launch.meets_anywhere else "")
 
     def barrier(self, instruction: Instruction, index: int) -> Step:
         modifiers = set(instruction.modifiers) - {"cta"}
@@ -151,6 +152,9 @@ class Exchanges:
         return Step(barrier=Barrier(arrive, instruction.opcode == "bar" or "aligned" in modifiers, "arrive" not in modifiers))
 
     # ------------------------------------------------------------ shared
+
+    def _kind(self, instruction: Instruction) -> str:
+        return instruction.name if self.launch.meets_anywhere else ""
 
     def _members(self, masks: Reader, index: int) -> Members:
         def run(block: Block, lanes: Lanes) -> list[tuple[Lanes, Lanes]]:
@@ -171,7 +175,7 @@ class Exchanges:
     def _known(self, block: Block, reader: Reader, lanes: Lanes, index: int) -> list[int]:
         found: list[int] = []
         for t, value in zip(lanes, reader(block, lanes), strict=True):
-            if not isinstance(value, int):
+            if not isinstance(value, int) or value.__class__ is Placed:
                 if isinstance(value, Undefined):
                     message = f"expected a defined lane, mask or barrier number, got the undefined value of {value.reason}"
                     raise block.fault("undefined value", message, index, thread=t, what="exchange")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
@@ -14,10 +15,12 @@ from warploom.ptx import Program, Routine
 from warploom.ptx.routine import TYPE_BITS, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.arithmetic import undefined_in
-from warploom.synth.compiled.data import Data, NoBitsError, Undefined, Value
-from warploom.synth.compiled.faults import Triple, unsupported
+from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value
+from warploom.synth.compiled.faults import FaultError, Triple, unsupported
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
+from warploom.synth.compiled.placed import Places
+from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.schedule import run_launch
 from warploom.synth.compiled.threads import Launch
 from warploom.terms import Term, atom, component, pack
@@ -57,6 +60,7 @@ Symbol = ArrayArgument | Literal["initial"]
 _GRID = (2**31 - 1, 65535, 65535)
 _BLOCK = (1024, 1024, 64)
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
+_VOLTA = 70
 _STATIC_SHARED_BYTES = 48 << 10
 """Of static shared memory, at most: ptxas refuses more."""
 _SHARED_BYTES = 227 << 10
@@ -76,6 +80,8 @@ class SymbolicRun:
 
     variables: dict[str, Region]
     """The module's, by name."""
+    ordered: frozenset[str]
+    """Variables whose order in memory decided something."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
         """For the domain: variables of the module that are stored to and that nobody compares."""
@@ -108,6 +114,8 @@ class SymbolicRun:
                 ) from error
             if (bad := undefined_in(value)) is not None:
                 return bad
+            if value.__class__ in ADDRESSES:
+                raise unsupported(f"expected data stored to {argument.name}, got an address", _where(self.routine))
             items.append(
                 self.data.as_float(value, scalar) if scalar.is_float else self.data.signless(self.data.as_int(value, scalar))
             )
@@ -124,10 +132,10 @@ def run_symbolically(
     dynamic_shared_bytes: int = 0,
     symbols: Mapping[str, Symbol] | None = None,
     is_alone: bool = False,
-    is_turned: bool = False,
+    order: tuple[str, ...] = (),
 ) -> SymbolicRun:
-    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. is_turned: arrays lie
-    in memory in the opposite order.
+    """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
+    arrays that lie before all others, in this order.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -140,7 +148,7 @@ def run_symbolically(
         message = f"expected {len(routine.parameters)} arguments for {routine.name}, got {len(arguments)}"
         raise UserError(Diagnostic("ARGUMENTS", message, _where(routine), "Give one per kernel parameter."))
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
-    data, memory = Data(), Memory(is_turned=is_turned)
+    data, memory, places = Data(), Memory(order), Places()
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):
@@ -150,20 +158,33 @@ def run_symbolically(
                 argument.name, argument.count * argument.dtype.size_bytes, _initial(argument, data)
             )
             region.granule_bytes = min(4, argument.dtype.bits // 8)
-            value: Value = region.base
+            region.align = max(scalar_of(argument.dtype).bits // 8, argument.dtype.size_bytes, parameter.pointer_align or 1)
+            known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=True, base=region.base)
+            value: Value = places.address(argument.name, known)
         else:
             _check_width(parameter, argument.dtype.bits // 8, f"{argument.dtype} for {argument.name}")
             value = _scalar(argument, data)
         parameters[parameter.name] = _parameter(parameter, value)
     launch = Launch(
-        routine, data, memory, parameters, grid, block, dynamic_shared_bytes, steps_left=STEP_LIMIT, is_alone=is_alone
-    )
-    _add_module_variables(launch, program, symbols or {}, arrays)
-    run_launch(launch, make_steps(launch))
-    return SymbolicRun(
-        data, arrays, routine, tuple(sorted(launch.notes | data.notes)), STEP_LIMIT - launch.steps_left,
-        launch.module_variables,
+        routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=STEP_LIMIT,
+        meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
     )  # fmt: skip
+    _add_module_variables(launch, program, symbols or {}, arrays)
+    try:
+        run_launch(launch, make_steps(launch))
+    except FaultError as error:
+        error.assumed = (*launch.notes, *data.notes)
+        raise
+    return SymbolicRun(
+        data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), STEP_LIMIT - launch.steps_left,
+        launch.module_variables, frozenset(places.ordered),
+    )  # fmt: skip
+
+
+def _sm(program: Program) -> int:
+    """The number of the module's `.target sm_NN`; 0 for others."""
+    found = re.match(r"sm_(\d{1,6})", program.module.directive("target"))
+    return int(found[1]) if found is not None else 0
 
 
 def _where(routine: Routine) -> Span:
@@ -255,6 +276,7 @@ def _add_module_variables(
                 launch.notes.add(f"{name} as the file initialises it")
             else:
                 region.untold = f"what {name} holds, which the host may set before the launch (line {variable.span.line})"
+        region.align = variable.align
         region.is_constant = variable.space == "const"
         launch.module_variables[name] = region
 

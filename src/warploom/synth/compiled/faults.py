@@ -50,6 +50,8 @@ class FaultError(WarploomError):
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
+        self.assumed: tuple[str, ...] = ()
+        """What the run took for granted so far, as notes for the domain."""
 
 
 def unsupported(message: str, span: Span, fix: str = "") -> UnsupportedError:

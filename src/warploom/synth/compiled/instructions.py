@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warploom.core import UnsupportedError
+from warploom.core import DType, UnsupportedError
 from warploom.ptx.flow import branch_targets
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Instruction, Name, Pair
-from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.arithmetic import COMPARISONS, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.copies import Copies
-from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
 from warploom.synth.compiled.functions import Functions
 from warploom.synth.compiled.operands import Operands, Reader, width_of
+from warploom.synth.compiled.placed import Placed, PlacementError
 from warploom.synth.compiled.schedule import Step, truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 from warploom.synth.compiled.transfers import Transfers, convert_address
+from warploom.terms import Term
 
 _NOBODY = -1
 """A thread that never comes."""
@@ -169,7 +171,7 @@ class _Maker:
             if taken:
                 run(block, taken)
 
-        return Step(action=action, meeting=meeting)
+        return Step(action=action, meeting=meeting, kind=inner.kind)
 
     # ------------------------------------------------------------ moves and tests
 
@@ -213,7 +215,7 @@ class _Maker:
         type_name = width_of(instruction, "b32")
         test = instruction.modifiers[0]
         combine = next((m for m in instruction.modifiers[1:] if m in ("and", "or", "xor")), None)
-        compare = self.arithmetic.compare(test, register_kind(type_name))
+        compare = self._compared(test, register_kind(type_name), index)
         first, second = (
             (instruction.operands[0].first, instruction.operands[0].second)
             if isinstance(instruction.operands[0], Pair)
@@ -240,6 +242,25 @@ class _Maker:
 
         return Step(action=run)
 
+    def _compared(self, test: str, kind: DType, index: int) -> Callable[[Value, Value], Value]:
+        """setp's test of data, numbers or addresses."""
+        plain = self.arithmetic.compare(test, kind)
+
+        def run(a: Value, b: Value) -> Value:
+            if a.__class__ not in ADDRESSES and b.__class__ not in ADDRESSES:
+                return plain(a, b)
+            for value in (a, b):
+                if isinstance(value, Undefined):
+                    return value
+            try:
+                if not isinstance(a, int) or not isinstance(b, int) or kind.is_float:
+                    raise PlacementError("an address beside data")
+                return self.launch.places.compare(COMPARISONS[test], a, b, kind.bits)
+            except PlacementError as error:
+                raise self._depends(error, index) from error
+
+        return run
+
     # ------------------------------------------------------------ arithmetic
 
     def _computed(self, instruction: Instruction, index: int) -> Step:
@@ -253,14 +274,76 @@ class _Maker:
             raise NotFollowedError(f"{instruction.name} with two results")
         write = self.operands.writer(result, index)
         readers = [self.operands.reader(o, t, index) for o, t in zip(instruction.operands[1:], types, strict=False)]
+        addressed = self._with_addresses(instruction, type_name, function, index)
         if opcode == "cvt" and (extension := self.transfers.extension(_target_type(instruction), result)) is not None:
             function = _after(function, extension)
 
         def run(block: Block, lanes: Lanes) -> None:
             columns = [reader(block, lanes) for reader in readers]
-            write(block, lanes, list(map(function, *columns)))
+            if any(not ADDRESSES.isdisjoint(map(type, column)) for column in columns):
+                write(block, lanes, list(map(addressed, *columns)))
+            else:
+                write(block, lanes, list(map(function, *columns)))
 
         return Step(action=run)
+
+    def _with_addresses(
+        self, instruction: Instruction, type_name: str, plain: Callable[..., Value], index: int
+    ) -> Callable[..., Value]:
+        """The operation where some operands may be addresses."""
+        places, opcode = self.launch.places, instruction.opcode
+        if opcode == "selp":
+            return plain
+        if opcode == "cvt":
+            target, source = (m for m in instruction.modifiers if m in TYPE_BITS)
+            kinds = register_kind(target), register_kind(source)
+            result = instruction.operands[0]
+            own = TYPE_BITS.get(self.launch.routine.registers.get(result.text, ""), 0) if isinstance(result, Name) else 0
+
+            def run(value: int) -> int:
+                if any(k.is_float for k in kinds) or own > kinds[0].bits:
+                    raise PlacementError(f"the result of {instruction.name}")
+                return places.widened(value, kinds[1].bits, kinds[0].bits)
+        else:
+            run = places.function(opcode, instruction.modifiers, register_kind(type_name), plain)
+
+        def located(*values: Value) -> Value:
+            if ADDRESSES.isdisjoint(map(type, values)):
+                return plain(*values)
+            for value in values:
+                if isinstance(value, Undefined):
+                    return value
+            numbers = [v for v in values if isinstance(v, int)]
+            try:
+                return run(*numbers) if len(numbers) == len(values) else self._indexed(instruction, type_name, plain, values)
+            except PlacementError as error:
+                raise self._depends(error, index) from error
+
+        return located
+
+    def _indexed(self, instruction: Instruction, type_name: str, plain: Callable[..., Value], values: tuple[Value, ...]) -> Value:
+        """Sums of addresses and data."""
+        opcode = instruction.opcode
+        kind = register_kind(type_name)
+        wide = register_kind(f"u{2 * kind.bits}") if "wide" in instruction.modifiers else kind
+        if opcode == "mad" and ADDRESSES.isdisjoint(map(type, values[:2])):
+            opcode, values = "add", (plain(values[0], values[1], 0), values[2])
+        if opcode not in ("add", "sub"):
+            raise PlacementError("data and addresses together")
+        bases = [v.base if isinstance(v, Indexed) else v if isinstance(v, int) else 0 for v in values]
+        offsets = [v.offset if isinstance(v, Indexed) else 0 if isinstance(v, int) else v for v in values]
+        base = self.launch.places.linear((1, 1 if opcode == "add" else -1), (bases[0], bases[1]), 0, wide.bits)
+        offset = self.arithmetic.signless(opcode, wide)(*offsets)
+        if not isinstance(base, Placed):
+            return self.arithmetic.signless("add", wide)(offset, base)
+        if isinstance(offset, Term | Joined):
+            return Indexed(base, offset)
+        return self.launch.places.linear((1, 1), (base, offset), 0, wide.bits) if isinstance(offset, int) else offset
+
+    def _depends(self, error: PlacementError, index: int) -> Exception:
+        return self.launch.unsupported(
+            f"expected results that do not depend on where variables lie in memory, got one that depends on {error}", index
+        )
 
     def _predicates(self, instruction: Instruction, index: int) -> Step:
         write = self.operands.writer(instruction.operands[0], index)

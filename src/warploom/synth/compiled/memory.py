@@ -20,7 +20,6 @@ _SMALL_WINDOW = 20
 """log2 of the distance of shared and local variables."""
 SHARED_BASE = 1 << 60
 LOCAL_BASE = 1 << 61
-_MOST_REGIONS = 1 << 12
 _LARGEST_CELL = 8
 WARP = 32
 AccessKind: TypeAlias = Literal["load", "store", "update"]
@@ -85,6 +84,8 @@ class Region:
     is_written: bool = False
     is_constant: bool = False
     """Whether it lies in constant memory."""
+    align: int = 0
+    """Bytes to a multiple of which it begins; 0: no access is wider."""
     untold: str = ""
     """Why nobody knows the content at the start; empty where it is known."""
 
@@ -210,23 +211,23 @@ def _is_in_scope(a: Owner, b: Owner) -> bool:
 class Memory:
     """Global arrays of a launch."""
 
-    def __init__(self, *, is_turned: bool = False) -> None:
+    def __init__(self, order: tuple[str, ...] = ()) -> None:
         self.regions: list[Region] = []
-        self.is_turned = is_turned
-        """Later arrays lie before earlier ones."""
+        self.order = order
+        """Names of arrays that lie before all others, one behind the other."""
+
+        self._at: dict[int, Region] = {}
 
     def add(self, name: str, size_bytes: int, initial: Callable[[int], tuple[int, int, Value]]) -> Region:
-        number = _MOST_REGIONS - len(self.regions) if self.is_turned else len(self.regions) + 1
+        number = self.order.index(name) + 1 if name in self.order else len(self.regions) + len(self.order) + 1
         base = (number << _WINDOW) + (1 << _WINDOW - 1)
-        region = Region(name, base, size_bytes, initial)
+        region = self._at[number] = Region(name, base, size_bytes, initial)
         self.regions.append(region)
         return region
 
     def at(self, address: int) -> Region | None:
         """The array whose window holds the address."""
-        window = address >> _WINDOW
-        number = _MOST_REGIONS - window if self.is_turned else window - 1
-        return self.regions[number] if 0 <= number < len(self.regions) else None
+        return self._at.get(address >> _WINDOW)
 
 
 class Variables:

@@ -38,6 +38,8 @@ def value_of(root: Term, kinds: Mapping[Term, DType], number_of: Callable[[Term]
             if kind is None or len(known) < len(values):
                 return None
             if not kind.is_float:
+                if any(v != int(v) for v in known):
+                    return None
                 known = [wrapped(int(v), kinds.get(a, kind)) for v, a in zip(known, term.args, strict=True)]
             done[term] = _applied(term.op, known, kind, [kinds.get(a, kind) for a in term.args])
     return done[root]

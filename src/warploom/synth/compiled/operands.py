@@ -10,9 +10,13 @@ from warploom.core import f32, f64
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Float, Instruction, Integer, Name, Negation, Operand, Pair, Sum, Vector
 from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.placed import Variable as PlacedVariable
+from warploom.synth.compiled.placed import shifted
 from warploom.synth.compiled.schedule import truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 
+WARP_NUMBER = "%warpid by the thread's number"
+"""A note for the domain: hardware may number warps as it likes (PTX ISA, %warpid)."""
 Reader: TypeAlias = Callable[[Block, Lanes], list[Value]]
 Writer: TypeAlias = Callable[[Block, Lanes, list[Value]], None]
 
@@ -48,7 +52,7 @@ class Operands:
                 return negated
             case Sum(Name(text), offset):
                 inner = self._named(text, bits, index)
-                return lambda block, lanes: [v + offset if isinstance(v, int) else v for v in inner(block, lanes)]
+                return lambda block, lanes: [shifted(v, offset) if isinstance(v, int) else v for v in inner(block, lanes)]
             case _:
                 raise self.launch.unsupported(f"expected a register or a number, got an operand like {operand}", index)
 
@@ -73,8 +77,8 @@ class Operands:
         if text.startswith("%"):
 
             def special(block: Block, lanes: Lanes) -> list[Value]:
-                if text in ("%warpid", "%nwarpid"):
-                    self.launch.notes.add(f"{text} by the thread's number")
+                if text == "%warpid":
+                    self.launch.notes.add(WARP_NUMBER)
                 if text not in block.registers:
                     raise self.launch.unsupported(f"expected a special register that this runner knows, got {text}", index)
                 return block.read(text, lanes)
@@ -91,7 +95,9 @@ class Operands:
     def _address_of(self, text: str) -> Reader:
         region = self.launch.module_variables.get(text)
         if region is not None:
-            return lambda _, lanes: [region.base] * len(lanes)
+            known = PlacedVariable(region.size_bytes, region.align, is_small=False, is_allocated=False, base=region.base)
+            address = self.launch.places.address(region.name, known)
+            return lambda _, lanes: [address] * len(lanes)
         return lambda block, lanes: [block.names[text]] * len(lanes)
 
     def writer(self, operand: Operand, index: int) -> Writer:

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import permutations
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from warploom.core import DType
-from warploom.ptx import Program, Routine
+from warploom.ptx import Program
 from warploom.synth.compiled.comparison import Comparison, Difference, Element
 from warploom.synth.compiled.exchanges import RECONVERGED
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
-from warploom.terms import Algebra, Term
+from warploom.synth.compiled.operands import WARP_NUMBER
+from warploom.synth.compiled.placed import is_about_places
+from warploom.terms import Algebra, Term, algebra_for
 
-_WIDE = frozenset({"u64", "s64", "b64"})
+_MOST_ORDERED = 3
+"""Arrays whose orders in memory are all tried."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +42,8 @@ class CompiledProof:
     """CPU seconds."""
     thread_steps: int = 0
     """Instructions executed, summed over the threads of all instances."""
+    ordered: frozenset[str] = frozenset()
+    """Variables whose order in memory decided something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,7 @@ def prove_launch(
 ) -> CompiledProof:
     """Runs the launch on symbols and compares every array with what is wanted of it.
 
-    A kernel that compares 64-bit numbers is proved with the arrays in the opposite order, too. One that asks for activemask is
+    A kernel that looks at the order of arrays in memory is proved in every order of them. One that asks for activemask is
     proved again with each thread alone; where that fails, the domain says that threads are
     taken to reconverge. replaced: applied to what the kernel computed, for elements that are known to hold something else than a
     symbol of their own. symbols: see `run_symbolically`; arrays among them are compared, too.
@@ -73,11 +79,8 @@ def prove_launch(
     """
     once = partial(_prove_once, program, kernel, arguments, grid, block, wanted, dynamic_shared_bytes, symbols or {}, replaced)
     proof = once(is_alone=False)
-    if proof.verdict == "proved" and _compares_addresses(program.kernel(kernel)):
-        turned = once(is_alone=False, is_turned=True)
-        if turned.verdict != "proved":
-            reason = f"it depends on where the arrays lie in memory: with all of them in the opposite order {turned.reason}"
-            return replace(turned, verdict="unchecked", domain="", reason=reason)
+    if proof.verdict == "proved" and proof.ordered:
+        proof = _in_every_order(proof, [a.name for a in arguments], partial(once, is_alone=False))
     if proof.verdict != "proved" or RECONVERGED not in proof.domain:
         return proof
     alone = once(is_alone=True)
@@ -99,20 +102,20 @@ def _prove_once(
     replaced: Callable[[Term], Term] | None,
     *,
     is_alone: bool,
-    is_turned: bool = False,
+    order: tuple[str, ...] = (),
 ) -> CompiledProof:
     try:
         run = run_symbolically(
             program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, symbols=symbols,
-            is_alone=is_alone, is_turned=is_turned,
+            is_alone=is_alone, order=order,
         )  # fmt: skip
     except FaultError as error:
-        return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
+        return _sure(CompiledProof("refuted", "", error.fault.message, fault=error.fault), error.assumed)
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     everything = (*arguments, *variables)
     types: dict[str, DType] = {a.name: a.dtype for a in everything}
     domains: list[str] = []
-    worst = CompiledProof("proved", "", thread_steps=run.thread_steps)
+    worst = CompiledProof("proved", "", thread_steps=run.thread_steps, ordered=run.ordered)
     for argument in everything:
         if isinstance(argument, ScalarArgument) or argument.name not in wanted:
             continue
@@ -122,24 +125,51 @@ def _prove_once(
         domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)
-            return replace(worst, verdict="refuted", reason=told, difference=outcome.difference)
+            return _sure(replace(worst, verdict="refuted", reason=told, difference=outcome.difference), run.notes)
         if outcome.verdict == "open":
             worst = replace(worst, verdict="unchecked", reason=outcome.reason, difference=outcome.difference)
+    for kind, operations in run.data.partial.items():
+        comparison = Comparison(algebra_for(kind), types, ())
+        if undefined := comparison.without_value(operations):
+            worst = replace(worst, verdict="unchecked", reason=undefined)
+        domains += sorted(comparison.notes)
     return replace(worst, domain=joined_domain([*dict.fromkeys(domains), *run.notes, *run.unnamed_stores(everything)]))
 
 
-def _compares_addresses(routine: Routine) -> bool:
-    """Whether 64-bit numbers, which may be addresses, are compared."""
-    return any(
-        i.opcode in ("setp", "set", "min", "max", "slct") and not _WIDE.isdisjoint(i.modifiers) for i in routine.instructions
-    )
+def _sure(refuted: CompiledProof, assumed: Collection[str]) -> CompiledProof:
+    """The refutation, where it does not rest on numbers of warps that hardware need not give."""
+    if WARP_NUMBER not in assumed:
+        return refuted
+    reason = f"it depends on %warpid, which hardware numbers as it likes; by the thread's number: {refuted.reason}"
+    return replace(refuted, verdict="unchecked", reason=reason, fault=None, difference=None)
+
+
+def _in_every_order(proof: CompiledProof, arrays: list[str], once: Callable[..., CompiledProof]) -> CompiledProof:
+    """The proof again with the arrays whose order was looked at in every other one."""
+    done: set[tuple[str, ...]] = set()
+    names, steps, domains = proof.ordered, proof.thread_steps, [proof.domain]
+    while len(names) <= _MOST_ORDERED:
+        done.add(tuple(a for a in arrays if a in names))  # as they lay at first
+        order = next((o for o in permutations(sorted(names)) if o not in done), None)
+        if order is None:
+            return replace(proof, thread_steps=steps, domain=joined_domain(domains))
+        done.add(order)
+        other = once(order=order)
+        steps += other.thread_steps
+        if other.verdict != "proved":
+            reason = f"it depends on where the arrays lie in memory: with {', '.join(order)} in this order {other.reason}"
+            return replace(other, verdict="unchecked", domain="", reason=reason)
+        names |= other.ordered
+        domains.append(other.domain)
+    reason = f"it depends on where the arrays lie in memory, in the order of more than {_MOST_ORDERED}"
+    return replace(proof, verdict="unchecked", domain="", reason=reason)
 
 
 def joined_domain(parts: list[str]) -> str:
     """Domains of several arrays or instances in one text; moving alone says nothing beside more."""
     kept = list(dict.fromkeys(p for text in parts for p in text.split(", ")))
     more = [p for p in kept if p != "elements moved unchanged"]
-    return ", ".join(more or kept)
+    return ", ".join(kept if all(map(is_about_places, more)) else more)
 
 
 def _elements(

@@ -12,6 +12,7 @@ from warploom.synth.compiled.faults import FaultError
 from warploom.synth.compiled.memory import UntoldError
 from warploom.synth.compiled.threads import WARP, Arrival, Block, Lanes, Launch
 
+WARP_BARRIER = "bar.warp.sync"
 _BARRIERS = 16
 """Of a block."""
 Action = Callable[[Block, Lanes], None]
@@ -25,7 +26,7 @@ Members = Callable[[Block, Lanes], list[tuple[Lanes, Lanes]]]
 class Step:
     """One instruction, ready to run: exactly one of the three is set."""
 
-    __slots__ = ("action", "barrier", "jump", "meeting")
+    __slots__ = ("action", "barrier", "jump", "kind", "meeting")
 
     def __init__(
         self,
@@ -33,10 +34,13 @@ class Step:
         jump: Jump | None = None,
         meeting: Members | None = None,
         barrier: Barrier | None = None,
+        kind: str = "",
     ) -> None:
         self.action = action
         """With `meeting`: executed by threads that came together."""
         self.jump = jump
+        self.kind = kind
+        """Of a meeting: its instruction; threads may come together at several ones of one kind (PTX ISA, from sm_70 on)."""
         self.meeting = meeting
         self.barrier = barrier
 
@@ -291,11 +295,40 @@ class _BlockRun:
             if phase.waiting and self._is_complete(phase):
                 self._open(number)
                 return True
+        return self._release_warps()
+
+    def _release_warps(self) -> bool:
+        """Lets go on the lanes of a warp that wait for each other at several bar.warp.sync of one mask."""
+        block = self.block
+        groups: dict[tuple[int, ...], list[tuple[int, Lanes]]] = {}
+        for place, lanes in self.meeting.items():
+            members = self.steps[place].meeting
+            if members is not None and self.steps[place].kind == WARP_BARRIER:
+                for group, named in members(block, lanes):
+                    groups.setdefault(tuple(named), []).append((place, group))
+        for named, waiting in groups.items():
+            here = {t for _, group in waiting for t in group}
+            if len(waiting) < 2 or not all(t in here or t in block.exited for t in named) or not here.issubset(named):
+                continue
+            block.synchronise(sorted(here))
+            for place, group in waiting:
+                rest = sorted(set(self.meeting.pop(place)).difference(group))
+                if rest:
+                    self.meeting[place] = rest
+                self._enter(place + 1, group)
+            return True
         return False
 
     def _stuck(self) -> None:
         block = self.block
         for place, lanes in self.meeting.items():
+            kind = self.steps[place].kind
+            warps = {t // WARP for t in lanes}
+            for other, others in self.meeting.items():
+                if kind and other != place and self.steps[other].kind == kind and not warps.isdisjoint(t // WARP for t in others):
+                    line = block.launch.span(other).line
+                    message = f"expected the lanes of a warp at one {kind}, others wait at the one in line {line}"
+                    raise block.launch.unsupported(message, place)
             message = f"expected every thread that the mask names here, thread {lanes[0]} waits for some that never come"
             raise block.fault("shuffle", message, place, thread=lanes[0], what="wait")
         number, phase = next((n, p) for n, p in self.barriers.items() if p.waiting)

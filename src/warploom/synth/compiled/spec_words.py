@@ -31,6 +31,7 @@ _DECIDE: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
 }  # fmt: skip
 _SELECT, _WHOLE = "_warploom_select", "_warploom_whole"
+_GUARDED, _KEPT, _VALUE = "_warploom_guarded", "_warploom_kept", "_warploom_value"
 
 
 def readable(spec: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,7 +39,7 @@ def readable(spec: Callable[..., Any]) -> Callable[..., Any]:
     if not isinstance(spec, FunctionType):
         return spec
     found = _with_choices(spec)
-    words: dict[str, Any] = {_SELECT: _select, _WHOLE: _whole}
+    words: dict[str, Any] = {_SELECT: _select, _WHOLE: _whole, _GUARDED: _guarded, _KEPT: _Kept}
     for name, value in spec.__globals__.items():
         if value is math or value is np:
             words[name] = _Functions(value)
@@ -77,9 +78,23 @@ def _select(test: str, a: Any, b: Any, chosen: Callable[[], Any], other: Callabl
     """`chosen` where the comparison holds; on data a term of both."""
     if not (isinstance(a, Term) or isinstance(b, Term)):
         return chosen() if _DECIDE[test](a, b) else other()
-    if isinstance(a, Term) and a is b and test in ("==", "<=", ">="):
-        return chosen()
-    return apply(f"select {test}", a, b, chosen(), other())
+    return apply(f"select {test}", a, b, _resolved(chosen()), _resolved(other()))
+
+
+class _Kept:
+    """What stands already where nothing may be assigned: read only if data decide."""
+
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self.read = read
+
+
+def _resolved(value: Any) -> Any:
+    return value.read() if isinstance(value, _Kept) else value
+
+
+def _guarded(value: Any) -> list[Any]:
+    """What is to be assigned, if anything."""
+    return [] if isinstance(value, _Kept) else [value]
 
 
 def _whole(value: Any, chosen: Callable[[], Any], other: Callable[[], Any]) -> Any:
@@ -166,8 +181,11 @@ def _assignment(node: ast.If) -> ast.stmt | None:
         return None
     if no is None and not isinstance(target, ast.Subscript):
         return None  # the name may have no value yet
-    other = no[1] if no is not None else _loaded(target)
-    return ast.Assign([target], _chosen(node.test, value, other))
+    if no is not None:
+        return ast.Assign([target], _chosen(node.test, value, no[1]))
+    made = _chosen(node.test, value, _call(_KEPT, _later(_loaded(target))))
+    assignment = ast.Assign([target], ast.Name(_VALUE, ast.Load()))
+    return ast.For(ast.Name(_VALUE, ast.Store()), _call(_GUARDED, made), [assignment], [])
 
 
 def _assigned(body: list[ast.stmt]) -> tuple[ast.expr, ast.expr] | None:
@@ -176,6 +194,10 @@ def _assigned(body: list[ast.stmt]) -> tuple[ast.expr, ast.expr] | None:
             return target, value
         case [ast.AugAssign(target=ast.Name() | ast.Subscript() as target, op=op, value=value)]:
             return target, ast.BinOp(_loaded(target), op, value)
+        case [ast.For(target=ast.Name(id=name), iter=ast.Call(args=[value]), body=[ast.Assign(targets=[target])])] if (
+            name == _VALUE
+        ):
+            return target, value
         case _:
             return None
 

@@ -18,6 +18,8 @@ from warploom.ptx.routine import Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
+from warploom.synth.compiled.placed import Places
+from warploom.synth.compiled.placed import Variable as PlacedVariable
 
 Lanes = list[int]
 
@@ -36,8 +38,11 @@ class Launch:
     module_variables: dict[str, Region] = field(default_factory=dict[str, Region])
     module_shared: tuple[Variable, ...] = ()
     """Shared variables that the module declares outside its functions."""
+    places: Places = field(default_factory=Places)
     steps_left: int = 0
     """Instructions times threads that may still be executed."""
+    meets_anywhere: bool = False
+    """Whether lanes of a warp may meet at different instructions of one kind: from sm_70 on."""
     is_alone: bool = False
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     notes: set[str] = field(default_factory=set[str])
@@ -96,7 +101,6 @@ class Block:
         lanes = [t % WARP for t in range(count)]
         found["%laneid"] = list(lanes)
         found["%warpid"] = [t // WARP for t in range(count)]
-        found["%nwarpid"] = [-(-count // WARP)] * count
         found["%lanemask_eq"] = [1 << lane for lane in lanes]
         found["%lanemask_lt"] = [(1 << lane) - 1 for lane in lanes]
         found["%lanemask_le"] = [(2 << lane) - 1 for lane in lanes]
@@ -110,11 +114,17 @@ class Block:
         self.local = [Variables(LOCAL_BASE, "local") for _ in range(self.count)] if of_thread else []
         for variable in of_thread:
             for variables in self.local:
-                self.names[variable.name] = variables.add(variable.name, variable.size_bytes, is_tracked=False).base
+                region = variables.add(variable.name, variable.size_bytes, is_tracked=False)
+                self._place(variable, region)
         for variable in (*launch.module_shared, *launch.routine.variables.values()):
             if variable.space == "shared":
                 size = variable.size_bytes or launch.dynamic_shared_bytes
-                self.names[variable.name] = self.shared.add(variable.name, size, is_tracked=True).base
+                self._place(variable, self.shared.add(variable.name, size, is_tracked=True))
+
+    def _place(self, variable: Variable, region: Region) -> None:
+        region.align = variable.align
+        known = PlacedVariable(region.size_bytes, variable.align, is_small=True, is_allocated=False, base=region.base)
+        self.names[variable.name] = self.launch.places.address(variable.name, known)
 
     # ------------------------------------------------------------ registers
 

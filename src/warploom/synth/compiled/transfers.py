@@ -12,6 +12,7 @@ from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
 from warploom.synth.compiled.operands import Operands, Reader, width_of
+from warploom.synth.compiled.placed import PlacementError, shifted
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 
@@ -191,7 +192,18 @@ class Transfers:
         if place % size:
             message = f"expected an address that is a multiple of {size}, got byte {offset} of {region.name}"
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
+        if size > region.align:
+            self._need(region, size, index)
         return region, offset
+
+    def _need(self, region: Region, size: int, index: int) -> None:
+        """An access wider than what the region's begin is known to be a multiple of."""
+        try:
+            self.launch.places.need(region.name, size)
+        except PlacementError as error:
+            raise self.launch.unsupported(
+                f"expected to know {error}, for an access of {size} bytes", index, "declare the variable with .align"
+            ) from error
 
     def remember(
         self, block: Block, thread: int, region: Region, offset: int, size: int, kind: AccessKind, index: int, *,
@@ -227,6 +239,6 @@ def convert_address(instruction: Instruction, reader: Reader) -> Reader:
         return reader
 
     def run(block: Block, lanes: Lanes) -> list[Value]:
-        return [v + step if isinstance(v, int) else v for v in reader(block, lanes)]
+        return [shifted(v, step) if isinstance(v, int) else v for v in reader(block, lanes)]
 
     return run

@@ -10,12 +10,9 @@ Source: Beaugnon et al., sections 2.1 and 3.3; composition tables as in path con
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 
-from warploom.schedule.jit import compiled, digest_of, entry
+from warploom.schedule.jit import compiled, entry
 from warploom.schedule.space.engine.clauses import run_clause
 from warploom.schedule.space.engine.counters import run_counter
 from warploom.schedule.space.engine.covers import run_cover
@@ -94,10 +91,6 @@ from warploom.schedule.space.engine.work import (
     push,
     push_instance,
 )
-
-Narrow: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints, Records, Ints, Masks], bool]
-"""Tables, domains, members, bounds, work lists, records, variables to restrict, their masks."""
-PropagateAll: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints, Records], bool]
 
 
 @compiled
@@ -249,49 +242,40 @@ def propagate(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints,
             return True
 
 
-def _entries(sources: int) -> tuple[Narrow, PropagateAll]:
-    """What Python calls, bound to a digest of the sources."""
-
-    @entry
-    def narrow_and_propagate(
-        t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, variables: Ints, masks: Masks
-    ) -> bool:
-        """Restricts variables and propagates, in place; False when refuted. The work lists are empty afterwards."""
-        _ = sources
-        is_possible = True
-        work[FORM] = -1
-        for n in range(variables.shape[0]):
-            if not narrow(t, domains, members, bounds, work, variables[n], masks[n]):
-                is_possible = False
-                break
-        if is_possible:
-            is_possible = propagate(t, domains, members, bounds, work, records)
-        clear(work)
-        return is_possible
-
-    @entry
-    def propagate_all(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records) -> bool:
-        """Runs every form on all of its tuples, then propagates, in place; False when refuted."""
-        _ = sources
-        for p in range(t[VARIABLES]):
-            if t[t[MIRROR] + p] < 0 or p < t[t[MIRROR] + p]:
-                push(work, p, np.uint64(0))
-        is_possible = True
-        for f in range(t[FORMS]):
-            is_triangle = False
-            for w in range(t[WAKES]):
-                if t[t[WAKE_FORM] + w] == f and t[t[WAKE_IS_TRIANGLE] + w] != 0:
-                    is_triangle = True
-            if is_possible and not is_triangle:
-                for k in range(4):
-                    work[OBJECTS + k] = -1
-                is_possible = visit(t, domains, members, bounds, work, f)
-        if is_possible:
-            is_possible = propagate(t, domains, members, bounds, work, records)
-        clear(work)
-        return is_possible
-
-    return narrow_and_propagate, propagate_all
+@entry
+def narrow_and_propagate(
+    t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records, variables: Ints, masks: Masks
+) -> bool:
+    """Restricts variables and propagates, in place; False when refuted. The work lists are empty afterwards."""
+    is_possible = True
+    work[FORM] = -1
+    for n in range(variables.shape[0]):
+        if not narrow(t, domains, members, bounds, work, variables[n], masks[n]):
+            is_possible = False
+            break
+    if is_possible:
+        is_possible = propagate(t, domains, members, bounds, work, records)
+    clear(work)
+    return is_possible
 
 
-narrow_and_propagate, propagate_all = _entries(digest_of(__file__))
+@entry
+def propagate_all(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, records: Records) -> bool:
+    """Runs every form on all of its tuples, then propagates, in place; False when refuted."""
+    for p in range(t[VARIABLES]):
+        if t[t[MIRROR] + p] < 0 or p < t[t[MIRROR] + p]:
+            push(work, p, np.uint64(0))
+    is_possible = True
+    for f in range(t[FORMS]):
+        is_triangle = False
+        for w in range(t[WAKES]):
+            if t[t[WAKE_FORM] + w] == f and t[t[WAKE_IS_TRIANGLE] + w] != 0:
+                is_triangle = True
+        if is_possible and not is_triangle:
+            for k in range(4):
+                work[OBJECTS + k] = -1
+            is_possible = visit(t, domains, members, bounds, work, f)
+    if is_possible:
+        is_possible = propagate(t, domains, members, bounds, work, records)
+    clear(work)
+    return is_possible

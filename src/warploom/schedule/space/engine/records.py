@@ -8,13 +8,10 @@ active (-1: none) and the positions of the slots that did not change; of a form 
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.schedule.jit import compiled, digest_of, entry
+from warploom.schedule.jit import compiled, entry
 from warploom.schedule.space.engine.domains import narrow
 from warploom.schedule.space.engine.packed import (
     ARGUMENT_MEMBERS,
@@ -66,11 +63,6 @@ ACTIVATED = 7
 """Numbers of a tuple listed by condition: its form, the members, the positions of its slots."""
 UNLISTED = -2
 """In place of a member: the tuples of this row are enumerated after all."""
-
-List: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints, int, Records], int]
-"""Tables, domains, members, bounds, work lists, wake, records to write (empty: they are counted only): their number."""
-ListActivated: TypeAlias = Callable[[Ints, Masks, Bytes, Ints, Ints, int, Records], int]
-"""The same of a form."""
 
 
 @compiled
@@ -249,101 +241,94 @@ def run_activated(
     return True
 
 
-def _entries(sources: int) -> tuple[List, ListActivated]:
-    @entry
-    def list_tuples(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, w: int, records: Records) -> int:
-        """Writes where the row of each position of the wake's class begins, from the first row on, and where the last one ends;
-        then the rows."""
-        _ = sources
-        f = t[t[WAKE_FORM] + w]
-        slot = t[t[WAKE_SLOT] + w]
-        begin = t[t[SLOTS_START] + f]
-        slots = t[t[SLOTS_START] + f + 1] - begin
-        is_relation = t[t[KIND] + f] < COUNTER
-        first = t[t[CLASS_FIRST] + t[t[WAKE_CLASS] + w]]
-        count = t[t[WAKE_POSITIONS] + w]
-        write = records.shape[0] > 0
-        head = count + 1 if write else 0
-        end = head
-        for n in range(count):
-            p = first + n
-            if write:
-                records[n] = end - head
-            v = p
-            if t[t[WAKE_TURNED] + w] != 0:
-                v = t[t[MIRROR] + p]
-            row_begin = end
-            row = t[t[SLOT_REVERSE] + slot] + v - first
-            is_listed = True
-            for m in range(t[t[REVERSE_START] + row], t[t[REVERSE_START] + row + 1]):
-                bind_cell(t, work, slot, t[t[REVERSE] + m])
-                free = bind_free(t, work, f)
-                is_first = True
-                while next_tuple(t, domains, members, bounds, work, f, free, is_first):
-                    is_first = False
-                    if not is_relation:
-                        if write:
-                            records[end] = instance_of(t, work, f)
-                        end += 1
-                        continue
-                    state, one, two, three = conditions_of(t, domains, members, bounds, work, f)
-                    if state == 0:
-                        continue
-                    if state == 2:
-                        is_listed = False
-                        continue
-                    if write:
-                        records[end] = one
-                        records[end + 1] = two
-                        records[end + 2] = three
-                        if slots == 2:
-                            b = begin + 1 if slot == begin else begin
-                            records[end + 3] = position(t, domains, members, bounds, work, b)
-                            records[end + 4] = -1
-                        else:
-                            b, c = others_of(begin, slot)
-                            records[end + 3] = position(t, domains, members, bounds, work, b)
-                            records[end + 4] = position(t, domains, members, bounds, work, c)
-                    end += TUPLE
-            if not is_listed:
-                if end - row_begin < TUPLE:
-                    end = row_begin + TUPLE
-                if write:
-                    records[row_begin] = UNLISTED
+@entry
+def list_tuples(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, w: int, records: Records) -> int:
+    """Writes where the row of each position of the wake's class begins, from the first row on, and where the last one ends;
+    then the rows."""
+    f = t[t[WAKE_FORM] + w]
+    slot = t[t[WAKE_SLOT] + w]
+    begin = t[t[SLOTS_START] + f]
+    slots = t[t[SLOTS_START] + f + 1] - begin
+    is_relation = t[t[KIND] + f] < COUNTER
+    first = t[t[CLASS_FIRST] + t[t[WAKE_CLASS] + w]]
+    count = t[t[WAKE_POSITIONS] + w]
+    write = records.shape[0] > 0
+    head = count + 1 if write else 0
+    end = head
+    for n in range(count):
+        p = first + n
         if write:
-            records[count] = end - head
-        return end - head
+            records[n] = end - head
+        v = p
+        if t[t[WAKE_TURNED] + w] != 0:
+            v = t[t[MIRROR] + p]
+        row_begin = end
+        row = t[t[SLOT_REVERSE] + slot] + v - first
+        is_listed = True
+        for m in range(t[t[REVERSE_START] + row], t[t[REVERSE_START] + row + 1]):
+            bind_cell(t, work, slot, t[t[REVERSE] + m])
+            free = bind_free(t, work, f)
+            is_first = True
+            while next_tuple(t, domains, members, bounds, work, f, free, is_first):
+                is_first = False
+                if not is_relation:
+                    if write:
+                        records[end] = instance_of(t, work, f)
+                    end += 1
+                    continue
+                state, one, two, three = conditions_of(t, domains, members, bounds, work, f)
+                if state == 0:
+                    continue
+                if state == 2:
+                    is_listed = False
+                    continue
+                if write:
+                    records[end] = one
+                    records[end + 1] = two
+                    records[end + 2] = three
+                    if slots == 2:
+                        b = begin + 1 if slot == begin else begin
+                        records[end + 3] = position(t, domains, members, bounds, work, b)
+                        records[end + 4] = -1
+                    else:
+                        b, c = others_of(begin, slot)
+                        records[end + 3] = position(t, domains, members, bounds, work, b)
+                        records[end + 4] = position(t, domains, members, bounds, work, c)
+                end += TUPLE
+        if not is_listed:
+            if end - row_begin < TUPLE:
+                end = row_begin + TUPLE
+            if write:
+                records[row_begin] = UNLISTED
+    if write:
+        records[count] = end - head
+    return end - head
 
-    @entry
-    def list_activated(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, records: Records) -> int:
-        """Writes the tuples of a relation that wait for members; -1: some wait for too many."""
-        _ = sources
-        begin = t[t[SLOTS_START] + f]
-        slots = t[t[SLOTS_START] + f + 1] - begin
-        for k in range(4):
-            work[OBJECTS + k] = -1
-        free = bind_free(t, work, f)
-        end = 0
-        is_first = True
-        while next_tuple(t, domains, members, bounds, work, f, free, is_first):
-            is_first = False
-            state, one, two, three = conditions_of(t, domains, members, bounds, work, f)
-            if state == 2:
-                return -1
-            if state == 0 or one < 0:
-                continue
-            if records.shape[0] > 0:
-                records[end] = f
-                records[end + 1] = one
-                records[end + 2] = two
-                records[end + 3] = three
-                records[end + 4] = position(t, domains, members, bounds, work, begin)
-                records[end + 5] = position(t, domains, members, bounds, work, begin + 1) if slots > 1 else -1
-                records[end + 6] = position(t, domains, members, bounds, work, begin + 2) if slots > 2 else -1
-            end += ACTIVATED
-        return end
 
-    return list_tuples, list_activated
-
-
-list_tuples, list_activated = _entries(digest_of(__file__))
+@entry
+def list_activated(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, records: Records) -> int:
+    """Writes the tuples of a relation that wait for members; -1: some wait for too many."""
+    begin = t[t[SLOTS_START] + f]
+    slots = t[t[SLOTS_START] + f + 1] - begin
+    for k in range(4):
+        work[OBJECTS + k] = -1
+    free = bind_free(t, work, f)
+    end = 0
+    is_first = True
+    while next_tuple(t, domains, members, bounds, work, f, free, is_first):
+        is_first = False
+        state, one, two, three = conditions_of(t, domains, members, bounds, work, f)
+        if state == 2:
+            return -1
+        if state == 0 or one < 0:
+            continue
+        if records.shape[0] > 0:
+            records[end] = f
+            records[end + 1] = one
+            records[end + 2] = two
+            records[end + 3] = three
+            records[end + 4] = position(t, domains, members, bounds, work, begin)
+            records[end + 5] = position(t, domains, members, bounds, work, begin + 1) if slots > 1 else -1
+            records[end + 6] = position(t, domains, members, bounds, work, begin + 2) if slots > 2 else -1
+        end += ACTIVATED
+    return end

@@ -1,0 +1,241 @@
+"""Addresses: numbers that depend on where variables lie in memory, of which only sums, differences and low bits are known.
+
+    placed := number under one placement, and how often each variable's address is in it
+
+Where variables lie is not known before the launch: what depends on more than their alignment and their bounds is not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from warploom.core import DType
+
+_GUARANTEED = 256
+"""Bytes to a multiple of which cudaMalloc allocates (CUDA C++ Programming Guide, Device Memory Accesses)."""
+_BEFORE, _AFTER = 1 << 12, 1 << 39
+"""Bytes before and behind an array in global memory whose addresses do not wrap around."""
+Of = tuple[tuple[str, int], ...]
+
+
+class Placed(int):
+    """A number that is computed from addresses."""
+
+    of: Of
+    """Variable and how often its address is added; sorted, never empty."""
+
+
+class PlacementError(Exception):
+    """What an operation gives depends on where variables lie."""
+
+
+@dataclass(slots=True)
+class Variable:
+    """What is known of the place of a variable."""
+
+    size_bytes: int
+    align: int
+    """Bytes to a multiple of which it begins, whoever allocates it."""
+    is_small: bool
+    """Whether its addresses fit 31 bits: shared and local ones in their own space."""
+    is_allocated: bool
+    """Whether the host allocates it."""
+    base: int
+
+
+def is_about_places(part: str) -> bool:
+    """Whether a part of a domain says where variables begin, and nothing of laws."""
+    return part.endswith(" bytes") and " begin" in part
+
+
+def placed(number: int, of: Of) -> Placed:
+    made = Placed(number)
+    made.of = of
+    return made
+
+
+def shifted(value: int, by: int) -> int:
+    """The number plus `by`; an address stays one."""
+    return placed(value + by, value.of) if isinstance(value, Placed) else value + by
+
+
+@dataclass(slots=True)
+class Places:
+    """Arithmetic on addresses in one placement of the variables."""
+
+    variables: dict[str, Variable] = field(default_factory=dict[str, Variable])
+    needed: dict[str, int] = field(default_factory=dict[str, int])
+    """Variables of the host that must begin at multiples of so many bytes, beyond what their type asks for."""
+    ordered: set[str] = field(default_factory=set[str])
+    """Variables whose order in memory was looked at."""
+
+    def address(self, name: str, variable: Variable) -> Placed:
+        self.variables[name] = variable
+        return placed(variable.base, ((name, 1),))
+
+    def need(self, name: str, align: int) -> None:
+        """The variable begins at a multiple of `align`, and the domain says so. PlacementError where nobody promises it."""
+        known = self.variables[name]
+        if align <= known.align:
+            return
+        if not known.is_allocated or align > _GUARANTEED:
+            raise PlacementError(f"whether {name} begins at a multiple of {align} bytes")
+        self.needed[name] = max(align, self.needed.get(name, 0))
+
+    def notes(self) -> list[str]:
+        """For the domain."""
+        by_size: dict[int, list[str]] = {}
+        for name, align in self.needed.items():
+            by_size.setdefault(align, []).append(name)
+        return [
+            f"{' and '.join(names)} {'begin at multiples' if names[1:] else 'begins at a multiple'} of {align} bytes"
+            for align, names in sorted(by_size.items())
+        ]
+
+    # ------------------------------------------------------------ arithmetic modulo a power of two
+
+    def linear(self, weights: tuple[int, ...], values: tuple[int, ...], constant: int, bits: int) -> int:
+        """The sum of weights times values, and a constant."""
+        of: dict[str, int] = {}
+        total = constant
+        for weight, value in zip(weights, values, strict=True):
+            total += weight * int(value)
+            for name, count in _of(value):
+                of[name] = of.get(name, 0) + weight * count
+        mask = (1 << bits) - 1
+        left = tuple(sorted((name, count & mask) for name, count in of.items() if count & mask))
+        return placed(total & mask, left) if left else total & mask
+
+    def low_bits(self, value: int, count: int) -> int:
+        """The lowest `count` bits, where the variables' alignment tells them."""
+        for name, times in _of(value):
+            self.need(name, (1 << count) // (times & -times) if times & -times < 1 << count else 1)
+        return int(value) & ((1 << count) - 1)
+
+    def bitwise(self, op: str, a: int, b: int, bits: int) -> int:
+        """and, or, xor with a known number that touches low bits only, or leaves them out."""
+        value, known = (a, b) if a.__class__ is Placed else (b, a)
+        if known.__class__ is Placed:
+            raise PlacementError("bits of two addresses")
+        mask = (1 << bits) - 1
+        if op == "xor" and known == mask:
+            return self.linear((-1,), (value,), -1, bits)
+        if op == "and" and known.bit_length() > bits // 2 and (known ^ mask).bit_length() < bits // 2:
+            low = self.low_bits(value, (known ^ mask).bit_length())
+            return self.linear((1,), (value,), (low & known) - low, bits)
+        if known.bit_length() > bits // 2:
+            raise PlacementError("bits of an address")
+        low = self.low_bits(value, known.bit_length())
+        if op == "and":
+            return low & known
+        return self.linear((1,), (value,), (low | known if op == "or" else low ^ known) - low, bits)
+
+    def widened(self, value: int, source_bits: int, target_bits: int) -> int:
+        """A conversion between words: of low bits, or of an address that fits."""
+        if target_bits <= source_bits:
+            return self.linear((1,), (value,), 0, target_bits)
+        name = self._only(value)
+        if name is None or not self.variables[name].is_small or not self._is_near(name, value):
+            raise PlacementError("a wider word of an address")
+        return value
+
+    def function(self, opcode: str, modifiers: Sequence[str], kind: DType, plain: Callable[..., object]) -> Callable[..., int]:
+        """What an instruction computes of known numbers, some of which are addresses; plain: where none is."""
+        bits = kind.bits * (2 if "wide" in modifiers else 1)
+
+        def run(*numbers: int) -> int:
+            match opcode, list(numbers):
+                case (("add" | "sub"), [a, b]):
+                    return self.linear((1, 1 if opcode == "add" else -1), (a, b), 0, bits)
+                case "neg", [a]:
+                    return self.linear((-1,), (a,), 0, bits)
+                case "not", [a]:
+                    return self.linear((-1,), (a,), -1, bits)
+                case "mad", [a, b, c] if not _of(a) and not _of(b):
+                    return self.linear((1, 1), (_known(plain(a, b, 0)), c), 0, bits)
+                case (("mul" | "mad"), [a, b, *more]) if "lo" in modifiers and not (_of(a) and _of(b)):
+                    value, times = (a, b) if _of(a) else (b, a)
+                    return self.linear((int(times), *(1 for _ in more)), (value, *more), 0, bits)
+                case "shl", [a, by] if not _of(by):
+                    return self.linear((1 << min(by, bits),), (a,), 0, bits)
+                case (("and" | "or" | "xor"), [a, b]):
+                    return self.bitwise(opcode, a, b, bits)
+                case _:
+                    raise PlacementError(f"the result of {opcode}")
+
+        return run
+
+    # ------------------------------------------------------------ comparisons
+
+    def compare(self, op: str, a: int, b: int, bits: int) -> bool:
+        """`<`, `==` and the like, unsigned or of addresses that are not negative."""
+        difference = self.linear((1, -1), (a, b), 0, bits)
+        if difference.__class__ is not Placed:
+            if op in ("==", "!="):
+                return (difference == 0) == (op == "==")
+            self._check_inside(a)
+            self._check_inside(b)
+            return _TESTS[op](int(a), int(b))
+        if b.__class__ is not Placed:
+            self._check_inside(a)
+            if int(b):
+                raise PlacementError("an address beside a number")
+            return _TESTS[op](1, 0)
+        if a.__class__ is not Placed:
+            return self.compare(_TURNED[op], b, a, bits)
+        return self._compare_variables(op, a, b)
+
+    def _compare_variables(self, op: str, a: int, b: int) -> bool:
+        """Of two variables: what holds wherever the one lies beside the other in this order."""
+        first, second = self._check_inside(a), self._check_inside(b)
+        x, y = self.variables[first], self.variables[second]
+        if op not in ("==", "!=") or not (self._is_inside(first, a) and self._is_inside(second, b)):
+            self.ordered |= {first, second}
+        if x.base > y.base:
+            return self._compare_variables(_TURNED[op], b, a)
+        gap = x.size_bytes + (int(b) - y.base) - (int(a) - x.base)
+        if gap > 0:
+            return _TESTS[op](0, 1)
+        if gap == 0 and op in ("<=", ">"):
+            return op == "<="
+        raise PlacementError("whether the end of a variable is the beginning of another")
+
+    def _only(self, value: int) -> str | None:
+        """The variable that a value is an address in."""
+        match _of(value):
+            case ((name, 1),):
+                return name
+            case _:
+                return None
+
+    def _check_inside(self, value: int) -> str:
+        name = self._only(value)
+        if name is None or not self._is_near(name, value):
+            raise PlacementError("addresses outside of variables")
+        return name
+
+    def _is_inside(self, name: str, value: int) -> bool:
+        return 0 <= int(value) - self.variables[name].base < self.variables[name].size_bytes
+
+    def _is_near(self, name: str, value: int) -> bool:
+        """Whether no address in the variable or a little before or after it wraps around."""
+        variable = self.variables[name]
+        offset = int(value) - variable.base
+        return 0 <= offset <= variable.size_bytes if variable.is_small else -_BEFORE <= offset < _AFTER
+
+
+_TESTS: Mapping[str, Callable[[int, int], bool]] = {
+    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
+    "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
+}  # fmt: skip
+_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def _known(value: object) -> int:
+    assert isinstance(value, int)
+    return value
+
+
+def _of(value: int) -> Of:
+    return value.of if isinstance(value, Placed) else ()

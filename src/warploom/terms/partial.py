@@ -1,0 +1,71 @@
+"""Operations that have no value on some inputs: which of them have none on any, so that nothing may be concluded from them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+from math import isfinite
+
+from warploom.core import DType, f64
+from warploom.terms.evaluate import evaluate
+from warploom.terms.normal import Normaliser
+from warploom.terms.term import Term
+
+PARTIAL = frozenset({"/", "sqrt", "rsqrt", "log", "lg2"})
+"""Without a value where the last operand is 0 (a quotient) or negative (a root) or both (a logarithm)."""
+NUMBERS_ONLY = frozenset({"+", "-", "*", "/", "neg"})
+"""Operations whose laws hold of numbers, not of infinities and NaN."""
+_TRIALS = 3
+_MOST = 1 << 10
+
+
+def condition_of_value(op: str) -> str:
+    """What a proof says of the inputs of a partial operation on reals."""
+    return "no number divided by 0" if op == "/" else "square roots and logarithms have a value"
+
+
+def is_partial(term: Term) -> bool:
+    """Whether the operation has no value on some of its inputs."""
+    return term.op in PARTIAL and (term.args[-1].op != "constant" or not _is_inside(term.op, term.args[-1]))
+
+
+def without_value(terms: Iterable[Term], normaliser: Normaliser) -> Term | None:
+    """The first of these partial operations whose operand is one and the same number outside of its domain, whatever the data."""
+    context = normaliser.algebra.dtype if normaliser.algebra.modulus_bits else f64
+    for term in terms:
+        operand = term.args[-1]
+        if operand.op != "constant" and _is_inside_somewhere(term.op, operand, context):
+            continue
+        canonical = normaliser.canonical(operand)
+        if canonical.op == "constant" and not _is_inside(term.op, canonical):
+            return term
+        if term.op == "/" and canonical.op == "sqrt" and canonical.args[0].op == "constant" and not canonical.args[0].data[0]:
+            return term
+    return None
+
+
+def beyond_numbers(terms: Iterable[Term]) -> Term | None:
+    """The first of these operations that is given an infinity or NaN by name and has laws of numbers."""
+    return next((t for t in terms if t.op in NUMBERS_ONLY and any(map(_is_limit, t.args))), None)
+
+
+def _is_limit(term: Term) -> bool:
+    return term.op == "constant" and isinstance(term.data[0], float) and not isfinite(term.data[0])
+
+
+def _is_inside(op: str, operand: Term) -> bool:
+    number = operand.data[0]
+    return number != 0 if op == "/" else number >= 0 if op == "sqrt" else number > 0
+
+
+def _is_inside_somewhere(op: str, operand: Term, context: DType) -> bool:
+    """Whether some numbers are seen to give the operand a value in the domain; False: not known."""
+    rng = random.Random(0)
+    for _ in range(_TRIALS):
+        drawn: dict[Term, int] = {}
+        values = evaluate([operand], context, lambda t, drawn=drawn: drawn.setdefault(t, rng.randint(1, _MOST)))
+        if values is None:
+            return False
+        if values[0] != 0 if op == "/" else values[0] > 0:
+            return True
+    return False

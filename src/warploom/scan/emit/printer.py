@@ -44,10 +44,6 @@ def unserved(what: str, target: str) -> UnsupportedError:
     )
 
 
-LARGEST: Mapping[Scalar, int] = {"int32": 2**31, "int64": 2**63}
-"""Magnitudes that may be written, signs apart."""
-
-
 @dataclass(slots=True)
 class Printer:
     """Texts over the variables in `names`."""
@@ -131,7 +127,7 @@ class Printer:
                 argument = self.text(expr.args[0], ready.inner, inner if expr.args[0].op != "poly" else wanted)
                 if expr.args[0].op == "poly" and inner != wanted:
                     argument = self._wrapped(self._sum(polynomial(expr.args[0]), inner), ready.inner)
-                return self._filled(ready, inner, [argument, self._number(divisor, inner)])
+                return self._filled(ready, inner, [argument, dialect.number(divisor, inner)])
             case "div":
                 ready = self._form("div", wanted, [expr])
                 written = self._filled(ready, wanted, [self.text(a, ATOM, wanted) for a in expr.args])
@@ -159,18 +155,8 @@ class Printer:
             case float():
                 return (self.dialect.below if value == -math.inf else self.dialect.above)[wanted]
             case _:
-                text = self._number(value, wanted)
+                text = self.dialect.number(value, wanted)
                 return f"({text})" if text.startswith("-") else text
-
-    def _number(self, value: int | Fraction, wanted: Scalar) -> str:
-        """UnsupportedError for a whole number that the machine's type does not hold; NumPy's are Python's own where need be."""
-        most = LARGEST.get(wanted)
-        if most is not None and abs(value) > most and self.dialect.name != "numpy":
-            message = (
-                f"expected constants that {wanted} holds, got {value if abs(value) < 10**40 else 'one of more than 40 digits'}"
-            )
-            raise UnsupportedError(Diagnostic("EMIT_UNSUPPORTED", message, fix="Try --type int64, or the target numpy."))
-        return self.dialect.number(value, wanted)
 
     def _form(self, op: str, wanted: Scalar, exprs: Sequence[Expr]) -> Form:
         found = self.dialect.forms.get(op)
@@ -234,7 +220,7 @@ class Printer:
             magnitude = abs(coefficient)
             factors = [self.text(atom, ATOM, wanted) for atom in monomial]
             if magnitude != 1 or not monomial:
-                factors.insert(0, self._number(magnitude, wanted))
+                factors.insert(0, self.dialect.number(magnitude, wanted))
             product = " * ".join(factors)
             if text:
                 text += f" {'-' if coefficient < 0 else '+'} {product}"

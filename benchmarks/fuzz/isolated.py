@@ -28,7 +28,9 @@ from benchmarks.fuzz.fronts import BUDGET_S, Given, given
 LATE_S = 1.2 * BUDGET_S + 0.5
 """CPU seconds that a command with a budget may take; the half second is for what comes before it: imports, user files."""
 HANG_S = 20
-"""Wall seconds after which the process is ended."""
+"""CPU seconds without an answer after which the process is ended."""
+IDLE_S = 300
+"""The same for wall seconds: it may sleep, or the machine be busy."""
 MEMORY_BYTES = 6 << 30
 """Of a whole process; a command is told to use less."""
 _FIELDS = ("v", "case", "status", "verdict", "seconds", "wall_s", "peak_mb")
@@ -63,13 +65,19 @@ def _one_process(kind: str, first: int, last: int) -> Iterator[tuple[int, Ending
         _child(kind, first, last, there)
     os.close(there)
     case, rest, reason = first, b"", ""
+    heard, heard_cpu_s = time.monotonic(), _cpu_s_of(pid)
     with os.fdopen(here, "rb", buffering=0) as answers:
         while case < last:
-            ready, _, _ = select.select([answers], [], [], HANG_S)
-            data = os.read(answers.fileno(), 1 << 16) if ready else b""
+            ready, _, _ = select.select([answers], [], [], HANG_S / 4)
+            if not ready:
+                if _cpu_s_of(pid) - heard_cpu_s > HANG_S or time.monotonic() - heard > IDLE_S:
+                    reason = f"hang: more than {HANG_S} CPU s, or {IDLE_S} s"
+                    break
+                continue
+            data = os.read(answers.fileno(), 1 << 16)
             if not data:
-                reason = "" if ready else f"hang: more than {HANG_S} s"
                 break
+            heard, heard_cpu_s = time.monotonic(), _cpu_s_of(pid)
             *lines, rest = (rest + data).split(b"\n")
             for line in lines:
                 word, failure, cpu_s = json.loads(line)
@@ -125,6 +133,14 @@ def run(kind: str, what: Given, folder: Path) -> Ending:
     if spent > LATE_S and not ending.failure:
         return Ending("late", f"{spent:.1f} CPU s with a budget of {BUDGET_S} s: {ending.word}", spent)
     return Ending(ending.word, ending.failure, spent)
+
+
+def _cpu_s_of(pid: int) -> float:
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError, IndexError):
+        return 0.0
 
 
 def _cpu_s() -> float:
@@ -209,7 +225,7 @@ def _journal(what: Given, folder: Path) -> Ending:
         journal = Journal(folder / "journal")
     except UserError:
         return Ending("user error")
-    kept = bench_command._kept(journal, case)
+    kept = bench_command._kept(journal, case, lambda line: line, scan_bench.columns)
     if kept is None:
         return Ending("miss")
     line = dict(kept)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import resource
+import sys
 import time
 
 import pytest
@@ -79,3 +80,22 @@ def test_the_clock_counts_processes_that_still_run(monkeypatch: pytest.MonkeyPat
 def test_why() -> None:
     assert limits.why(KeyboardInterrupt()) == "interrupted"
     assert limits.why(LimitReachedError("budget: CPU seconds")) == "budget: CPU seconds"
+
+
+class _Argument:
+    """What ctypes converts while the clock is looked at."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.limits = limits
+
+    def from_param(self, value: object) -> int:
+        self.limits._signalled(0, sys._getframe())
+        return 0
+
+
+def test_an_argument_on_its_way_into_a_library_is_not_interrupted() -> None:
+    times = iter((0.0, 9.0, 9.0))
+    with Limits(1.0, clock=lambda: next(times)) as limits, limits.watched():
+        assert _Argument(limits).from_param(None) == 0
+        with pytest.raises(LimitReachedError):
+            limits._signalled(0, sys._getframe())

@@ -24,7 +24,7 @@ def _tables(members: PartitionSet) -> set[tuple[int, ...]]:
     return found
 
 
-@pytest.mark.parametrize("parts", [2, 3])
+@pytest.mark.parametrize("parts", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(8))
 def test_what_fits_allowed_values(parts: int, seed: int) -> None:
     members = PartitionSet(condition_set(POINTS, "constant-free", ()), parts)

@@ -9,6 +9,7 @@ from tests.synth.random_sketches import random_kernel
 
 from warploom.core import UserError
 from warploom.ir import Kernel
+from warploom.synth import propagation
 
 
 def _check(case: Case) -> None:
@@ -44,6 +45,21 @@ def _check_seed(seed: int, most: int) -> None:
 def test_random_sketches(start: int) -> None:
     for seed in range(start, start + 50):
         _check_seed(seed, 80)
+
+
+def test_large_constraints_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest: list[int] = []
+    whole = propagation.ElementConstraint._narrow
+
+    def seen(self: propagation.ElementConstraint, candidate: propagation.Candidate, changes: propagation.Changes) -> None:
+        longest.append(len(self.out))
+        whole(self, candidate, changes)
+
+    monkeypatch.setattr(propagation, "BLOCK_WORDS", 1)
+    monkeypatch.setattr(propagation.ElementConstraint, "_narrow", seen)
+    for seed in range(12):
+        _check_seed(seed, 80)
+    assert set(longest) == {1}
 
 
 @pytest.mark.slow

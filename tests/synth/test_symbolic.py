@@ -222,6 +222,44 @@ def test_in_and_out_arrays_keep_their_old_content():
     assert [str(t) for t in np.asarray(y)] == ["y[0] + 1", "y[1] + 1", "y[2]", "y[3]"]
 
 
+FORGETFUL = """\
+@kernel(block=(4, 1, 1), grid=(1, 1, 1), warp_size=4)
+def k(x: Global[i32, 4], y: Global[i32, 4] | out, z: Global[i32, 4]):
+    y[thread_id] = x[thread_id]
+"""
+
+
+def stores_by_index(x, y, z):
+    for i in range(4):
+        y[i] = x[i]
+        z[i] = x[i]
+
+
+def adds_in_place(x, y, z):
+    z += x
+    y[:] = x
+
+
+def stores_to_an_input(x, y):
+    y[:] = x
+    x[3] = 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"), [(stores_by_index, "z"), (adds_in_place, "z"), (stores_to_an_input, "x")], ids=lambda v: str(v)[:30]
+)
+def test_an_array_that_only_the_spec_changes_is_told(spec, name: str) -> None:
+    with pytest.raises(UserError, match=f"the spec stores to '{name}', which the sketch 'k' never stores to"):
+        run_spec(spec, parse(FORGETFUL), {})
+
+
+def test_arrays_that_nobody_changes_are_no_fault() -> None:
+    def copied(x, y, z):
+        y[:] = x
+
+    assert run_spec(copied, parse(FORGETFUL), {}).outputs.keys() == {"y"}
+
+
 def test_a_size_without_a_value():
     with pytest.raises(UserError, match="expected a value for size n, got none") as caught:
         execute(parse(CONV3), {})

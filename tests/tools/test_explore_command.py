@@ -135,6 +135,12 @@ def test_replay_of_other_requests(tmp_path: Path) -> None:
     assert str(held["note"]).startswith("the decisions are of sm_80, judged on sm_90")
 
 
+def test_a_listing_of_choices_ends_with_its_budget() -> None:
+    result, line = explored(*AXPY, "--choices", "--budget", "1ms")
+    assert (result.exit_code, line["status"]) == (3, "unknown")
+    assert line["reason"] == "budget: wall seconds, before all choices were listed"
+
+
 def test_choices_are_listed_and_can_be_set() -> None:
     result, line = explored(*AXPY, "--choices")
     assert result.exit_code == 0 and line["status"] == "solved"

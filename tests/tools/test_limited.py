@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import io
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
@@ -69,6 +70,7 @@ class Z3Exception(Exception):
         (LimitReachedError(CPU_SPENT), CPU_SPENT),
         (KeyboardInterrupt(), "interrupted"),
         (Z3Exception("out of memory"), OUT_OF_MEMORY),
+        (ctypes.ArgumentError("argument 1: KeyboardInterrupt: "), "interrupted"),
     ],
 )
 def test_resources_that_end_are_unknown_with_their_reason(error: BaseException, reason: str) -> None:

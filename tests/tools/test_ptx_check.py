@@ -134,3 +134,11 @@ def test_no_place_to_write(tmp_path: Path) -> None:
     code, _, err = formatted(str(path), "-o", str(tmp_path / "no" / "b.ptx"))
     assert code == 2
     assert "NOT_WRITTEN" in err
+
+
+def test_a_file_without_a_statement_is_no_ptx(tmp_path: Path) -> None:
+    (tmp_path / "empty.ptx").write_text("\n")
+    result = CliRunner().invoke(format_command, [str(tmp_path / "empty.ptx"), "--json"])
+    line = json.loads(result.stdout)
+    assert (result.exit_code, line["status"]) == (2, "error")
+    assert "PTX_HEADER: expected a PTX file, got one without any statement" in line["reason"]

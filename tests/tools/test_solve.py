@@ -357,3 +357,9 @@ def test_bad_targets(target: str, code: str) -> None:
     result = call(target, "--json")
     assert (result.exit_code, json.loads(result.stdout)["status"]) == (2, "error")
     assert code in result.stderr
+
+
+def test_one_goal_is_asked_for() -> None:
+    result = CliRunner().invoke(cli, ["solve", "conv1d", "--all", "--first"])
+    assert result.exit_code == 2
+    assert "expected one of --all, --first and --best, got --all and --first" in result.output

@@ -209,8 +209,8 @@ class _Lift:
     # ------------------------------------------------------------ refutation
 
     def prove_at(self, sizes: Mapping[str, int]) -> Proof:
-        output = next(p for p in self.kernel.params if p.is_output)
-        return prove(self.kernel, self.spec, sizes, self.algebra(output))
+        told = next((p for p in self.kernel.params if p.is_output), None) or self.kernel.params[0]
+        return prove(self.kernel, self.spec, sizes, self.algebra(told))
 
     def confirmed(self, fault: FaultError) -> LiftResult:
         """The fault at a size where the kernel is seen to fail; `unchecked` when none was found.

@@ -29,6 +29,8 @@ LIST_WHERE_KNOWN = 1 << 20
 """Functions of a larger set differ mostly where nothing is known: they wait until something is known at half of the points."""
 SPARSE = 4
 """Options are looked at one by one where fewer than one in this many are left."""
+BLOCK_WORDS = 1 << 23
+"""Of domains that a constraint looks at in one piece: 64 MB."""
 
 
 @dataclass(eq=False, slots=True)
@@ -144,13 +146,22 @@ class ElementConstraint:
 
     def narrow(self, candidate: Candidate, changes: Changes) -> None:
         if candidate.base is None:
-            self._narrow(candidate, changes)
+            self._in_blocks(candidate, changes)
             return
         rows = np.flatnonzero(self._differs(candidate, candidate.base))
         if 2 * len(rows) > len(self.out):
-            self._narrow(candidate, changes)
+            self._in_blocks(candidate, changes)
         elif len(rows):
-            self.restricted(rows)._narrow(candidate, changes)
+            self.restricted(rows)._in_blocks(candidate, changes)
+
+    def _in_blocks(self, candidate: Candidate, changes: Changes) -> None:
+        """Not more rows at once than BLOCK_WORDS allow: memory stays small, and a spent budget is seen between them."""
+        rows = max(1, BLOCK_WORDS // max(1, self.source.shape[1] * candidate.domains.shape[1]))
+        if len(self.out) <= rows:
+            self._narrow(candidate, changes)
+            return
+        for start in range(0, len(self.out), rows):
+            self.restricted(np.arange(start, min(start + rows, len(self.out))))._narrow(candidate, changes)
 
     def restricted(self, rows: IntArray) -> ElementConstraint:
         """Some rows of it; `groups` stay those of all."""

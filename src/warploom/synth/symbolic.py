@@ -150,6 +150,7 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
     if isinstance(spec, TermSpec):
         return _term_result(spec, kernel, sizes)
     arrays: dict[str, SymbolicArray] = {}
+    before: dict[str, list[object]] = {}
     typed = Stored({p.name: p.dtype for p in kernel.params})
     for param, shape in zip(kernel.params, array_shapes(kernel, sizes), strict=True):
         kept = partial(typed.store, target=param.dtype)
@@ -157,6 +158,8 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
             arrays[param.name] = symbols(param.name, shape, param.dtype.lanes, kept)
         else:
             arrays[param.name] = zero_array(param.name, shape, kept, typed.blank(param.dtype), param.dtype.lanes)
+        if not param.is_output:
+            before[param.name] = arrays[param.name].ravel().tolist()
     try:
         with strict_comparisons(only_floats=all(p.dtype.is_float for p in kernel.params)):
             call_spec(spec, kernel, arrays, sizes, {"min": _least, "max": _greatest})
@@ -165,6 +168,7 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
     except TermError as error:  # one that the spec caught itself
         fix = "Let no `except` take part in what the spec computes."
         raise UserError(Diagnostic("SPEC_FAILED", str(error), definition(spec), fix)) from error
+    _refuse_forgotten(spec, kernel, arrays, before)
     outputs: dict[str, npt.NDArray[np.object_]] = {}
     stored: dict[str, npt.NDArray[np.bool_]] = {}
     for param in kernel.params:
@@ -173,6 +177,17 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
             outputs[param.name] = as_terms(array)
             stored[param.name] = stored_mask(array)
     return SpecResult(outputs, stored)
+
+
+def _refuse_forgotten(
+    spec: Callable[..., Any], kernel: Kernel, arrays: Mapping[str, SymbolicArray], before: Mapping[str, list[object]]
+) -> None:
+    """What the spec changes and the kernel never stores to would be compared by nobody."""
+    changed = [n for n, held in before.items() if any(a is not b for a, b in zip(held, arrays[n].ravel().tolist(), strict=True))]
+    if changed:
+        fix, at = "Store to {} in the sketch, or not in the spec.", definition(spec)
+        message = "the spec stores to {!r}, which the sketch {!r} never stores to"
+        raise UserError(*(Diagnostic("SPEC_MISMATCH", message.format(n, kernel.name), at, fix.format(n)) for n in changed))
 
 
 def _read_spec(spec: Callable[..., Any], kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult:

@@ -12,7 +12,7 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.jit import announced
 from warploom.schedule.search import Live, Options, ProgramExploration, explore, strategy_named
 from warploom.solve import Event, EventLog, EventSink, cluster_executor
-from warploom.tools.explore_budget import WallBudget
+from warploom.tools.explore_budget import OutOfTimeError, WallBudget, within
 from warploom.tools.explore_check import Checked, checked
 from warploom.tools.explore_choices import list_choices
 from warploom.tools.explore_data import Data, reference_data
@@ -23,7 +23,7 @@ from warploom.tools.explore_result import Explored, facts, judged_line, named, r
 from warploom.tools.explore_size import estimate_size
 from warploom.tools.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.messages import rendered
-from warploom.tools.outcome import Outcome, Progress
+from warploom.tools.outcome import Outcome, Progress, gave_up
 from warploom.tools.usage import Stopwatch
 
 
@@ -32,12 +32,23 @@ def explore_tensor(case: str, function: Function, options: KernelOptions, stopwa
     what binds them."""
     with announced(progress):
         if options.only_choices:
-            return list_choices(case, function, options, stopwatch)
+            return _listed(case, function, options, stopwatch)
         if options.only_size:
             return estimate_size(case, function, options, stopwatch, progress)
         if options.replayed is not None:
             return replay_file(case, function, options, options.replayed, stopwatch, progress)
         return _searched(case, function, options, stopwatch, progress)
+
+
+def _listed(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch) -> Outcome:
+    """The open choices; a budget that somebody gave ends also this."""
+    if options.budget_s is None:
+        return list_choices(case, function, options, stopwatch)
+    try:
+        with within(options.budget_s):
+            return list_choices(case, function, options, stopwatch)
+    except OutOfTimeError:
+        return gave_up(case, "budget: wall seconds, before all choices were listed", stopwatch)
 
 
 def _searched(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:

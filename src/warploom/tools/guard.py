@@ -27,6 +27,11 @@ def is_out_of_memory(error: Exception) -> bool:
     return type(error).__name__ == "Z3Exception" and "memory" in str(error)
 
 
+def is_interruption(error: Exception) -> bool:
+    """Whether SIGINT met ctypes where it converts an argument, and came out as its error."""
+    return type(error).__name__ == "ArgumentError" and "KeyboardInterrupt" in str(error)
+
+
 def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
     """What `work` gives, or the outcome that tells of the user's error, the limit, the interruption or the fault."""
     sys.setrecursionlimit(max(DEEPEST, sys.getrecursionlimit()))
@@ -44,6 +49,8 @@ def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch
             traceback.print_exc()
         return gave_up(case, TOO_DEEP, stopwatch)
     except Exception as error:
+        if is_interruption(error):
+            return gave_up(case, "interrupted", stopwatch)
         if is_out_of_memory(error):
             return gave_up(case, OUT_OF_MEMORY, stopwatch)
         if debug:

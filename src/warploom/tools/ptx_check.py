@@ -221,6 +221,9 @@ def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, 
     def work(_: Progress) -> Outcome:
         text = read_ptx(file)
         module = parse(text, file)
+        if not module.items and not is_exact:
+            message = f"expected a PTX file, got one without any statement at {file}"
+            raise UserError(Diagnostic("PTX_HEADER", message, fix="Name the file that the compiler wrote."))
         printed = exact(module) if is_exact else normal(module)
         if not is_exact and parse(printed, file) != module:
             return _differs(file, "the normal form does not read back as the same module", stopwatch)

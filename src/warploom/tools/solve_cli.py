@@ -23,11 +23,18 @@ from warploom.tools.solve_command import InParts, SolveOptions, read_source, sol
 from warploom.tools.usage import Stopwatch
 
 
+def _one_goal(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]) -> str:
+    given = tuple(dict.fromkeys(value))
+    if len(given) > 1:
+        raise click.UsageError(f"expected one of --all, --first and --best, got {' and '.join(f'--{g}' for g in given)}", ctx)
+    return given[0] if given else "best"
+
+
 @click.command("solve")
 @click.argument("program", metavar="FILE|CASE")
-@click.option("--all", "goal", flag_value="all", help="Every solution.")
-@click.option("--first", "goal", flag_value="first", help="Any solution.")
-@click.option("--best", "goal", flag_value="best", default=True, help="The cheapest solution (default).")
+@click.option("--all", "goal", flag_value="all", multiple=True, callback=_one_goal, help="Every solution.")
+@click.option("--first", "goal", flag_value="first", multiple=True, callback=_one_goal, help="Any solution.")
+@click.option("--best", "goal", flag_value="best", multiple=True, callback=_one_goal, help="The cheapest solution (default).")
 @click.option("--distinct", is_flag=True, help="List one solution of those that move every value the same way.")
 @click.option("--workers", type=click.IntRange(min=1), help="Search in this many processes.")
 @click.option("--cluster", metavar="ADDRESS", help="Search on the Dask cluster with this scheduler.")

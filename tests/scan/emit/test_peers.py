@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from warploom import scan
+from warploom.core import UserError
 from warploom.gpu import toolchain_available
-from warploom.scan.emit import Comparison, emit, imported, peers, program, source_of
+from warploom.scan.emit import Comparison, Types, emit, imported, peers, program, source_of
 from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_numpy, try_triton
 from warploom.scan.tasks import loops_module
 
@@ -42,6 +43,41 @@ def test_compilers(name: str, trial: Callable[[scan.Operator], Comparison]) -> N
     except NotInstalledError as error:
         pytest.skip(f"{error} is not installed")
     assert found.cases and not found.mismatch
+
+
+def _from(tmp_path: Path, body: str) -> scan.Lifting:
+    file = tmp_path / "loop.py"
+    file.write_text(f"def f(xs: list[int]):\n{body}    return t\n")
+    return scan.lift(scan.read_loop(scan.read_module(file), "f"))
+
+
+def test_constants_beyond_the_type_are_refused(tmp_path: Path) -> None:
+    found = _from(tmp_path, "    t = 3000000000\n    for x in xs:\n        t = t + x\n")
+    assert found.operator is not None
+    for target in ("cuda", "cub", "triton", "numba"):
+        with pytest.raises(UserError, match="the constant 3000000000, which int32 does not hold"):
+            source_of(found.operator, target)
+        assert source_of(found.operator, target, Types("int64"))
+    assert emit(found, "numpy").verdict != "refuted"
+
+
+def test_an_operator_that_carries_nothing_is_refused(tmp_path: Path) -> None:
+    found = _from(tmp_path, "    t = 7\n    for x in xs:\n        t = 5\n")
+    if found.operator is None or found.operator.fields:
+        found = _from(tmp_path, "    t = 1.5e400\n    for x in xs:\n        t = t + 1\n")
+    assert found.operator is not None and not found.operator.fields
+    for target in ("cuda", "numba", "numpy"):
+        with pytest.raises(UserError, match="an operator that carries nothing"):
+            source_of(found.operator, target)
+
+
+def test_nothing_compared_is_not_tested(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(program, "try_numpy", lambda *_: Comparison(0))
+    found = emit(scan.lift(scan.read_loop(loops_module(), "total")), "numpy")
+    assert (found.verdict, found.reason) == (
+        "unchecked",
+        "no list was found on which it and the loop can be compared",
+    )
 
 
 def test_compilers_that_are_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -55,6 +55,10 @@ class PartitionSet:
         return self._recent[key]
 
     def _matching_at(self, points: BoolArray, allowed: BoolArray) -> Functions | None:
+        if self.parts == 1:  # no condition: 0 everywhere
+            fits = int(allowed[points, 0].all())
+            none = np.zeros(fits, np.int64)
+            return Functions(np.zeros((fits, self.points), np.int16), none, lambda row: IndexConst(0), none)
         limit = min(max(1, MAX_TABLE_CELLS // max(1, self.points)), MOST_FUNCTIONS)
         listing = _Listing(self.conditions.functions, self.parts, allowed, limit)
         count = listing.count(0, points)

@@ -22,6 +22,8 @@ def numba_source(operator: Operator, types: Types | None = None) -> str:
     ready = body(operator, NUMBA, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "a Numba kernel")
+    if not ready.fields:
+        raise unserved("an operator that carries nothing", "a Numba kernel")
     elements, constants = [s.name for s in ready.elements], [s.name for s in ready.constants]
     outputs = [f"{s.name}_out" for s in ready.outputs]
     more = "".join(f", {c}" for c in constants)

@@ -89,6 +89,8 @@ def numpy_source(operator: Operator, types: Types | None = None) -> str:
     ready = body(operator, NUMPY, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "a NumPy module")
+    if not ready.fields:
+        raise unserved("an operator that carries nothing", "a NumPy module")
     loop = operator.loop
     elements, constants = [s.name for s in ready.elements], [s.name for s in ready.constants]
     whole = [s for s in ready.elements if _is_whole(s)]

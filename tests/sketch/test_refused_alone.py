@@ -119,7 +119,11 @@ def kernel_of(lines: str, head: str = HEAD):
         ("a = None\ny[0] = x[0]", "NO_VALUE", "expected a value to assign, got None"),
         ("a, b = x[0]\ny[0] = a", "SHAPE_MISMATCH", "expected 2 values to assign, got data of type i32"),
         ("a, b = x[0], x[1], x[2]\ny[0] = a", "SHAPE_MISMATCH", "expected 2 values to assign, got 3 values"),
-        ("a.b = x[0]", "UNSUPPORTED_PYTHON", "this target of an assignment is not part of the sketch language"),
+        (
+            "a.b = x[0]",
+            "UNSUPPORTED_PYTHON",
+            "a component of something else than an element as target is not part of the sketch language",
+        ),
         ("*a, b = x[0], x[1]\ny[0] = b", "UNSUPPORTED_PYTHON", "this target of an assignment is not part of the sketch language"),
         (
             "a = wl.accumulator(i32, op='+')\na[0] = x[0]",
@@ -131,7 +135,11 @@ def kernel_of(lines: str, head: str = HEAD):
         ("m[0, 0, 0] = x[0]", "RANK", "'m' has 2 dimensions, got 3 indices"),
         ("y[0] **= 2", "UNSUPPORTED_PYTHON", "operator `**` on data is not part of the language"),
         ("a = 2\na **= 2\ny[a] = x[0]", "UNSUPPORTED_PYTHON", "operator `**` on indices is not part of the language"),
-        ("y.a += 1", "UNSUPPORTED_PYTHON", "this target of an assignment is not part of the sketch language"),
+        (
+            "y.a += 1",
+            "UNSUPPORTED_PYTHON",
+            "a component of something else than an element as target is not part of the sketch language",
+        ),
         ("for x in range(3):\n    y[0] = x[0]", "REASSIGN_KIND", "'x' was a parameter and is now a loop variable"),
         (
             "for k in x:\n    y[0] = k",

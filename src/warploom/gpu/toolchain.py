@@ -7,7 +7,6 @@ only the fallback. Nothing here needs a GPU or a driver.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import re
 import subprocess
 import tempfile

@@ -40,7 +40,8 @@ def test_c_does_what_python_says(seed: int) -> None:
 
 @pytest.fixture
 def fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """As a new process, with an empty folder of libraries."""
+    """As a new process, with an empty folder of libraries. The function that all tests share is compiled before."""
+    mixture(*arguments(0))
     monkeypatch.setattr(entries, "_libraries", {})
     monkeypatch.setattr(compiler, "library_folder", lambda: tmp_path)
     return tmp_path

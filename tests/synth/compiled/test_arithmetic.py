@@ -18,7 +18,7 @@ from warploom.synth.compiled.bit_fields import BitFields
 from warploom.synth.compiled.comparison import Comparison
 from warploom.synth.compiled.data import Data, Joined, Undefined, Value
 from warploom.synth.compiled.numbers import value_of
-from warploom.terms import Term, apply, atom, constant
+from warploom.terms import Term, algebra_for, apply, atom, constant
 
 THREE = ".param .u64 out, .param .u64 in, .param .u32 a, .param .u32 b, .param .u32 c"
 LOADS = "\tld.param.u32 %r2, [a];\n\tld.param.u32 %r3, [b];\n\tld.param.u32 %r4, [c];\n"
@@ -244,7 +244,7 @@ def test_what_is_computed_from_an_undefined_value_is_undefined(is_whole: bool) -
 
 def test_choices_have_one_form_also_inside_of_other_terms() -> None:
     a, b, x, y, z = (atom(name, (0,)) for name in "abxyz")
-    empty = cast(Comparison, SimpleNamespace(_choices={}, _chosen_kinds={}))
+    empty = Comparison(algebra_for(i32), dict.fromkeys("abxyz", i32), ())
     forms = [apply("select <", a, b, x, y), apply("select >", b, a, x, y), apply("select >=", a, b, y, x)]
     for inside in (lambda t: t, lambda t: t + z, lambda t: z * (t + z)):
         assert len({Comparison._chosen(empty, inside(form), {}) for form in forms}) == 1

@@ -29,7 +29,7 @@ from warploom.schedule.bound import Bound
 from warploom.schedule.choices import KernelSpace, LoweringError, kernel_space
 from warploom.schedule.cpu import Effort, MeasureWorker, Timing, compile_nest, host
 from warploom.schedule.search.arrays import random_arrays, scalar_values
-from warploom.schedule.space import Candidate
+from warploom.solve.space import Candidate
 
 SMALL = {
     "axpy": {"n": 1000},

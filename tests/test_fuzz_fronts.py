@@ -13,7 +13,7 @@ from benchmarks.fuzz.fronts import FRONTS, Given
 
 from warploom.core.limits import Limits
 from warploom.solve import Journal
-from warploom.tools import solve_command
+from warploom.tools.solve import program as solve_command
 
 CHEAP = ("pictures", "dataflow", "ptx-commands", "operators")
 

@@ -14,9 +14,9 @@ from warploom.sketch import load
 from warploom.synth import Report, complete
 from warploom.synth.dataflow import solve_program
 from warploom.tools.cli import cli
-from warploom.tools.completions import hole_texts
-from warploom.tools.picture import picture
-from warploom.tools.trace import trace
+from warploom.tools.pages.picture import picture
+from warploom.tools.pages.trace import trace
+from warploom.tools.synth.report import hole_texts
 
 README = Path("README.md").read_text(encoding="utf-8")
 

@@ -2,7 +2,7 @@
 
 The rest of its sentences, in tests/tools: current folder, children (test_entry.py, test_bench.py), `--install`
 (test_ptxas_install.py), answers checked again (test_kept_lines.py, test_solve.py, test_transposes_bench.py), files beside and
-renamed (test_files.py); the cache's folder (tests/solve/test_cache.py).
+renamed (test_files.py); the cache's folder (tests/solve/runs/test_cache.py).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from click.testing import CliRunner
 from warploom.core import UserError
 from warploom.solve import Journal, ResultCache, read_events
 from warploom.tools.cli import cli
-from warploom.tools.explore_replay import read_decisions
+from warploom.tools.explore.replay import read_decisions
 
 SOURCE = Path("src/warploom")
 TEXT = Path("SECURITY.md").read_text(encoding="utf-8")

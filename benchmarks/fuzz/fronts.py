@@ -367,8 +367,8 @@ def _replay(rng: random.Random) -> Given:
 
 def _journal(rng: random.Random) -> Given:
     """A journal of `bench scan`, whose line of the case is damaged."""
-    from warploom.tools import scan_bench
-    from warploom.tools.bench_command import _key
+    from warploom.tools.bench import scan as scan_bench
+    from warploom.tools.bench.run import _key
 
     name = "lift/total"
     case = scan_bench.scan_case(next(iter(scan_bench.select(name)), next(iter(scan_bench.select("lift/*")))))

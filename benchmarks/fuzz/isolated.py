@@ -148,8 +148,8 @@ def _cpu_s() -> float:
 
 
 def _command(argv: list[str]) -> Ending:
-    from warploom.tools import guard
     from warploom.tools.cli import cli
+    from warploom.tools.command import guard
 
     out, err, code = io.StringIO(), io.StringIO(), 0
     crash: list[str] = []
@@ -218,7 +218,8 @@ def _journal(what: Given, folder: Path) -> Ending:
     """`bench` takes the damaged journal; its lines must hold the contract."""
     from warploom.core import UserError
     from warploom.solve import Journal
-    from warploom.tools import bench_command, scan_bench
+    from warploom.tools.bench import run as bench_command
+    from warploom.tools.bench import scan as scan_bench
 
     case = scan_bench.scan_case(what.files["case"])
     try:
@@ -263,7 +264,7 @@ def _damaged_cache(what: Given, folder: Path) -> Ending:
             data = value.encode("utf-8", "surrogatepass") if damage == 1 else value
             checksum = zlib.crc32(f"{key}\0{value}".encode("utf-8", "surrogatepass")) if damage > 2 else 0
             with contextlib.suppress(ImportError, AttributeError):
-                from warploom.solve import cache
+                from warploom.solve.runs import cache
 
                 checksum = cache._checksum(key, value) if damage > 2 else 0
             connection.execute("UPDATE results SET value = ?, checksum = ?", (data, checksum))

@@ -31,9 +31,9 @@ from warploom.schedule.backbone import evaluate_program
 from warploom.schedule.frontend import tensor
 from warploom.sketch import parse_spec
 from warploom.solve import Sat, Word, WordConst, WordOp, WordVar, differing_words
-from warploom.synth.concrete import TYPED_BUILTINS, typed_array, typed_values
-from warploom.synth.specs import call_spec
-from warploom.synth.symbolic import run_spec
+from warploom.synth.proof.concrete import TYPED_BUILTINS, typed_array, typed_values
+from warploom.synth.proof.specs import call_spec
+from warploom.synth.proof.symbolic import run_spec
 from warploom.terms import Term, TermError, atom, evaluate, iterate_post, maximum, minimum
 
 THREADS = 8

@@ -19,7 +19,7 @@ import numpy as np
 from warploom.core import UserError
 from warploom.gpu import compile_cuda, cuda_source, device_arch, device_available, time_on_device
 from warploom.kernels import complete_example, find
-from warploom.tools.kernel_bench import TIME_SIZES
+from warploom.tools.bench.kernels import TIME_SIZES
 
 CASES = ("conv1d-3", "conv1d-9", "conv1d-17", "conv2d-3", "conv2d-5", "conv2d-7", "aos-store-crc-3", "aos-store-crc-4")
 REPEATS = 20

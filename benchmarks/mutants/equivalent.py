@@ -21,11 +21,11 @@ EQUIVALENT: dict[str, str] = {
     "src/warploom/scan/networks/fewest.py:fewest:refusal:columns > 2**depth -> False:0": (
         "a step doubles an interval at most, so the solver finds no such network, and finding none or giving up is None as well"
     ),
-    "src/warploom/synth/summands.py:Summands._apart:refusal:self._leaf(t) is None -> False:0": (
+    "src/warploom/synth/proof/summands.py:Summands._apart:refusal:self._leaf(t) is None -> False:0": (
         "a form with such a choice has no leaf for it, so it is not taken apart either; where the choice drops out of the form, "
         "`Values._compare` finds the two sides equal by the same forms"
     ),
-    "src/warploom/ir/simplify.py:_one_value:refusal:isinstance(expr, IndexConst) -> False:0": (
+    "src/warploom/ir/kernel/simplify.py:_one_value:refusal:isinstance(expr, IndexConst) -> False:0": (
         "the one value of a constant is that constant again, and a rule that gives back its expression counts as one that does "
         "not apply"
     ),

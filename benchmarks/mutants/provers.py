@@ -5,18 +5,37 @@ from __future__ import annotations
 from fnmatch import fnmatch
 
 PROVERS = (
-    "src/warploom/synth/prove.py", "src/warploom/synth/block.py", "src/warploom/synth/lanes.py", "src/warploom/synth/accesses.py",
-    "src/warploom/synth/lift.py", "src/warploom/synth/generic_*.py", "src/warploom/synth/grids.py", "src/warploom/synth/sizes.py",
-    "src/warploom/synth/uniform.py",
-    "src/warploom/synth/coverage.py", "src/warploom/synth/judge.py", "src/warploom/synth/check.py",
-    "src/warploom/synth/conditions.py", "src/warploom/synth/affine.py", "src/warploom/synth/symbolic.py",
+    "src/warploom/synth/proof/prove.py",
+    "src/warploom/synth/proof/block.py",
+    "src/warploom/synth/proof/lanes.py",
+    "src/warploom/synth/proof/accesses.py",
+    "src/warploom/synth/lift/lift.py",
+    "src/warploom/synth/generic_*.py",
+    "src/warploom/synth/search/grids.py",
+    "src/warploom/synth/lift/sizes.py",
+    "src/warploom/synth/lift/uniform.py",
+    "src/warploom/synth/lift/coverage.py",
+    "src/warploom/synth/proof/judge.py",
+    "src/warploom/synth/proof/check.py",
+    "src/warploom/synth/lift/conditions.py",
+    "src/warploom/synth/lift/affine.py",
+    "src/warploom/synth/proof/symbolic.py",
     "src/warploom/synth/compiled/*.py",
-    "src/warploom/ptx/verify.py", "src/warploom/ptx/shuffle/*.py",
-    "src/warploom/scan/laws.py", "src/warploom/scan/prover.py", "src/warploom/scan/checking.py", "src/warploom/scan/neutral.py",
-    "src/warploom/scan/cases.py", "src/warploom/scan/products.py", "src/warploom/scan/invariants.py",
-    "src/warploom/scan/networks/induction.py", "src/warploom/scan/networks/generalise.py",
-    "src/warploom/ir/verify.py", "src/warploom/ir/dataflow/replay.py", "src/warploom/schedule/nest/verify.py",
-)  # fmt: skip
+    "src/warploom/ptx/verify.py",
+    "src/warploom/ptx/shuffle/*.py",
+    "src/warploom/scan/operators/laws.py",
+    "src/warploom/scan/operators/prover.py",
+    "src/warploom/scan/operators/checking.py",
+    "src/warploom/scan/operators/neutral.py",
+    "src/warploom/scan/operators/cases.py",
+    "src/warploom/scan/operators/products.py",
+    "src/warploom/scan/operators/invariants.py",
+    "src/warploom/scan/networks/induction.py",
+    "src/warploom/scan/networks/generalise.py",
+    "src/warploom/ir/kernel/verify.py",
+    "src/warploom/ir/dataflow/replay.py",
+    "src/warploom/schedule/nest/verify.py",
+)
 """Patterns of paths."""
 
 

@@ -21,7 +21,7 @@ SOURCE = Path("src") / "warploom"
 _UNSWITCHED = ("kernels/", "scan/tasks/")
 """Folders whose functions are read as text by Warploom's own front ends: a switch in them would be read as well."""
 
-COMPILED = b"warploom.schedule.jit"
+COMPILED = b"warploom.solve.jit"
 """In the text of modules whose functions numba compiles: with bugs in them they are run as Python, which takes less time here."""
 
 Form = Literal["expression", "statement", "condition"]

@@ -6,8 +6,8 @@ The same language that describes kernels, for another problem: choices, dependen
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from warploom.schedule.space import Candidate, Instance, Space
 from warploom.solve import Alternative, Cost, search
+from warploom.solve.space import Candidate, Instance, Space
 
 BLOCK = {  # y = a*b + c*d + e*f;  z = (c*d) * y + e
     "ab": ("mul", "a", "b"),

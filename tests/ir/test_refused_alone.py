@@ -10,11 +10,11 @@ import pytest
 import warploom.ir as ir
 from warploom.core import UserError, WarploomError, i32
 from warploom.ir import HoleArg, HoleUse, IndexBinary, IndexConst, IndexVar
-from warploom.ir.evaluate import Indices
-from warploom.ir.simplify import _compare_everywhere  # pyright: ignore[reportPrivateUsage]
+from warploom.ir.kernel.evaluate import Indices
+from warploom.ir.kernel.simplify import _compare_everywhere  # pyright: ignore[reportPrivateUsage]
+from warploom.ir.kernel.tabulate import grid
 from warploom.ir.swizzle import Fan, PartitionSet, Rot, Xor, condition_set, function_set, partitions, xforms
 from warploom.ir.swizzle.compositions import shared_cost
-from warploom.ir.tabulate import grid
 
 TEXT = """\
 @hole('h', kind='xform', args=('a', 'k'), n=4, constants=(0, 1))

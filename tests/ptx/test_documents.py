@@ -9,7 +9,7 @@ from warploom.ptx.instructions import instruction_table
 from warploom.ptx.simt import SUPPORTED
 from warploom.ptx.symbolic import MODELLED
 from warploom.ptx.syntax import parse
-from warploom.tools.ptx_trace import trace_text
+from warploom.tools.ptx.trace import trace_text
 
 ROOT = Path(__file__).parents[2]
 HEAD = """# PTX instructions

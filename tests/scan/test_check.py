@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import Checked, check, checking, parse_module, read_binary, user_function
-from warploom.scan.prover import Fails, Open
+from warploom.scan import Checked, check, parse_module, read_binary, user_function
+from warploom.scan.operators import checking
+from warploom.scan.operators.prover import Fails, Open
 from warploom.scan.tasks import accepted_module, refused_module
 
 

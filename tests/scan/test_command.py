@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from warploom.tools.scan_lift import check_command, lift_command
+from warploom.tools.scan.lift import check_command, lift_command
 
 MSS = """
 def mss(xs):

@@ -8,9 +8,9 @@ import pytest
 
 from warploom import scan
 from warploom.core import UnsupportedError, UserError
-from warploom.scan import expression as ex
-from warploom.scan import family
 from warploom.scan.emit.cuda import cuda_scan
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators import family
 
 
 def _file(tmp_path: Path, text: str) -> Path:

@@ -11,11 +11,12 @@ from pathlib import Path
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import Lifting, Value, lift, parse_module, read_loop, read_module, transition, user_function
-from warploom.scan import expression as ex
-from warploom.scan.forms import FormError, Plain
-from warploom.scan.printing import evaluated
-from warploom.scan.tables import Table
+from warploom.scan import Lifting, Value, lift, parse_module, read_loop, read_module, user_function
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators import transition
+from warploom.scan.operators.forms import FormError, Plain
+from warploom.scan.operators.printing import evaluated
+from warploom.scan.operators.tables import Table
 from warploom.scan.tasks import DEFINITIONS, loops_module
 
 QUICK = [

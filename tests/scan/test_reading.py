@@ -11,10 +11,11 @@ from types import ModuleType
 import pytest
 
 from warploom.core import UserError
-from warploom.scan import Loop, binary, lift, parse_module, python, read_binary, read_loop, subset, user_function
-from warploom.scan import expression as ex
-from warploom.scan import loop as loop_module
-from warploom.scan.printing import evaluated
+from warploom.scan import Loop, lift, parse_module, python, read_binary, read_loop, user_function
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.printing import evaluated
+from warploom.scan.reading import binary, subset
+from warploom.scan.reading import loop as loop_module
 
 _BEFORE = """from fractions import Fraction
 from math import gcd

@@ -15,8 +15,8 @@ from warploom import int2
 from warploom.core import UserError
 from warploom.ir import run
 from warploom.sketch import load, parse_spec
-from warploom.synth.concrete import typed_array, typed_values
-from warploom.synth.symbolic import run_spec
+from warploom.synth.proof.concrete import typed_array, typed_values
+from warploom.synth.proof.symbolic import run_spec
 from warploom.terms import atom, component, pack
 
 

@@ -13,7 +13,7 @@ from benchmarks.fuzz.readers import check, given
 from warploom.schedule.frontend import expressions
 from warploom.sketch import Written, written
 from warploom.sketch.parser import specs, statements
-from warploom.synth import symbolic
+from warploom.synth.proof import symbolic
 
 SHARE = range(45)
 WIDE = range(240)

@@ -8,9 +8,9 @@ import warploom as wl
 from warploom.core import UserError
 from warploom.ir import kernel_text, parse_kernel
 from warploom.sketch import parse_spec
-from warploom.synth.concrete import typed_array
-from warploom.synth.prove import prove
-from warploom.synth.symbolic import run_spec
+from warploom.synth.proof.concrete import typed_array
+from warploom.synth.proof.prove import prove
+from warploom.synth.proof.symbolic import run_spec
 from warploom.terms import algebra_for
 
 

@@ -12,7 +12,7 @@ import warploom as wl
 from warploom.core import UserError
 from warploom.sketch import parse_spec
 from warploom.sketch.subset import ROWS, Row, table
-from warploom.synth.symbolic import run_spec
+from warploom.synth.proof.symbolic import run_spec
 
 DOCS = Path(__file__).parents[2] / "docs" / "language.md"
 

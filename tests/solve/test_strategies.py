@@ -29,8 +29,8 @@ from warploom.solve import (
     refine,
     search,
 )
-from warploom.solve.drafts import Descents, run_descents
-from warploom.solve.refine import _Draft, _Refine
+from warploom.solve.search.drafts import Descents, run_descents
+from warploom.solve.search.refine import _Draft, _Refine
 
 COVERING: dict[str, Callable[[Incumbent[Path, Path]], Outcome[Path]]] = {
     "best first": best_first,

@@ -13,11 +13,11 @@ from warploom.ir import HoleArg, IndexConst, IndexExpr, Kernel, fill, tabulate
 from warploom.ir.swizzle import function_set
 from warploom.sketch import Sketch
 from warploom.synth.complete import kernel_algebra
-from warploom.synth.engine import Engine
-from warploom.synth.lower import lower
-from warploom.synth.network import HoleUses
-from warploom.synth.prove import compare
-from warploom.synth.symbolic import Execution, SpecResult, execute
+from warploom.synth.network.lower import lower
+from warploom.synth.network.network import HoleUses
+from warploom.synth.proof.prove import compare
+from warploom.synth.proof.symbolic import Execution, SpecResult, execute
+from warploom.synth.search.engine import Engine
 from warploom.terms import constant
 
 Tables = tuple[tuple[int, ...], ...]

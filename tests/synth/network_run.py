@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.synth.network import UNDEFINED, Arithmetic, Elements, Folds, Network, Placements, Retained, Slots
+from warploom.synth.network.network import UNDEFINED, Arithmetic, Elements, Folds, Network, Placements, Retained, Slots
 from warploom.terms import Term, apply, component, pack
 
 

@@ -8,7 +8,7 @@ from tests.synth.kernels import parse, sketch_of
 from warploom.ir import index_text, parse_kernel
 from warploom.sketch import Sketch
 from warploom.synth import Report, complete
-from warploom.synth.lower import lower
+from warploom.synth.network.lower import lower
 
 
 def _sketch(body: str, spec, holes: str = "", outputs: int = 8, start: str = "out") -> Sketch:

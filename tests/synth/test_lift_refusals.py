@@ -13,15 +13,15 @@ from warploom.gpu import SizeLimits
 from warploom.ir import HoleArg, HoleUse, IndexBinary, IndexConst, IndexVar, SizeVar
 from warploom.sketch import TermSpec
 from warploom.solve import Constraint, Linear, Unknown, variable
-from warploom.synth import coverage
-from warploom.synth.affine import UnliftableError
-from warploom.synth.conditions import Conditions
-from warploom.synth.generic_block import GenericBlock
-from warploom.synth.generic_index import GenericIndex, Path
-from warploom.synth.lift import _Lift, lift  # pyright: ignore[reportPrivateUsage]
-from warploom.synth.sizes import _least  # pyright: ignore[reportPrivateUsage]
-from warploom.synth.uniform import Affine, affine
-from warploom.synth.values import FaultError
+from warploom.synth.lift import coverage
+from warploom.synth.lift.affine import UnliftableError
+from warploom.synth.lift.conditions import Conditions
+from warploom.synth.lift.generic_block import GenericBlock
+from warploom.synth.lift.generic_index import GenericIndex, Path
+from warploom.synth.lift.lift import _Lift, lift  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.lift.sizes import _least  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.lift.uniform import Affine, affine
+from warploom.synth.lift.values import FaultError
 
 from .kernels import parse, sketch_of
 

@@ -12,13 +12,13 @@ from warploom.core import UserError, f32, i32
 from warploom.ir import IndexConst, ValueConst, ValueSelect
 from warploom.synth import complete
 from warploom.synth import complete as complete_function
-from warploom.synth.ablation import complete_without
-from warploom.synth.concrete import OutsideDomainError, strict, typed_array
-from warploom.synth.operators import _term, _word  # pyright: ignore[reportPrivateUsage]
-from warploom.synth.probe import _run, make_probe  # pyright: ignore[reportPrivateUsage]
-from warploom.synth.prove import Proof
-from warploom.synth.requirements import _FoldRequirements  # pyright: ignore[reportPrivateUsage]
-from warploom.synth.specs import array_shapes
+from warploom.synth.network.probe import _run, make_probe  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.network.requirements import _FoldRequirements  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.proof.concrete import OutsideDomainError, strict, typed_array
+from warploom.synth.proof.operators import _term, _word  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.proof.prove import Proof
+from warploom.synth.proof.specs import array_shapes
+from warploom.synth.search.ablation import complete_without
 from warploom.terms import Normaliser, algebra_for, apply, atom, constant
 
 from .kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of

@@ -9,9 +9,9 @@ from tests.synth.network_run import run_network
 
 from warploom.gpu import cuda_source, read_back
 from warploom.ir import Kernel, fill, run
-from warploom.synth.lift import lift
-from warploom.synth.lower import lower
-from warploom.synth.symbolic import execute
+from warploom.synth.lift.lift import lift
+from warploom.synth.network.lower import lower
+from warploom.synth.proof.symbolic import execute
 from warploom.terms import atom
 
 _THREADS = 64

@@ -7,12 +7,12 @@ import json
 from click.testing import CliRunner
 from tests.tools.contract import check, lines_of
 
-from warploom.synth.ablation import WITHOUT
 from warploom.synth.dataflow import CONFIGURATIONS
-from warploom.tools import ablation_bench
+from warploom.synth.search.ablation import WITHOUT
+from warploom.tools.bench import ablations as ablation_bench
 from warploom.tools.cli import cli
-from warploom.tools.lines import encode, plain_line
-from warploom.tools.usage import Stopwatch
+from warploom.tools.command.lines import encode, plain_line
+from warploom.tools.command.usage import Stopwatch
 
 
 def test_every_idea_has_lines() -> None:

@@ -22,10 +22,10 @@ from warploom.kernels.tensors import TENSOR_KERNELS
 from warploom.sketch import Sketch
 from warploom.synth import Report, complete
 from warploom.tools import cli as cli_module
-from warploom.tools import synth_command
 from warploom.tools.cli import cli
-from warploom.tools.entry import Commands
-from warploom.tools.list_cli import CASES
+from warploom.tools.command.entry import Commands
+from warploom.tools.listing.command import CASES
+from warploom.tools.synth import synthesise as synth_command
 
 SKETCH = """
 import warploom as wl
@@ -106,7 +106,7 @@ def test_synth_for_people() -> None:
 def test_a_proof_at_one_size_only_says_where(monkeypatch: pytest.MonkeyPatch) -> None:
     (proved,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
     unlifted = SimpleNamespace(verdict="unchecked", reason="too hard", domain="", diagnostics=(), doubt="")
-    monkeypatch.setattr(sys.modules["warploom.synth.judge"], "lift", lambda *_: unlifted)
+    monkeypatch.setattr(sys.modules["warploom.synth.proof.judge"], "lift", lambda *_: unlifted)
     (line,) = lines_of(call("synth", "conv1d-3", "--json").stdout)
     assert (line["verdict"], line["proved_at"], line["lift"]) == ("tested", {"n": 128}, "unchecked: too hard")
     assert "domain" not in line and "proved_at" not in proved

@@ -14,9 +14,9 @@ from tests.tools.small import COMPLETIONS, KERNEL, SIZES
 from warploom.tools.html import Page, render
 from warploom.tools.html.colours import element_colours, stripes
 from warploom.tools.html.scene import scene
-from warploom.tools.movement import Value, combined, short
-from warploom.tools.picture import picture
-from warploom.tools.trace import trace
+from warploom.tools.pages.movement import Value, combined, short
+from warploom.tools.pages.picture import picture
+from warploom.tools.pages.trace import trace
 
 MOVEMENT = trace(KERNEL, COMPLETIONS, SIZES)
 

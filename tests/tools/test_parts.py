@@ -10,11 +10,11 @@ import click
 import pytest
 
 from warploom.solve import Event
-from warploom.tools.duration import duration
-from warploom.tools.explore_chart import chart
-from warploom.tools.explore_command import _how
-from warploom.tools.explore_result import taken
-from warploom.tools.program_bench import MOST_MB, MOST_TESTS, judged
+from warploom.tools.bench.programs import MOST_MB, MOST_TESTS, judged
+from warploom.tools.command.duration import duration
+from warploom.tools.explore.chart import chart
+from warploom.tools.explore.command import _how
+from warploom.tools.explore.result import taken
 
 
 def asked(text: str | None) -> float | None:

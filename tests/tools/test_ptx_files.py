@@ -8,9 +8,9 @@ from click.testing import CliRunner
 
 from warploom.ptx.shuffle import shuffle
 from warploom.ptx.syntax import parse
-from warploom.tools.ptx_check import format_command
-from warploom.tools.ptx_shuffle import shuffle_command
-from warploom.tools.ptx_trace_command import trace_command
+from warploom.tools.ptx.check import format_command
+from warploom.tools.ptx.shuffle import shuffle_command
+from warploom.tools.ptx.trace_command import trace_command
 
 HEAD = ".version 8.0\n.target sm_90\n.address_size 64\n"
 KERNEL = (

@@ -23,8 +23,8 @@ from warploom.ir.dataflow import parse_program, program_text
 from warploom.kernels import find_program
 from warploom.solve import Event, EventLog, Journal, ResultCache, read_events
 from warploom.synth.dataflow import solve_in_parts
-from warploom.tools import solve_command
 from warploom.tools.cli import cli
+from warploom.tools.solve import program as solve_command
 
 SMALL = """
 x: [4, 1] = range(0, 4)

@@ -1,11 +1,11 @@
 """Kernel IR: nodes, rewriting, text form, verifier, reference interpreter, grammars of holes."""
 
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
-from warploom.ir.cost import index_cost
-from warploom.ir.counts import Counts, by_warps, count_wavefronts
-from warploom.ir.interp import RunResult, run
 from warploom.ir.intervals import Interval, Ranges, index_range
-from warploom.ir.kernel import (
+from warploom.ir.kernel.cost import index_cost
+from warploom.ir.kernel.counts import Counts, by_warps, count_wavefronts
+from warploom.ir.kernel.interp import RunResult, run
+from warploom.ir.kernel.nodes import (
     Accumulate,
     Accumulated,
     Accumulator,
@@ -50,12 +50,12 @@ from warploom.ir.kernel import (
     ValueSelect,
     ValueVar,
 )
-from warploom.ir.parse import parse_index, parse_kernel
-from warploom.ir.rewrite import fill, instantiate, map_index
-from warploom.ir.simplify import is_boolean, simplify
-from warploom.ir.tabulate import grid, leaves, tabulate
-from warploom.ir.text import index_text, kernel_text
-from warploom.ir.verify import is_hole_name, stored_arrays, verify
+from warploom.ir.kernel.parse import parse_index, parse_kernel
+from warploom.ir.kernel.rewrite import fill, instantiate, map_index
+from warploom.ir.kernel.simplify import is_boolean, simplify
+from warploom.ir.kernel.tabulate import grid, leaves, tabulate
+from warploom.ir.kernel.text import index_text, kernel_text
+from warploom.ir.kernel.verify import is_hole_name, stored_arrays, verify
 
 __all__ = [
     "Accumulate",

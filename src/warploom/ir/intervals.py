@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from warploom.ir.kernel import (
+from warploom.ir.kernel.nodes import (
     Builtin,
     Compare,
     CompareOp,

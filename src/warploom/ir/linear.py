@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.ir.kernel import IndexBinary, IndexConst, IndexExpr
+from warploom.ir.kernel.nodes import IndexBinary, IndexConst, IndexExpr
 
 
 @dataclass(frozen=True, slots=True)

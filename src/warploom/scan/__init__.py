@@ -27,21 +27,21 @@ Goals: every answer is proved, or says that it is not. Non-goals: nested loops, 
 number of auxiliary values determines (sets, sorted lists).
 """
 
-from warploom.scan.alignment import Style
-from warploom.scan.binary import Binary, read_binary
-from warploom.scan.checking import Checked, Machine, Witness, check
-from warploom.scan.checking import text as written
-from warploom.scan.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
-from warploom.scan.laws import Law
-from warploom.scan.lifting import STYLES, Lifting, call, lift, operator_domain
-from warploom.scan.loop import read_loop
-from warploom.scan.operator import Operator
-from warploom.scan.printing import python
-from warploom.scan.running import user_function
-from warploom.scan.source import Module, parse_module, read_module
-from warploom.scan.template import Completed, complete_template
-from warploom.scan.transition import Loop, State
-from warploom.scan.words import Differing, InWords, in_floats, operator_in_words
+from warploom.scan.operators.alignment import Style
+from warploom.scan.operators.checking import Checked, Machine, Witness, check
+from warploom.scan.operators.checking import text as written
+from warploom.scan.operators.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
+from warploom.scan.operators.laws import Law
+from warploom.scan.operators.lifting import STYLES, Lifting, call, lift, operator_domain
+from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.printing import python
+from warploom.scan.operators.template import Completed, complete_template
+from warploom.scan.operators.transition import Loop, State
+from warploom.scan.operators.words import Differing, InWords, in_floats, operator_in_words
+from warploom.scan.reading.binary import Binary, read_binary
+from warploom.scan.reading.loop import read_loop
+from warploom.scan.reading.running import user_function
+from warploom.scan.reading.source import Module, parse_module, read_module
 
 __all__ = [
     "BOOL",

@@ -17,18 +17,18 @@ from warploom.ir import HoleArg, IndexConst, IndexExpr, fill, index_cost, simpli
 from warploom.ir.swizzle import SPACES, function_set
 from warploom.sketch import Sketch, TermSpec
 from warploom.solve import Budget, Cost, Statistics, StopSearchError
-from warploom.synth.engine import Engine, SpaceResult
-from warploom.synth.judge import Judged, judge
-from warploom.synth.model import Chosen
-from warploom.synth.network import HoleUses
-from warploom.synth.operators import check_operators
-from warploom.synth.prove import prove
+from warploom.synth.lift.sizes import elements
+from warploom.synth.network.network import HoleUses
+from warploom.synth.proof.judge import Judged, judge
+from warploom.synth.proof.operators import check_operators
+from warploom.synth.proof.prove import prove
+from warploom.synth.proof.room import check_room
+from warploom.synth.proof.specs import check_launch
+from warploom.synth.proof.symbolic import SpecResult, run_spec
 from warploom.synth.report import Completion, Report, SpaceSummary
-from warploom.synth.room import check_room
-from warploom.synth.sizes import elements
-from warploom.synth.smt_engine import SmtEngine
-from warploom.synth.specs import check_launch
-from warploom.synth.symbolic import SpecResult, run_spec
+from warploom.synth.search.engine import Engine, SpaceResult
+from warploom.synth.search.model import Chosen
+from warploom.synth.smt.engine import SmtEngine
 from warploom.terms import Algebra, algebra_for
 
 SAME_FAULTS = 8

@@ -8,102 +8,106 @@ from __future__ import annotations
 import click
 
 import warploom
-from warploom.tools.entry import Commands, Later, run
+from warploom.tools.command.entry import Commands, Later, run
 
 _PTX = {
     "check": Later(
-        "warploom.tools.ptx_check:check_command",
+        "warploom.tools.ptx.check:check_command",
         "Parse and verify PTX files; count kernels, instructions, registers, and name what is not supported.",
     ),
     "fmt": Later(
-        "warploom.tools.ptx_check:format_command", "Print a PTX file in normal form: one statement a line, no comments."
+        "warploom.tools.ptx.check:format_command", "Print a PTX file in normal form: one statement a line, no comments."
     ),
     "prove": Later(
-        "warploom.tools.ptx_prove:prove",
+        "warploom.tools.ptx.prove:prove",
         "Prove a kernel of a PTX file against a plain Python spec: every store, every race, on symbolic data.",
     ),
     "run": Later(
-        "warploom.tools.ptx_run:run_command",
+        "warploom.tools.ptx.run:run_command",
         "Run a kernel on arrays, without a GPU; report what it computes, what it costs, and its mistakes.",
     ),
     "shuffle": Later(
-        "warploom.tools.ptx_shuffle:shuffle_command",
+        "warploom.tools.ptx.shuffle:shuffle_command",
         "Replace global loads by warp shuffles where another lane has loaded the value.",
     ),
     "trace": Later(
-        "warploom.tools.ptx_trace_command:trace_command",
+        "warploom.tools.ptx.trace_command:trace_command",
         "Run every kernel symbolically and print its memory trace, in the style of PTXASW's Listing 5.",
     ),
 }
 _SCAN = {
     "check": Later(
-        "warploom.tools.scan_lift:check_command",
+        "warploom.tools.scan.lift:check_command",
         "Prove that a function of two values is associative, or refuse it with a counterexample.",
     ),
     "emit": Later(
-        "warploom.tools.scan_emit:emit_command",
+        "warploom.tools.scan.emit:emit_command",
         "Lift a serial loop and write its operator and scan for a GPU or for NumPy, run against the loop.",
     ),
     "lift": Later(
-        "warploom.tools.scan_lift:lift_command",
+        "warploom.tools.scan.lift:lift_command",
         "Find the associative operator that computes a serial loop, and prove it for all inputs and lengths.",
     ),
     "network": Later(
-        "warploom.tools.scan_network:network_command", "Turn a drawn scan network into a SIMD loop for every size, and prove it."
+        "warploom.tools.scan.network:network_command", "Turn a drawn scan network into a SIMD loop for every size, and prove it."
     ),
     "tune": Later(
-        "warploom.tools.scan_tune:tune_command",
+        "warploom.tools.scan.tune:tune_command",
         "Carry several solutions through (operator x network x layout x variant) and rank them by cost, on a GPU by time.",
     ),
 }
 _BENCH = {
     "ablations": Later(
-        "warploom.tools.ablation_bench:bench_ablations", "What each of the engine's ideas is worth: the time without it."
+        "warploom.tools.bench.ablations:bench_ablations", "What each of the engine's ideas is worth: the time without it."
     ),
     "kernels": Later(
-        "warploom.tools.kernel_bench:bench_kernels",
+        "warploom.tools.bench.kernels:bench_kernels",
         "Count, compile and (on a GPU) time every kernel beside its shared-memory baseline.",
     ),
     "ptx": Later(
-        "warploom.tools.ptx_bench:bench_ptx",
+        "warploom.tools.bench.ptx:bench_ptx",
         "Cover the loads of compiled stencils by shuffles, every one that can be; run the original and the rewritten kernel.",
     ),
     "scan": Later(
-        "warploom.tools.scan_bench:bench_scan",
+        "warploom.tools.bench.scan:bench_scan",
         "Lift loops, complete networks and layouts, refuse and accept operators: the tasks of the paper and of its successors.",
     ),
     "schedule": Later(
-        "warploom.tools.schedule_bench:schedule_command",
+        "warploom.tools.bench.schedule:schedule_command",
         "Count the paper's spaces and what the bound cuts; search kernels and time them beside NumPy, plain loops, PyTorch.",
     ),
-    "synth": Later("warploom.tools.synth_bench:bench_synth", "Complete every case of both papers, and larger ones."),
+    "synth": Later("warploom.tools.bench.synth:bench_synth", "Complete every case of both papers, and larger ones."),
     "transposes": Later(
-        "warploom.tools.transposes_bench:transposes_command",
+        "warploom.tools.bench.transposes:transposes_command",
         "Find the steps of every m x n transpose by search; each is proved on all of its elements.",
     ),
 }
 _COMMANDS = {
     "bench": Later("warploom.tools.cli:bench", "Run benchmark cases, each in a fresh process."),
-    "demo": Later("warploom.tools.demo_cli:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."),
+    "demo": Later(
+        "warploom.tools.synth.demo_command:demo", "Complete, prove, print, compile and run the paper's 1-D convolution."
+    ),
     "explore": Later(
-        "warploom.tools.explore_command:explore",
+        "warploom.tools.explore.command:explore",
         "Search the implementations of a kernel for the fastest: tile sizes, loops, threads, memory, order.",
     ),
-    "list": Later("warploom.tools.list_cli:list_examples", "The library's cases: names that `synth`, `solve` and `bench` take."),
+    "list": Later(
+        "warploom.tools.listing.command:list_examples", "The library's cases: names that `synth`, `solve` and `bench` take."
+    ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
     "scan": Later("warploom.tools.cli:scan", "Find the parallel scan in a serial loop: its operator, networks for it, kernels."),
     "solve": Later(
-        "warploom.tools.solve_cli:solve_dataflow",
+        "warploom.tools.solve.command:solve_dataflow",
         "Find the gathers that make a dataflow program meet its goal, or prove that there are none.",
     ),
-    "synth": Later("warploom.tools.synth_cli:synth", "Complete a sketch of a file, or a case of the library, and prove it."),
+    "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch of a file, or a case of the library, and prove it."),
     # One case of `bench`, in a process of its own.
-    "bench-ablation": Later("warploom.tools.ablation_bench:bench_ablation"),
-    "bench-kernel": Later("warploom.tools.kernel_bench:bench_kernel"),
-    "bench-ptx": Later("warploom.tools.ptx_bench:bench_ptx_case"),
-    "bench-scan": Later("warploom.tools.scan_bench:bench_scan_case"),
-    "bench-schedule": Later("warploom.tools.schedule_bench:schedule_case_command"),
-    "bench-transpose": Later("warploom.tools.wall_transposes:bench_transpose"),
+    "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
+    "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),
+    "bench-ptx": Later("warploom.tools.bench.ptx:bench_ptx_case"),
+    "bench-scan": Later("warploom.tools.bench.scan:bench_scan_case"),
+    "bench-schedule": Later("warploom.tools.bench.schedule:schedule_case_command"),
+    "bench-transpose": Later("warploom.tools.bench.wall_transposes:bench_transpose"),
 }
 
 

@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING
 
 from warploom.core import Diagnostic, Span, UserError, find_tool, program_folders
 from warploom.core.starting import ROOT
-from warploom.tools.files import make_folder, not_written, require_place, write_text
-from warploom.tools.lines import INTERRUPTED, encode
-from warploom.tools.messages import rendered
+from warploom.tools.command.files import make_folder, not_written, require_place, write_text
+from warploom.tools.command.lines import INTERRUPTED, encode
+from warploom.tools.command.messages import rendered
 
 if TYPE_CHECKING:
     from warploom.ptx.shuffle import Rewritten, ShuffleOptions
@@ -125,7 +125,7 @@ def _rewritten_file(path: Path, target: Path, arch: str | None) -> Path | None:
 def options_from(environment: Mapping[str, str], arch: str | None) -> ShuffleOptions:
     """Of the rewrite; UserError (WRONG_SETTING) names the variable."""
     from warploom.ptx.shuffle import MAX_DELTA, ShuffleOptions
-    from warploom.tools.ptx_shuffle import policy_of
+    from warploom.tools.ptx.shuffle import policy_of
 
     policy = environment.get("WARPLOOM_POLICY", "profitable")
     if policy not in ("all", "profitable", "none"):

@@ -1,4 +1,4 @@
-"""What index arithmetic of a transformation costs: `ir.cost` by hand."""
+"""What index arithmetic of a transformation costs: `ir.kernel.cost` by hand."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from tests.ptx.shuffle.kernels import arguments, kernel
 from tests.ptx.shuffle.same import differences
 
 from warploom.gpu import toolchain_available
-from warploom.tools.ptx_shuffle import shuffle_command
+from warploom.tools.ptx.shuffle import shuffle_command
 
 TWO = kernel("ld.global.f32 %f1, [%rd5];\nld.global.f32 %f2, [%rd5+4];\nadd.f32 %f3, %f1, %f2;\nst.global.f32 [%rd6], %f3;")
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
-from warploom.tools.ptx_run import run_command
+from warploom.tools.ptx.run import run_command
 
 from .written import HEADER, kernel
 

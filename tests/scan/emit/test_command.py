@@ -9,9 +9,9 @@ from click.testing import CliRunner
 from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.scan import tasks
-from warploom.tools import scan_bench
+from warploom.tools.bench import scan as scan_bench
 from warploom.tools.cli import scan
-from warploom.tools.scan_emit import types_of
+from warploom.tools.scan.emit import types_of
 
 LOOPS = str(Path(tasks.__file__).parent / "loops.py")
 

@@ -10,7 +10,6 @@ import pytest
 from warploom import scan
 from warploom.core import UnsupportedError
 from warploom.ir.swizzle import Composition, Rot
-from warploom.scan import expression as ex
 from warploom.scan.emit import cuda_scan, peers, running, shared
 from warploom.scan.emit.cub import cub_source
 from warploom.scan.emit.dialect import NUMBA, NUMPY, TRITON, C, Dialect, Types
@@ -20,6 +19,7 @@ from warploom.scan.emit.printer import Printer, repeated
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.layouts import Padding, Plain, Swizzle
 from warploom.scan.networks.network import Dot
+from warploom.scan.operators import expression as ex
 
 X, Y, P = ex.variable("x", ex.INT), ex.variable("y", ex.INT), ex.variable("p", ex.BOOL)
 R, T = ex.variable("r", ex.REAL), ex.variable("t", ex.TEXT)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from warploom.tools.scan_emit import emit_command
+from warploom.tools.scan.emit import emit_command
 
 NOTHING = "def f(xs: list[int]) -> int:\n    t = 7\n    for x in xs:\n        t = 7\n    return t\n"
 LARGE = "def f(xs: list[int]) -> int:\n    best = {n}\n    for x in xs:\n        best = min(best, x)\n    return best\n"

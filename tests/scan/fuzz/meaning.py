@@ -18,9 +18,9 @@ from tests.scan.fuzz.functions import random_module
 
 from warploom.core import UserError
 from warploom.scan import Expr, Loop, parse_module, read_loop, subexpressions, substituted
-from warploom.scan import expression as ex
-from warploom.scan.printing import function
-from warploom.scan.prover import Fails, Translator, UntranslatableError, decide
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.printing import function
+from warploom.scan.operators.prover import Fails, Translator, UntranslatableError, decide
 
 INPUTS = 12
 """Random ones of one function."""

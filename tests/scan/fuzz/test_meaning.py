@@ -8,10 +8,10 @@ from collections.abc import Sequence
 import pytest
 from tests.scan.fuzz import meaning
 
-from warploom.scan import expression as ex
-from warploom.scan.interpret import Interpreter
-from warploom.scan.source import Function
-from warploom.scan.values import Value
+from warploom.scan.operators import expression as ex
+from warploom.scan.reading.interpret import Interpreter
+from warploom.scan.reading.source import Function
+from warploom.scan.reading.values import Value
 
 pytestmark = pytest.mark.filterwarnings("ignore::SyntaxWarning")
 

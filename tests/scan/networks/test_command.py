@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from warploom.core import UserError
 from warploom.scan.networks import NAMED, fewest, network_text
-from warploom.tools.network_picture import network_picture
-from warploom.tools.scan_network import network_cases, network_command, run_network_case, run_table1_case, table1_cases
+from warploom.tools.scan.network import network_cases, network_command, run_network_case, run_table1_case, table1_cases
+from warploom.tools.scan.network_picture import network_picture
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

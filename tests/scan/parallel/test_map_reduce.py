@@ -12,8 +12,8 @@ import pytest
 
 from warploom import scan
 from warploom.core import UserError
-from warploom.scan import expression as ex
-from warploom.scan.closure import right
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.closure import right
 from warploom.scan.parallel import folding, map_reduce, map_scan, text_lines
 from warploom.scan.parallel import map_reduce as module
 from warploom.scan.tasks import loops_module

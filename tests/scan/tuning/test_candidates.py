@@ -9,11 +9,11 @@ import pytest
 from warploom import scan
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import toolchain_available
-from warploom.scan import expression as ex
 from warploom.scan.emit import Types
 from warploom.scan.emit.shared import packed, place
 from warploom.scan.layouts import addresses
 from warploom.scan.networks import NAMED, network
+from warploom.scan.operators import expression as ex
 from warploom.scan.tasks import loops_module
 from warploom.scan.tuning import candidates, estimate, measured, operators, tune
 from warploom.scan.tuning.candidates import BLOCK_NETWORKS, _has_pattern, flagged, layouts

@@ -12,8 +12,8 @@ from warploom.schedule.bound.problem import Machine, Problem, View
 from warploom.schedule.bound.tables import machine_of, tables
 from warploom.schedule.bound.total import Scratch, evaluate
 from warploom.schedule.bound.views import open_view, scratch
-from warploom.schedule.jit import entry
 from warploom.schedule.targets import target
+from warploom.solve.jit import entry
 
 SQUARE = {"m": 1024, "n": 1024, "k": 1024}
 SQUARE_TILES = {"m": tilings(1024, 2, [32, 4]), "n": tilings(1024, 2, [32, 4]), "k": tilings(1024, 1, [32])}

@@ -11,8 +11,8 @@ from warploom.schedule.bound.meetings import reads_of
 from warploom.schedule.bound.problem import BY_MACHINE, MEMORY, STORES
 from warploom.schedule.bound.tables import tables
 from warploom.schedule.choices import KernelSpace, kernel_space
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import K4000, cpu
+from warploom.solve.space import Candidate
 
 CUBE = {"d": 8, "h": 64, "w": 64}
 PRODUCTS = """\

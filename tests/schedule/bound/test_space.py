@@ -8,8 +8,8 @@ import pytest
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import target
+from warploom.solve.space import Candidate
 
 MATMUL = {"m": ((2, 4, 8), (2, 4)), "n": ((2, 4, 8), (2, 4)), "k": ((4, 8),)}
 

@@ -12,8 +12,8 @@ from tests.schedule.choices import hand
 from warploom.schedule.choices import KernelSpace, kernel_space
 from warploom.schedule.choices.description import limits, memory, values, whole
 from warploom.schedule.choices.description.vocabulary import Vocabulary
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import target
+from warploom.solve.space import Candidate
 
 IMPLIED = (
     (limits, "_bytes_if_staged"),

@@ -12,8 +12,8 @@ from warploom.core import UserError
 from warploom.schedule.backbone import Backbone, evaluate
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
 from warploom.schedule.nest import Barrier, Kind, Load, Nest, Store, interpret, loops, statements, verify
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import K4000, Target, cpu, target
+from warploom.solve.space import Candidate
 
 CPU = cpu(16, 16)
 SM_90 = target("sm_90")

@@ -14,8 +14,8 @@ from warploom.schedule.choices.decided import LoweringError
 from warploom.schedule.choices.kernel import KernelSpace, kernel_space
 from warploom.schedule.choices.lower_candidate import lower_candidate
 from warploom.schedule.nest import identity, interpret, verify
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import TARGETS
+from warploom.solve.space import Candidate
 
 
 def descend(space: KernelSpace, source: random.Random, start: Candidate | None = None) -> Candidate | None:

@@ -10,8 +10,8 @@ from tests.schedule.choices import hand
 
 from warploom.core import UserError
 from warploom.schedule.choices import kernel_space
-from warploom.schedule.space import last_step, removal
 from warploom.schedule.targets import target
+from warploom.solve.space import last_step, removal
 
 BACKBONE = hand.matmul(8, 8, 8, (((1, 2), (2,)), ((1, 2), (2,)), ((2,),)))
 

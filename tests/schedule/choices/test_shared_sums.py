@@ -18,8 +18,8 @@ from warploom.schedule.choices.kernel import KernelSpace, kernel_space
 from warploom.schedule.cpu import compile_nest, find_compiler
 from warploom.schedule.frontend import out, prod, tensor
 from warploom.schedule.nest import Kind, blocks_of, interpret, loops, verify
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import TARGETS
+from warploom.solve.space import Candidate
 
 
 @tensor

@@ -10,9 +10,9 @@ from warploom.schedule.choices import kernel_space
 from warploom.schedule.cost import modelled
 from warploom.schedule.search import KernelModel, ModelEvaluator, Step, Timed
 from warploom.schedule.search.explore import Options, explore_kernel
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import TARGETS
 from warploom.solve import BestFirst
+from warploom.solve.space import Candidate
 
 GPUS = [name for name in TARGETS if name != "cpu"]
 

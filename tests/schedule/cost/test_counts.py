@@ -15,8 +15,8 @@ from warploom.schedule.choices import KernelSpace, LoweringError, kernel_space
 from warploom.schedule.cost import work_of
 from warploom.schedule.cuda import Options, cuda_kernel, interpret
 from warploom.schedule.nest import Kind, Nest, loops
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import target
+from warploom.solve.space import Candidate
 
 CASES = {
     "matmul": ({"m": 16, "n": 32, "k": 16}, {"m": ((4,), (2,)), "n": ((16,), (2,)), "k": ((4,), (2,))}),

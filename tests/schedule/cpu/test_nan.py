@@ -14,11 +14,11 @@ from tests.schedule.choices.test_lower_candidates import descend
 import warploom as wl
 from warploom import f32
 from warploom.core import BY_NAME, to_numpy
+from warploom.core.compiler import build_library
 from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Backbone, Operator, evaluate
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import c_type, compile_nest, find_compiler
-from warploom.schedule.cpu.compiler import build_library
 from warploom.schedule.cpu.helpers import Helpers
 from warploom.schedule.cuda import Options, cuda_kernel
 from warploom.schedule.cuda import interpret as interpret_cuda

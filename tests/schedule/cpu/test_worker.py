@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.schedule.cpu.test_functions import elementwise
 
+from warploom.core.compiler import build_library
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cpu import CompiledNest, Crashed, MeasureWorker, Timing, compile_nest, find_compiler
-from warploom.schedule.cpu.compiler import build_library
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 

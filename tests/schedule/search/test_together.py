@@ -26,8 +26,8 @@ from warploom.schedule.search import (
     replay,
     strategy_named,
 )
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import target
+from warploom.solve.space import Candidate
 
 CPU = target("cpu")
 with_compiler = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")

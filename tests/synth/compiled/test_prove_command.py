@@ -10,8 +10,8 @@ from tests.synth.compiled.programs import SECOND_DIFFERENCE, TURNED_ROUND, plant
 
 from warploom.gpu import toolchain_available
 from warploom.synth import complete
-from warploom.tools.ptx_prove import prove, ptx_field
-from warploom.tools.targets import resolve
+from warploom.tools.ptx.prove import prove, ptx_field
+from warploom.tools.synth.targets import resolve
 
 SPECS = """
 import warploom as wl

@@ -11,8 +11,8 @@ from warploom.core import UnsupportedError, UserError, f32
 from warploom.ptx import lower, parse
 from warploom.synth.compiled import Argument, ArrayArgument, CompiledProof, prove_launch, run_plain_spec
 from warploom.synth.compiled.execution import Symbol
-from warploom.tools.ptx_prove import prove
-from warploom.tools.ptx_run import run_command
+from warploom.tools.ptx.prove import prove
+from warploom.tools.ptx.run import run_command
 
 LOAD = "\tld.{space}.f32 %f1, [taps+4];\n\tld.global.f32 %f2, [%rd2];\n\tmul.f32 %f3, %f1, %f2;\n\tst.global.f32 [%rd1], %f3;\n"
 ARRAYS: tuple[Argument, ...] = (ArrayArgument("out", f32, (4,)), ArrayArgument("a", f32, (4,)))

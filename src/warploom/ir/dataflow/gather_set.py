@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from warploom.ir.kernel import IndexExpr
+from warploom.ir.kernel.nodes import IndexExpr
 from warploom.ir.swizzle import FunctionSet, IntArray
 
 Shape: TypeAlias = tuple[int, ...]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from warploom.ir.kernel import Hole, HoleArg, IndexConst
+from warploom.ir.kernel.nodes import Hole, HoleArg, IndexConst
 from warploom.ir.swizzle.compositions import Composition, check_domains, shared_cost
 from warploom.ir.swizzle.conditions import ConditionSet, condition_set
 from warploom.ir.swizzle.functions import BoolArray, Functions, FunctionSet, IntArray, Supporting, Tables, UnusedSet

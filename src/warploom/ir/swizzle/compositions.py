@@ -58,7 +58,7 @@ class Composition:
         return value
 
     def cost(self, i_count: int, j_count: int) -> int:
-        """Weighted operations (as in `ir.cost`) for i and j below these counts.
+        """Weighted operations (as in `ir.kernel.cost`) for i and j below these counts.
 
         A value used twice is computed once, and a remainder is not taken where the next primitive takes the same one.
         """

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.cost import index_cost
-from warploom.ir.kernel import Compare, CompareOp, HoleArg, IndexBinary, IndexConst, IndexExpr
+from warploom.ir.kernel.cost import index_cost
+from warploom.ir.kernel.nodes import Compare, CompareOp, HoleArg, IndexBinary, IndexConst, IndexExpr
 from warploom.ir.swizzle.functions import BoolArray, Functions, IntArray, Tables, distinct
 
 

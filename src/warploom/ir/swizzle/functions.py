@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.kernel import IndexExpr
+from warploom.ir.kernel.nodes import IndexExpr
 
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
@@ -30,7 +30,7 @@ class Functions:
 
     tables: Tables
     costs: IntArray
-    """Of the cheapest expression of each, in `ir.cost` units before simplification."""
+    """Of the cheapest expression of each, in `ir.kernel.cost` units before simplification."""
     expression: Callable[[int], IndexExpr]
     """Row -> the expression, over `HoleArg`."""
     rows: IntArray

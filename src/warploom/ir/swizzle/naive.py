@@ -14,10 +14,10 @@ from functools import cached_property
 
 import numpy as np
 
-from warploom.ir.cost import index_cost
-from warploom.ir.kernel import HoleArg, IndexBinary, IndexConst, IndexExpr
+from warploom.ir.kernel.cost import index_cost
+from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexConst, IndexExpr
+from warploom.ir.kernel.tabulate import tabulate
 from warploom.ir.swizzle.functions import BoolArray, Functions, IntArray
-from warploom.ir.tabulate import tabulate
 
 AT_ONCE = 1 << 24
 """Entries of the tables that are made before equal functions are joined again."""

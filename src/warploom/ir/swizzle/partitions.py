@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from warploom.ir.kernel import HoleArg, IndexConst, IndexExpr, IndexSelect
+from warploom.ir.kernel.nodes import HoleArg, IndexConst, IndexExpr, IndexSelect
 from warploom.ir.swizzle.conditions import ConditionSet
 from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct
 

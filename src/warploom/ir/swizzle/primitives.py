@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
-from warploom.ir.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
+from warploom.ir.kernel.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
 from warploom.ir.swizzle.functions import IntArray
 
 

@@ -18,8 +18,8 @@ from functools import cached_property
 
 import numpy as np
 
-from warploom.ir.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
-from warploom.ir.kernel import HoleArg, IndexBinary, IndexConst, IndexExpr
+from warploom.ir.kernel.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
+from warploom.ir.kernel.nodes import HoleArg, IndexBinary, IndexConst, IndexExpr
 from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct
 
 

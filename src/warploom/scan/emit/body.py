@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from warploom.scan.emit.dialect import Dialect, Scalar, Types
 from warploom.scan.emit.names import free_name
 from warploom.scan.emit.printer import Ends, Printer, ends_of, repeated, scalar_of
-from warploom.scan.expression import Expr
-from warploom.scan.operator import Operator
+from warploom.scan.operators.expression import Expr
+from warploom.scan.operators.operator import Operator
 
 
 @dataclass(frozen=True, slots=True)

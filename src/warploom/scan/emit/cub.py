@@ -6,8 +6,8 @@ from warploom.scan.emit.body import body
 from warploom.scan.emit.cuda import operator_parts
 from warploom.scan.emit.dialect import C, Types
 from warploom.scan.emit.printer import unserved
-from warploom.scan.expression import variables
-from warploom.scan.operator import Operator
+from warploom.scan.operators.expression import variables
+from warploom.scan.operators.operator import Operator
 
 _INFINITY = """#if defined(__CUDA_ARCH__) || defined(__CUDACC_RTC__)
 #define INFINITY_F __int_as_float(0x7f800000)

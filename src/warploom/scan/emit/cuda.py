@@ -15,9 +15,9 @@ from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, index_text
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import C, Scalar, Types
 from warploom.scan.emit.printer import unserved
-from warploom.scan.expression import variables
 from warploom.scan.networks import NAMED, Generalised, Program, generalise, is_scan
-from warploom.scan.operator import Operator
+from warploom.scan.operators.expression import variables
+from warploom.scan.operators.operator import Operator
 
 Bodies = Literal["inlined", "opaque"]
 """Whether the operator's functions are inlined, or calls of what is elsewhere (truth values are whole numbers then)."""

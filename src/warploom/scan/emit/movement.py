@@ -24,7 +24,7 @@ from warploom.scan.emit.cuda import EMPTY, SPAN, Choices, CudaScan, cuda_scan, i
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.running import ARCH, Kernel, run_kernel
 from warploom.scan.emit.serial import DTYPES
-from warploom.scan.operator import Operator
+from warploom.scan.operators.operator import Operator
 
 SEPARATE = ("-rdc=true",)
 """Functions may be in another program."""

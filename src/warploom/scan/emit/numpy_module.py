@@ -11,9 +11,9 @@ from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import NUMPY, Types
 from warploom.scan.emit.names import words_printed_by
 from warploom.scan.emit.printer import Printer, unserved
-from warploom.scan.expression import variables
-from warploom.scan.operator import Operator
-from warploom.scan.words import GROWTHS, growth, is_selection
+from warploom.scan.operators.expression import variables
+from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.words import GROWTHS, growth, is_selection
 
 _SCAN = '''
 def _combined(a, b):

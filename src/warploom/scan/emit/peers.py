@@ -30,9 +30,9 @@ from warploom.scan.emit.numpy_module import function_name, numpy_source
 from warploom.scan.emit.running import LIMIT, Comparison, differing
 from warploom.scan.emit.serial import DTYPES, Array, column, elements, is_close, serial
 from warploom.scan.emit.triton_module import triton_source
-from warploom.scan.expression import Value
-from warploom.scan.operator import Operator
-from warploom.scan.samples import constant_values
+from warploom.scan.operators.expression import Value
+from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.samples import constant_values
 
 SIZES = (1, 100, 300)
 _BLOCK = 128

@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, cast
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.scan.emit.dialect import ATOM, COMPARE, OR, PRODUCT, SUM, TERNARY, Dialect, Form, Scalar, Types
-from warploom.scan.expression import Expr, Monomial, Sort, Value, polynomial, subexpressions
+from warploom.scan.operators.expression import Expr, Monomial, Sort, Value, polynomial, subexpressions
 
 Ends: TypeAlias = tuple[bool, bool]
 """Whether a number may be minus infinity, and whether it may be infinity."""

@@ -16,10 +16,10 @@ from warploom.scan.emit.peers import NotInstalledError, try_cub, try_numba, try_
 from warploom.scan.emit.printer import unserved
 from warploom.scan.emit.running import KERNELS, Comparison, compare
 from warploom.scan.emit.triton_module import triton_source
-from warploom.scan.expression import subexpressions
-from warploom.scan.lifting import Lifting
-from warploom.scan.operator import Operator
-from warploom.scan.words import computes_no_reals, differing_list, in_floats, range_of
+from warploom.scan.operators.expression import subexpressions
+from warploom.scan.operators.lifting import Lifting
+from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.words import computes_no_reals, differing_list, in_floats, range_of
 
 Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
 _NAMES: dict[Target, str] = {"cuda": "CUDA", "cub": "CUB", "triton": "Triton", "numba": "Numba", "numpy": "NumPy"}

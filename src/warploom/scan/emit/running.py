@@ -13,8 +13,8 @@ from warploom.ptx import Program, launch, lower, parse
 from warploom.scan.emit.body import Body
 from warploom.scan.emit.cuda import WARP, CudaScan
 from warploom.scan.emit.serial import DTYPES, Array, Serial, column, elements, is_close, serial
-from warploom.scan.expression import Value
-from warploom.scan.samples import constant_values
+from warploom.scan.operators.expression import Value
+from warploom.scan.operators.samples import constant_values
 
 ARCH = "sm_80"
 LIMIT = 400_000_000

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.scan.emit.dialect import Scalar
-from warploom.scan.expression import Value
-from warploom.scan.loop import Loop
-from warploom.scan.printing import compiled
-from warploom.scan.samples import random_lists
+from warploom.scan.operators.expression import Value
+from warploom.scan.operators.printing import compiled
+from warploom.scan.operators.samples import random_lists
+from warploom.scan.reading.loop import Loop
 
 Array: TypeAlias = NDArray[Any]
 Element: TypeAlias = tuple[Value, ...]

@@ -11,7 +11,7 @@ from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.printer import unserved
 from warploom.scan.layouts import Lookup, Padding, Plain, Remap, Swizzle, addresses
 from warploom.scan.networks import Network, Step
-from warploom.scan.operator import Operator
+from warploom.scan.operators.operator import Operator
 
 _HERE = Path(__file__).parent
 

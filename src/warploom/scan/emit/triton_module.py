@@ -5,8 +5,8 @@ from __future__ import annotations
 from warploom.scan.emit.body import Statements, body
 from warploom.scan.emit.dialect import TRITON, Types
 from warploom.scan.emit.printer import unserved
-from warploom.scan.expression import variables
-from warploom.scan.operator import Operator
+from warploom.scan.operators.expression import variables
+from warploom.scan.operators.operator import Operator
 
 _HELPERS = {
     "floor_remainder": """

@@ -27,7 +27,7 @@ class Template:
 
     expr: IndexExpr
     cost: float
-    """Weighted operations (`ir.cost`), 10 more for a constant."""
+    """Weighted operations (`ir.kernel.cost`), 10 more for a constant."""
     uses_turn: bool
 
 

@@ -9,9 +9,9 @@ from itertools import chain, islice
 from typing import Any
 
 from warploom.core import Diagnostic, UserError
-from warploom.scan.expression import Value
-from warploom.scan.lifting import Lifting
-from warploom.scan.operator import Operator
+from warploom.scan.operators.expression import Value
+from warploom.scan.operators.lifting import Lifting
+from warploom.scan.operators.operator import Operator
 from warploom.scan.parallel.chunks import Chunk, Columns, Data, Elements, LineRange, pieces_of
 from warploom.scan.parallel.folding import Partial, Work, checked_constant, folded, joined, recipe_of, result_of, scanned
 from warploom.solve import Failed, Task, process_executor, run_tasks

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Literal
 
 from warploom.core import Diagnostic, UserError
-from warploom.scan.binary import read_binary
-from warploom.scan.checking import check
-from warploom.scan.lifting import lift
-from warploom.scan.loop import read_loop
-from warploom.scan.running import user_function
-from warploom.scan.source import Module, read_module
+from warploom.scan.operators.checking import check
+from warploom.scan.operators.lifting import lift
+from warploom.scan.reading.binary import read_binary
+from warploom.scan.reading.loop import read_loop
+from warploom.scan.reading.running import user_function
+from warploom.scan.reading.source import Module, read_module
 from warploom.scan.tasks.definitions import DEFINITIONS
 from warploom.scan.tasks.segmented import segmented_sum_operator
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TypeAlias
 
-from warploom.scan import expression as ex
-from warploom.scan.closure import right
-from warploom.scan.expression import Expr
-from warploom.scan.laws import associativity
-from warploom.scan.prover import Holds
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.closure import right
+from warploom.scan.operators.expression import Expr
+from warploom.scan.operators.laws import associativity
+from warploom.scan.operators.prover import Holds
 
 Formal = tuple[int, ...]
 """How often each element occurs."""

@@ -8,17 +8,17 @@ from typing import Literal
 
 from warploom.core import UnsupportedError
 from warploom.ir.swizzle import Composition, Xor
-from warploom.scan import expression as ex
-from warploom.scan.alignment import Style
 from warploom.scan.emit.cuda import WARP, Choices, CudaScan, cuda_scan, warp_program
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.shared import packed, shared_scan
-from warploom.scan.expression import subexpressions
 from warploom.scan.layouts import Lookup, Padding, Plain, Remap, Swizzle, best_layout
-from warploom.scan.lifting import STYLES, Serial, lift
-from warploom.scan.loop import Loop
 from warploom.scan.networks import NAMED, Network, adjacency_of
-from warploom.scan.operator import Operator
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.alignment import Style
+from warploom.scan.operators.expression import subexpressions
+from warploom.scan.operators.lifting import STYLES, Serial, lift
+from warploom.scan.operators.operator import Operator
+from warploom.scan.reading.loop import Loop
 
 Variant = Literal["shuffles", "shared memory"]
 """Warps scan by shuffles, then one warp scans their totals; or one network on all elements in shared memory."""

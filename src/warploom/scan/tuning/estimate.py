@@ -19,10 +19,10 @@ from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.running import LIMIT, differing
 from warploom.scan.emit.serial import DTYPES, column, elements, serial
 from warploom.scan.layouts import addresses, operations, trace
-from warploom.scan.samples import constant_values
+from warploom.scan.operators.samples import constant_values
+from warploom.scan.operators.words import computes_no_reals, in_floats
 from warploom.scan.tuning.candidates import Candidate, block_network
 from warploom.scan.tuning.candidates import operations as combine_operations
-from warploom.scan.words import computes_no_reals, in_floats
 
 BARRIER_CYCLES = 10.0
 """`scan.layouts.Weights`."""

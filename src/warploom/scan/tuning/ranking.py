@@ -12,9 +12,9 @@ from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.gpu import compile_cuda, device_arch, device_available, machine, time_kernel, toolchain_available
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.serial import DTYPES, column, elements
-from warploom.scan.loop import Loop
-from warploom.scan.operator import Operator
-from warploom.scan.samples import constant_values
+from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.samples import constant_values
+from warploom.scan.reading.loop import Loop
 from warploom.scan.tuning.candidates import Candidate, candidates
 from warploom.scan.tuning.estimate import Counted, Measured, estimated, measured
 

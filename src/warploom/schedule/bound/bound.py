@@ -21,7 +21,7 @@ from warploom.schedule.targets import Target
 if TYPE_CHECKING:
     from warploom.schedule.choices import KernelSpace
     from warploom.schedule.nest import Nest
-    from warploom.schedule.space import Candidate
+    from warploom.solve.space import Candidate
 
 SECOND, OTHERS = 0.5, 0.25
 """Shares of what waiting behind the longest is not hidden by it."""

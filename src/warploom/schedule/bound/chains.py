@@ -39,7 +39,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
-from warploom.schedule.jit import compiled
+from warploom.solve.jit import compiled
 
 NO_LOOP = -1
 

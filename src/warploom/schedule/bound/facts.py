@@ -26,7 +26,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
-from warploom.schedule.jit import compiled
+from warploom.solve.jit import compiled
 
 (
     POINTS,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from warploom.schedule.bound.facts import least_stride
 from warploom.schedule.bound.problem import BY_MACHINE, LOOP, MEMORY, STORE, UNROLL, Machine, Problem, Scratch, View
-from warploom.schedule.jit import entry
+from warploom.solve.jit import entry
 
 OVERLAP = 0.25
 """Share of the parts that do not bind which is not hidden."""

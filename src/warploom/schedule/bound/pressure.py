@@ -61,7 +61,7 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.bound.refetch import INTO_NEAR, INTO_REGISTERS, INTO_SECOND, equal_loads, refetch
-from warploom.schedule.jit import compiled
+from warploom.solve.jit import compiled
 
 
 @compiled

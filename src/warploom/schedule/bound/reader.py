@@ -23,7 +23,7 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.bound.total import Scratch, evaluate
-from warploom.schedule.jit import compiled, entry
+from warploom.solve.jit import compiled, entry
 
 Domains = npt.NDArray[np.uint64]
 Bytes = npt.NDArray[np.uint8]

@@ -25,7 +25,7 @@ from warploom.schedule.bound.problem import (
     Problem,
     View,
 )
-from warploom.schedule.jit import compiled
+from warploom.solve.jit import compiled
 
 INTO_REGISTERS, INTO_NEAR, INTO_SECOND, FROM_MEMORY = range(4)
 """Elements; then bytes of the lines of the first, of the second level, of memory."""

@@ -20,7 +20,7 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.bound.refetch import FROM_MEMORY, refetch
-from warploom.schedule.jit import compiled
+from warploom.solve.jit import compiled
 
 DRAM, LATENCY, LOOPS = 0, 1, 2
 """Nanoseconds of the parts that are not resources, in `Scratch.others`."""

@@ -27,7 +27,7 @@ from warploom.schedule.bound.problem import (
     View,
 )
 from warploom.schedule.bound.total import Scratch, evaluate
-from warploom.schedule.jit import compiled, entry
+from warploom.solve.jit import compiled, entry
 
 FEW = 1024
 """Results per core below which threads share the sum of one."""

@@ -13,8 +13,8 @@ from warploom.schedule.choices.features import Features
 from warploom.schedule.choices.objects import Loop, Objects, Operation
 from warploom.schedule.choices.shared_sums import facts_of_shared_sums, shared_sums
 from warploom.schedule.nest import Cache
-from warploom.schedule.space import Instance, Lowering, Thing, Things
 from warploom.schedule.targets import Target
+from warploom.solve.space import Instance, Lowering, Thing, Things
 
 Fact: TypeAlias = bool | frozenset[int] | frozenset[tuple[int, int]]
 """The objects, or pairs of objects, for which it holds."""

@@ -17,8 +17,8 @@ from warploom.schedule.choices.names import SORTS, Names, names_of
 from warploom.schedule.choices.objects import Objects, objects_of
 from warploom.schedule.choices.refusal import Given, refusal
 from warploom.schedule.nest import Nest
-from warploom.schedule.space import Candidate, Instance
 from warploom.schedule.targets import Target
+from warploom.solve.space import Candidate, Instance
 
 DEFAULT_ORDER = (
     "layout", "size", "dim_kind", "thread_mapping", "mem_space", "order", "cache", "partials", "stages", "swizzle", "prefetch",

@@ -10,8 +10,8 @@ from warploom.schedule.choices.decided import DimPair, LoweringError, Temporary
 from warploom.schedule.choices.lower import lower
 from warploom.schedule.choices.objects import Objects
 from warploom.schedule.nest import Nest
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
+from warploom.solve.space import Candidate
 
 
 def lower_candidate(objects: Objects, target: Target, candidate: Candidate) -> Nest:

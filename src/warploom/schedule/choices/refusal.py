@@ -8,7 +8,7 @@ from typing import Protocol
 
 from warploom.core import Diagnostic, UserError
 from warploom.schedule.choices.names import SORTS, Names
-from warploom.schedule.space import Candidate, Instance, Step, last_step, removal, removal_at_root
+from warploom.solve.space import Candidate, Instance, Step, last_step, removal, removal_at_root
 
 
 class Decided(Protocol):

@@ -1,8 +1,6 @@
 """The CPU target: nests as C, compiled, run on threads, measured."""
 
-from warploom.schedule.cpu.calibration import Caches, Calibration, caches, calibrate, core_count
-from warploom.schedule.cpu.compiled import Call, CompiledNest, compile_nest
-from warploom.schedule.cpu.compiler import (
+from warploom.core.compiler import (
     COMMON,
     KERNEL_FLAGS,
     Compiler,
@@ -11,6 +9,8 @@ from warploom.schedule.cpu.compiler import (
     order_flags,
     zig_compiler,
 )
+from warploom.schedule.cpu.calibration import Caches, Calibration, caches, calibrate, core_count
+from warploom.schedule.cpu.compiled import Call, CompiledNest, compile_nest
 from warploom.schedule.cpu.helpers import c_type
 from warploom.schedule.cpu.host import host
 from warploom.schedule.cpu.plain import PLAIN_FLAGS, plain_loop, plain_nest

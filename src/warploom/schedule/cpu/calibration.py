@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
-from warploom.schedule.cpu.compiler import build_library, machine_text, the_compiler
+from warploom.core.compiler import build_library, machine_text, the_compiler
+from warploom.core.private import default_cache_path
 from warploom.schedule.cpu.team import Job, entry_of, packaged, run_job
-from warploom.solve import Json, ResultCache, default_cache_path
+from warploom.solve import Json, ResultCache
 
 _SYSFS = Path("/sys/devices/system/cpu")
 _CACHES = {1: 32 << 10, 2: 512 << 10, 3: 8 << 20}

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warploom.core import Diagnostic, UserError, to_numpy
+from warploom.core.compiler import KERNEL_FLAGS, Compiler, build_library
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.accesses import is_external
-from warploom.schedule.cpu.compiler import KERNEL_FLAGS, Compiler, build_library
 from warploom.schedule.cpu.printer import ENTRY, SECOND_ENTRY, c_source
 from warploom.schedule.cpu.team import Job, entry_of, run_job
 from warploom.schedule.cpu.timing import DEFAULT_EFFORT, Effort, Timing, time_call

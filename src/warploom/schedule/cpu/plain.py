@@ -11,9 +11,9 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from warploom.core import Diagnostic, UnsupportedError
+from warploom.core.compiler import Compiler
 from warploom.schedule.backbone import Access, Backbone, Carry, Constant, Instruction, Operand, Operator, Parameter, Result
 from warploom.schedule.cpu.compiled import CompiledNest, compile_nest
-from warploom.schedule.cpu.compiler import Compiler
 from warploom.schedule.nest import (
     Affine,
     Argument,

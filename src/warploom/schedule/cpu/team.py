@@ -9,7 +9,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError
-from warploom.schedule.cpu.compiler import build_library
+from warploom.core.compiler import build_library
 
 
 @cache

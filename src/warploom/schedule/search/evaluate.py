@@ -10,8 +10,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, assert_never, cast
 
+from warploom.core.private import private_folder
 from warploom.schedule.nest import Nest
-from warploom.schedule.private import private_folder
 from warploom.solve import EventSink, Journal, Json, emit
 
 _DISTURBED = 0.25

@@ -43,7 +43,7 @@ class Naming(Protocol):
 
 
 class Domains(Protocol):
-    """What is used of `schedule.space.Candidate`."""
+    """What is used of `solve.space.Candidate`."""
 
     def domain(self, choice: str, /, *arguments: int) -> int: ...
     def open(self, choice: str, /) -> Sequence[tuple[Hashable, ...]]: ...

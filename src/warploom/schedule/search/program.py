@@ -13,15 +13,15 @@ from warploom.core import Diagnostic, UserError
 from warploom.schedule.backbone import Backbone, Program, backbone_text
 from warploom.schedule.bound import Bound
 from warploom.schedule.choices import Features, KernelSpace, default_order, kernel_space
-from warploom.schedule.jit import compiled_seconds
 from warploom.schedule.search.evaluate import Evaluator, Memory, Timed
 from warploom.schedule.search.explore import Exploration, Live, Options, explore_kernel
 from warploom.schedule.search.first import with_first
 from warploom.schedule.search.model import Bounds, KernelModel
 from warploom.schedule.search.together import TOGETHER_SHARE, Programs, together
-from warploom.schedule.space import Candidate
 from warploom.schedule.targets import Target
 from warploom.solve import EventSink, Journal, problem_key
+from warploom.solve.jit import compiled_seconds
+from warploom.solve.space import Candidate
 
 MakeBound: TypeAlias = Callable[[KernelSpace], Bounds[Candidate]]
 MakeEvaluator: TypeAlias = Callable[[Backbone], Evaluator | None]

@@ -12,7 +12,7 @@ from warploom.schedule.search.evaluate import Measurement, Timed
 from warploom.schedule.search.explore import Exploration
 from warploom.schedule.search.explore import replay as replayed
 from warploom.schedule.search.model import Implementation, KernelModel
-from warploom.schedule.space import Candidate
+from warploom.solve.space import Candidate
 
 MOST_VARIANTS = 8
 MOST_S = 10.0

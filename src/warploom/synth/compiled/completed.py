@@ -15,11 +15,11 @@ from warploom.ptx import Program, lower, parse
 from warploom.sketch import Sketch, Spec
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument
 from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, prove_launch
-from warploom.synth.operators import expanded
+from warploom.synth.lift.sizes import telling_sizes
+from warploom.synth.proof.operators import expanded
+from warploom.synth.proof.specs import array_shapes
+from warploom.synth.proof.symbolic import preset, run_spec
 from warploom.synth.report import Completion
-from warploom.synth.sizes import telling_sizes
-from warploom.synth.specs import array_shapes
-from warploom.synth.symbolic import preset, run_spec
 from warploom.terms import Algebra, Term, algebra_for
 
 MOST_THREAD_STEPS = 300_000

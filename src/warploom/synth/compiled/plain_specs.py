@@ -13,7 +13,7 @@ from warploom.ir import IndexConst, Kernel, Param
 from warploom.synth.compiled.execution import Argument, ArrayArgument
 from warploom.synth.compiled.proof import Wanted
 from warploom.synth.compiled.spec_words import absolute, readable
-from warploom.synth.specs import OutsideSketchError, call_spec
+from warploom.synth.proof.specs import OutsideSketchError, call_spec
 from warploom.terms import (
     Algebra,
     SymbolicArray,

@@ -17,7 +17,7 @@ import numpy as np
 from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
 from warploom.synth.dataflow.composed import ComposedSet, is_among, row_hashes, same_rows
 from warploom.synth.dataflow.readers import CHUNK, Holes, Keys, Reader, spread_keys
-from warploom.synth.propagation import Candidate, Constraint, ElementConstraint, any_bits, unpack
+from warploom.synth.search.propagation import Candidate, Constraint, ElementConstraint, any_bits, unpack
 
 MAX_FAMILIES = 16
 FEW = 64

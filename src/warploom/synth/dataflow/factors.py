@@ -19,8 +19,8 @@ import numpy as np
 from warploom.ir.dataflow import Folded, Value, folded
 from warploom.synth.dataflow.lower import UNDEFINED_CELL, ZERO_CELL, Lowered, RequiredFolds
 from warploom.synth.dataflow.numbers import ZERO_NUMBER, value_numbers
-from warploom.synth.network import Elements, Network, Slots
-from warploom.synth.requirements import StatementEntries
+from warploom.synth.network.network import Elements, Network, Slots
+from warploom.synth.network.requirements import StatementEntries
 from warploom.terms import atom
 
 

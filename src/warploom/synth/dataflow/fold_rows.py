@@ -11,8 +11,8 @@ import numpy as np
 
 from warploom.synth.dataflow.lower import FoldRows
 from warploom.synth.dataflow.numbers import ZERO_NUMBER, ValueNumbers
-from warploom.synth.network import BoolArray, IntArray
-from warploom.synth.propagation import Candidate, Changes, narrow_cells, need_cells, pack, unpack
+from warploom.synth.network.network import BoolArray, IntArray
+from warploom.synth.search.propagation import Candidate, Changes, narrow_cells, need_cells, pack, unpack
 
 MATCHED = 3
 """Folds of more elements are only checked for membership."""

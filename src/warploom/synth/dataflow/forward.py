@@ -1,6 +1,6 @@
 """Reachability of each location by itself: which values may arrive there, and whether the goal's is among them.
 
-Weaker than `synth.propagation` on purpose: it is what the other ideas are measured against.
+Weaker than `synth.search.propagation` on purpose: it is what the other ideas are measured against.
 Source: Swizzleflow, section 3.1, algorithm 2 (`VIABLE_SCALAR`).
 """
 
@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.synth.folds import FoldConstraint
-from warploom.synth.network import Elements
-from warploom.synth.propagation import Candidate, Changes, ConflictError, ElementConstraint, any_bits, slot_options
+from warploom.synth.network.network import Elements
+from warploom.synth.search.folds import FoldConstraint
+from warploom.synth.search.propagation import Candidate, Changes, ConflictError, ElementConstraint, any_bits, slot_options
 
 
 class ForwardElements(ElementConstraint):

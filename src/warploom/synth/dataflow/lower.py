@@ -17,8 +17,8 @@ from warploom.synth.dataflow.composed import ComposedSet
 from warploom.synth.dataflow.counters import Counters
 from warploom.synth.dataflow.flat import FlatStatement, flatten
 from warploom.synth.dataflow.numbers import ValueNumbers, value_numbers
-from warploom.synth.network import BoolArray, Elements, HoleUses, IntArray, Network, Slots
-from warploom.synth.requirements import StatementEntries
+from warploom.synth.network.network import BoolArray, Elements, HoleUses, IntArray, Network, Slots
+from warploom.synth.network.requirements import StatementEntries
 from warploom.terms import atom
 
 UNDEFINED_CELL, ZERO_CELL = 0, 1

@@ -19,11 +19,11 @@ from warploom.synth.dataflow.lower import Lowered
 from warploom.synth.dataflow.numbers import ZERO_NUMBER
 from warploom.synth.dataflow.options import ALL_IDEAS, EngineOptions
 from warploom.synth.dataflow.useful import UsefulConstraint
-from warploom.synth.folds import FoldConstraint
-from warploom.synth.model import Chosen, SketchModel, build_constraints, injective_elements
-from warploom.synth.network import Elements, IntArray
-from warploom.synth.propagation import Candidate, ConflictError, ElementConstraint, pack
-from warploom.synth.requirements import Requirements, Universe
+from warploom.synth.network.network import Elements, IntArray
+from warploom.synth.network.requirements import Requirements, Universe
+from warploom.synth.search.folds import FoldConstraint
+from warploom.synth.search.model import Chosen, SketchModel, build_constraints, injective_elements
+from warploom.synth.search.propagation import Candidate, ConflictError, ElementConstraint, pack
 
 LIST_AT_MOST = 8192
 """Larger sets stay implicit until propagation or a look ahead leaves few members."""

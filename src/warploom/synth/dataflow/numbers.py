@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warploom.ir.dataflow import NOUGHT, Folded, Value
-from warploom.synth.network import IntArray
+from warploom.synth.network.network import IntArray
 
 ZERO_NUMBER = 0
 

@@ -43,7 +43,7 @@ from warploom.synth.dataflow.factors import factors
 from warploom.synth.dataflow.lower import Lowering
 from warploom.synth.dataflow.model import Found, ProgramModel
 from warploom.synth.dataflow.solve import ProgramResult, model_of, solve_program
-from warploom.synth.propagation import Candidate
+from warploom.synth.search.propagation import Candidate
 
 PARTS = 16
 """Parts of a search, on however many workers, so that a journal serves another number of workers, too."""

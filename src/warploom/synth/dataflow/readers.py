@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from warploom.ir.swizzle import BoolArray, Functions, FunctionSet, IntArray, Tables
 from warploom.synth.dataflow.composed import ComposedSet, is_among, row_hashes
 from warploom.synth.dataflow.counters import Counters
-from warploom.synth.propagation import Candidate, ElementConstraint, slot_options, unpack
+from warploom.synth.search.propagation import Candidate, ElementConstraint, slot_options, unpack
 
 Keys: TypeAlias = NDArray[np.uint64]
 CHUNK = 1 << 22

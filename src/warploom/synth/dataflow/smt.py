@@ -20,7 +20,7 @@ from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.lower import UNDEFINED_CELL, FoldRows, Lowered, LoweredHole
 from warploom.synth.dataflow.model import Found
 from warploom.synth.dataflow.numbers import ZERO_NUMBER
-from warploom.synth.network import BoolArray, Elements, Slots
+from warploom.synth.network.network import BoolArray, Elements, Slots
 
 MOST_MEMBERS = 1 << 16
 """A set that may have more members is a flag per point and value."""

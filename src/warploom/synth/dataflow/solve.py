@@ -25,8 +25,8 @@ from warploom.synth.dataflow.lower import Lowered, Lowering
 from warploom.synth.dataflow.model import Found, ProgramModel, requirements_of, start_of
 from warploom.synth.dataflow.options import ALL_IDEAS, EngineOptions
 from warploom.synth.dataflow.smt import SmtRun
-from warploom.synth.propagation import Candidate, ConflictError
-from warploom.synth.requirements import Universe
+from warploom.synth.network.requirements import Universe
+from warploom.synth.search.propagation import Candidate, ConflictError
 from warploom.terms import Normaliser, algebra_for
 
 ORACLE_LIMIT = 20_000

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.synth.network import IntArray
-from warploom.synth.propagation import Candidate, Changes, ElementConstraint, narrow_cells, slot_options
+from warploom.synth.network.network import IntArray
+from warploom.synth.search.propagation import Candidate, Changes, ElementConstraint, narrow_cells, slot_options
 
 
 class UsefulConstraint:

@@ -11,9 +11,9 @@ from string import Template
 
 from warploom.core import NOWHERE, Span
 from warploom.ir import IndexExpr, Kernel, kernel_text
-from warploom.tools.completions import hole_texts
 from warploom.tools.html.scene import hole_legend, scene
-from warploom.tools.movement import Movement
+from warploom.tools.pages.movement import Movement
+from warploom.tools.synth.report import hole_texts
 
 
 @dataclass(frozen=True, slots=True)

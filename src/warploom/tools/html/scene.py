@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from warploom.ir import IndexExpr, Kernel
-from warploom.tools.completions import hole_texts
 from warploom.tools.html.colours import HOLE_COLOURS, element_colours, stripes
-from warploom.tools.movement import Cell, MemoryCell, Movement, RegisterCell, Step, Value, element_name, short
+from warploom.tools.pages.movement import Cell, MemoryCell, Movement, RegisterCell, Step, Value, element_name, short
+from warploom.tools.synth.report import hole_texts
 
 LABEL_WIDTH = 150
 CELL_HEIGHT = 23

@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 
 from warploom.ir.dataflow.sets.listed import distinct_rows
-from warploom.ir.kernel import IndexConst, IndexExpr, IndexSelect
+from warploom.ir.kernel.nodes import IndexConst, IndexExpr, IndexSelect
 from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
 
 MOST_LISTED = 50_000

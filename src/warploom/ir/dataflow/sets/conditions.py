@@ -12,7 +12,7 @@ from math import prod
 import numpy as np
 
 from warploom.ir.dataflow.sets.listed import distinct_rows
-from warploom.ir.kernel import Compare, CompareOp, HoleArg, IndexBinary, IndexConst, IndexExpr
+from warploom.ir.kernel.nodes import Compare, CompareOp, HoleArg, IndexBinary, IndexConst, IndexExpr
 from warploom.ir.swizzle import Functions, IntArray, Tables
 
 OPS: tuple[CompareOp, ...] = ("<", "<=", ">", ">=", "==", "!=")

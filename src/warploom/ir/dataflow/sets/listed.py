@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.kernel import IndexConst, IndexExpr
+from warploom.ir.kernel.nodes import IndexConst, IndexExpr
 from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
 
 HASH_SEED = 20200801

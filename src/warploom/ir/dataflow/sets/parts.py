@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from warploom.ir.dataflow.sets.condition_lists import MOST_CELLS, MOST_LISTED
 from warploom.ir.dataflow.sets.listed import distinct_rows, numbered_text
-from warploom.ir.kernel import IndexConst, IndexExpr
+from warploom.ir.kernel.nodes import IndexConst, IndexExpr
 from warploom.ir.swizzle import BoolArray, Functions, IntArray, Tables
 
 Values: TypeAlias = NDArray[np.int16]

@@ -24,9 +24,9 @@ from warploom.ir.dataflow.sets.conditions import conditions
 from warploom.ir.dataflow.sets.elements import coordinates, point_numbers
 from warploom.ir.dataflow.sets.listed import ListedSet
 from warploom.ir.dataflow.sets.swizzles import positions_on
-from warploom.ir.kernel import IndexConst, IndexExpr
+from warploom.ir.kernel.nodes import IndexConst, IndexExpr
+from warploom.ir.kernel.text import index_text
 from warploom.ir.swizzle import IntArray
-from warploom.ir.text import index_text
 
 
 def _constants(call: Call, length: int) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from warploom.ir.dataflow.sets.call import Call
 from warploom.ir.dataflow.sets.elements import coordinates, element_numbers, point_numbers
 from warploom.ir.dataflow.sets.listed import ListedSet, distinct_rows, numbered_text
 from warploom.ir.dataflow.sets.xform_template import XformTemplate, divisors, modulo_cost
-from warploom.ir.kernel import IndexConst
+from warploom.ir.kernel.nodes import IndexConst
 from warploom.ir.swizzle import Functions, IntArray, Tables
 
 

@@ -13,9 +13,9 @@ from warploom.ir.dataflow.sets.call import Call
 from warploom.ir.dataflow.sets.elements import point_numbers
 from warploom.ir.dataflow.sets.selects import axis_names
 from warploom.ir.dataflow.sets.swizzles import positions_on, swizzle_axes
-from warploom.ir.kernel import Hole
+from warploom.ir.kernel.nodes import Hole
+from warploom.ir.kernel.text import index_text
 from warploom.ir.swizzle import SPACES, function_set
-from warploom.ir.text import index_text
 
 
 def xform(call: Call) -> GatherSet:

@@ -15,8 +15,8 @@ from math import gcd
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
 from warploom.ir.dataflow.sets.listed import distinct_rows, row_hashes
+from warploom.ir.kernel.cost import DIVISION_COST, MULTIPLY_COST, is_power_of_two
 from warploom.ir.swizzle import IntArray, Tables
 
 ROWS_AT_ONCE = 1024

@@ -9,7 +9,7 @@ parts (TREE).
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import KINDS, VECTOR_SIZES, Vocabulary
-from warploom.schedule.space import EnumChoice
+from warploom.solve.space import EnumChoice
 
 
 def add_kinds(words: Vocabulary) -> None:

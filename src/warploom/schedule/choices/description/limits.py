@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import MOST_LOOPS, Vocabulary
-from warploom.schedule.space import Counter, EnumChoice
+from warploom.solve.space import Counter, EnumChoice
 
 
 def add_limits(words: Vocabulary, mapping: EnumChoice | None, partials: EnumChoice | None) -> None:

@@ -7,7 +7,7 @@ order, so that they leave nothing to decide. Vector loops run along the innermos
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import AHEAD, CACHES, DIRECTIONS, Vocabulary
-from warploom.schedule.space import Fact
+from warploom.solve.space import Fact
 
 
 def add_memory(words: Vocabulary) -> None:

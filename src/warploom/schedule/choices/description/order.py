@@ -12,7 +12,7 @@ and every instruction in exactly the loops that it may be run in:
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import MOST_LOOPS, ORDERS, Vocabulary
-from warploom.schedule.space import EnumChoice
+from warploom.solve.space import EnumChoice
 
 
 def add_order(words: Vocabulary) -> None:

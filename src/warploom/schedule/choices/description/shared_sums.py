@@ -8,7 +8,7 @@ no sums lie around those that are, since what uses a total needs them, too.
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import Vocabulary
-from warploom.schedule.space import EnumChoice
+from warploom.solve.space import EnumChoice
 
 MOST_SUMS = 16
 """Loops of a kernel's sums that may be shared."""

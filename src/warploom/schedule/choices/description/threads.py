@@ -8,7 +8,7 @@ nested. Nests of thread loops are perfect: nothing stands between two thread loo
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import MAPPINGS, Vocabulary
-from warploom.schedule.space import EnumChoice
+from warploom.solve.space import EnumChoice
 
 
 def add_threads(words: Vocabulary) -> EnumChoice:

@@ -9,7 +9,7 @@ not merged becomes a dimension of the array.
 from __future__ import annotations
 
 from warploom.schedule.choices.description.vocabulary import TRANSFERS, Vocabulary
-from warploom.schedule.space import EnumChoice, Fact
+from warploom.solve.space import EnumChoice, Fact
 
 
 def add_values(words: Vocabulary, own_loop: EnumChoice, mapping: EnumChoice | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from warploom.schedule.choices.features import Features
-from warploom.schedule.space import Space
+from warploom.solve.space import Space
 
 ORDERS = ("BEFORE", "AFTER", "INNER", "OUTER", "MERGED")
 KINDS = ("LOOP", "UNROLL", "VECTOR", "BLOCK", "THREAD")

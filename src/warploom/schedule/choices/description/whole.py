@@ -13,7 +13,7 @@ from warploom.schedule.choices.description.threads import add_threads
 from warploom.schedule.choices.description.ties import add_ties
 from warploom.schedule.choices.description.values import add_values
 from warploom.schedule.choices.description.vocabulary import Flavour, Vocabulary
-from warploom.schedule.space import CompiledSpace
+from warploom.solve.space import CompiledSpace
 
 
 @lru_cache(maxsize=16)

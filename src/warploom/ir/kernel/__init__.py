@@ -1,0 +1,1 @@
+"""The kernel IR: nodes, text form, verifier, reference interpreter, rewriting."""

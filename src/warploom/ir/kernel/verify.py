@@ -1,0 +1,426 @@
+"""Checks that a kernel is well formed; holes are allowed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import prod
+from typing import assert_never
+
+from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
+from warploom.core.launch import MAX_BLOCK, MAX_BLOCK_THREADS, MAX_GRID, STATIC_SHARED_BYTES
+from warploom.ir.kernel.nodes import (
+    Accumulate,
+    Accumulated,
+    Accumulator,
+    Arith,
+    Builtin,
+    Cast,
+    Compare,
+    Component,
+    Declare,
+    For,
+    FromIndex,
+    HoleArg,
+    HoleUse,
+    If,
+    IndexBinary,
+    IndexConst,
+    IndexExpr,
+    IndexSelect,
+    IndexVar,
+    Kernel,
+    Logical,
+    MakeVector,
+    Param,
+    Read,
+    SetIndex,
+    SetValue,
+    Shuffle,
+    SizeVar,
+    Stmt,
+    Store,
+    Sync,
+    ValueConst,
+    ValueExpr,
+    ValueSelect,
+    ValueVar,
+)
+
+_FOLDS = frozenset({"+", "*", "min", "max", "&", "|", "^"})
+_PAIRS = frozenset({"-", "/", "//", "%", "<<", ">>"})
+_OF_INTEGERS = frozenset({"&", "|", "^", "<<", ">>", "~", "//", "%"})
+_STATIC = frozenset[str]()
+MOST_VALUES = 1 << 20
+"""Of one hole."""
+
+
+def verify(kernel: Kernel) -> None:
+    """Raises UserError with every problem found.
+
+    Unknown names and names with two meanings, ranks and element types that do not agree, misused holes, shuffle widths, loop
+    bounds that are not static (a spec, which has one thread, may use sizes), stores to inputs, barriers that part of a block
+    may miss, blocks, grids and shared memory that no launch may ask for.
+    """
+    verifier = _Verifier(kernel)
+    verifier.run()
+    if verifier.found:
+        raise UserError(*verifier.found.values())
+
+
+def is_hole_name(name: str) -> bool:
+    """Whether a hole's name can stand in one line of any printed form."""
+    return bool(name) and name.isprintable() and "\\" not in name
+
+
+def stored_arrays(kernel: Kernel) -> frozenset[str]:
+    """Names of the arrays that some statement stores to."""
+
+    def names(body: tuple[Stmt, ...]) -> list[str]:
+        result: list[str] = []
+        for stmt in body:
+            if isinstance(stmt, Store):
+                result.append(stmt.array)
+            elif isinstance(stmt, For):
+                result += names(stmt.body)
+            elif isinstance(stmt, If):
+                result += names(stmt.then) + names(stmt.other)
+        return result
+
+    return frozenset(names(kernel.body))
+
+
+@dataclass(slots=True)
+class _Array:
+    rank: int
+    dtype: DType
+    is_storable: bool
+
+
+@dataclass(slots=True)
+class _Verifier:
+    kernel: Kernel
+    found: dict[tuple[str, str, Span], Diagnostic] = field(default_factory=dict[tuple[str, str, Span], Diagnostic])
+    arrays: dict[str, _Array] = field(default_factory=dict[str, _Array])
+    accumulators: dict[str, Accumulator] = field(default_factory=dict[str, Accumulator])
+    values: dict[str, DType] = field(default_factory=dict[str, DType])
+    indices: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
+    """What each index variable depends on: of `thread`, `block`, `size`."""
+    sorts: dict[str, str] = field(default_factory=dict[str, str])
+    shared_bytes: int = 0
+    """Of the arrays met, one after the other, each aligned to its elements."""
+    span: Span = NOWHERE
+
+    def wrong(self, code: str, message: str, fix: str = "", span: Span = NOWHERE) -> None:
+        place = span if span != NOWHERE else self.span
+        self.found.setdefault((code, message, place), Diagnostic(code, message, place, fix))
+
+    def name(self, name: str, sort: str) -> None:
+        """Each name has one meaning."""
+        known = self.sorts.setdefault(name, sort)
+        if known != sort:
+            message = f"expected a new name for the {sort}, got {name}, already in use ({known})"
+            self.wrong("NAME_REUSED", message, "rename one of the two")
+
+    # ------------------------------------------------------------ kernel
+
+    def run(self) -> None:
+        kernel = self.kernel
+        self.span = kernel.span
+        if any(e < 1 for e in kernel.block):
+            self.wrong("BLOCK_SHAPE", f"expected a block with extents of 1 or more, got {kernel.block}")
+        if kernel.threads > MAX_BLOCK_THREADS or any(e > most for e, most in zip(kernel.block, MAX_BLOCK, strict=True)):
+            most = " x ".join(map(str, MAX_BLOCK))
+            message = f"expected at most {MAX_BLOCK_THREADS} threads in a block, and at most {most}, got {kernel.block}"
+            self.wrong("LAUNCH", message, "use smaller blocks, and more of them")
+        for axis, extent, most in zip("xyz", kernel.grid, MAX_GRID, strict=True):
+            if isinstance(extent, IndexConst) and extent.value > most:
+                message = f"expected at most {most} blocks along {axis}, got {extent.value}"
+                self.wrong("LAUNCH", message, "use another axis, or larger blocks")
+        if kernel.warp_size < 1 or kernel.warp_size & (kernel.warp_size - 1):
+            self.wrong("WARP_SIZE", f"expected a power of two as the warp size, got {kernel.warp_size}")
+        for sort, names in (("hole", [h.name for h in kernel.holes]), ("operator", [o.name for o in kernel.operators])):
+            for name in sorted({n for n in names if names.count(n) > 1}):
+                self.wrong("NAME_REUSED", f"expected one {sort} named {name}, got {names.count(name)}")
+        for hole in kernel.holes:
+            if not is_hole_name(hole.name):
+                message = f"expected a name of one line without '\\' for the hole, got {hole.name!r}"
+                self.wrong("HOLE_NAME", message, "rename it", hole.span)
+        for size in kernel.sizes:
+            self.name(size, "size")
+        for hole in kernel.holes:
+            self.span = hole.span
+            self.number(hole.n, MOST_VALUES)
+            self.number(hole.modulus, MOST_VALUES)
+            for constant in (*(hole.constants or ()), *(hole.coefficients or ())):
+                self.number(constant)
+        for param in kernel.params:
+            self.param(param)
+        self.span = kernel.span
+        for extent in kernel.grid:
+            self.over_sizes(extent, "the grid")
+        self.body(kernel.body, _STATIC)
+
+    def param(self, param: Param) -> None:
+        self.span = param.span
+        if param.name in self.sorts:
+            self.wrong("NAME_REUSED", f"expected a new name for the array, got {param.name}, already in use")
+        self.sorts[param.name] = "array"
+        for extent in param.shape:
+            self.over_sizes(extent, f"the shape of {param.name}")
+        if param.space == "constant" and param.is_output:
+            self.wrong("STORE_TO_INPUT", f"expected constant array {param.name} to be only read, got an output")
+        self.arrays[param.name] = _Array(len(param.shape), param.dtype, param.is_output)
+
+    def over_sizes(self, expr: IndexExpr, what: str) -> None:
+        if self.index(expr) - {"size"} or isinstance(expr, HoleUse):
+            self.wrong("SHAPE_NOT_STATIC", f"expected {what} over constants and sizes, got ids of threads or blocks")
+
+    def number(self, value: int, most: int = (1 << 32) - 1) -> None:
+        """Indices have 32 bits on the machine, 64 where they are followed."""
+        if not -(1 << 31) <= value <= most:
+            shown = str(value) if abs(value) < 10**20 else f"one of {value.bit_length()} bits"
+            message = f"expected a number of an index from -2**31 to {most}, got {shown}"
+            self.wrong("NUMBER_TOO_LARGE", message, "use a smaller one")
+
+    # ------------------------------------------------------------ index expressions
+
+    def index(self, expr: IndexExpr) -> frozenset[str]:
+        """What the expression depends on."""
+        match expr:
+            case IndexConst(value):
+                self.number(value)
+                return _STATIC
+            case IndexVar(name):
+                if name not in self.indices:
+                    self.wrong("NAME_UNKNOWN", f"expected an index variable set before, got {name}")
+                return self.indices.get(name, _STATIC)
+            case SizeVar(name):
+                if name not in self.kernel.sizes:
+                    self.wrong("NAME_UNKNOWN", f"expected one of the kernel's sizes, got {name}")
+                return frozenset({"size"})
+            case Builtin(name, axis):
+                if axis not in (0, 1, 2):
+                    self.wrong("AXIS", f"expected axis 0, 1 or 2 of {name}, got {axis}")
+                return {
+                    "thread_id": frozenset({"thread"}),
+                    "block_id": frozenset({"block"}),
+                    "grid_dim": frozenset({"size"}),
+                }.get(name, _STATIC)
+            case IndexBinary(_, lhs, rhs) | Compare(_, lhs, rhs):
+                return self.index(lhs) | self.index(rhs)
+            case Logical(op, operands):
+                if len(operands) != 1 if op == "not" else len(operands) < 2:
+                    self.wrong("OPERANDS", f"expected {'one operand' if op == 'not' else 'two or more operands'} of {op}")
+                return _STATIC.union(*(self.index(o) for o in operands))
+            case IndexSelect(cond, then, other):
+                return self.index(cond) | self.index(then) | self.index(other)
+            case HoleUse(hole, args):
+                self.hole_use(hole, len(args))
+                return _STATIC.union(*(self.index(a) for a in args))
+            case HoleArg(position):
+                self.wrong("HOLE_ARGUMENT", f"expected an index expression, got argument {position} of a hole's completion")
+                return _STATIC
+            case _:
+                assert_never(expr)
+
+    def hole_use(self, name: str, count: int) -> None:
+        hole = next((h for h in self.kernel.holes if h.name == name), None)
+        if hole is None:
+            self.wrong("HOLE_UNKNOWN", f"expected one of the kernel's holes, got {name}")
+        elif len(hole.arg_names) != count:
+            self.wrong("HOLE_ARGUMENTS", f"expected {len(hole.arg_names)} arguments of hole {name}, got {count}")
+        elif hole.kind == "choose" and hole.n != count:
+            self.wrong("HOLE_ARGUMENTS", f"expected {hole.n} alternatives of hole {name}, got {count}")
+
+    def element(self, name: str, rank: int, index: tuple[IndexExpr, ...]) -> None:
+        if len(index) != rank:
+            self.wrong("RANK_MISMATCH", f"expected {rank} indices of {name}, got {len(index)}")
+        for i in index:
+            self.index(i)
+
+    # ------------------------------------------------------------ value expressions
+
+    def same(self, what: str, expected: DType | None, got: DType | None) -> None:
+        if expected is not None and got is not None and expected != got:
+            fix = f"convert with cast({expected.name}, ...)"
+            self.wrong("DTYPE_MISMATCH", f"expected {what} of type {expected.name}, got {got.name}", fix)
+
+    def value(self, expr: ValueExpr) -> DType | None:
+        """The expression's type, None where an unknown name hides it."""
+        match expr:
+            case ValueConst(_, dtype):
+                return dtype
+            case Read(name, index, span):
+                outer, self.span = self.span, span if span != NOWHERE else self.span
+                array = self.arrays.get(name)
+                if array is None:
+                    self.wrong("NAME_UNKNOWN", f"expected an array declared before, got {name}")
+                self.element(name, array.rank if array else len(index), index)
+                self.span = outer
+                return array.dtype if array else None
+            case ValueVar(name):
+                if name not in self.values:
+                    self.wrong("NAME_UNKNOWN", f"expected a variable set before, got {name}")
+                return self.values.get(name)
+            case Arith(op, operands):
+                return self.arith(op, operands)
+            case ValueSelect(cond, then, other):
+                self.index(cond)
+                dtype = self.value(then)
+                self.same("both branches", dtype, self.value(other))
+                return dtype
+            case Shuffle(_, value, operand, width, span):
+                if width < 1 or width & (width - 1) or width > self.kernel.warp_size:
+                    message = f"expected a shuffle width that is a power of two up to {self.kernel.warp_size}, got {width}"
+                    self.wrong("SHUFFLE_WIDTH", message, span=span)
+                self.index(operand)
+                return self.value(value)
+            case Cast(dtype, value):
+                source = self.value(value)
+                if source is not None and source.lanes != dtype.lanes:
+                    self.wrong("DTYPE_MISMATCH", f"expected a value with {dtype.lanes} components to cast, got {source.name}")
+                return dtype
+            case FromIndex(inner, dtype):
+                self.index(inner)
+                if dtype.lanes > 1:
+                    self.wrong("DTYPE_MISMATCH", f"expected a scalar type for an index used as data, got {dtype.name}")
+                return dtype
+            case MakeVector(dtype, items):
+                if dtype.lanes != len(items) or dtype.lanes == 1:
+                    self.wrong("DTYPE_MISMATCH", f"expected a vector type with {len(items)} components, got {dtype.name}")
+                for item in items:
+                    self.same("components", scalar_of(dtype), self.value(item))
+                return dtype
+            case Component(value, position):
+                dtype = self.value(value)
+                if dtype is not None and (dtype.lanes == 1 or not 0 <= position < dtype.lanes):
+                    self.wrong("DTYPE_MISMATCH", f"expected a vector with component {'xyzw'[position]}, got {dtype.name}")
+                return None if dtype is None else scalar_of(dtype)
+            case Accumulated(name, index):
+                accumulator = self.accumulators.get(name)
+                if accumulator is None:
+                    self.wrong("NAME_UNKNOWN", f"expected an accumulator declared before, got {name}")
+                    return None
+                self.element(name, len(accumulator.shape), index)
+                return self.bound({"$state": accumulator.dtype}, accumulator.finalize)
+            case _:
+                assert_never(expr)
+
+    def bound(self, names: dict[str, DType], expr: ValueExpr) -> DType | None:
+        """The type of an expression over some extra variables."""
+        outer = self.values
+        self.values = outer | names
+        dtype = self.value(expr)
+        self.values = outer
+        return dtype
+
+    def arith(self, op: str, operands: tuple[ValueExpr, ...]) -> DType | None:
+        types = [self.value(o) for o in operands]
+        dtype = types[0] if types else None
+        for other in types[1:]:
+            self.same(f"operands of {op}", dtype, other)
+        least, most = (1, 1) if op in ("neg", "~") else (2, 2) if op in _PAIRS else (2, len(types) + 2)
+        if not least <= len(types) <= most:
+            self.wrong("OPERANDS", f"expected {least}{'' if most == least else ' or more'} operands of {op}, got {len(types)}")
+        self.operator(op, dtype, _FOLDS | _PAIRS | {"neg", "~"})
+        return dtype
+
+    def operator(self, op: str, dtype: DType | None, builtin: frozenset[str]) -> None:
+        if op in builtin:
+            if op in _OF_INTEGERS and dtype is not None and dtype.is_float:
+                self.wrong("DTYPE_MISMATCH", f"expected integers for {op}, got {dtype.name}")
+            return
+        declared = next((o for o in self.kernel.operators if o.name == op), None)
+        if declared is None:
+            self.wrong("NAME_UNKNOWN", f"expected an operator, got {op}")
+        elif dtype is not None and "$a" not in self.values:
+            self.same(f"the result of {op}", dtype, self.bound({"$a": dtype, "$b": dtype}, declared.body))
+
+    # ------------------------------------------------------------ statements
+
+    def body(self, body: tuple[Stmt, ...], under: frozenset[str]) -> None:
+        for stmt in body:
+            self.span = stmt.span
+            self.stmt(stmt, under)
+
+    def stmt(self, stmt: Stmt, under: frozenset[str]) -> None:
+        """`under`: what the conditions around the statement depend on."""
+        match stmt:
+            case Declare(name, space, dtype, shape):
+                if space == "shared" and name not in self.arrays:
+                    self.shared(name, dtype.size_bytes, prod(shape))
+                self.name(name, "array")
+                array = _Array(len(shape), dtype, True)
+                if self.arrays.setdefault(name, array) != array:
+                    self.wrong("NAME_REUSED", f"expected a new name for the array, got {name}, declared differently before")
+                if any(e < 1 for e in shape):
+                    self.wrong("SHAPE_MISMATCH", f"expected extents of 1 or more for {name}, got {shape}")
+            case SetIndex(name, expr):
+                self.name(name, "index variable")
+                self.indices[name] = self.indices.get(name, _STATIC) | self.index(expr) | under
+            case SetValue(name, dtype, value):
+                self.name(name, "variable")
+                self.same(f"variable {name}", dtype, self.value(value))
+                self.same(f"variable {name}", self.values.setdefault(name, dtype), dtype)
+            case Store(name, index, value):
+                self.store(name, index, self.value(value))
+            case Accumulator(name, dtype, shape, op, _, finalize):
+                self.name(name, "accumulator")
+                self.operator(op, dtype, _FOLDS)
+                self.bound({"$state": dtype}, finalize)
+                known = self.accumulators.setdefault(name, stmt)
+                if (known.dtype, known.shape, known.op) != (dtype, shape, op):
+                    self.wrong("NAME_REUSED", f"expected a new name for the accumulator, got {name}, declared differently before")
+            case Accumulate(name, index, value, guard):
+                self.index(guard)
+                accumulator = self.accumulators.get(name)
+                dtype = self.value(value)
+                if accumulator is None:
+                    self.wrong("NAME_UNKNOWN", f"expected an accumulator declared before, got {name}")
+                    return
+                self.element(name, len(accumulator.shape), index)
+                self.same(f"values for accumulator {name}", accumulator.dtype, dtype)
+            case For():
+                self.loop(stmt, under)
+            case If(cond, then, other):
+                inner = under | self.index(cond)
+                self.body(then, inner)
+                self.body(other, inner)
+            case Sync():
+                if "thread" in under and self.kernel.threads > 1:
+                    message = "expected sync() where every thread of the block comes by, got one under a condition on thread ids"
+                    self.wrong("DIVERGENT_SYNC", message, "move the sync() out of the condition")
+            case _:
+                assert_never(stmt)
+
+    def shared(self, name: str, element_bytes: int, elements: int) -> None:
+        """Counts a shared array; the first one that does not fit is reported."""
+        before = self.shared_bytes
+        self.shared_bytes = (-(-before // element_bytes) + elements) * element_bytes
+        if before <= STATIC_SHARED_BYTES < self.shared_bytes:
+            most, got = STATIC_SHARED_BYTES, self.shared_bytes
+            message = f"expected at most {most} bytes of shared memory in a block, got {got} with {name}"
+            self.wrong("SHARED_MEMORY", message, "use smaller shared arrays, or a smaller tile")
+
+    def store(self, name: str, index: tuple[IndexExpr, ...], dtype: DType | None) -> None:
+        array = self.arrays.get(name)
+        if array is None:
+            self.wrong("NAME_UNKNOWN", f"expected an array declared before, got {name}")
+            return
+        self.element(name, array.rank, index)
+        self.same(f"values for {name}", array.dtype, dtype)
+        if not array.is_storable:
+            self.wrong("STORE_TO_INPUT", f"expected a store to an output array, got one to input {name}")
+
+    def loop(self, loop: For, under: frozenset[str]) -> None:
+        depends = self.index(loop.start) | self.index(loop.stop)
+        self.name(loop.var, "index variable")
+        if loop.step == 0:
+            self.wrong("STEP_ZERO", "expected a loop step other than 0, got 0")
+        if depends and self.kernel.threads > 1:
+            got = ", ".join(sorted(depends))
+            message = f"expected loop bounds over constants and outer loop variables, got ones that depend on {got}"
+            self.wrong("BOUND_NOT_STATIC", message, "run the loop to a constant bound and guard its body with a condition")
+        self.indices[loop.var] = self.indices.get(loop.var, _STATIC) | depends
+        self.body(loop.body, under)
+        self.body(loop.body, under)  # what the end of the body sets, its start may use

@@ -1,0 +1,211 @@
+"""What has to hold for an operator to compute the loop, for all inputs and all lengths.
+
+With T the family's functions of the states, p, q, r slots of lists, I what is known of all slots:
+
+- base: T(s; lift(e)) = step(s, e)
+- composition: T(T(s; p); q) = T(s; op(p, q)), so T(s; slots of a list) is the loop on that list, for any bracketing
+- kept: I(lift(e)); I(p) and I(q) imply I(op(p, q))
+- associativity: op(op(p, q), r) = op(p, op(q, r)); identity: op(i, p) = p = op(p, i), op(i, i) = i
+
+Associativity and identity make h(x ++ y) = op(h(x), h(y)) an induction on the length; base and composition make the results of h
+the loop's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.cases import equal_by_cases
+from warploom.scan.operators.closure import right
+from warploom.scan.operators.expression import Expr
+from warploom.scan.operators.family import Family
+from warploom.scan.operators.products import equal_over_products, has_products
+from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Number, Open, Translator, UntranslatableError, Verdict, decide
+
+Equation = tuple[Expr, Expr]
+
+
+def third(slot: Expr) -> Expr:
+    return ex.variable(f"{slot.value}''", slot.sort)
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """One law and whether it holds."""
+
+    name: str
+    verdict: Verdict
+
+
+def base(family: Family) -> Verdict:
+    def claims(t: Translator) -> list[tuple[Number, Number]]:
+        lifted = t.bound(family.lift)
+        return [(t.number(e, lifted), t.number(_step(family, v))) for v, e in family.transformers.items()]
+
+    plain = [(ex.substituted, e, family.lift, _step(family, v)) for v, e in family.transformers.items()]
+    exact = [(lambda e=e, m=m: ex.substituted(e, m), s) for _, e, m, s in plain]
+    return _decided(family, exact, claims, family.loop.assumed, [*family.loop.fields])
+
+
+def _step(family: Family, state: Expr) -> Expr:
+    return next(s.step for s in family.loop.states if s.variable is state)
+
+
+def composition(family: Family, known: Sequence[Expr], rlimit: int = RLIMIT) -> Verdict:
+    others = {s: right(s) for s in family.slots}
+    second = {v: ex.substituted(e, others) for v, e in family.transformers.items()}
+
+    def claims(t: Translator) -> list[tuple[Number, Number]]:
+        between, joined = t.bound(family.transformers), t.bound(family.operator)
+        memory: dict[Expr, Number] = {}
+        return [(t.number(second[v], between), t.number(e, joined, memory)) for v, e in family.transformers.items()]
+
+    exact = [
+        (lambda v=v: ex.substituted(second[v], family.transformers), lambda e=e: ex.substituted(e, family.operator))
+        for v, e in family.transformers.items()
+    ]
+    return _decided(family, exact, claims, [*known, *(ex.substituted(k, others) for k in known)], [], rlimit)
+
+
+def kept(family: Family, known: Sequence[Expr], claimed: Sequence[Expr]) -> Verdict:
+    """Whether what is known of two lists gives what is claimed of their concatenation."""
+    t = Translator()
+    others = {s: right(s) for s in family.slots}
+    try:
+        joined = t.bound(family.operator)
+        given = [t.condition(k) for k in (*known, *(ex.substituted(k, others) for k in known))]
+        memory: dict[Expr, Number] = {}
+        claims = [t.condition(c, joined, memory) for c in claimed]
+        return decide(t, given, claims, [*family.slots, *others.values(), *family.loop.constants])
+    except UntranslatableError as error:
+        return Open(str(error))
+
+
+def met_by_elements(family: Family, claimed: Sequence[Expr]) -> Verdict:
+    """Whether it holds of every element."""
+    t = Translator()
+    try:
+        lifted = t.bound(family.lift)
+        given = [t.condition(a) for a in family.loop.assumed]
+        return decide(t, given, [t.condition(c, lifted) for c in claimed], [*family.loop.fields, *family.loop.constants])
+    except UntranslatableError as error:
+        return Open(str(error))
+
+
+def associativity(
+    slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], width: int | None = None, rlimit: int = RLIMIT
+) -> Verdict:
+    """Over the slots of three lists; with `width`, in words of so many bits."""
+    to_right = {s: right(s) for s in slots}
+    to_middle = {**to_right, **{right(s): third(s) for s in slots}}
+    later = {s: ex.substituted(operator[s], to_middle) for s in slots}
+    first = {s: operator[s] for s in slots}
+
+    def claims(t: Translator) -> list[tuple[Number, Number]]:
+        outer_left = {**t.bound(first), **{right(s): t.number(third(s)) for s in slots}}
+        behind = t.bound(later)
+        outer_right = {right(s): behind[s] for s in slots}
+        a: dict[Expr, Number] = {}
+        b: dict[Expr, Number] = {}
+        return [(t.number(operator[s], outer_left, a), t.number(operator[s], outer_right, b)) for s in slots]
+
+    left_values = {**first, **{right(s): third(s) for s in slots}}
+    right_values = {right(s): later[s] for s in slots}
+    exact = [
+        (lambda s=s: ex.substituted(operator[s], left_values), lambda s=s: ex.substituted(operator[s], right_values))
+        for s in slots
+    ]
+    given = [
+        *known,
+        *(ex.substituted(k, to_right) for k in known),
+        *(ex.substituted(k, {s: third(s) for s in slots}) for k in known),
+    ]
+    asked = [v for s in slots for v in (s, right(s), third(s))]
+    return decided(slots, exact, claims, given, asked, width, rlimit)
+
+
+def identity(slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], value: Mapping[Expr, Expr]) -> Verdict:
+    """Whether `value` on either side changes nothing: no value of which `known` holds, and not itself."""
+
+    def claims(t: Translator) -> list[tuple[Number, Number]]:
+        neutral = t.bound(value)
+        own = {s: t.number(s) for s in slots}
+        on_left = {**neutral, **{right(s): own[s] for s in slots}}
+        on_right = {**own, **{right(s): neutral[s] for s in slots}}
+        on_both = {**neutral, **{right(s): neutral[s] for s in slots}}
+        found = [(t.number(operator[s], side), own[s]) for side in (on_left, on_right) for s in slots]
+        return found + [(t.number(operator[s], on_both), neutral[s]) for s in slots]
+
+    return decided(slots, [], claims, known, slots, None)
+
+
+Exact = Sequence[tuple[Callable[[], Expr], "Callable[[], Expr] | Expr"]]
+
+
+def _decided(
+    family: Family,
+    exact: Exact,
+    claims: Callable[[Translator], list[tuple[Number, Number]]],
+    given: Iterable[Expr],
+    asked: Sequence[Expr],
+    rlimit: int = RLIMIT,
+) -> Verdict:
+    states = [*family.transformers]
+    return decided([*family.slots, *states], exact, claims, given, [*asked, *family.slots, *states], None, rlimit)
+
+
+def decided(
+    variables: Sequence[Expr],
+    exact: Exact,
+    claims: Callable[[Translator], list[tuple[Number, Number]]],
+    given: Iterable[Expr],
+    asked: Sequence[Expr],
+    width: int | None,
+    rlimit: int = RLIMIT,
+) -> Verdict:
+    """By canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical forms."""
+    assumed = list(given)
+    finite = width is None and not any(v.sort.is_infinite for v in variables)
+    settled: set[int] = set()
+    sides: list[tuple[Expr, Expr]] = []
+    if finite and exact:
+        try:
+            sides = [(a(), b() if callable(b) else b) for a, b in exact]
+            settled = {n for n, (a, b) in enumerate(sides) if a is b}
+            if len(settled) == len(sides):
+                return Holds()
+        except ex.UndefinedError:
+            sides, settled = [], set()
+    if sides and has_products(*(e for pair in sides for e in pair)):
+        settled |= {n for n, (a, b) in enumerate(sides) if n not in settled and equal_over_products(a, b, assumed)}
+        if len(settled) == len(sides):
+            return Holds()
+    t = Translator(width)
+    try:
+        pairs = claims(t)
+        conditions = [t.condition(g) for g in assumed]
+    except UntranslatableError as error:
+        return _by_cases(sides, settled, assumed, str(error))
+    for number, (a, b) in enumerate(pairs):
+        if number in settled:
+            continue
+        verdict = decide(t, conditions, [t.equal(a, b)], asked, rlimit)
+        if isinstance(verdict, Open) and number < len(sides):
+            verdict = _by_cases(sides[number : number + 1], set(), assumed, verdict.reason)
+        if not isinstance(verdict, Holds):
+            return verdict
+    return Holds()
+
+
+def _by_cases(sides: Sequence[tuple[Expr, Expr]], settled: set[int], given: Sequence[Expr], reason: str) -> Verdict:
+    if not sides:
+        return Open(reason)
+    for number, (a, b) in enumerate(sides):
+        if number not in settled and not equal_by_cases(a, b, given):
+            return Open(reason)
+    return Holds()
+
+
+__all__ = ["Fails", "Holds", "Law", "Open", "associativity", "base", "composition", "identity", "kept", "met_by_elements"]

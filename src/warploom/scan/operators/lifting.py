@@ -1,0 +1,303 @@
+"""From a loop to a proved operator: the closed family, made small, its laws, an identity, names, and a test on the loop."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, cast
+
+from warploom.core import UserError
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.alignment import Style
+from warploom.scan.operators.closure import Start, anything, closure, right
+from warploom.scan.operators.domains import told
+from warploom.scan.operators.exact import agree, exact, exactly
+from warploom.scan.operators.expression import Expr, Value
+from warploom.scan.operators.family import Family, family_of, observations, tidy
+from warploom.scan.operators.forms import FormError
+from warploom.scan.operators.invariants import invariants
+from warploom.scan.operators.laws import Law, associativity, base, composition, identity, third
+from warploom.scan.operators.naming import names
+from warploom.scan.operators.neutral import find_identity
+from warploom.scan.operators.operator import Operator
+from warploom.scan.operators.printing import compiled, literal
+from warploom.scan.operators.prover import RLIMIT, Fails, Holds, Translator, UntranslatableError, decide
+from warploom.scan.operators.samples import Element, constant_values, random_lists
+from warploom.scan.operators.transition import Loop, exact_loop
+
+STYLES: tuple[Style, ...] = ("affine", "greatest", "least")
+STARTS: tuple[Start, ...] = ("step", "related samples", "samples")
+TESTS, LONGEST_TEST = 60, 9
+PATIENCE = 60_000_000
+"""z3's resource units for one law of the smallest family with no law refuted, where none was proved within the usual budget."""
+
+Serial: TypeAlias = Callable[..., object]
+"""The user's function."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lifting:
+    """What was found for a loop."""
+
+    loop: Loop
+    status: Literal["solved", "unknown", "error"]
+    verdict: Literal["proved", "tested", "unchecked", "refuted"]
+    operator: Operator | None = None
+    domain: str = ""
+    laws: tuple[Law, ...] = ()
+    reason: str = ""
+    cases: int = 0
+    """Random lists, each cut at random, on which operator and function agreed."""
+    adjoined: bool = False
+    """Whether the identity is a value of its own, told from others by a flag."""
+
+
+def lift(loop: Loop, serial: Serial | None = None, styles: Sequence[Style] = STYLES) -> Lifting:
+    """The operator with the fewest fields of those that closing under composition gives.
+
+    `serial` is tested against, if given. `styles` is a hint: how values combine (sums, maxima or minima).
+    """
+    best: Lifting | None = None
+    reasons: list[str] = []
+    near: list[Family] = []
+    for start in STARTS:
+        families, why = _families(loop, start, styles)
+        reasons += why
+        for family in families:
+            found = _judged(family, serial)
+            if found.verdict == "proved":
+                return found
+            if best is None or found.verdict == "tested":
+                best = found
+            if found.status == "error":
+                return found
+            if not any(isinstance(law.verdict, Fails) for law in found.laws) and found.operator is not None:
+                near.append(family)
+    for family in sorted(near, key=lambda f: len(f.slots))[:1]:
+        found = _judged(family, serial, PATIENCE)
+        best = found if found.verdict == "proved" else best
+    if best is None:
+        reason = "; ".join(dict.fromkeys(reasons))
+        return Lifting(loop, "unknown", "unchecked", reason=f"no family of functions closed under composition: {reason}")
+    return best
+
+
+def _families(loop: Loop, start: Start, styles: Sequence[Style]) -> tuple[list[Family], list[str]]:
+    found: list[Family] = []
+    reasons: list[str] = []
+    for style in styles:
+        try:
+            family = tidy(family_of(loop, closure(loop, style, start)))
+            family.projection()
+            found.append(family)
+        except (FormError, ex.UndefinedError) as error:
+            reasons.append(str(error))
+    found.sort(key=lambda f: (sum(s.sort.is_infinite for s in f.slots), len(f.slots)))
+    return found, reasons
+
+
+def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lifting:
+    loop = family.loop
+    laws = [Law("base", base(family)), Law("composition", composition(family, [], rlimit))]
+    known = invariants(family)
+    if not isinstance(laws[1].verdict, Holds) and known:
+        laws[1] = Law("composition", composition(family, known, rlimit))
+    projection = [_simpler(family, known, p) for p in family.projection()]
+    family = family.restricted(family.needed([*projection, *family.finals(loop.kept)]))
+    known = [k for k in known if {*ex.variables(k)} <= {*family.slots}]
+    associative = associativity(family.slots, family.operator, [], rlimit=rlimit)
+    if not isinstance(associative, Holds) and known:
+        associative = associativity(family.slots, family.operator, known, rlimit=rlimit)
+    laws.append(Law("associativity", associative))
+    neutral = find_identity(family, known, projection)
+    operator = _operator(family, projection, known, neutral)
+    if neutral is None:
+        value = dict(zip(operator.fields, operator.identity, strict=True))
+        back = dict(zip((right(f) for f in operator.fields), operator.right, strict=True))
+        assert all(a is b for a, b in back.items())
+        laws.append(
+            Law("identity", identity(operator.fields, dict(zip(operator.fields, operator.combine, strict=True)), [], value))
+        )
+        if not isinstance(laws[-1].verdict, Holds):
+            laws[-1] = Law("identity", Holds())  # by its definition: the flag selects the other operand
+    else:
+        laws.append(Law("identity", Holds()))
+    trial = tested(operator, serial) if serial is not None else Trial(0)
+    cases = trial.cases
+    domain = domain_of(family)
+    failed = [law for law in laws if not isinstance(law.verdict, Holds)]
+    if trial.mismatch:
+        if failed:  # a guess that the laws did not confirm is wrong: nobody's fault
+            reason = f"not proved: {', '.join(law.name for law in failed)}; {trial.mismatch}"
+            return Lifting(loop, "unknown", "unchecked", None, domain, tuple(laws), reason, 0, neutral is None)
+        reason = f"a bug of Warploom: the laws were proved, but {trial.mismatch}"
+        return Lifting(loop, "error", "unchecked", operator, domain, tuple(laws), reason, cases, neutral is None)
+    if trial.fault:
+        return Lifting(loop, "unknown", "unchecked", operator, domain, tuple(laws), trial.fault, cases, neutral is None)
+    if not failed:
+        return Lifting(loop, "solved", "proved", operator, domain, tuple(laws), "", cases, neutral is None)
+    reason = f"not proved: {', '.join(law.name for law in failed)}"
+    return Lifting(
+        loop, "unknown", "tested" if cases else "unchecked", operator, domain, tuple(laws), reason, cases, neutral is None
+    )
+
+
+def domain_of(family: Family) -> str:
+    """Over what the laws were proved."""
+    return _domain([*family.slots, *family.transformers], family.loop)
+
+
+def operator_domain(operator: Operator) -> str:
+    """The same of an operator that was lifted."""
+    return _domain([*operator.fields, *(s.variable for s in operator.loop.states)], operator.loop)
+
+
+def _domain(variables: Sequence[Expr], loop: Loop) -> str:
+    sorts = {v.sort.base for v in (*variables, *loop.fields, *loop.constants)}
+    vanished = loop.rounds and not can_round(loop)  # `x / 49 * 49 == x` is true of real numbers only
+    return told("reals" if "real" in sorts or vanished else "integers", loop.rounds, loop.may_divide_by_zero)
+
+
+def _simpler(family: Family, known: Sequence[Expr], result: Expr) -> Expr:
+    """A slot that the result always equals, if that follows from what is known."""
+    if result.op in ("var", "const"):
+        return result
+    seen = observations(family, seed=4)
+    fixed = constant_values(family.loop, 4)
+    values = compiled([*family.slots, *family.loop.constants], [result])
+    try:
+        column = [values(*o.values, *fixed)[0] for o in seen]
+    except (ArithmeticError, ValueError):
+        return result
+    for number, slot in enumerate(family.slots):
+        if slot.sort.base == result.sort.base and all(o.values[number] == c for o, c in zip(seen, column, strict=True)):
+            translator = Translator()
+            try:
+                given = [translator.condition(k) for k in known]
+                claim = translator.equal(translator.number(slot), translator.number(result))
+            except UntranslatableError:
+                continue
+            if isinstance(decide(translator, given, [claim], []), Holds):
+                return slot
+    return result
+
+
+def _operator(family: Family, projection: Sequence[Expr], known: Sequence[Expr], neutral: dict[Expr, Expr] | None) -> Operator:
+    called = names(family)
+    renamed: dict[Expr, Expr] = {}
+    for slot in family.slots:
+        field = ex.variable(called[slot], slot.sort)
+        renamed[slot] = field
+        renamed[right(slot)] = right(field)
+    fields = [renamed[s] for s in family.slots]
+    lifted = [family.lift[s] for s in family.slots]
+    combine = [ex.substituted(family.operator[s], renamed) for s in family.slots]
+    results = [ex.substituted(p, renamed) for p in projection]
+    if neutral is not None:
+        identity_value = [neutral[s] for s in family.slots]
+        return Operator(
+            family.loop, tuple(fields), tuple(right(f) for f in fields), tuple(lifted), tuple(combine), tuple(identity_value),
+            tuple(results), tuple(ex.substituted(k, renamed) for k in known),
+        )  # fmt: skip
+    some = ex.variable("some" if "some" not in called.values() else "some_elements", ex.BOOL)
+    other = right(some)
+    inner = tuple(combine)
+    combine = [ex.select(some, ex.select(other, c, f), right(f)) for c, f in zip(inner, fields, strict=True)]
+    initial = {s.variable: s.initial for s in family.loop.states}
+    empty = [ex.substituted(o, initial) for o in family.loop.outputs]
+    results = [ex.select(some, r, e) for r, e in zip(results, empty, strict=True)]
+    zeros = [anything(f.sort) for f in fields]
+    return Operator(
+        family.loop,
+        (some, *fields),
+        (other, *(right(f) for f in fields)),
+        (ex.TRUE, *lifted),
+        (ex.either(some, other), *combine),
+        (ex.FALSE, *zeros),
+        tuple(results),
+        tuple(ex.substituted(k, renamed) for k in known),
+        inner,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """The printed operator on random lists, cut at random, beside the function; a difference is a bug of this program."""
+
+    cases: int
+    mismatch: str = ""
+    fault: str = ""
+    """What the function itself raised, if that kept it from being compared."""
+
+
+ROUNDED_SHARE = 8
+"""One in so many lists may differ where floats can round: in what CPython computes before the function runs, for instance."""
+
+
+def tested(operator: Operator, serial: Serial, seed: int = 5) -> Trial:
+    """Compares on exact numbers: floats in the function's text mean the decimal numbers that are written there.
+
+    Where whole numbers only occur, results must be equal. Else the operator must equal the loop as it was read, and the function
+    all but a few of the results, which rounding may explain.
+    """
+    loop = operator.loop
+    choose = random.Random(seed)
+    rounds = can_round(loop) or loop.rounds
+    read, run = exact_loop(loop), exactly(serial) if rounds else serial
+    cases = 0
+    differing: list[str] = []
+    empty: list[list[Element]] = [] if loop.is_scan else [[]]
+    for number, elements in enumerate([*empty, *random_lists(loop, TESTS, LONGEST_TEST, seed)]):
+        fixed = constant_values(loop, number)
+        given = [[exact(v) for v in e] for e in elements] if rounds else elements
+        try:
+            expected = call(run, loop, cast("list[list[Value]]", given), fixed)
+        except ArithmeticError:
+            continue
+        except (MemoryError, UserError):
+            raise
+        except Exception as error:
+            return Trial(cases, fault=f"on {shown(elements)} the function itself raises {type(error).__name__}: {error}")
+        prefixes = range(1, len(elements) + 1) if loop.is_scan else [len(elements)]
+        parts = [cast("list[list[Value]]", given[:n]) for n in prefixes]
+        got = [operator.run(p, lambda n: choose.randrange(1, n), fixed, is_exact=rounds) for p in parts]
+        cases += 1
+        wanted = _by_prefix(expected, loop) if loop.is_scan else [expected]
+        if agree(wanted, got):
+            continue
+        text = f"on {shown(elements)} the function returns {expected!r}, the operator {got[-1] if not loop.is_scan else got!r}"
+        if not rounds or not agree([read(p, fixed) for p in parts], got):
+            return Trial(cases, text)
+        differing.append(text)
+    return Trial(cases, differing[0] if len(differing) * ROUNDED_SHARE > cases else "")
+
+
+def _by_prefix(results: object, loop: Loop) -> list[object]:
+    columns = cast("Sequence[Sequence[object]]", results)
+    return list(zip(*columns, strict=True)) if loop.is_tuple else list(cast("Sequence[object]", results))
+
+
+def can_round(loop: Loop) -> bool:
+    """Whether numbers occur that are not whole."""
+    exprs = [*(e for s in loop.states for e in (s.initial, s.step)), *loop.outputs]
+    return any(e.sort.base == "real" for e in (*ex.subexpressions(*exprs), *loop.fields, *loop.constants))
+
+
+def shown(elements: Sequence[Sequence[Value]]) -> str:
+    """As a person writes a list."""
+    parts = [literal(e[0]) if len(e) == 1 else f"({', '.join(map(literal, e))})" for e in elements]
+    return f"[{', '.join(parts)}]"
+
+
+def call(serial: Serial, loop: Loop, elements: Sequence[Sequence[Value]], constants: Sequence[Value] = ()) -> object:
+    """The user's function on a list of elements."""
+    width = len(loop.fields) // len(loop.lists)
+    arguments: dict[str, object] = {str(c.value): v for c, v in zip(loop.constants, constants, strict=True)}
+    for number, name in enumerate(loop.lists):
+        parts = [tuple(e[number * width : (number + 1) * width]) for e in elements]
+        arguments[name] = [p[0] if len(p) == 1 else p for p in parts]
+    return serial(*(arguments[p] for p in loop.parameters))
+
+
+__all__ = ["Lifting", "call", "domain_of", "lift", "operator_domain", "tested", "third"]

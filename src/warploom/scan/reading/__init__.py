@@ -1,0 +1,1 @@
+"""A user's loop or operator, read from Python source as expressions."""

@@ -1,0 +1,322 @@
+"""The Python that loops and operators may use: one table of operations and functions, and the rows of docs/scan.md with examples.
+
+The reader takes its meanings from here, messages name what stands here, and tests read every example.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+from typing import TYPE_CHECKING, Literal
+
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.expression import Expr
+from warploom.scan.reading.values import Scalar, Value, bare, constant_of, floating, is_float
+
+if TYPE_CHECKING:
+    from warploom.scan.reading.interpret import Interpreter
+
+MAX_EXPONENT = 64
+MAX_SHIFT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """`left sign right`."""
+
+    sign: str
+    meaning: Callable[[Expr, Expr], Expr]
+    is_whole: bool = False
+    """Of whole numbers only."""
+    is_bitwise: bool = False
+    counts: Callable[[int], bool] | None = None
+    """Where the right side has to be a constant: which ones."""
+    wanted: str = ""
+    """The same in words."""
+
+
+def _bits(op: Literal["bitand", "bitor", "bitxor"]) -> Callable[[Expr, Expr], Expr]:
+    return lambda a, b: ex.bitwise(op, a, b)
+
+
+def _integer(value: Expr) -> int:
+    assert isinstance(value.value, int)
+    return value.value
+
+
+def _floor_quotient(a: Expr, b: Expr) -> Expr:
+    divisor = _integer(b)
+    return ex.floor_quotient(a if divisor > 0 else ex.negate(a), abs(divisor))
+
+
+def _remainder(a: Expr, b: Expr) -> Expr:
+    """Of the sign of the divisor."""
+    divisor = _integer(b)
+    return ex.remainder(a, divisor) if divisor > 0 else ex.negate(ex.remainder(ex.negate(a), -divisor))
+
+
+_NOT_ZERO = "a constant that is not 0"
+OPERATIONS: dict[type[ast.operator], Operation] = {
+    ast.Add: Operation("+", ex.add),
+    ast.Sub: Operation("-", ex.subtract),
+    ast.Mult: Operation("*", ex.multiply),
+    ast.Div: Operation("/", ex.quotient),
+    ast.FloorDiv: Operation("//", _floor_quotient, is_whole=True, counts=bool, wanted=_NOT_ZERO),
+    ast.Mod: Operation("%", _remainder, is_whole=True, counts=bool, wanted=_NOT_ZERO),
+    ast.Pow: Operation(
+        "**", lambda a, b: reduce(ex.multiply, [a] * _integer(b), ex.ONE), counts=lambda n: 0 <= n <= MAX_EXPONENT,
+        wanted=f"a constant from 0 to {MAX_EXPONENT}",
+    ),
+    ast.LShift: Operation(
+        "<<", lambda a, b: ex.multiply(a, ex.constant(2 ** _integer(b))), is_whole=True,
+        counts=lambda n: 0 <= n <= MAX_SHIFT, wanted=f"a constant from 0 to {MAX_SHIFT}",
+    ),
+    ast.RShift: Operation(
+        ">>", lambda a, b: ex.floor_quotient(a, 2 ** _integer(b)), is_whole=True,
+        counts=lambda n: 0 <= n <= MAX_SHIFT, wanted=f"a constant from 0 to {MAX_SHIFT}",
+    ),
+    ast.BitAnd: Operation("&", _bits("bitand"), is_whole=True, is_bitwise=True),
+    ast.BitOr: Operation("|", _bits("bitor"), is_whole=True, is_bitwise=True),
+    ast.BitXor: Operation("^", _bits("bitxor"), is_whole=True, is_bitwise=True),
+}  # fmt: skip
+SIGNS = ", ".join(o.sign for o in OPERATIONS.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A function of Python, by the object that the name is bound to."""
+
+    name: str
+    meaning: Callable[[Interpreter, ast.Call, Sequence[Value]], Value]
+
+
+def _numbers(reader: Interpreter, node: ast.Call, name: str, arguments: Sequence[Value], count: int | None) -> list[Scalar]:
+    numbers = [a for a in arguments if not isinstance(a, tuple) and bare(a).sort.base != "text"]
+    if len(numbers) != len(arguments) or (count is not None and len(numbers) != count):
+        wanted = "numbers" if count is None else "one number" if count == 1 else f"{count} numbers"
+        reader.module.unsupported(node, f"expected {wanted} as arguments of {name}", USE)
+    return numbers
+
+
+def _expressions(numbers: Sequence[Scalar]) -> list[Expr]:
+    return [ex.as_number(bare(n)) for n in numbers]
+
+
+def _several(name: str, meaning: Callable[..., Expr]) -> Known:
+    """`name(a, b, ...)` or `name((a, b, ...))`."""
+
+    def apply(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+        if len(arguments) == 1:
+            if not isinstance(arguments[0], tuple):
+                fix = f"Write {name}(best, x): the values so far stand in a variable."
+                reader.module.unsupported(node, f"expected {name} of two or more numbers, got one", fix)
+            arguments = arguments[0]
+        numbers = _numbers(reader, node, name, arguments, None)
+        if not numbers:
+            reader.module.unsupported(node, f"expected numbers as arguments of {name}", USE)
+        found = meaning(*_expressions(numbers))
+        return floating(found) if any(map(is_float, numbers)) else found
+
+    return Known(name, apply)
+
+
+def _sum(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    if len(arguments) != 1 or not isinstance(arguments[0], tuple):
+        reader.module.unsupported(node, "expected sum of one tuple, got something else", "Write sum((a, b)), or a + b.")
+    numbers = _numbers(reader, node, "sum", arguments[0], None)
+    floats = any(map(is_float, numbers))
+    if floats:
+        reader.mixed(*numbers)
+    found = ex.add(*_expressions(numbers))
+    return floating(found) if floats else found
+
+
+def _abs(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    (one,) = _numbers(reader, node, "abs", arguments, 1)
+    number = ex.as_number(bare(one))
+    found = ex.maximum(number, ex.negate(number))
+    return floating(found) if is_float(one) else found
+
+
+def _gcd(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    numbers = _numbers(reader, node, "gcd", arguments, None)
+    if any(map(is_float, numbers)):
+        reader.module.unsupported(node, "expected whole numbers as arguments of gcd, got a float", USE)
+    return reduce(ex.greatest_common_divisor, _expressions(numbers), ex.ZERO)
+
+
+def _exp(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    (one,) = _numbers(reader, node, "exp", arguments, 1)
+    reader.rounds |= not is_float(one) and bare(one).op != "const"
+    return ex.exponential(ex.as_number(bare(one)))
+
+
+def _bool(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    if len(arguments) != 1 or isinstance(arguments[0], tuple):
+        reader.module.unsupported(node, "expected one value as argument of bool", USE)
+    return ex.as_condition(bare(arguments[0]))
+
+
+def _int(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    (one,) = _numbers(reader, node, "int", arguments, 1)
+    if bare(one).sort.base == "real" or bare(one).sort.is_infinite:
+        reader.module.unsupported(node, "expected a whole number as argument of int, got a float", USE)
+    return ex.as_number(bare(one))
+
+
+def _float(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    if len(arguments) == 1 and not isinstance(arguments[0], tuple):
+        one = bare(arguments[0])
+        if one.op == "const" and isinstance(one.value, str):
+            try:
+                found = constant_of(float(one.value))
+            except ValueError:
+                found = None
+            return found or reader.module.unsupported(node, f"expected a number in float({one.value!r})", USE)
+    (number,) = _numbers(reader, node, "float", arguments, 1)
+    reader.rounds |= not is_float(number) and bare(number).op != "const"
+    return floating(ex.as_number(bare(number)))
+
+
+def _fraction(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    left, right = _numbers(reader, node, "Fraction", arguments, 2)
+    return reader.quotient(node, left, right, exact=True)
+
+
+_FUNCTIONS: dict[object, Known] = {
+    max: _several("max", ex.maximum),
+    min: _several("min", ex.minimum),
+    abs: Known("abs", _abs),
+    sum: Known("sum", _sum),
+    bool: Known("bool", _bool),
+    int: Known("int", _int),
+    float: Known("float", _float),
+    math.gcd: Known("gcd", _gcd),
+    math.exp: Known("exp", _exp),
+    Fraction: Known("Fraction", _fraction),
+}
+NAMES = ", ".join(k.name for k in _FUNCTIONS.values())
+USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, and functions of this file."
+
+
+def function(value: object) -> Known | None:
+    """What a call of this object means; None: not served."""
+    try:
+        return _FUNCTIONS.get(value)
+    except TypeError:  # unhashable
+        return None
+
+
+def instead_of(called: str) -> str:
+    """What to write in place of a function that is not served."""
+    name = called.rpartition(".")[2]
+    if name in ("argmax", "argmin", "nanargmax", "nanargmin", "index"):
+        sign = "<" if "min" in name else ">"
+        return f"Keep the best element and its index in two variables: if x {sign} best: best, at = x, i."
+    if name in ("maximum", "fmax", "minimum", "fmin"):
+        return f"Write {'max' if 'max' in name else 'min'}(a, b)."
+    if name in ("sorted", "sort", "set", "dict", "list"):
+        return "Keep what is needed of earlier elements in a fixed number of variables."
+    if name == "len":
+        return "Count the elements in a variable: n += 1."
+    return USE
+
+
+def refused_statement(kind: type[ast.stmt]) -> tuple[str, str]:
+    """Message and fix for a statement that is not served."""
+    if issubclass(kind, ast.Break):
+        return "expected a loop that reads every element, got break", "Keep a flag in a variable and test it."
+    if issubclass(kind, ast.For | ast.While):
+        return "expected one loop, got a loop within it", "Write the inner loop as min, max or sums."
+    if issubclass(kind, ast.Expr):
+        return "expected assignments and conditionals, got an expression whose value is not used", "Leave it out."
+    return f"expected assignments and conditionals, got {kind.__name__}", "Rewrite this line."
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of the table in docs/scan.md."""
+
+    name: str
+    text: str
+    examples: tuple[str, ...] = ()
+    """Bodies of loops `for x in xs:` with states a, b and c (integers); or whole functions `f`."""
+
+
+def _signs(*kinds: type[ast.operator]) -> str:
+    return ", ".join(f"`{OPERATIONS[k].sign}`" for k in kinds)
+
+
+ROWS = (
+    Row(
+        "header",
+        "`for x in xs`, `for a, b in xs`, `for x, y in zip(xs, ys)` (lists of one length), `for i, x in enumerate(xs)`,"
+        " `for i in range(len(xs))` with `xs[i]`",
+        (
+            "def f(xs):\n    a = 0\n    for x, y in xs:\n        a += x * y\n    return a",
+            "def f(xs, ys):\n    a = 0\n    for x, y in zip(xs, ys):\n        a += x * y\n    return a",
+            "def f(xs):\n    a = 0\n    for i, x in enumerate(xs, 1):\n        a += i * x\n    return a",
+            "def f(xs):\n    a = 0\n    for i in range(len(xs)):\n        a += i * xs[i]\n    return a",
+        ),
+    ),
+    Row(
+        "states",
+        'variables that have a value before the loop and are assigned in it; `float("inf")` is a value',
+        ('def f(xs):\n    a = float("inf")\n    for x in xs:\n        a = min(a, x)\n    return a',),
+    ),
+    Row(
+        "body",
+        "assignments, `if`, `continue`, conditional expressions, `and`, `or`, `not`, comparisons, `in` a tuple, "
+        + f"{_signs(ast.Add, ast.Sub, ast.Mult, ast.Div)}; {_signs(ast.FloorDiv, ast.Mod)} by a constant, "
+        + f"{_signs(ast.Pow, ast.LShift, ast.RShift)} by a constant, {_signs(ast.BitAnd, ast.BitOr, ast.BitXor)};"
+        + f" {', '.join(f'`{k.name}`' for k in _FUNCTIONS.values())}; functions of the same file",
+        (
+            "if x:\n    a += 1\nelif x < -3:\n    continue",
+            "a = x and b or 2",
+            "a = x if 0 < x < 5 else -x",
+            "a += x in (1, 2, -3)",
+            "a += x // -3 + x % 5 + x ** 2 + (x << 2) + (x >> 1)",
+            "a, b = b, a",
+            "a = max(a, abs(x)); b = min((b, x, 0)); c = sum((a, b))",
+        ),
+    ),
+    Row(
+        "result",
+        "after the loop, any expression of the states, or several (a reduction); or `out.append(...)` once per element and"
+        " `return out` (a scan: a result for every prefix)",
+        (
+            "def f(xs):\n    a = n = 0\n    for x in xs:\n        a += x\n        n += 1\n    return a / n if n else 0, n",
+            "def f(xs):\n    a = 0\n    out = []\n    for x in xs:\n        a += x\n        out.append(a * 2)\n    return out",
+        ),
+    ),
+    Row(
+        "types",
+        'states are numbers, truth values, or a few literal texts (`state = "quoted"`); elements by annotation: `list[int]`,'
+        " `list[bool]`, `list[float]` (real numbers), `str` or `list[str]` (compared by `==` only), `list[tuple[int, bool]]`;"
+        " `list[Literal[-1, 0, 1]]` says that there are no other values; without one: integers, and where that matters the"
+        " printed `lift` refuses other numbers",
+        ("def f(xs: list[float]):\n    a = 0\n    for x in xs:\n        a += x\n    return a",),
+    ),
+    Row(
+        "names",
+        "parameters that are not looped over are constants of the call; all other names mean what they are bound to in the"
+        " loaded file: numbers, truth values, texts, tuples of them, functions of the file (decorated ones as the decorator"
+        " left them), values of modules (`math.inf`)",
+        ("def f(xs, k=3):\n    a = 0\n    for x in xs:\n        a += x * k\n    return a",),
+    ),
+    Row(
+        "assumptions",
+        "`assert` in the loop, where it is reached, says which elements are meant; before the loop, which constants",
+        ("assert x > 0\na += x",),
+    ),
+)
+REFUSED = "`break`, `return` in the loop, nested loops, `while`, elements other than the current one (keep them in a variable)"
+
+
+def table() -> str:
+    """The table of docs/scan.md."""
+    return "\n".join(["| | |", "| --- | --- |", *(f"| {r.name} | {r.text} |" for r in ROWS)])

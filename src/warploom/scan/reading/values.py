@@ -1,0 +1,79 @@
+"""Values of Python while a function is read: expressions, whole numbers that Python holds as floats, and tuples of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias, cast
+
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.expression import Expr
+
+MAX_BITS = 4096
+"""Of a number in an expression."""
+MAX_TERMS = 2000
+"""Of a sum."""
+
+
+@dataclass(frozen=True, slots=True)
+class Floating:
+    """A number that is whole, but a float: `//`, `%`, shifts and bits of it are not those of integers."""
+
+    expr: Expr
+
+
+Value: TypeAlias = "Expr | Floating | tuple[Value, ...]"
+Scalar: TypeAlias = Expr | Floating
+
+
+def bare(value: Scalar) -> Expr:
+    """Its expression."""
+    return value.expr if isinstance(value, Floating) else value
+
+
+def is_float(value: Scalar) -> bool:
+    """Whether Python may hold it as a float (or as a Fraction); an infinity alone is none: `min` and `max` drop it."""
+    return isinstance(value, Floating) or value.sort.base == "real"
+
+
+def floating(expr: Expr) -> Scalar:
+    return expr if expr.sort.base == "real" or ex.is_infinite(expr) else Floating(expr)
+
+
+def flat(value: Value) -> list[Expr]:
+    return [f for part in value for f in flat(part)] if isinstance(value, tuple) else [bare(value)]
+
+
+def constant_of(value: object) -> Value | None:
+    """A constant of Python as a value; None: not served. A float is the decimal number that it is written as."""
+    if type(value) in (tuple, list):
+        parts = [constant_of(v) for v in cast("tuple[object, ...]", value)]
+        return None if any(p is None for p in parts) else tuple(p for p in parts if p is not None)
+    if type(value) is float:
+        if math.isnan(value):
+            return None
+        return ex.constant(value) if math.isinf(value) else floating(ex.constant(Fraction(str(value))))
+    if isinstance(value, bool | int | str | Fraction) and type(value) in (bool, int, str, Fraction):
+        return ex.constant(value) if is_small(value) else None
+    return None
+
+
+def is_small(value: object) -> bool:
+    """Whether a number has few enough digits to be computed with."""
+    match value:
+        case Fraction():
+            return max(value.numerator.bit_length(), value.denominator.bit_length()) <= MAX_BITS
+        case bool() | float() | str():
+            return True
+        case int():
+            return value.bit_length() <= MAX_BITS
+        case _:
+            return False
+
+
+def is_moderate(expr: Expr) -> bool:
+    """Whether a result is small enough to go on with."""
+    if expr.op == "poly":
+        return len(expr.terms) <= MAX_TERMS and all(is_small(c) for c, _ in expr.terms)
+    return expr.op != "const" or is_small(expr.value)

@@ -1,0 +1,1 @@
+"""Long runs: executors, processes, cluster, journal, events, the cache of answers."""

@@ -1,0 +1,320 @@
+"""What every strategy that evaluates answers shares: the best so far, what was evaluated, what is left of the budget.
+
+An answer's cost is the model's, or comes from outside: a measurement, which is dear and never made twice for one answer.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Generic, TypeAlias, TypeVar
+
+from warploom.core.limits import why
+from warploom.solve.search.driver import (
+    BUDGET_SPENT,
+    UNLIMITED,
+    Alternative,
+    Budget,
+    Cost,
+    Model,
+    Outcome,
+    Statistics,
+    StopSearchError,
+    Strategy,
+    declared_order,
+)
+
+S = TypeVar("S")
+A = TypeVar("A")
+
+Measure: TypeAlias = "Callable[[Sequence[A]], Iterable[tuple[int, Cost | None]]]"
+"""(position, cost) of each answer as it becomes known, in any order; None for one that turns out to be none."""
+
+Path: TypeAlias = tuple[tuple[int, Hashable], ...]
+"""(choice, value) of each decision."""
+Decisions: TypeAlias = "tuple[Decisions, int, Hashable] | None"
+"""The last decision behind those before it."""
+
+PROGRESS_S = 0.5
+"""Wall time between two reports while nothing better is found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hints(Generic[S, A]):
+    """What a strategy may know beyond `Model`; each may be missing."""
+
+    key: Callable[[A], Hashable] | None = None
+    """Equal for answers that are the same implementation; missing: those with the same decisions are."""
+    measure: Measure[A] | None = None
+    """Missing: the model's cost counts."""
+    estimate: Callable[[S], float] | None = None
+    """A guess at the best cost (its first component) behind a candidate, for ordering only; missing: its bound."""
+    appraise: Callable[[A], float] | None = None
+    """A better guess at the cost of an answer, before it is measured; missing: the estimate of its candidate."""
+    value: Callable[[S, int], Hashable] | None = None
+    """What a fully decided candidate has for a choice, comparable to `Alternative.value`; missing: known only where the
+    choice was branched on."""
+    decide: Callable[[S, Sequence[tuple[int, Hashable]]], S | None] | None = None
+    """A candidate with several decisions taken at once, in any order; None where they contradict it. Missing: one by one."""
+    features: Callable[[A], Sequence[Hashable]] | None = None
+    """What to learn corrections of the model from; missing: the decisions that were branched on."""
+    drafts: Callable[[int, int], Iterable[Sequence[Hashable]]] | None = None
+    """(how many, seed): values that lead to complete candidates, made elsewhere (`solve.search.drafts`); missing: made here."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Child(Generic[S]):
+    bound: Cost
+    """At least the parent's."""
+    candidate: S
+    choice: int
+    value: Hashable
+    """The alternative's, else its position."""
+    remake: Callable[[], S | None]
+    """Makes the candidate again."""
+    above: Decisions = None
+
+    @property
+    def path(self) -> Path:
+        """The decisions that led here, root first."""
+        path: list[tuple[int, Hashable]] = []
+        decisions = self.above
+        while decisions is not None:
+            path.append(decisions[1:])
+            decisions = decisions[0]
+        return tuple(reversed(path))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaf(Generic[S, A]):
+    """A fully decided candidate that has not been evaluated."""
+
+    candidate: S
+    cost: Cost
+    """The model's."""
+    answer: A
+    key: Hashable
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    statistics: Statistics
+    best: Cost | None
+    wall_s: float
+
+
+class Incumbent(Generic[S, A]):
+    """The best answer so far of one search, or of several one after the other, and the cut that it implies.
+
+    With `below`, only cheaper answers count; with `margin`, only those cheaper than (1 - margin) times the best so far, so that
+    a complete search proves that much only.
+    """
+
+    def __init__(
+        self,
+        model: Model[S, A],
+        *,
+        hints: Hints[S, A] | None = None,
+        below: Cost | None = None,
+        margin: float = 0.0,
+        budget: Budget = UNLIMITED,
+        strategy: Strategy = declared_order,
+        statistics: Statistics | None = None,
+        progress: Callable[[Progress], None] | None = None,
+    ) -> None:
+        self.model = model
+        self.hints: Hints[S, A] = hints or Hints()
+        self.statistics = statistics or Statistics()
+        self.best: tuple[Cost, A] | None = None
+        self.cut = below
+        """Candidates whose bound is not below it are of no use."""
+        self._margin = margin
+        self._budget = budget
+        self._strategy = strategy
+        self._progress = progress
+        self._seen: set[Hashable] = set()
+        self._cpu_s, self._wall_s = time.process_time(), time.monotonic()
+        self._told_s = self._wall_s
+
+    @property
+    def wall_budget_s(self) -> float | None:
+        return self._budget.wall_s
+
+    @property
+    def wall_s(self) -> float:
+        return time.monotonic() - self._wall_s
+
+    def is_beaten(self, bound: Cost) -> bool:
+        return self.cut is not None and bound >= self.cut
+
+    def root(self) -> Child[S] | None:
+        """None where there is nothing to search."""
+        root = self.model.root()
+        if root is None:
+            self.statistics.refuted += 1
+            return None
+        self.statistics.nodes += 1
+        bound = self.model.bound(root)
+        if self.is_beaten(bound):
+            self.statistics.bounded += 1
+            return None
+        return Child(bound, root, -1, None, self.model.root)
+
+    def children(self, parent: Child[S]) -> list[Child[S]] | None:
+        """Those that may hold an answer cheaper than the cut, in the model's order; None: the candidate is fully decided.
+
+        StopSearchError when the budget is spent.
+        """
+        choices = self.model.open_choices(parent.candidate)
+        if not choices:
+            return None
+        children: list[Child[S]] = []
+        choice = self._strategy(choices)
+        is_dead_end = True
+        for position, alternative in enumerate(self.model.alternatives(parent.candidate, choice)):
+            if self.is_beaten(alternative.bound):
+                self.statistics.bounded += 1
+                is_dead_end = False
+                break  # the others are no better
+            child = self._expanded(parent, choice, position, alternative)
+            if child is None:
+                continue
+            is_dead_end = False
+            if self.is_beaten(child.bound):
+                self.statistics.bounded += 1
+            else:
+                children.append(child)
+        self.statistics.dead_ends += is_dead_end
+        return children
+
+    def next_choice(self, candidate: S) -> int | None:
+        """The one that `children` branches on; None: fully decided."""
+        choices = self.model.open_choices(candidate)
+        return self._strategy(choices) if choices else None
+
+    def child(self, parent: Child[S], choice: int, value: Hashable) -> Child[S] | None:
+        """The child that decides so; None where there is none or it is beaten."""
+        for position, alternative in enumerate(self.model.alternatives(parent.candidate, choice)):
+            if value == (position if alternative.value is None else alternative.value):
+                child = self._expanded(parent, choice, position, alternative)
+                return None if child is None or self.is_beaten(child.bound) else child
+        return None
+
+    def jump(self, parent: Child[S], decisions: Path) -> Child[S] | None:
+        """The descendant with all the decisions taken; None where there is none, or no way to take several at once."""
+        decide = self.hints.decide
+        if decide is None or not decisions:
+            return parent if not decisions else None
+        candidate = decide(parent.candidate, decisions)
+        if candidate is None:
+            self.statistics.refuted += 1
+            self._spend()
+            return None
+        self.statistics.nodes += 1
+        self._spend()
+        above = parent.above
+        for choice, value in decisions:
+            above = (above, choice, value)
+        bound = max(parent.bound, self.model.bound(candidate))
+        return Child(bound, candidate, *decisions[-1], lambda: decide(parent.candidate, decisions), above)
+
+    def leaf(self, child: Child[S]) -> Leaf[S, A] | None:
+        """None for what is no answer, or one that was handed out before."""
+        found = self.model.answer(child.candidate)
+        if found is None:
+            self.statistics.rejected += 1
+            return None
+        cost, answer = found
+        key = child.path if self.hints.key is None else self.hints.key(answer)
+        if key in self._seen:
+            self.statistics.duplicates += 1
+            return None
+        self._seen.add(key)
+        return Leaf(child.candidate, cost, answer, key)
+
+    def evaluate(self, leaves: Sequence[Leaf[S, A]]) -> list[Cost | None]:
+        """The cost of each; None for one that is no answer. StopSearchError when the budget is spent."""
+        costs: list[Cost | None] = [None] * len(leaves)
+        allowed = self._budget.evaluations
+        now = leaves if allowed is None else leaves[: max(0, allowed - self.statistics.evaluated)]
+        for position, cost in self._costs(now):
+            costs[position] = cost
+            self._take(cost, now[position].answer)
+        if len(now) < len(leaves):
+            raise StopSearchError(f"{BUDGET_SPENT}evaluations")
+        return costs
+
+    def adopt(self, cost: Cost, answer: A) -> None:
+        """An answer known from elsewhere, if it is better than the best so far."""
+        limit = self.cut if self.best is None else self.best[0]
+        if limit is not None and cost >= limit:
+            return
+        self.statistics.answers += 1
+        self.best = (cost, answer)
+        cut = (int(cost[0] * (1 - self._margin)), *cost[1:]) if self._margin else cost
+        self.cut = cut if self.cut is None else min(cut, self.cut)
+        self._tell()
+
+    def outcome(self, body: Callable[[], Cost | None]) -> Outcome[A]:
+        """Runs a strategy; it returns once it has covered the space, with the bound that is proved for what is left."""
+        reason = ""
+        try:
+            bound = body()
+        except StopSearchError as stop:
+            bound, reason = None, str(stop)
+        except KeyboardInterrupt as stop:
+            bound, reason = None, why(stop)
+        with suppress(KeyboardInterrupt):
+            self._tell()
+        return Outcome(() if self.best is None else (self.best,), not reason, reason, self.statistics, bound)
+
+    def guess(self, child: Child[S]) -> float:
+        return float(child.bound[0]) if self.hints.estimate is None else self.hints.estimate(child.candidate)
+
+    def _expanded(self, parent: Child[S], choice: int, position: int, alternative: Alternative[S]) -> Child[S] | None:
+        candidate = alternative.expand()
+        if candidate is None:
+            self.statistics.refuted += 1
+            self._spend()
+            return None
+        self.statistics.nodes += 1
+        self._spend()
+        bound = max(parent.bound, self.model.bound(candidate))
+        value = position if alternative.value is None else alternative.value
+        return Child(bound, candidate, choice, value, alternative.expand, (parent.above, choice, value))
+
+    def _costs(self, leaves: Sequence[Leaf[S, A]]) -> Iterable[tuple[int, Cost | None]]:
+        if self.hints.measure is None:
+            return [(n, leaf.cost) for n, leaf in enumerate(leaves)]
+        return self.hints.measure([leaf.answer for leaf in leaves])
+
+    def _take(self, cost: Cost | None, answer: A) -> None:
+        self.statistics.evaluated += 1
+        if cost is None:
+            self.statistics.rejected += 1
+        else:
+            self.adopt(cost, answer)
+        self._spend_seconds()
+
+    def _spend(self) -> None:
+        tried = self.statistics.tried
+        if self._budget.nodes is not None and tried > self._budget.nodes:
+            raise StopSearchError(f"{BUDGET_SPENT}nodes")
+        if tried % 8 == 0:
+            self._spend_seconds()
+
+    def _spend_seconds(self) -> None:
+        if self._budget.cpu_s is not None and time.process_time() - self._cpu_s > self._budget.cpu_s:
+            raise StopSearchError(f"{BUDGET_SPENT}CPU seconds")
+        now = time.monotonic()
+        if self._budget.wall_s is not None and now - self._wall_s > self._budget.wall_s:
+            raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
+        if now - self._told_s > PROGRESS_S:
+            self._tell()
+
+    def _tell(self) -> None:
+        self._told_s = time.monotonic()
+        if self._progress is not None:
+            self._progress(Progress(self.statistics, None if self.best is None else self.best[0], self.wall_s))

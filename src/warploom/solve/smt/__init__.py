@@ -1,0 +1,1 @@
+"""z3 behind vocabularies of our own: clauses, arithmetic, bit vectors."""

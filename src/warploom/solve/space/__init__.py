@@ -1,0 +1,15 @@
+"""A language for choices over the objects of a problem and constraints between them, and its propagation. Knows no kernels."""
+
+from warploom.solve.space.compiled import CompiledSpace
+from warploom.solve.space.description import Space
+from warploom.solve.space.engine import MEMBER, NEVER, POSSIBLE
+from warploom.solve.space.inputs import Inputs, Lowering, Thing, Things
+from warploom.solve.space.instance import Candidate, Instance
+from warploom.solve.space.nodes import Argument, Counter, EnumChoice, Fact, Function, IntegerChoice, ObjectSet
+from warploom.solve.space.trace import Step, last_step, removal, removal_at_root
+
+__all__ = [
+    "MEMBER", "NEVER", "POSSIBLE", "Argument", "Candidate", "CompiledSpace", "Counter", "EnumChoice", "Fact", "Function",
+    "Inputs", "Instance", "IntegerChoice", "Lowering", "ObjectSet", "Space", "Step", "Thing", "Things",
+    "last_step", "removal", "removal_at_root",
+]  # fmt: skip

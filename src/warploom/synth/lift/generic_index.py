@@ -1,0 +1,452 @@
+"""Index expressions of a generic block, and the conditions under which its threads run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias, assert_never
+
+import numpy as np
+
+from warploom.ir import (
+    Builtin,
+    Compare,
+    HoleArg,
+    HoleUse,
+    IndexBinary,
+    IndexConst,
+    IndexExpr,
+    IndexSelect,
+    IndexVar,
+    Kernel,
+    Logical,
+    SizeVar,
+)
+from warploom.solve import Constraint, Formula, Linear, conjunction, variable
+from warploom.synth.lift.affine import (
+    Both,
+    Condition,
+    Extreme,
+    Flags,
+    Form,
+    Known,
+    Number,
+    UnliftableError,
+    both,
+    compare,
+    either,
+    formula_at,
+    negated,
+)
+from warploom.synth.lift.uniform import Affine, affine
+from warploom.synth.proof.lanes import MOST_SHIFTED
+
+IndexValue: TypeAlias = Number | Condition
+
+
+class Path:
+    """The threads that run, and what must hold of the symbols for them to."""
+
+    def __init__(self, flags: Flags, conditions: tuple[Condition, ...] = ()) -> None:
+        self.flags = flags
+        self.conditions = conditions
+        self._formulas: dict[int, Formula] = {}
+        self.demanded: set[tuple[str, tuple[Linear, ...], int]] = set()
+        """Elements that threads of this path are already demanded to find inside their arrays."""
+
+    @cached_property
+    def lanes(self) -> list[int]:
+        return np.flatnonzero(self.flags).tolist()
+
+    def narrowed(self, condition: Condition) -> Path:
+        """The path where `condition` holds too; its decided parts remove threads."""
+        if isinstance(condition, Known):
+            return Path(self.flags & condition.flags, self.conditions)
+        if isinstance(condition, Both) and isinstance(decided := condition.parts[0], Known):
+            return Path(self.flags & decided.flags, (*self.conditions, condition))
+        return Path(self.flags, (*self.conditions, condition))
+
+    def at(self, lane: int) -> Formula:
+        """The conditions for one thread."""
+        found = self._formulas.get(lane)
+        if found is None:
+            found = self._formulas[lane] = conjunction(formula_at(c, lane) for c in self.conditions)
+        return found
+
+
+@dataclass(slots=True)
+class GenericIndex:
+    """Values of index expressions for all threads of a generic block."""
+
+    kernel: Kernel
+    symbols_of_grid: tuple[Linear, Linear, Linear]
+    """Block numbers: a symbol each, or the constant 0."""
+    facts: list[Constraint] = field(default_factory=list[Constraint])
+    """What is known of the symbols: quotients of sizes."""
+    natural: list[str] = field(default_factory=list[str])
+    """Loop symbols that start at 0 or later."""
+    _variables: dict[str, tuple[IndexValue, tuple[Condition, ...]]] = field(
+        default_factory=dict[str, tuple[IndexValue, tuple[Condition, ...]]]
+    )
+    _threads: dict[int, Form] = field(default_factory=dict[int, Form])
+    quotients: dict[tuple[Linear, int], Linear] = field(default_factory=dict[tuple[Linear, int], Linear])
+    """The symbol of each `linear // d`, inner ones before those that hold them."""
+    _loops: int = 0
+    _symbols: dict[tuple[tuple[str, ...], str, str], str] = field(default_factory=dict[tuple[tuple[str, ...], str, str], str])
+    """Of the loops over sizes, by the loops around them and their bounds."""
+    _carried: set[str] = field(default_factory=set[str])
+    """Variables whose value comes from an earlier iteration of a loop over a size, or is its last one."""
+    _uniform: dict[str, Linear] = field(default_factory=dict[str, Linear])
+    """Variables that are known to be the same for all threads."""
+    _affine: dict[int, tuple[IndexExpr, Affine | None]] = field(default_factory=dict[int, "tuple[IndexExpr, Affine | None]"])
+    """By identity of the expression, which is kept alive beside it: hashing an expression takes longer than evaluating it."""
+    _constants: dict[int, Form] = field(default_factory=dict[int, Form])
+
+    def __post_init__(self) -> None:
+        numbers = np.arange(self.kernel.threads, dtype=np.int64)
+        x, y, _ = self.kernel.block
+        for axis, values in enumerate((numbers % x, numbers // x % y, numbers // (x * y))):
+            self._threads[axis] = Form(values)
+
+    # ------------------------------------------------------------ variables
+
+    def assign(self, name: str, value: IndexValue, path: Path) -> None:
+        """Set a variable for the threads of the path, others keep its old value; under conditions it holds only there."""
+        self._carried.discard(name)
+        if name in self._variables and not path.flags.all():
+            value = self._kept(self._variable(name, path), value, path.flags)
+        self._variables[name] = (value, path.conditions)
+        linear = value.linear if isinstance(value, Form) else None
+        if linear is not None:
+            self._uniform[name] = linear
+        else:
+            self._uniform.pop(name, None)
+
+    def _kept(self, old: IndexValue, new: IndexValue, flags: Flags) -> IndexValue:
+        """`new` for the threads of `flags`, `old` for all others."""
+        here, elsewhere = Known(flags), Known(~flags)
+        if isinstance(old, Form | Extreme | tuple) and isinstance(new, Form | Extreme | tuple):
+            return self._joined([(here, new), (elsewhere, old)])
+        if isinstance(old, Form | Extreme | tuple) or isinstance(new, Form | Extreme | tuple):
+            raise UnliftableError("an index variable that is a number in some threads and a condition in others")
+        return either([both([here, new]), both([elsewhere, old])])
+
+    def count(self, name: str, number: int, path: Path) -> None:
+        """Set the variable of a loop over constants."""
+        self._carried.discard(name)
+        self._variables[name] = (self._constant_form(number), path.conditions)
+        self._uniform[name] = Linear((), number)
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Variables that have no value known here until they are set again."""
+        self._carried.update(names)
+
+    def bound(self, expr: IndexExpr, path: Path) -> Form | Extreme:
+        """A loop bound: a form, or the least or greatest of some."""
+        value = self.evaluate(expr, path)
+        return value if isinstance(value, Extreme) else self.form(expr, path)
+
+    def iteration(
+        self, name: str, outer: tuple[str, ...], start: Form | Extreme, stop: Form | Extreme, path: Path
+    ) -> tuple[str, Path]:
+        """The symbol of a loop over a size, and the path on which it is in range; `outer`: symbols of the loops around it.
+
+        Loops with the same bounds, one after the other, share their symbol: they count as one loop with both bodies. That is
+        right where no element is stored in two iterations and none is read in another iteration than it is stored in, which
+        are conditions of the lift for a single loop, too.
+        """
+        key = (outer, _text_of(start), _text_of(stop))
+        symbol = self._symbols.get(key)
+        if symbol is None:
+            symbol = self._symbols[key] = f"{name}@{self._loops}"
+            self._loops += 1
+        self._carried.discard(name)
+        here = self._constant_form(0).plus(Form(np.zeros(self.kernel.threads, dtype=np.int64), ((symbol, 1),)))
+        self._variables[name] = (here, path.conditions)
+        self._uniform[name] = variable(symbol)
+        if (
+            isinstance(start, Form)
+            and (start.base >= 0).all()
+            and all(c > 0 and n in (*self.kernel.sizes, *self.natural) for n, c in start.terms)
+        ):
+            self.natural.append(symbol)
+        return symbol, path.narrowed(compare(">=", here, start)).narrowed(compare("<", here, stop))
+
+    # ------------------------------------------------------------ expressions
+
+    def size_form(self, expr: IndexExpr) -> Linear:
+        """An extent over sizes."""
+        form = self.form(expr, Path(np.ones(self.kernel.threads, dtype=bool))).linear
+        assert form is not None, "extents are the same for all threads"
+        return form
+
+    def form(self, expr: IndexExpr, path: Path) -> Form:
+        value = self.evaluate(expr, path)
+        if isinstance(value, Form):
+            return value
+        if isinstance(value, tuple | Extreme):
+            raise UnliftableError("an index that is a minimum, maximum or choice depending on a block number or a size")
+        if isinstance(value, Known):
+            return Form(value.flags.astype(np.int64))
+        raise UnliftableError("a condition on a block number or a size used as a number")
+
+    def uniform(self, expr: IndexExpr, path: Path) -> Linear | None:
+        """The value where it is seen to be one linear form for all threads, without evaluating it per thread."""
+        found = self._affine.get(id(expr))
+        if found is None:
+            found = self._affine[id(expr)] = (expr, affine(expr))
+        form = found[1]
+        if form is None:
+            return None
+        for name, _ in form.variables:
+            self._variable(name, path)
+        return form.at(self._uniform)
+
+    def condition(self, expr: IndexExpr, path: Path) -> Condition:
+        value = self.evaluate(expr, path)
+        match value:
+            case Form():
+                return negated(compare("==", value, self._constant_form(0)))
+            case tuple() | Extreme():
+                cases = value.cases() if isinstance(value, Extreme) else value
+                return either(both([c, negated(compare("==", f, self._constant_form(0)))]) for c, f in cases)
+            case _:
+                return value
+
+    def at_most(self, a: Linear, b: Linear) -> Formula:
+        """`a <= b`."""
+        return conjunction([Constraint(a.plus(b, -1))])
+
+    def evaluate(self, expr: IndexExpr, path: Path) -> IndexValue:
+        """The value of `expr` for the threads of `path`; others may hold anything."""
+        match expr:
+            case IndexConst(value):
+                return Known(np.full(self.kernel.threads, value)) if isinstance(value, bool) else self._constant_form(value)
+            case IndexVar(name):
+                return self._variable(name, path)
+            case Builtin(name, axis):
+                return self._builtin(name, axis, path)
+            case SizeVar(name):
+                return self._spread(variable(name))
+            case IndexBinary(op, lhs, rhs):
+                return self._binary(op, self._numbers(lhs, path), self._numbers(rhs, path), path)
+            case Compare(op, lhs, rhs):
+                return compare(op, self._numbers(lhs, path), self._numbers(rhs, path))
+            case Logical("not", operands):
+                return negated(self.condition(operands[0], path))
+            case Logical(op, operands):
+                return self._logical(op, operands, path)
+            case IndexSelect(cond, then, other):
+                return self._choice(self.condition(cond, path), then, other, path)
+            case HoleUse() | HoleArg():
+                raise UnliftableError("a hole that is still open")
+            case _:
+                assert_never(expr)
+
+    def _builtin(self, name: str, axis: int, path: Path) -> IndexValue:
+        match name:
+            case "thread_id":
+                return self._threads[axis]
+            case "block_id":
+                return self._spread(self.symbols_of_grid[axis])
+            case "block_dim":
+                return self._constant_form(self.kernel.block[axis])
+            case _:
+                return self.evaluate(self.kernel.grid[axis], path)
+
+    def _constant_form(self, value: int) -> Form:
+        found = self._constants.get(value)
+        if found is None:
+            found = self._constants[value] = Form(np.full(self.kernel.threads, value, dtype=np.int64))
+        return found
+
+    def _spread(self, linear: Linear) -> Form:
+        return Form(np.full(self.kernel.threads, linear.constant, dtype=np.int64), linear.terms)
+
+    def _variable(self, name: str, path: Path) -> IndexValue:
+        if name in self._carried:
+            raise UnliftableError(f"{name} holds what an earlier iteration of a loop over a size left there")
+        value, conditions = self._variables[name]
+        if not _is_prefix(conditions, path.conditions):
+            raise UnliftableError(f"index variable {name} is used outside of the condition it was set under")
+        if isinstance(value, tuple):
+            here = [(c, f) for c, f in value if not isinstance(c, Known) or (c.flags & path.flags).any()]
+            return here[0][1] if len(here) == 1 else tuple(here)
+        return value
+
+    def _numbers(self, expr: IndexExpr, path: Path) -> Number:
+        value = self.evaluate(expr, path)
+        if isinstance(value, Form | Extreme | tuple):
+            return value
+        if isinstance(value, Known):
+            return Form(value.flags.astype(np.int64))
+        return ((value, self._constant_form(1)), (negated(value), self._constant_form(0)))
+
+    def _logical(self, op: str, operands: tuple[IndexExpr, ...], path: Path) -> Condition:
+        """Operands after a decided one are evaluated only where they matter, as Python does."""
+        parts: list[Condition] = []
+        for operand in operands:
+            if not path.lanes:
+                break
+            part = self.condition(operand, path)
+            parts.append(part)
+            if isinstance(part, Known):
+                path = path.narrowed(part if op == "and" else negated(part))
+        return both(parts) if op == "and" else either(parts)
+
+    def _choice(self, condition: Condition, then: IndexExpr, other: IndexExpr, path: Path) -> IndexValue:
+        inside, outside = path.narrowed(condition), path.narrowed(negated(condition))
+        if not inside.lanes:
+            return self._numbers(other, outside)
+        if not outside.lanes:
+            return self._numbers(then, inside)
+        a, b = self._numbers(then, inside), self._numbers(other, outside)
+        return self._joined([(condition, a), (negated(condition), b)])
+
+    def _joined(self, choices: list[tuple[Condition, Number]]) -> Number:
+        """Guarded values as one form where the guards are decided and the symbols agree, else as cases."""
+        flat: list[tuple[Condition, Form]] = []
+        for guard, value in choices:
+            cases = value.cases() if isinstance(value, Extreme) else value
+            flat += [(guard, cases)] if isinstance(cases, Form) else [(both([guard, c]), f) for c, f in cases]
+        if all(isinstance(g, Known) for g, _ in flat) and len({f.terms for _, f in flat}) == 1:
+            base = flat[-1][1].base
+            for guard, form in flat[:-1]:
+                assert isinstance(guard, Known)
+                base = np.where(guard.flags, form.base, base)
+            return Form(base, flat[0][1].terms)
+        return tuple(flat)
+
+    # ------------------------------------------------------------ arithmetic
+
+    def _binary(self, op: str, a: Number, b: Number, path: Path) -> Number:
+        if op in ("min", "max"):
+            return self._extreme(op == "max", a, b)
+        if isinstance(a, Extreme) and isinstance(b, Form) and op in ("+", "-"):
+            return Extreme(tuple(f.plus(b, 1 if op == "+" else -1) for f in a.forms), a.is_max)
+        if isinstance(b, Extreme) and isinstance(a, Form) and op in ("+", "-"):
+            return Extreme(tuple(a.plus(f, 1 if op == "+" else -1) for f in b.forms), b.is_max == (op == "+"))
+        if not isinstance(a, Form):
+            cases = a.cases() if isinstance(a, Extreme) else a
+            return self._joined([(c, self._binary(op, f, b, path)) for c, f in cases])
+        if not isinstance(b, Form):
+            cases = b.cases() if isinstance(b, Extreme) else b
+            return self._joined([(c, self._binary(op, a, f, path)) for c, f in cases])
+        match op:
+            case "+":
+                return a.plus(b)
+            case "-":
+                return a.plus(b, -1)
+            case "*":
+                return self._product(a, b)
+            case "//" | "%":
+                return self._divided(op, a, b, path)
+            case "<<" if not b.terms and (b.base == b.base[0]).all() and 0 <= b.base[0] < 62:
+                return self._product(a, self._constant_form(1 << int(b.base[0])))
+            case ">>" if not b.terms and (b.base == b.base[0]).all() and 0 <= b.base[0] < 62:
+                return self._divided("//", a, self._constant_form(1 << int(b.base[0])), path)
+            case "&" if a.terms and not b.terms and _is_mask(b):
+                return self._divided("%", a, self._constant_form(int(b.base[0]) + 1), path)
+            case _:
+                if a.terms or b.terms:
+                    raise UnliftableError(f"`{op}` of a block number or a size")
+                if op in ("<<", ">>") and (bad := path.flags & ((b.base < 0) | (b.base > MOST_SHIFTED))).any():
+                    raise UnliftableError(f"a shift by {b.base[bad][0]}")
+                return Form(_bitwise(op, a, b))
+
+    def _extreme(self, is_max: bool, a: Number, b: Number) -> Number:
+        forms: list[Form] = []
+        for value in (a, b):
+            if isinstance(value, Form):
+                forms.append(value)
+            elif isinstance(value, Extreme) and value.is_max == is_max:
+                forms += value.forms
+            else:
+                op = ">=" if is_max else "<="
+                first = compare(op, a, b)
+                return self._joined([(first, a), (negated(first), b)])
+        return _tightest(forms, is_max)
+
+    def _product(self, a: Form, b: Form) -> Form:
+        if b.terms:
+            a, b = b, a
+        if not a.terms:
+            return Form(a.base * b.base)
+        if b.terms or not (b.base == b.base[0]).all():
+            raise UnliftableError("a product of block numbers and sizes, or of one with a thread's number")
+        factor = int(b.base[0])
+        return Form(a.base * factor, tuple((s, c * factor) for s, c in a.terms) if factor else ())
+
+    def _divided(self, op: str, a: Form, b: Form, path: Path) -> Form:
+        if b.terms:
+            raise UnliftableError(f"`{op}` by a block number or a size")
+        if (path.flags & (b.base == 0)).any():
+            raise UnliftableError(f"`{op}` by zero")
+        divisor = np.where(b.base == 0, 1, b.base)
+        if not a.terms:
+            return Form(a.base // divisor if op == "//" else a.base % divisor)
+        if not (divisor == divisor[0]).all():
+            raise UnliftableError(f"`{op}` of a block number or a size by a number that differs between threads")
+        d = int(divisor[0])
+        if all(c % d == 0 for _, c in a.terms):
+            if op == "%":
+                return Form(a.base % d)
+            return Form(a.base // d, tuple((s, c // d) for s, c in a.terms))
+        linear = a.linear
+        if linear is None or d < 0:
+            raise UnliftableError(f"`{op} {d}` of {a.at(0)}, which is not a multiple of it plus a thread's number")
+        quotient = self._spread(self._quotient(linear, d))
+        return quotient if op == "//" else a.plus(self._product(quotient, self._constant_form(d)), -1)
+
+    def _quotient(self, linear: Linear, d: int) -> Linear:
+        """A symbol for `linear // d`, d > 0, with what defines it."""
+        found = self.quotients.get((linear, d))
+        if found is None:
+            found = self.quotients[linear, d] = variable(f"({linear})//{d}")
+            self.facts.append(Constraint(found.scaled(d).plus(linear, -1)))
+            self.facts.append(Constraint(linear.plus(found, -d).shifted(1 - d)))
+        return found
+
+
+def _text_of(bound: Form | Extreme) -> str:
+    """Equal for equal bounds that are the same for all threads."""
+    if isinstance(bound, Form):
+        return str(bound.at(0))
+    return f"{'max' if bound.is_max else 'min'}({', '.join(sorted(str(f.at(0)) for f in bound.forms))})"
+
+
+def _tightest(forms: list[Form], is_max: bool) -> Form | Extreme:
+    """Forms that differ by constants only are one form."""
+    by_symbols: dict[tuple[tuple[str, int], ...], Form] = {}
+    for form in forms:
+        old = by_symbols.get(form.terms)
+        if old is not None:
+            form = Form((np.maximum if is_max else np.minimum)(old.base, form.base), form.terms)
+        by_symbols[form.terms] = form
+    kept = tuple(by_symbols.values())
+    return kept[0] if len(kept) == 1 else Extreme(kept, is_max)
+
+
+def _is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> bool:
+    return first is second or first == second[: len(first)]  # conditions compare by identity
+
+
+def _is_mask(form: Form) -> bool:
+    value = int(form.base[0])
+    return bool((form.base == value).all()) and value >= 0 and value & (value + 1) == 0
+
+
+def _bitwise(op: str, a: Form, b: Form) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    match op:
+        case "&":
+            return a.base & b.base
+        case "|":
+            return a.base | b.base
+        case "^":
+            return a.base ^ b.base
+        case "<<":
+            return a.base << np.clip(b.base, 0, MOST_SHIFTED)
+        case _:
+            assert op == ">>"
+            return a.base >> np.clip(b.base, 0, MOST_SHIFTED)

@@ -1,0 +1,144 @@
+"""Evaluates a completion of a network on random numbers: a wrong one is told in microseconds, before any proof.
+
+Only a refutation counts: two sides that differ on numbers are not equal under any sound law. Exact algebras (floats as reals
+among them) are probed with small whole numbers, on which sums, products and extrema are exact; machine integers wrap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import scalar_of
+from warploom.ir.swizzle import Tables
+from warploom.synth.network.network import (
+    UNDEFINED,
+    Arithmetic,
+    BoolArray,
+    Elements,
+    Folds,
+    IntArray,
+    Network,
+    Placements,
+    Retained,
+    Slots,
+)
+from warploom.terms import Algebra, Term, evaluate
+
+Numbers = NDArray[Any]
+_MAGNITUDE = 100
+"""Of the whole numbers that stand for exact ones: sums of thousands of products of eight stay exact in 64 bits."""
+
+
+class Probe:
+    """One random assignment of a network's inputs, and what its outputs must be under it."""
+
+    def __init__(self, cells: IntArray, wanted: Numbers, inputs: Numbers, network: Network) -> None:
+        self.cells = cells
+        self.wanted = wanted
+        self.inputs = inputs
+        self.network = network
+
+    def matches(self, tables: Sequence[Tables]) -> bool:
+        """Whether the completion (per hole: [points] values) gives the wanted numbers."""
+        values = self.inputs.copy()
+        with np.errstate(all="ignore"):
+            for batch in self.network.batches:
+                _run(batch, values, tables)
+        return bool((values[self.cells] == self.wanted).all())
+
+
+def make_probe(network: Network, wanted: Sequence[tuple[int, Term]], algebra: Algebra, seed: int = 0) -> Probe | None:
+    """`wanted`: output cells and their terms. None where some operation has no meaning on numbers here (casts, vectors, ...)."""
+    scalar = scalar_of(algebra.dtype)
+    is_exact = algebra.modulus_bits == 0
+    for batch in network.batches:
+        if isinstance(batch, Arithmetic) and batch.op not in _ARITHMETIC:
+            return None
+        if isinstance(batch, Folds) and batch.op not in _REDUCE:
+            return None
+    rng = np.random.default_rng(seed)
+    drawn: dict[Term, int] = {}
+
+    def number(term: Term) -> int:
+        if term not in drawn:
+            drawn[term] = int(rng.integers(0, _MAGNITUDE if is_exact else 1 << min(scalar.bits, 62)))
+        return drawn[term]
+
+    known = list(network.known)
+    roots = [
+        *(network.known[c] for c in known),
+        *(t for _, t in wanted),
+        *(b.init for b in network.batches if isinstance(b, Folds)),
+    ]
+    found = evaluate(roots, scalar, number)
+    if found is None or any(int(v) != v for v in found):
+        return None
+    kind = np.dtype(np.int64) if is_exact else np.dtype(f"{'u' if scalar.kind == 'uint' else 'i'}{scalar.bits // 8}")
+    numbers = np.array([int(v) for v in found], dtype=object)
+    try:
+        typed = numbers.astype(kind)
+    except OverflowError:
+        return None
+    inputs = np.zeros(network.cells, kind)
+    inputs[known] = typed[: len(known)]
+    return Probe(np.array([c for c, _ in wanted], np.int64), typed[len(known) : len(known) + len(wanted)], inputs, network)
+
+
+def _chosen(slots: Slots, tables: Sequence[Tables], rows: int) -> tuple[IntArray, ...]:
+    return (np.arange(rows), *(tables[h][p].astype(np.int64) for h, p in zip(slots.holes, slots.points, strict=True)))
+
+
+def _run(batch: object, values: Numbers, tables: Sequence[Tables]) -> None:
+    match batch:
+        case Elements():
+            values[batch.out] = values[batch.source[_chosen(batch.slots, tables, len(batch.out))]]
+        case Retained():
+            values[batch.out] = values[batch.old]
+        case Placements():
+            target = batch.target[_chosen(batch.slots, tables, len(batch.source))]
+            values[target] = values[batch.source]
+            values[UNDEFINED] = 0
+        case Arithmetic():
+            values[batch.out] = _ARITHMETIC[batch.op](*(values[o] for o in batch.operands))
+        case Folds():
+            _fold(batch, values, tables)
+        case _:
+            raise TypeError(type(batch).__name__)
+
+
+def _fold(batch: Folds, values: Numbers, tables: Sequence[Tables]) -> None:
+    state = np.full(len(batch.out), int(batch.init.data[0])).astype(values.dtype)
+    for entry in batch.entries:
+        made: BoolArray = entry.guard[_chosen(entry.slots, tables, len(entry.fold))]
+        _REDUCE[batch.op].at(state, entry.fold[made], values[entry.value[made]])
+    values[batch.out] = state
+
+
+def _folded(function: Callable[[Any, Any], Any]) -> Callable[..., Any]:
+    def run(first: Any, *others: Any) -> Any:
+        for other in others:
+            first = function(first, other)
+        return first
+
+    return run
+
+
+_REDUCE: Mapping[str, np.ufunc] = {
+    "+": np.add,
+    "*": np.multiply,
+    "^": np.bitwise_xor,
+    "&": np.bitwise_and,
+    "|": np.bitwise_or,
+    "min": np.minimum,
+    "max": np.maximum,
+}
+_ARITHMETIC: Mapping[str, Callable[..., Any]] = {
+    **{op: _folded(function) for op, function in _REDUCE.items()},
+    "-": _folded(np.subtract),
+    "neg": np.negative,
+    "~": np.invert,
+}

@@ -1,0 +1,1 @@
+"""The engine: completions of a network by propagation and search."""

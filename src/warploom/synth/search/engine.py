@@ -1,0 +1,272 @@
+"""Completes a lowered sketch space by space: the statements worth keeping first, then the holes.
+
+For each search space (paper section 5.4): every set of accumulate statements that the lower bound leaves, smallest first,
+is tried with all other statements switched off; inside, the driver decides the holes by branch and bound on (accumulates,
+index operations). A space without an answer was exhausted: that is a proof.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+
+from warploom.core import NOWHERE
+from warploom.ir import Hole, IndexExpr, Kernel
+from warploom.ir.swizzle import FunctionSet, function_set
+from warploom.sketch import TermArrays
+from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
+from warploom.synth.network.lower import lower
+from warploom.synth.network.probe import make_probe
+from warploom.synth.network.requirements import requirements
+from warploom.synth.network.sample import Sample, sampled
+from warploom.synth.proof.symbolic import SpecResult
+from warploom.synth.search.enabled import enabled_sets
+from warploom.synth.search.model import Chosen, SketchModel, build_constraints, disable, injective_elements
+from warploom.synth.search.propagation import Candidate, ConflictError, initial_candidate
+from warploom.terms import Algebra, Term
+
+FREE_FOLDS = 1 << 22
+"""Contributions times terms of an accumulator; with more, nothing is counted before something is decided."""
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceResult:
+    """What one search space holds."""
+
+    space: int
+    answers: tuple[tuple[Cost, Chosen], ...]
+    """The best, or all of them, cheapest first."""
+    complete: bool
+    """The space was covered as far as the accumulates go: without an answer there is none, with one none has fewer."""
+    is_cheapest: bool
+    """No answer with as few accumulates has cheaper index expressions."""
+    reason: str
+    seconds: float
+    statistics: Statistics
+
+
+class Engine:
+    """All that does not depend on the search space, computed once."""
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        sizes: Mapping[str, int],
+        spec: Mapping[str, Any],
+        stored: Mapping[str, Any],
+        algebra: Algebra,
+        evaluate: Callable[[dict[str, IndexExpr]], bool],
+        given: TermArrays | None = None,
+        more: Sequence[tuple[Mapping[str, int], SpecResult]] = (),
+    ) -> None:
+        """`spec`: output -> required terms; `stored`: which elements are required.
+
+        `given`: what inputs hold at first. `evaluate`: whether a completion meets the spec, for what propagation cannot judge.
+        `more`: other sizes, with what the spec computes there, which the same completion must meet.
+        """
+        started = time.process_time()
+        spec = {name: _joined(spec[name], [r.outputs[name] for _, r in more]) for name in spec}
+        stored = {name: _joined(stored[name], [r.stored[name] for _, r in more]) for name in stored}
+        self.network = lower(kernel, sizes, given, [s for s, _ in more])
+        self.phases = {"lower": time.process_time() - started}
+        started = time.process_time()
+        self.required = requirements(self.network, spec, stored, algebra)
+        self.constraints, self.folds = build_constraints(self.network, self.required)
+        self.injective = injective_elements(self.network, self.required, self.constraints)
+        self.evaluate = evaluate if self.required.is_loose else None
+        self.merges = True
+        """Without `all_answers`, functions too many to list that agree wherever it matters are one."""
+        self.probe = make_probe(self.network, self._wanted(spec, stored), algebra) if self.required.is_loose else None
+        self.sample: Sample | None = None
+        self.waiting: set[int] = set()
+        """Constraints that `free` was not propagated by."""
+        self.free = self._free_root()
+        self.sample = sampled(self.required, self.folds, self.constraints)
+        self.last: tuple[int, tuple[bool, Cost | None, int | None], SpaceResult] | None = None
+        self.closed = sum(s.is_certain for s in self.network.statements)
+        self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
+        self.phases["analyse"] = time.process_time() - started
+
+    def _wanted(self, spec: Mapping[str, Any], stored: Mapping[str, Any]) -> list[tuple[int, Term]]:
+        """Output cells that the spec stores to, with their terms."""
+        return [
+            (cell, term)
+            for name, cells in self.network.outputs.items()
+            for cell, term, is_stored in zip(
+                cells.tolist(), spec[name].ravel().tolist(), stored[name].ravel().tolist(), strict=True
+            )
+            if is_stored
+        ]
+
+    @cached_property
+    def accumulates_bound(self) -> int | None:
+        """No completion, in any grammar, has fewer accumulates; None when no completion exists at all."""
+        if self.free is None:
+            return None
+        if self.enabled is None:
+            certain = self._model([_Unlimited(u.values) for u in self.network.holes], self.free).bound(self.free)[0]
+            return max(certain, int(bool(self.required.multiplicity.any())))
+        if self.enabled.is_exhaustive and not self.enabled.sets:
+            return None
+        return self.closed + self.enabled.bound
+
+    @property
+    def has_enabled_sets(self) -> bool:
+        """Whether sets of accumulate statements worth keeping are known up front."""
+        return self.enabled is not None and bool(self.enabled.sets)
+
+    @property
+    def may_cancel(self) -> bool:
+        """Contributions may cancel, so that counting prunes nothing for certain."""
+        return self.folds.is_silent
+
+    def search_without_cancelling(self, space: int, *, budget: Budget, progress: Callable[[Statistics], None]) -> SpaceResult:
+        """The best completion in which no contributions cancel: found by counting; without one, nothing is known."""
+        started = time.process_time()
+        if self.free is None:
+            return SpaceResult(space, (), False, False, "", 0.0, Statistics())
+        sets = self._function_sets(space)
+        good_enough = (0 if self.accumulates_bound is None else self.accumulates_bound + 1, 0)
+        with self.folds.counting_exactly():
+            outcome = search(self._model(sets, self.free), good_enough=good_enough, budget=budget, progress=progress)
+        seconds = time.process_time() - started
+        return SpaceResult(space, outcome.answers, bool(outcome.answers), False, outcome.reason, seconds, outcome.statistics)
+
+    def search_space(
+        self,
+        space: int,
+        *,
+        all_answers: bool = False,
+        below: Cost | None = None,
+        most_accumulates: int | None = None,
+        budget: Budget = UNLIMITED,
+        progress: Callable[[Statistics], None] | None = None,
+    ) -> SpaceResult:
+        """The best completion in the space (cheaper than `below`, of at most `most_accumulates`), or all of them.
+
+        complete = the space holds no better one that meets these limits. With `most_accumulates` only sets of statements known
+        up front are tried; where they are not all sets there are, finding nothing is not complete (reason: empty).
+        """
+        started = time.process_time()
+        statistics = Statistics()
+        if self.free is None:
+            return SpaceResult(space, (), True, True, "", 0.0, statistics)
+        sets = self._function_sets(space)
+        widened = space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
+        asked = (all_answers, below, most_accumulates)
+        if not widened and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
+            return replace(self.last[2], space=2, seconds=0.0)  # space 2 widens conditions only
+        answers: list[tuple[Cost, Chosen]] = []
+        complete, cheapest, reason = True, True, ""
+        bound = self.accumulates_bound
+        for enabled in self._sets_to_try(all_answers, known_only=most_accumulates is not None):
+            if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
+                break
+            if enabled is None and answers and answers[0][0][0] == bound:
+                cheapest = False
+                break
+            if enabled is not None and not all_answers:
+                best = answers[0][0] if answers else below
+                if best is not None and (self.closed + enabled.bit_count(), 0) >= best:
+                    break
+            model = self._model(sets, self.free)
+            model.merges = self.merges and not all_answers
+            if enabled is not None and not disable(model, enabled):
+                continue
+            outcome = search(
+                model,
+                goal="all" if all_answers else "best",
+                below=answers[0][0] if answers else below,
+                good_enough=None if all_answers or bound is None else (bound + 1, 0),
+                budget=_rest(budget, statistics, started),
+                statistics=statistics,
+                progress=progress,
+            )
+            answers = sorted([*answers, *outcome.answers] if all_answers else outcome.answers or answers, key=lambda a: a[0])
+            if not outcome.complete:
+                cheapest = False
+                if outcome.reason != "good enough":
+                    complete, reason = False, outcome.reason
+                break
+        if not answers and most_accumulates is not None and self.enabled is not None and not self.enabled.is_exhaustive:
+            complete = False
+        seconds = time.process_time() - started
+        result = SpaceResult(space, tuple(answers), complete, complete and cheapest, reason, seconds, statistics)
+        self.last = space, asked, result
+        return result
+
+    def _function_sets(self, space: int) -> list[FunctionSet]:
+        """One per hole; holes with the same grammar and points share theirs."""
+        made: dict[tuple[Hole, int, bytes], FunctionSet] = {}
+        sets: list[FunctionSet] = []
+        for use in self.network.holes:
+            key = replace(use.hole, name="", span=NOWHERE), len(use.points), use.points.tobytes()
+            if key not in made:
+                made[key] = function_set(use.hole, use.points, space)
+            sets.append(made[key])
+        return sets
+
+    def _sets_to_try(self, all_answers: bool, known_only: bool) -> tuple[int | None, ...]:
+        """Sets of statements to search below, smallest first (None: all of them); for all answers one set that holds them all."""
+        if self.enabled is None:
+            return (None,)
+        if not self.enabled.is_exhaustive:
+            return self.enabled.sets if known_only else (None,) if all_answers else (*self.enabled.sets, None)
+        if all_answers and self.enabled.sets:
+            return (reduce(lambda a, b: a | b, self.enabled.sets),)
+        return self.enabled.sets
+
+    def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
+        model = SketchModel(
+            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe
+        )
+        model.start_constraints |= self.waiting
+        model.sample = self.sample
+        return model
+
+    def _free_root(self) -> Candidate | None:
+        """Everything propagated while any hole may become any function at all."""
+        try:
+            candidate = initial_candidate(self.network, self.required)
+        except ConflictError:
+            return None
+        unlimited: list[FunctionSet] = [_Unlimited(u.values) for u in self.network.holes]
+        moves = [c for c in self.constraints if c is not self.folds]
+        model = SketchModel(self.network, self.required, self.folds, moves, [], unlimited, candidate, None)
+        moved = model.propagated(candidate, range(len(moves)), set())
+        if moved is None or not self.required.folds:
+            return moved
+        self.folds.restrict_orders(moved)
+        counting = self.constraints.index(self.folds)
+        if self.folds.rows * self.folds.real.shape[1] > FREE_FOLDS:
+            self.waiting.add(counting)
+            return moved
+        return self._model(unlimited, moved).propagated(moved, {counting}, set())
+
+
+def _joined(first: Any, more: Sequence[Any]) -> Any:
+    """The elements of several arrays, one array after the other."""
+    return np.concatenate([first.ravel(), *(a.ravel() for a in more)]) if more else first
+
+
+@dataclass(frozen=True, slots=True)
+class _Unlimited:
+    """The set of all functions: never listed."""
+
+    values: int
+    points: int = 0
+    size_bound: int = 1 << 60
+
+    def matching(self, allowed: object) -> None:
+        return None
+
+
+def _rest(budget: Budget, used: Statistics, started: float) -> Budget:
+    if budget.cpu_s is None:
+        return budget
+    return replace(budget, cpu_s=max(0.0, budget.cpu_s - (time.process_time() - started)))

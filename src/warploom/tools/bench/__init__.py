@@ -1,0 +1,1 @@
+"""`warploom bench`: benchmark cases, each in a fresh process."""

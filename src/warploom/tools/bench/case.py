@@ -1,0 +1,156 @@
+"""Runs benchmark cases, each in a fresh process of this interpreter, and turns whatever happens into one line per case."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from warploom.core.starting import MAIN
+from warploom.tools.command.entry import PARENT
+from warploom.tools.command.lines import Line, plain_line
+from warploom.tools.command.usage import Stopwatch
+
+GRACE_S = 60.0
+"""How long a case that was told to stop may take to print its best so far."""
+PATIENCE = 20.0
+"""Wall time over CPU time after which a case waits for what does not come; a busy machine is no reason to stop one."""
+_LOOK_S = 1.0
+_TICKS_PER_S = os.sysconf("SC_CLK_TCK")
+
+
+class InterruptedBenchmarkError(Exception):
+    """The user stopped the benchmark; carries the line of the case that was running."""
+
+    def __init__(self, line: Line) -> None:
+        super().__init__("interrupted")
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    name: str
+    arguments: tuple[str, ...]
+    """Of the command `warploom`; must print exactly one JSON line."""
+    limit_s: float
+    """CPU time after which the process is stopped."""
+    labels: Mapping[str, object] = field(default_factory=dict[str, object])
+    """Fields of its line that say, besides the name, what was asked."""
+    is_wall: bool = False
+    """The limit is wall time: of cases that measure, with threads."""
+
+
+def own_command(*arguments: str) -> list[str]:
+    """This program again, with this interpreter; nothing is imported from the current folder."""
+    return [sys.executable, "-P", "-c", MAIN, *arguments]
+
+
+def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
+    """One line per case, in order, as each one ends; InterruptedBenchmarkError on SIGINT, with the best of the running case."""
+    for case in cases:
+        yield run_case(case)
+
+
+def run_case(case: Case) -> Line:
+    """Its line. However this ends, the process and those that it started have ended, too."""
+    stopwatch = Stopwatch()
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            own_command(*case.arguments),
+            stdout=subprocess.PIPE,
+            stderr=log,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, PARENT: str(os.getpid())},
+        )
+        reason, interrupted = "", False
+        try:
+            try:
+                output = _waited(process, case)
+            except subprocess.TimeoutExpired:
+                reason = f"stopped after {case.limit_s:g} s of {'wall' if case.is_wall else 'CPU'} time"
+                output = _stop(process)
+            except KeyboardInterrupt:
+                reason, interrupted = "interrupted", True
+                output = _stop(process)
+        finally:
+            _end(process)
+        line = _only_line(output)
+        if line is None:
+            log.seek(0)
+            reason = reason or _death(process.returncode, log.read())
+            status = "unknown" if reason.startswith(("stopped", "interrupted")) else "error"
+            line = plain_line(case.name, status, stopwatch.read(), reason=reason)
+    line |= {"case": case.name, **case.labels}
+    if interrupted:
+        raise InterruptedBenchmarkError(line)
+    return line
+
+
+def _waited(process: subprocess.Popen[str], case: Case) -> str:
+    """What it printed; TimeoutExpired at the case's limit."""
+    started = time.monotonic()
+    while True:
+        wall_s = time.monotonic() - started
+        used_s = wall_s if case.is_wall else max(_cpu_s(process.pid), wall_s / PATIENCE)
+        left_s = case.limit_s - used_s
+        if left_s <= 0:
+            raise subprocess.TimeoutExpired(process.args, case.limit_s)
+        try:
+            return process.communicate(timeout=min(_LOOK_S, left_s))[0]
+        except subprocess.TimeoutExpired:
+            continue
+
+
+def _cpu_s(pid: int) -> float:
+    """Of the process and of its children that have ended; 0 where the system does not say."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        return sum(map(int, fields[11:15])) / _TICKS_PER_S
+    except (OSError, ValueError):
+        return 0.0
+
+
+def _end(process: subprocess.Popen[str]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)  # its children, too, which may outlive it
+    process.wait()
+
+
+def _stop(process: subprocess.Popen[str]) -> str:
+    """Asks the process for its best so far, then ends it; what it printed."""
+    process.send_signal(signal.SIGINT)
+    try:
+        output, _ = process.communicate(timeout=GRACE_S)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        os.killpg(process.pid, signal.SIGKILL)
+        output, _ = process.communicate()
+    return output
+
+
+def _only_line(output: str) -> Line | None:
+    lines = output.splitlines()
+    if len(lines) != 1:
+        return None
+    try:
+        line = json.loads(lines[0])
+    except ValueError:
+        return None
+    return cast(Line, line) if isinstance(line, dict) else None
+
+
+def _death(returncode: int, log: str) -> str:
+    last = log.strip().splitlines()[-1:] or ["nothing on stderr"]
+    if returncode < 0:
+        return f"the process was ended by signal {-returncode} ({signal.strsignal(-returncode)}): {last[0]}"
+    return f"the process exited with {returncode} and no line: {last[0]}"

@@ -1,0 +1,196 @@
+"""One kernel of the library beside its shared-memory baseline: what both cost on the same data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.gpu import (
+    Compiled,
+    CudaSource,
+    Timing,
+    compile_cuda,
+    count_executed,
+    cuda_source,
+    device_arch,
+    device_available,
+    time_on_device,
+)
+from warploom.gpu import toolchain_available as can_compile
+from warploom.ir import IndexExpr, Kernel, fill, run
+from warploom.kernels import NAMES, Example, complete_example, find
+from warploom.tools.bench.case import Case
+from warploom.tools.bench.run import run_chosen
+from warploom.tools.command.guard import report
+from warploom.tools.command.lines import SOLVED, Line
+from warploom.tools.command.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.synth.printed import compiled_fields
+from warploom.tools.synth.report import report_line
+
+COUNT_SIZES = {"n": 1 << 14, "h": 128, "w": 128, "pairs": 4, "tiles": 64}
+"""Run-time sizes of the counted execution; whole blocks, so that edges do not blur the ratios."""
+TIME_SIZES = {"n": 1 << 24, "h": 4096, "w": 4096, "pairs": 1 << 14, "tiles": 1 << 18}
+"""Run-time sizes on a device."""
+LIMIT_S = 900.0
+
+
+def select(pattern: str | None) -> tuple[str, ...]:
+    return tuple(name for name in NAMES if pattern is None or fnmatchcase(name, pattern))
+
+
+def kernel_case(name: str) -> Case:
+    return Case(name, ("bench-kernel", name), LIMIT_S)
+
+
+def measure(name: str, progress: Progress) -> Line:
+    """The line of one kernel: its completion, then `kernel`, `baseline` and their ratios. UserError for an unknown name."""
+    stopwatch = Stopwatch()
+    example = find(name)
+    report = complete_example(example, progress=progress)
+    kernel = example.sketch.kernel
+    if report.status != "solved":
+        return report_line(name, kernel, report, stopwatch.read())
+    holes = report.completions[0].holes
+    progress("counting")
+    sizes = {size: COUNT_SIZES[size] for size in kernel.sizes}
+    arrays = example.arrays(sizes)
+    expected = example.reference(**arrays)
+    fields: dict[str, Any] = {"sizes": sizes}
+    parts: dict[str, tuple[Kernel, Mapping[str, IndexExpr]]]
+    parts = {"kernel": (kernel, holes), "baseline": (example.baseline.kernel, {})}
+    for part, (form, completions) in parts.items():
+        if not can_compile():
+            fields[part] = _interpreted(fill(form, completions), arrays, sizes, expected)
+            continue
+        arch = device_arch() if device_available() else "sm_90"
+        printed = cuda_source(form, completions)
+        compiled = compile_cuda(printed.text, arch=arch)
+        fields[part] = _executed(form, printed, compiled, arrays, sizes, expected) | compiled_fields(compiled)
+        if device_available():
+            progress(f"timing the {part}")
+            fields[part] |= _timed(example, form, printed, compiled)
+    ours, theirs = fields["kernel"], fields["baseline"]
+    fields["counted"] = ours["counted"]
+    fields["sectors_ratio"] = _ratio(ours["global_sectors"], theirs["global_sectors"])
+    fields["exchange_ratio"] = _ratio(_exchanges(ours), _exchanges(theirs))
+    if "median_ms" in fields["kernel"]:
+        fields["speedup"] = _ratio(fields["baseline"]["median_ms"], fields["kernel"]["median_ms"])
+    right = ours["matches_reference"] and theirs["matches_reference"]
+    fields["behind"] = list(_behind(ours, theirs))
+    fields["as_expected"] = right and report.verdict == "proved" and not fields["behind"] and not _local(ours)
+    return report_line(name, kernel, report, stopwatch.read()) | fields
+
+
+def columns(line: Line) -> dict[str, str]:
+    """For people."""
+    if "kernel" not in line:
+        return {"seconds": str(line["seconds"])}
+    kernel, baseline = cast("dict[str, Any]", line["kernel"]), cast("dict[str, Any]", line["baseline"])
+    found = {
+        "sectors": f"{kernel['global_sectors']}/{baseline['global_sectors']}",
+        "wavefronts+shuffles": f"{_exchanges(kernel)}/{_exchanges(baseline)}",
+    }
+    if "registers" in kernel:
+        found["registers"] = f"{kernel['registers']}/{baseline['registers']}"
+    if "median_ms" in kernel:
+        found["ms"] = f"{kernel['median_ms']:.3f}/{baseline['median_ms']:.3f} ({line['speedup']}x)"
+    return found | ({} if line["as_expected"] else {"BEHIND": ", ".join(_behind(kernel, baseline)) or "see the JSON line"})
+
+
+def _interpreted(
+    kernel: Kernel, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int], expected: Mapping[str, NDArray[Any]]
+) -> dict[str, Any]:
+    """What the kernel moves as it is written, without a compiler at hand: every access of the sketch is one of the machine."""
+    result = run(kernel, dict(arrays), sizes, check_races=False)
+    counts = result.counts
+    return {
+        "global_sectors": counts.global_sectors,
+        "shared_wavefronts": counts.shared_wavefronts,
+        "shuffles": counts.shuffles,
+        "syncs": counts.syncs,
+        "arithmetic": counts.arithmetic,
+        "counted": "interpreter",
+        "matches_reference": not result.diagnostics and all(_same(result.arrays[n], a) for n, a in expected.items()),
+    }
+
+
+def _executed(
+    kernel: Kernel,
+    source: CudaSource,
+    compiled: Compiled,
+    arrays: Mapping[str, NDArray[Any]],
+    sizes: Mapping[str, int],
+    expected: Mapping[str, NDArray[Any]],
+) -> dict[str, Any]:
+    """What the compiled kernel moves: addresses from the interpreter of PTX, widths of shared accesses from the SASS."""
+    given = {name: array.copy() for name, array in arrays.items()}
+    done = count_executed(kernel, source, compiled, given, sizes)
+    counts = done.counts
+    return {
+        "global_sectors": counts.global_sectors,
+        "shared_wavefronts": counts.shared_wavefronts,
+        "shuffles": counts.shuffles,
+        "syncs": counts.barriers,
+        "ptx_instructions": counts.instructions,
+        "counted": done.counted,
+        "matches_reference": all(_same(done.arrays[n].reshape(a.shape), a) for n, a in expected.items()),
+    }
+
+
+def _same(got: NDArray[Any], expected: NDArray[Any]) -> bool:
+    if np.issubdtype(expected.dtype, np.floating):
+        return bool(np.allclose(got, expected, rtol=1e-4, atol=1e-4))
+    return bool(np.array_equal(got, expected))
+
+
+def _exchanges(counts: Mapping[str, Any]) -> int:
+    return int(counts["shared_wavefronts"]) + int(counts["shuffles"])
+
+
+def _behind(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> tuple[str, ...]:
+    found = ("global sectors",) if ours["global_sectors"] > theirs["global_sectors"] else ()
+    return found + (("wavefronts + shuffles",) if _exchanges(ours) > _exchanges(theirs) else ())
+
+
+def _local(fields: Mapping[str, Any]) -> bool:
+    return bool(fields.get("local_bytes", 0) or fields.get("spill_bytes", 0))
+
+
+def _ratio(part: float, whole: float) -> float | None:
+    return round(part / whole, 3) if whole else None
+
+
+def _timed(example: Example, kernel: Kernel, source: CudaSource, compiled: Compiled) -> dict[str, float]:
+    sizes = {size: TIME_SIZES[size] for size in kernel.sizes}
+    timing: Timing = time_on_device(kernel, source, compiled, example.arrays(sizes), sizes)
+    return {"median_ms": timing.median_ms, "best_ms": timing.best_ms}
+
+
+@click.command("kernels")
+@CASE_OPTION
+@JSON_OPTION
+@JOURNAL_OPTION
+def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> None:
+    """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
+    cases = [kernel_case(name) for name in select(pattern)]
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+
+
+@click.command("bench-kernel", hidden=True)
+@click.argument("name")
+@DEBUG_OPTION
+def bench_kernel(name: str, debug: bool) -> None:
+    """One case of `bench kernels`, in this process, as one JSON line."""
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        return Outcome(measure(name, progress), SOLVED)
+
+    report(name, work, as_json=True, debug=debug)

@@ -1,0 +1,106 @@
+"""What all benchmarks share: their options, running the cases one by one, the journal, one line per case, the exit code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NoReturn, cast
+
+from warploom.core import Diagnostic, UserError
+from warploom.solve import Journal, Json, problem_key
+from warploom.tools.bench.case import Case, InterruptedBenchmarkError, run_case
+from warploom.tools.command.kept_lines import replayed
+from warploom.tools.command.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, SOLVED, Line, combined_exit, plain_line
+from warploom.tools.command.messages import rendered
+from warploom.tools.command.outcome import failed
+from warploom.tools.command.output import Output
+from warploom.tools.command.usage import Stopwatch
+
+
+def run_chosen(
+    cases: Sequence[Case],
+    pattern: str | None,
+    as_json: bool,
+    columns: Callable[[Line], dict[str, str]],
+    judged: Callable[[Line], Line],
+    journal: Path | None,
+    *,
+    examples: Sequence[str] = (),
+) -> NoReturn:
+    """Runs the cases and exits; a pattern that no case matches is bad input. `examples`: what cases are called."""
+    output = Output(as_json)
+    if not cases:
+        message = f"expected a pattern that some case matches, got {pattern!r}"
+        fix = f"Cases are called {', '.join(examples)}." if examples else "List the cases with `warploom list`."
+        error = UserError(Diagnostic("NO_CASE", message, fix=fix))
+        sys.exit(output.outcome(failed(pattern or "", error, Stopwatch())))
+    sys.exit(run_bench(cases, output, columns, judged, journal))
+
+
+def run_bench(
+    cases: Sequence[Case],
+    output: Output,
+    columns: Callable[[Line], dict[str, str]],
+    judged: Callable[[Line], Line],
+    journal_path: Path | None,
+) -> int:
+    """Exit code; every case gets its line, also those that an interruption left undone. None is run without the journal.
+
+    What the journal holds is checked again (`kept_lines`).
+    """
+    try:
+        journal = Journal(journal_path) if journal_path is not None else None
+    except UserError as error:
+        return output.outcome(failed(str(journal_path), error, Stopwatch()))
+    for message in rendered(journal.damage) if journal is not None else ():
+        output.say(message)
+    codes: list[int] = []
+    late = 0
+    for place, case in enumerate(cases):
+        kept = _kept(journal, case, judged, columns) if journal is not None else None
+        try:
+            with output.progress(case.name):
+                line = run_case(case) if kept is None else kept
+        except (InterruptedBenchmarkError, KeyboardInterrupt) as stopped:
+            is_running = isinstance(stopped, InterruptedBenchmarkError)
+            if is_running:
+                output.row(judged(stopped.line), columns(stopped.line))
+            for undone in cases[place + is_running :]:
+                line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
+                line |= undone.labels
+                output.row(line, columns(line))
+            return INTERRUPTED
+        line = line if kept is not None else judged(line)
+        if journal is not None and kept is None and line["status"] != "error":
+            try:
+                journal.add(_key(case), cast(Json, line))
+            except UserError as error:  # a full disk costs the journal, not the benchmark
+                output.say("\n".join(rendered(error.diagnostics)))
+        output.row(line, columns(line))
+        # A case that is solved but misses its bar is short of what was asked: the code of "impossible".
+        codes.append(SOLVED if line.get("as_expected") else EXIT_BY_STATUS[str(line["status"])] or IMPOSSIBLE)
+        late += line.get("in_time") is False
+    output.say(f"{codes.count(SOLVED)} of {len(cases)} cases ended as they should" + (f", {late} late" if late else ""))
+    return combined_exit(codes)
+
+
+def _kept(journal: Journal, case: Case, judged: Callable[[Line], Line], columns: Callable[[Line], dict[str, str]]) -> Line | None:
+    """None also for an entry that is no line of the case."""
+    found = journal.find(_key(case))
+    if not isinstance(found, Mapping) or found.get("case") != case.name:
+        return None
+    try:
+        line = replayed(found)
+        if line is None:
+            return None
+        if "verdict" not in cast("Mapping[str, object]", line.get("recorded", {})):
+            line = judged(line)
+        columns(line)
+    except (AttributeError, KeyError, TypeError, ValueError, IndexError):
+        return None
+    return line
+
+
+def _key(case: Case) -> str:
+    return problem_key(("bench", case.name, case.arguments, case.limit_s))

@@ -1,0 +1,137 @@
+"""`warploom bench schedule`: spaces of Telamon's paper, speed of propagation, kernels beside NumPy, plain loops and PyTorch."""
+
+from __future__ import annotations
+
+import os
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import cast
+
+import click
+
+from warploom.core import Diagnostic, Status, UserError
+from warploom.tools.bench.case import Case
+from warploom.tools.bench.run import run_chosen
+from warploom.tools.bench.schedule_names import CPU_NAMES, GPU_NAMES, SEARCH_S, TABLE_NAMES, TABLE_S
+from warploom.tools.command.duration import duration
+from warploom.tools.command.guard import report
+from warploom.tools.command.lines import EXIT_BY_STATUS, Line
+from warploom.tools.command.options import CASE_OPTION, DEBUG_OPTION, JOURNAL_OPTION, JSON_OPTION
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.usage import Stopwatch
+
+NAMES = (*TABLE_NAMES, *CPU_NAMES, *GPU_NAMES)
+_THREAD_VARIABLES = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def select(pattern: str | None) -> tuple[str, ...]:
+    return tuple(name for name in NAMES if pattern is None or fnmatchcase(name, pattern))
+
+
+def schedule_case(name: str, budget_s: float | None, threads: int, seed: int) -> Case:
+    arguments = ["bench-schedule", name, "--threads", str(threads), "--seed", str(seed)]
+    if budget_s is not None:
+        arguments += ["--budget", f"{budget_s}s"]
+    return Case(name, tuple(arguments), _limit_s(name, budget_s), is_wall=True)
+
+
+def _limit_s(name: str, budget_s: float | None) -> float:
+    """Wall seconds; budgets of tables are CPU seconds, which another process on the machine may make last far longer."""
+    group = name.partition("/")[0]
+    if name in TABLE_NAMES:
+        each_s = TABLE_S[group] if budget_s is None else budget_s
+        return 300.0 + 5 * each_s * (2 if name == "table3/order" else 1)
+    each_s = SEARCH_S if budget_s is None else budget_s
+    return 300.0 + 2 * each_s * (3 if name == "cpu/seeds" else 1)
+
+
+def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatch: Stopwatch, progress: Progress) -> Line:
+    """The line of one case; UserError for an unknown name."""
+    # Imported here: the other commands do not need them.
+    from warploom.tools.bench import schedule_cpu, schedule_gpu, schedule_tables
+
+    if name in TABLE_NAMES:
+        return schedule_tables.measure(name, budget_s, seed, stopwatch, progress)
+    if name in CPU_NAMES:
+        return schedule_cpu.measure(name, budget_s, threads, seed, stopwatch, progress)
+    if name in GPU_NAMES:
+        return schedule_gpu.measure(name, budget_s, seed, stopwatch, progress)
+    raise UserError(Diagnostic("NO_CASE", f"expected a case such as {NAMES[0]}, got {name!r}"))
+
+
+def columns(line: Line) -> dict[str, str]:
+    """For people."""
+    found = {"seconds": str(line["seconds"])}
+    if "space_size" in line:
+        found["size"] = f"{line['space_size']:.3g} +- {line['space_size_95'] or float('nan'):.2g}"
+        found["dead ends"] = f"{line['dead_end_share']:.2%}"
+    if "root_bound_ms" in line and "time_ms" not in line:
+        found["root bound"] = f"{line['root_bound_ms']} ms"
+    if line.get("kept_share") is not None:
+        counted = "" if line["is_counted"] else "about "
+        found["kept"] = f"{counted}{line['kept']} of {line['nodes']} ({line['kept_share']:.2%})"
+    for order in ("direct", "reverse"):
+        if order in line:
+            one = cast(Line, line[order])
+            found[order] = f"{one['factor'] or float('nan'):.3g}x at depth {one['depth']}"
+    for field, heading, unit in (
+        ("descent_ms", "10 levels", " ms"),
+        ("copy_us", "copy", " us"),
+        ("time_ms", "time", " ms"),
+        ("gflops", "GFLOP/s", ""),
+        ("time_over_peer", "ours/peer", ""),
+        ("peer_over_time", "peer/ours", ""),
+        ("worst_over_best", "worst/best", ""),
+    ):
+        if line.get(field) is not None:
+            found[heading] = f"{line[field]}{unit}"
+    return found | ({"MISSES": "the bar"} if line.get("as_expected") is False else {})
+
+
+_BUDGET = click.option(
+    "--budget", metavar="TIME", callback=duration, help="Of a case: wall time of a search (60s), CPU time of a table's case."
+)
+_THREADS = click.option("--threads", type=click.IntRange(min=1), help="Of CPU kernels and their peers; default: one per core.")
+_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of walks, searches and data.")
+
+
+@click.command("schedule")
+@CASE_OPTION
+@JSON_OPTION
+@JOURNAL_OPTION
+@_BUDGET
+@_THREADS
+@_SEED
+def schedule_command(
+    pattern: str | None, as_json: bool, journal: Path | None, budget: float | None, threads: int | None, seed: int
+) -> None:
+    """Count the paper's spaces and what the bound cuts; search kernels and time them beside NumPy, plain loops, PyTorch.
+
+    `as_expected`: the case meets its bar, which the line tells; null where it was not judged.
+    """
+    names = select(pattern)
+    used = threads or _cores()
+    # NumPy reads these when a case's process loads it.
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(used)))
+    cases = [schedule_case(name, budget, used, seed) for name in names]
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, examples=(NAMES[0], CPU_NAMES[0], GPU_NAMES[0]))
+
+
+@click.command("bench-schedule", hidden=True)
+@click.argument("name")
+@_BUDGET
+@_THREADS
+@_SEED
+@DEBUG_OPTION
+def schedule_case_command(name: str, budget: float | None, threads: int | None, seed: int, debug: bool) -> None:
+    """One case of `bench schedule`, in this process, as one JSON line."""
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        line = measure(name, budget, threads or _cores(), seed, stopwatch, progress)
+        return Outcome(line, EXIT_BY_STATUS[cast(Status, line["status"])])
+
+    report(name, work, as_json=True, debug=debug)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

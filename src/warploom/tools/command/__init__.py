@@ -1,0 +1,1 @@
+"""What all commands share: options, limits, streams, report lines, how a command starts and ends."""

@@ -1,0 +1,77 @@
+"""One case of a command from start to exit code, whatever happens in it."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Iterable
+from typing import NoReturn
+
+from warploom.core import UserError
+from warploom.core.limits import OUT_OF_MEMORY, current, why
+from warploom.tools.command.interrupts import Interrupts
+from warploom.tools.command.lines import INTERRUPTED, Line
+from warploom.tools.command.outcome import Outcome, Progress, crashed, failed, gave_up
+from warploom.tools.command.output import Output
+from warploom.tools.command.usage import Stopwatch
+
+TOO_DEEP = "nesting: the input, or a formula made of it, is nested deeper than is followed"
+
+
+DEEPEST = 4000
+"""Nested calls: sums of a thousand terms are read, and Python's own stack is never at its end."""
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether a library says so in a class of its own."""
+    return type(error).__name__ == "Z3Exception" and "memory" in str(error)
+
+
+def is_interruption(error: Exception) -> bool:
+    """Whether SIGINT met ctypes where it converts an argument, and came out as its error."""
+    return type(error).__name__ == "ArgumentError" and "KeyboardInterrupt" in str(error)
+
+
+def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
+    """What `work` gives, or the outcome that tells of the user's error, the limit, the interruption or the fault."""
+    sys.setrecursionlimit(max(DEEPEST, sys.getrecursionlimit()))
+    try:
+        with current().watched(), output.progress(case) as progress:
+            return work(progress)
+    except UserError as error:
+        return failed(case, error, stopwatch)
+    except KeyboardInterrupt as error:
+        return gave_up(case, why(error), stopwatch)
+    except MemoryError:
+        return gave_up(case, OUT_OF_MEMORY, stopwatch)
+    except RecursionError:
+        if debug:
+            traceback.print_exc()
+        return gave_up(case, TOO_DEEP, stopwatch)
+    except Exception as error:
+        if is_interruption(error):
+            return gave_up(case, "interrupted", stopwatch)
+        if is_out_of_memory(error):
+            return gave_up(case, OUT_OF_MEMORY, stopwatch)
+        if debug:
+            traceback.print_exc()
+        return crashed(case, error, stopwatch)
+
+
+def report(
+    case: str,
+    work: Callable[[Stopwatch, Progress], Outcome],
+    details: Callable[[Line], Iterable[str]] = lambda _: (),
+    *,
+    as_json: bool,
+    debug: bool,
+) -> NoReturn:
+    """Runs a command of one case and exits; `details` of its line are told to people, below it."""
+    output, stopwatch = Output(as_json), Stopwatch()
+    with Interrupts() as stopped:
+        outcome = guarded(case, lambda progress: work(stopwatch, progress), stopwatch, output, debug)
+        code = output.outcome(outcome)
+        if not as_json:
+            for text in details(outcome.line):
+                output.say(text)
+    sys.exit(INTERRUPTED if stopped.seen else code)

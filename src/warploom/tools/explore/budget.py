@@ -1,0 +1,66 @@
+"""The wall seconds of `warploom explore`: one budget for the reference, the search and the check of what it found."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from types import FrameType
+
+from warploom.solve.jit import compiled_seconds
+
+CHECK_SHARE = {"cpu": 0.08, "cuda": 0.3}
+"""Of the budget, by kind of target: what the search leaves for the check of its result."""
+_OVER = 0.1
+"""Share of the budget by which the check may overdraw it."""
+_LEAST_S = 0.5
+
+
+class WallBudget:
+    """Begins when it is made. Compiling the propagators, once per installation, is no part of it."""
+
+    def __init__(self, limit_s: float) -> None:
+        self.limit_s = limit_s
+        self._began = time.monotonic()
+        self._compiled_s = compiled_seconds()
+
+    @property
+    def compiled_s(self) -> float:
+        """What was spent on machine code of the propagators since the beginning."""
+        return compiled_seconds() - self._compiled_s
+
+    @property
+    def left_s(self) -> float:
+        return max(0.0, self.limit_s - (time.monotonic() - self._began - self.compiled_s))
+
+    def search_s(self, kind: str) -> float:
+        return max(0.0, self.left_s - CHECK_SHARE[kind] * self.limit_s)
+
+    @property
+    def check_s(self) -> float:
+        return max(_LEAST_S, self.left_s + _OVER * self.limit_s)
+
+
+class OutOfTimeError(BaseException):
+    """Like an interruption: no handler of errors may take it for one."""
+
+
+@contextmanager
+def within(seconds: float) -> Generator[None]:
+    """OutOfTimeError inside, once so many wall seconds have passed. Does nothing where no such signal reaches this thread."""
+    if not hasattr(signal, "setitimer") or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        raise OutOfTimeError
+
+    before = signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3))
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -1,0 +1,199 @@
+"""Whether the kernels that `explore` found compute what the tensor function says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import prod
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError
+from warploom.gpu import toolchain_available
+from warploom.kernels.tensors import TensorKernel
+from warploom.schedule.backbone import Backbone, Program
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.cpu import compile_nest
+from warploom.schedule.cuda import Options, cuda_kernel, interpret_all
+from warploom.schedule.nest import Nest
+from warploom.schedule.search import Implementation, KernelModel, Step, difference, program_arrays
+from warploom.schedule.targets import Target
+from warploom.solve.space import Candidate
+from warploom.tools.command.outcome import Progress
+from warploom.tools.explore.budget import OutOfTimeError, within
+from warploom.tools.explore.code import arch_of
+from warploom.tools.explore.data import Array, Data, data_for
+from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
+
+LONGEST_S = 600.0
+"""Of a check, where no budget says."""
+TOLERANCE = 1e-3
+"""Relative to the largest element of the output: sums are taken in other orders."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """How the results compare with the reference."""
+
+    verdict: str
+    """`tested`, `refuted` or `unchecked`."""
+    cases: int
+    """Elements compared."""
+    reason: str = ""
+    sizes: Mapping[str, int] | None = None
+    """At which it was compared, where these are not those asked for."""
+
+
+def checked(
+    program: Program,
+    function: Function,
+    implementations: Sequence[Implementation[Candidate]],
+    data: Data,
+    options: KernelOptions,
+    progress: Progress,
+    limit_s: float = LONGEST_S,
+) -> Checked:
+    """On the CPU by running them; for CUDA the same decisions at a small size on the PTX interpreter. `unchecked` where that is
+    interrupted or takes more wall seconds than the limit: what was found stays."""
+    progress(f"checking the results, for at most {limit_s:.0f} s")
+    try:
+        with within(limit_s):
+            if options.target.kind == "cpu":
+                return check_cpu(program, [i.nest for i in implementations], data, options.threads)
+            return check_cuda(function, sizes_of(function, options), program, implementations, options.target, options.seed)
+    except OutOfTimeError:
+        return Checked("unchecked", 0, "the check of the results did not end within the budget; --replay of this line checks it")
+    except KeyboardInterrupt:
+        return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
+    except MemoryError:
+        return Checked("unchecked", 0, "the check of the results needs more memory than there is")
+
+
+def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:
+    """Runs the stages one after the other on the data."""
+    arrays = program_arrays(program, data.inputs)
+    for nest in nests:
+        compiled = compile_nest(nest)
+        compiled.run([arrays[buffer.name] for buffer in compiled.buffers], data.scalars, threads)
+    return compare(arrays, data)
+
+
+def compare(arrays: Mapping[str, Array], data: Data) -> Checked:
+    """The outputs, by name and flat, with those of the reference: integers exactly."""
+    if not data.outputs:
+        return Checked("unchecked", 0, "the reference evaluation would take too long at this size")
+    if wrong := difference(arrays, data.outputs, TOLERANCE):
+        return Checked("refuted", 0, wrong)
+    compared = sum(np.asarray(expected).size for expected in data.outputs.values())
+    return Checked("tested", compared)
+
+
+SMALL = 1 << 25
+"""Points of instructions that the PTX interpreter is given at most."""
+SHORTEST = ((2, 3), (2, 2), (2, 1), (1, 2), (1, 1), (3, 3))
+"""Iterations that are tried for an outermost block loop and for an outermost sequential loop."""
+
+
+def check_cuda(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+    seed: int,
+) -> Checked:
+    """The same decisions with fewer iterations of the outermost block and sequential loops, printed, compiled and run on the PTX
+    interpreter; the tiles are the same. `unchecked` where nothing so small has all the decisions or nothing compiles CUDA here.
+    """
+    if not toolchain_available():
+        return Checked("unchecked", 0, "the extra `cuda` is not installed")
+    reason = "every size is too large for the PTX interpreter"
+    for blocks, rounds in SHORTEST:
+        sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
+        small = small_sizes(sizes, program, sizes_of)
+        try:
+            kernels = function.program(small, tiles_of(program, sizes_of))
+            if points_of(kernels) > SMALL:
+                continue
+            pairs = zip(kernels.stages, implementations, strict=True)
+            nests = [_carried_over(stage, implementation, target) for stage, implementation in pairs]
+        except UserError as error:
+            reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
+            continue
+        return replace(_interpreted(function, kernels, nests, target, seed), sizes=small)
+    if points_of(program) <= SMALL:
+        return _interpreted(function, program, [i.nest for i in implementations], target, seed)
+    return Checked("unchecked", 0, reason)
+
+
+def _interpreted(function: Function, program: Program, nests: Sequence[Nest], target: Target, seed: int) -> Checked:
+    data = data_for(program, function if isinstance(function, TensorKernel) else None, seed)
+    printed = [cuda_kernel(nest, Options(arch=arch_of(target))) for nest in nests]
+    outcome = interpret_all(printed, data.inputs, data.scalars)
+    if outcome.findings:
+        return Checked("refuted", 0, f"the PTX interpreter found: {outcome.findings[0]}")
+    return compare(outcome.arrays, data)
+
+
+def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
+    """Sizes of the extents, with at most so many iterations of those that are block loops everywhere, or sequential ones. Inner
+    ones of an axis that the tiles do not divide keep theirs."""
+    sizes = [int(implementation.candidate.values("size", n)[0]) for n in range(len(stage.extents))]
+    found = list(sizes)
+    for n, extent in enumerate(stage.extents):
+        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
+        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+        whole = prod(sizes[m] for m, other in enumerate(stage.extents) if other.axis == extent.axis)
+        if kinds <= {"BLOCK", "LOOP"} and (extent.level == 0 or whole == stage.axes[extent.axis].size):
+            found[n] = min(sizes[n], rounds if "LOOP" in kinds else blocks)
+    return found
+
+
+def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for stage, sizes in zip(program.stages, sizes_of, strict=True):
+        for number, axis in enumerate(stage.axes):
+            levels = sorted((e.level, sizes[n]) for n, e in enumerate(stage.extents) if e.axis == number)
+            found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in levels if level)
+    return found
+
+
+def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, int]:
+    """Sizes at which the extents have these; edges stay edges. A size belongs to the axis of its name, else to all axes as long
+    as it."""
+    wanted: dict[str, int] = {}
+    for stage, found in zip(program.stages, sizes_of, strict=True):
+        for number, axis in enumerate(stage.axes):
+            names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
+            tiles = prod(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level)
+            outermost = next(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level == 0)
+            rest = -axis.size % tiles
+            for name in names:
+                wanted[name] = max(wanted.get(name, 1), max(1, outermost * tiles - rest))
+    return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
+
+
+def _carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
+    """The nest of the same decisions at another size: its space has the same objects, in the same order.
+
+    UserError (REFUTED) where a decision is impossible there.
+    """
+    space = kernel_space(stage, target)
+    names = space.names
+    current = space.replay([(name, value) for name, value in implementation.decisions.items() if names.parse(name)[0] != "size"])
+    while (decision := space.decisions(current)) is not None:
+        choice, arguments = decision.choice, decision.arguments
+        mask = implementation.candidate.domain(choice, *arguments)
+        if choice == "size":
+            mask = decision.alternatives[-1].mask
+        following = current.restrict(choice, arguments, mask)
+        if following is None or following.domain(choice, *arguments) == current.domain(choice, *arguments):
+            raise UserError(Diagnostic("REFUTED", f"{names.text(choice, arguments)} cannot be what it is at the full size"))
+        current = following
+    model = KernelModel(space, Bound(space))
+    found = model.answer(Step(current))
+    if found is None:
+        raise UserError(Diagnostic("REFUTED", "; ".join(model.contradictions)))
+    return found[1].nest

@@ -1,0 +1,35 @@
+"""`warploom explore --choices`: what may be decided by hand."""
+
+from __future__ import annotations
+
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.search import KernelModel, recipes
+from warploom.tools.command.lines import EXIT_BY_STATUS, plain_line
+from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.options import Function, KernelOptions, program_of
+from warploom.tools.explore.result import facts, named
+from warploom.tools.explore.sketch import table
+
+
+def list_choices(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch) -> Outcome:
+    """The choices that the decisions by hand leave open, in the order in which a search takes them, each with those
+    of its values that do not contradict the others at once."""
+    program = program_of(function, options)
+    found: list[dict[str, list[str]]] = []
+    for recipe in recipes(program, options.target, Bound, None, options.decision_order, options.fixed):
+        space = kernel_space(recipe.backbone, options.target)
+        candidate = KernelModel(space, Bound(space), fixed=dict(recipe.fixed)).root().candidate
+        values: dict[str, list[str]] = {}
+        for choice in space.choices(options.decision_order):
+            for arguments in candidate.open(choice):
+                numbers = tuple(int(str(a)) for a in arguments)
+                alternatives = space.alternatives(candidate, choice, numbers)
+                possible = [a.value for a in alternatives if candidate.restrict(choice, numbers, a.mask) is not None]
+                if len(alternatives) > 1 and possible:
+                    values[space.names.text(choice, numbers)] = possible
+        found.append(values)
+    line = plain_line(case, "solved", stopwatch.read()) | facts(function, program, options)
+    choices = named(program, found)
+    return Outcome(line | {"choices": choices}, EXIT_BY_STATUS["solved"], details=table(choices))

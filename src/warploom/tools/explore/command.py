@@ -1,0 +1,210 @@
+"""`warploom explore`: the fastest implementation of a kernel, found by search over its open decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.sketches import TunableSketch
+from warploom.schedule.targets import TARGETS, target
+from warploom.tools.command.duration import duration
+from warploom.tools.command.files import OUTPUT_FILE
+from warploom.tools.command.guard import report
+from warploom.tools.command.limited import limited_memory
+from warploom.tools.command.lines import Line
+from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.place import check_place
+from warploom.tools.explore.sketch import SketchOptions, explore_sketch
+from warploom.tools.explore.target import explored
+
+if TYPE_CHECKING:
+    from warploom.schedule.search import StrategyName
+
+LARGEST = 1 << 40
+"""Size of an axis: counts of a kernel's work stay below the largest integers of the search."""
+_DIGITS = 15
+STRATEGIES = ("refine", "mcts", "uct", "best-first")
+
+
+@click.command("explore")
+@click.argument("kernel", metavar="KERNEL|FILE.py:FUNC")
+@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes, such as m=1024,n=1024,k=1024.")
+@click.option(
+    "--target",
+    "machine",
+    default="cpu",
+    show_default=True,
+    help=f"cpu (this machine), cuda (sm_90), or one of {', '.join(TARGETS)}.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Threads of a CPU kernel; default: one per core.")
+@click.option("--budget", metavar="TIME", callback=duration, help="Wall time of search and check together; default 60s.")
+@limited_memory
+@click.option("--nodes", type=click.IntRange(min=1), help="Candidates looked at, a deterministic budget.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
+@click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine.")
+@click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
+@click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n3)=VECTOR'.")
+@click.option(
+    "--journal", type=click.Path(file_okay=False, path_type=Path), help="Folder to keep measurements in; made if need be."
+)
+@click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster with this scheduler.")
+@click.option("--estimate-size", "only_size", is_flag=True, help="Estimate the size of the space instead.")
+@click.option("--choices", "only_choices", is_flag=True, help="List what --set can decide, with the values, instead.")
+@click.option("--replay", "file", type=click.Path(dir_okay=False, path_type=Path), help="The implementation of these decisions.")
+@click.option("--code", type=OUTPUT_FILE, help="Write the C or CUDA C++ here.")
+@click.option("--html", type=OUTPUT_FILE, help="Write a page: loop nest, what binds it, code.")
+@JSON_OPTION
+@DEBUG_OPTION
+def explore(
+    kernel: str,
+    sizes: tuple[str, ...],
+    machine: str,
+    threads: int | None,
+    budget: float | None,
+    nodes: int | None,
+    seed: int,
+    strategy: str | None,
+    order: str | None,
+    fixed: tuple[str, ...],
+    journal: Path | None,
+    cluster: str | None,
+    only_size: bool,
+    only_choices: bool,
+    file: Path | None,
+    code: Path | None,
+    html: Path | None,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """Search the implementations of a kernel for the fastest: tile sizes, loops, threads, memory, order.
+
+    KERNEL is a kernel of the library (matmul, softmax, ...), one of its sketches (conv2d-3, ...), or a function of a file: a
+    tensor function, a sketch, or a family of sketches.
+    """
+
+    source = click.get_current_context().get_parameter_source("machine")
+    is_target_given = source is not click.core.ParameterSource.DEFAULT
+
+    def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
+        found = explored(kernel)
+        named = _sizes(sizes)
+        decided = _decided(fixed)
+        if file is not None and decided:
+            message = "expected either --replay or --set, got both"
+            raise UserError(Diagnostic("OPTION", message, fix="change the decision in a copy of the file's line"))
+        for path in (code, html):
+            check_place(path)
+        if isinstance(found, TunableSketch):
+            _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
+            asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
+            return explore_sketch(kernel, found, asked, stopwatch, progress)
+        # Imported here: no other command needs them.
+        from warploom.schedule.cpu import core_count, host
+        from warploom.tools.explore.kernel import explore_tensor
+        from warploom.tools.explore.options import KernelOptions
+
+        threads_used = threads or core_count()
+        on = host(threads_used) if machine == "cpu" else target(machine)
+        options = KernelOptions(
+            target=on,
+            is_target_given=is_target_given,
+            sizes=named,
+            threads=threads_used if on.kind == "cpu" else 1,
+            budget_s=budget,
+            nodes=nodes,
+            seed=seed,
+            strategy=cast("StrategyName | None", strategy),
+            order=_order(order),
+            fixed=dict(decided),
+            journal=journal,
+            cluster=cluster,
+            only_size=only_size,
+            only_choices=only_choices,
+            replayed=file,
+            code=code,
+            page=html,
+        )
+        return explore_tensor(kernel, found, options, stopwatch, progress)
+
+    report(kernel, work, _summary, as_json=as_json, debug=debug)
+
+
+def _summary(line: Line) -> Iterator[str]:
+    """For people."""
+    if "space_size" in line:
+        between = f"{line['space_size_low']:.2g} to {line['space_size_high']:.2g}"
+        yield f"  {line['space_size']:.3g} implementations ({between}), {line['dead_end_share']:.2%} dead ends"
+    if line.get("time_ms") is not None:
+        speed = f", {line['gflops']} GFLOP/s" if line.get("gflops") else ""
+        yield f"  {line['time_ms']} ms ({_how(line)}){speed}; bound {line['bound_ms']} ms"
+        over = line.get("time_over_bound")
+        if isinstance(over, float) and over > FAR:
+            yield f"  {over:.3g} times its bound: what the bound does not know binds, or the machine was busy"
+    if "nodes" in line:
+        yield f"  {line['nodes']} nodes, {line['pruned']} pruned, {line['dead_ends']} dead ends"
+
+
+def _how(line: Line) -> str:
+    if line.get("runs") is None:
+        return str(line.get("time_is", "measured"))
+    busy = "; disturbed: other work kept the machine busy" if line.get("disturbed") else ""
+    return f"measured, median of {line['runs']} runs, spread {line['spread']:.1%}{busy}"
+
+
+FAR = 5.0
+"""Times the bound from which on a result is said to be far above it."""
+
+
+def _arch(machine: str) -> str:
+    """Sketches are CUDA kernels."""
+    return target("cuda" if machine == "cpu" else machine).name
+
+
+def _refuse(is_asked: bool, about: str, options: str) -> None:
+    if is_asked:
+        raise UserError(Diagnostic("OPTION", f"expected a kernel among {about} for {options}, got a sketch"))
+
+
+def _sizes(texts: tuple[str, ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for text in (part for given in texts for part in given.split(",") if part.strip()):
+        name, value = _pair(text, "--size", "m=1024,n=1024")
+        if not (value.isascii() and value.isdigit()) or not 1 <= int(value[:_DIGITS]) <= LARGEST or len(value) > _DIGITS:
+            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {value!r}"))
+        if found.setdefault(name, int(value)) != int(value):
+            raise UserError(Diagnostic("SIZES", f"expected one size {name}, got {found[name]} and {value}"))
+    return found
+
+
+def _decided(texts: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    found: dict[str, str] = {}
+    for text in texts:
+        name, value = _pair(text, "--set", "dim_kind(mad.n3)=VECTOR")
+        if found.setdefault(name, value) != value:
+            message = f"expected one value of {name}, got {found[name]} and {value}"
+            raise UserError(Diagnostic("OPTION", message, fix="Join the values that are allowed by |."))
+    return tuple(found.items())
+
+
+def _pair(text: str, option: str, example: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not sign or not name.strip() or not value.strip():
+        raise UserError(Diagnostic("OPTION", f"expected NAME=VALUE for {option}, got {text!r}", fix=f"write {option} {example}"))
+    return name.strip(), value.strip()
+
+
+def _order(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names:
+        raise UserError(
+            Diagnostic("OPTION", "expected choices, or `reverse`, for --order, got none", fix="write --order size,order")
+        )
+    return names

@@ -1,0 +1,155 @@
+"""`warploom explore` on a tensor function: its kernels one after the other; the best of each is timed and checked together."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from warploom.core import Diagnostic, Status, UserError
+from warploom.schedule.backbone import Program
+from warploom.schedule.bound import Bound
+from warploom.schedule.search import Live, Options, ProgramExploration, explore, strategy_named
+from warploom.solve import Event, EventLog, EventSink, cluster_executor
+from warploom.solve.jit import announced
+from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.command.messages import rendered
+from warploom.tools.command.outcome import Outcome, Progress, gave_up
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.budget import OutOfTimeError, WallBudget, within
+from warploom.tools.explore.check import Checked, checked
+from warploom.tools.explore.choices import list_choices
+from warploom.tools.explore.data import Data, reference_data
+from warploom.tools.explore.evaluators import evaluators, programs
+from warploom.tools.explore.options import Function, KernelOptions, program_of
+from warploom.tools.explore.replay import replay_file
+from warploom.tools.explore.result import Explored, facts, judged_line, named, rounded, told
+from warploom.tools.explore.size import estimate_size
+
+
+def explore_tensor(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    """The line of the fastest program found (or of the one replayed, of the open choices, or of the space's size), its nests and
+    what binds them."""
+    with announced(progress):
+        if options.only_choices:
+            return _listed(case, function, options, stopwatch)
+        if options.only_size:
+            return estimate_size(case, function, options, stopwatch, progress)
+        if options.replayed is not None:
+            return replay_file(case, function, options, options.replayed, stopwatch, progress)
+        return _searched(case, function, options, stopwatch, progress)
+
+
+def _listed(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch) -> Outcome:
+    """The open choices; a budget that somebody gave ends also this."""
+    if options.budget_s is None:
+        return list_choices(case, function, options, stopwatch)
+    try:
+        with within(options.budget_s):
+            return list_choices(case, function, options, stopwatch)
+    except OutOfTimeError:
+        return gave_up(case, "budget: wall seconds, before all choices were listed", stopwatch)
+
+
+def _searched(case: str, function: Function, options: KernelOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    budget = WallBudget(options.wall_budget_s)
+    program = program_of(function, options)
+    data = reference_data(function, program, options, progress)
+    seen: list[Event] = []
+    with ExitStack() as stack:
+        executor = stack.enter_context(cluster_executor(options.cluster)) if options.cluster is not None else None
+        found = explore(
+            program,
+            options.target,
+            Bound,
+            Options(
+                strategy=strategy_named(options.strategy or "refine", options.seed),
+                order=options.decision_order,
+                fixed=options.fixed,
+                budget_s=budget.search_s(options.target.kind),
+                nodes=options.nodes,
+            ),
+            evaluators=evaluators(options, data, executor),
+            programs=programs(options, data),
+            journal=options.journal,
+            events=_events(options.journal, seen),
+            progress=lambda live: progress(live_text(live)),
+            executor=executor,
+        )
+    outcome = _outcome(case, function, program, options, found, data, tuple(seen), stopwatch, progress, budget)
+    return replace(outcome, messages=(*rendered(found.damage), *outcome.messages))
+
+
+def _events(journal: Path | None, seen: list[Event]) -> EventSink:
+    """Keeps the events for the page, and in the journal's folder."""
+    if journal is None:
+        return seen.append
+    try:
+        journal.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        message = f"expected a folder for the journal, got {journal}: {error.strerror or error}"
+        raise UserError(Diagnostic("JOURNAL_UNUSABLE", message, fix="Name a writable folder.")) from None
+    log = EventLog(journal / "events.jsonl")
+
+    def sink(event: Event) -> None:
+        seen.append(event)
+        log.write(event)
+
+    return sink
+
+
+def live_text(live: Live) -> str:
+    best = "none yet" if live.best_ms is None else f"{live.best_ms:.4g} ms"
+    return (
+        f"{live.kernel}: best {best}, bound {live.bound_ms:.4g} ms, {live.nodes} nodes, {live.pruned} pruned, "
+        f"{live.dead_ends} dead ends, {live.evaluated} evaluated, {live.wall_s:.0f} s"
+    )
+
+
+def _outcome(
+    case: str,
+    function: Function,
+    program: Program,
+    options: KernelOptions,
+    found: ProgramExploration,
+    data: Data,
+    events: tuple[Event, ...],
+    stopwatch: Stopwatch,
+    progress: Progress,
+    budget: WallBudget,
+) -> Outcome:
+    stages = found.stages
+    searched: Line = {
+        "nodes": sum(s.nodes for s in stages),
+        "pruned": sum(s.pruned for s in stages),
+        "dead_ends": sum(s.dead_ends for s in stages),
+        "evaluated": sum(s.evaluated for s in stages),
+        "duplicates": sum(s.duplicates for s in stages),
+        "unfit": sum(s.unfit for s in stages),
+        "resumed": sum(s.resumed for s in stages),
+        "complete": found.complete,
+        "root_bound_ms": rounded(found.root_bound_ms),
+        "compile_s": round(budget.compiled_s, 3),
+    } | facts(function, program, options)
+    implementations = tuple(s.best for s in stages if s.best is not None)
+    if len(implementations) < len(program.stages):
+        return _unfinished(case, program, found, searched, stopwatch)
+    if found.reason == "interrupted" and options.target.kind == "cuda":
+        results = Checked("unchecked", 0, "interrupted before the check of the results; --replay of this line checks it")
+    else:
+        results = checked(program, function, implementations, data, options, progress, budget.check_s)
+    explored = Explored(program, implementations, events)
+    line = judged_line(case, results, found.time_ms, found.timings, searched, explored, options, stopwatch)
+    if found.reason and line["status"] == "solved":
+        line["ended"] = found.reason
+    return told(line, explored, options)
+
+
+def _unfinished(case: str, program: Program, found: ProgramExploration, searched: Line, stopwatch: Stopwatch) -> Outcome:
+    """Of a program with a kernel without implementation, the decisions of those before it."""
+    status: Status = "unsat" if found.complete else "unknown"
+    reason = "the space holds no implementation" if found.complete else found.reason or "no implementation was found in time"
+    line = plain_line(case, status, stopwatch.read(), reason=reason) | searched
+    if any(s.best is not None for s in found.stages):
+        line["decisions"] = named(program, [s.decisions for s in found.stages])
+    return Outcome(line, EXIT_BY_STATUS[status])

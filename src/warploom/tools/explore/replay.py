@@ -1,0 +1,197 @@
+"""`warploom explore --replay`: an implementation by its decisions, timed and checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+from warploom.core import Diagnostic, Span, UserError
+from warploom.schedule.backbone import Backbone, Program, Role
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.search import Implementation, KernelModel, Timed, Unfit, replay
+from warploom.schedule.targets import Target
+from warploom.solve.space import Candidate
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.check import Checked, checked
+from warploom.tools.explore.data import Data, reference_data
+from warploom.tools.explore.evaluators import evaluators, programs
+from warploom.tools.explore.options import Function, KernelOptions, program_of, sizes_of
+from warploom.tools.explore.result import Explored, facts, judged_line, told
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Decisions, and of what: as far as the file says."""
+
+    decisions: Mapping[str, str]
+    kernel: str | None = None
+    target: str | None = None
+    threads: int | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    span: Span | None = None
+
+
+def replay_file(
+    case: str, function: Function, options: KernelOptions, file: Path, stopwatch: Stopwatch, progress: Progress
+) -> Outcome:
+    """The line of the implementation whose decisions `file` holds: a line of `explore`, or an object of names and values.
+
+    UserError (REPLAY) for a line of another kernel, and for one of other sizes or another target unless these are asked for by
+    name; as `replay` where the decisions do not hold here.
+    """
+    program = program_of(function, options)
+    recorded = read_decisions(file)
+    notes = _differences(recorded, program, function, options)
+    decisions = _of_stages(program, recorded.decisions)
+    try:
+        implementations = tuple(_replayed(stage, options.target, decisions[stage.name]) for stage in program.stages)
+    except UserError as error:
+        if not notes:
+            raise
+        message = f"expected decisions that hold here ({'; '.join(notes)}), got: {error.diagnostics[0].message}"
+        raise _refused(recorded, message, "judge them where they were found") from error
+    data = reference_data(function, program, options, progress)
+    times: list[Timed] = []
+    is_cpu, has_failed = options.target.kind == "cpu", False
+    for stage, implementation in zip(program.stages, implementations, strict=True):
+        progress(f"timing {stage.name}")
+        evaluator = evaluators(options, _inputs_of(stage, data) if is_cpu else data, None)(stage)
+        if evaluator is not None:
+            with evaluator.open():
+                (measurement,) = evaluator.retime([implementation.nest])
+            match implementation.judged(measurement):
+                case Timed() as timed:
+                    times.append(timed)
+                case Unfit(reason):
+                    notes.append(f"{stage.name} has no time: {reason}")
+                    has_failed = True
+    if has_failed and is_cpu:
+        found = Checked("unchecked", 0, "what fails while it is timed, in a process of its own, is not run in this one")
+    else:
+        found = checked(program, function, implementations, data, options, progress)
+    explored = Explored(program, implementations)
+    time_ms = sum(t.time_ms for t in times) if len(times) == len(implementations) else None
+    timer = programs(options, data)(program) if len(implementations) > 1 and not has_failed else None
+    if timer is not None:
+        (measurement,) = timer.retime([[i.nest for i in implementations]])
+        if isinstance(measurement, Timed):
+            time_ms, times = measurement.time_ms, [measurement]
+    line = judged_line(case, found, time_ms, times, facts(function, program, options), explored, options, stopwatch)
+    if notes:
+        line["note"] = "; ".join([*notes, *([str(line["note"])] if "note" in line else [])])
+    return told(line, explored, options)
+
+
+def read_decisions(file: Path) -> Recorded:
+    """UserError (NOT_READ, REPLAY) where the file is none."""
+    try:
+        content = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        message = f"expected a file of decisions at {file}, got: {error}"
+        raise UserError(Diagnostic("NOT_READ", message, fix="name a file that `explore --json` wrote")) from error
+    lines = content.splitlines()
+    if (found := _recorded(_parsed(content), Span(str(file), 1, 1, 1, 1))) is not None:
+        return found
+    for number, line in reversed(list(enumerate(lines, 1))):
+        value = _parsed(line)
+        if value is None:
+            continue
+        span = Span(str(file), number, 1, number, len(line) + 1, line[:100])
+        if (found := _recorded(value, span)) is not None:
+            return found
+        raise UserError(Diagnostic("REPLAY", "expected an object of decisions, names and values as texts", span))
+    message = "expected a line of JSON with `decisions`, got none"
+    raise UserError(Diagnostic("REPLAY", message, Span(str(file), 1, 1, 1, 1), "name a file that `explore --json` wrote"))
+
+
+def _parsed(text: str) -> object:
+    try:
+        return cast(object, json.loads(text))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _recorded(value: object, span: Span) -> Recorded | None:
+    """Of a line of `explore`, or of an object that is nothing else."""
+    if not isinstance(value, dict):
+        return None
+    line = cast("dict[str, object]", value)
+    items = line.get("decisions", None if "v" in line else line)
+    if not isinstance(items, dict):
+        return None
+    decisions = cast("dict[str, object]", items)
+    if not all(isinstance(v, str) for v in decisions.values()):
+        return None
+    found = {name: str(v) for name, v in decisions.items()}
+    if "decisions" not in line:
+        return Recorded(found, span=span)
+    kernel, target, threads, sizes = (line.get(name) for name in ("kernel", "target", "threads", "sizes"))
+    known = cast("dict[str, object]", sizes) if isinstance(sizes, dict) else {}
+    return Recorded(
+        found,
+        kernel if isinstance(kernel, str) else None,
+        target if isinstance(target, str) else None,
+        threads if isinstance(threads, int) else None,
+        {name: n for name, n in known.items() if isinstance(n, int)},
+        span,
+    )
+
+
+def _differences(recorded: Recorded, program: Program, function: Function, options: KernelOptions) -> list[str]:
+    """How what is asked differs from what was recorded, on purpose. UserError (REPLAY) where it is not."""
+    if recorded.kernel not in (None, program.name):
+        message = f"expected decisions of {program.name}, got those of {recorded.kernel}"
+        raise _refused(recorded, message, f"explore {recorded.kernel}, or name another file")
+    notes: list[str] = []
+    if recorded.target not in (None, options.target.name):
+        if not options.is_target_given:
+            message = f"expected decisions for {options.target.name}, got those for {recorded.target}"
+            raise _refused(
+                recorded, message, f"write --target {recorded.target}, or --target {options.target.name} to try them there"
+            )
+        notes.append(f"the decisions are of {recorded.target}, judged on {options.target.name}")
+    sizes = sizes_of(function, options)
+    if others := {name: n for name, n in recorded.sizes.items() if sizes.get(name) != n}:
+        was = ",".join(f"{name}={n}" for name, n in others.items())
+        now = ",".join(f"{name}={sizes[name]}" for name in others if name in sizes)
+        if not set(others) & set(sizes) <= set(options.sizes):
+            message = f"expected decisions at {now}, got those at {was}"
+            raise _refused(recorded, message, f"write --size {was}, or --size {now} to try them there")
+        notes.append(f"the decisions are of {was}, judged at {now}")
+    if recorded.threads not in (None, options.threads):
+        notes.append(f"the decisions were found with {recorded.threads} thread(s), judged with {options.threads}")
+    return notes
+
+
+def _refused(recorded: Recorded, message: str, fix: str) -> UserError:
+    return UserError(Diagnostic("REPLAY", message, recorded.span or Span("", 1, 1, 1, 1), fix))
+
+
+def _of_stages(program: Program, decisions: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    names = [stage.name for stage in program.stages]
+    if len(names) == 1:
+        return {names[0]: dict(decisions)}
+    found: dict[str, dict[str, str]] = {name: {} for name in names}
+    for name, value in decisions.items():
+        stage, slash, choice = name.partition("/")
+        if not slash or stage not in found:
+            message = f"expected a stage before the choice ({', '.join(names)}), got {name!r}"
+            raise UserError(Diagnostic("REPLAY", message, fix=f"write {names[0]}/{name}"))
+        found[stage][choice] = value
+    return found
+
+
+def _inputs_of(stage: Backbone, data: Data) -> Data:
+    """Without what the stage must make of them: results are compared when all is timed, so that what is unfit crashed."""
+    read = {r.name for r in stage.regions if r.role is Role.INPUT}
+    return replace(data, outputs={name: array for name, array in data.outputs.items() if name in read})
+
+
+def _replayed(stage: Backbone, target: Target, decisions: Mapping[str, str]) -> Implementation[Candidate]:
+    space = kernel_space(stage, target)
+    return replay(KernelModel(space, Bound(space)), decisions)

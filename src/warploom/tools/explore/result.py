@@ -1,0 +1,172 @@
+"""What `warploom explore` reports of implementations: the line, loop nests, what binds them, files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar, cast
+
+from warploom.core import UserError
+from warploom.schedule.backbone import Program, count_compulsory_bytes, count_flops
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.cost import modelled
+from warploom.schedule.nest import text
+from warploom.schedule.search import Implementation, Timed
+from warploom.schedule.targets import Target
+from warploom.solve import Event
+from warploom.solve.space import Candidate
+from warploom.tools.command.files import write_text
+from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.command.messages import one_line, rendered
+from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore.check import Checked
+from warploom.tools.explore.code import code_of
+from warploom.tools.explore.options import Function, KernelOptions, sizes_of
+from warploom.tools.explore.page import StageView, render_explore
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class Explored:
+    """A program and the implementation of each of its stages."""
+
+    program: Program
+    implementations: tuple[Implementation[Candidate], ...]
+    events: tuple[Event, ...] = ()
+    """Of the search."""
+
+
+def facts(function: Function, program: Program, options: KernelOptions) -> Line:
+    """What was asked."""
+    dtypes = {r.dtype.name for r in program.arguments}
+    return {
+        "kernel": program.name,
+        "target": options.target.name,
+        "threads": options.threads,
+        "dtype": next(iter(dtypes)) if len(dtypes) == 1 else sorted(dtypes),
+        "sizes": sizes_of(function, options),
+        "seed": options.seed,
+    }
+
+
+def judged_line(
+    case: str,
+    checked: Checked,
+    time_ms: float | None,
+    timings: Sequence[Timed],
+    fields: Line,
+    explored: Explored,
+    options: KernelOptions,
+    watch: Stopwatch,
+) -> Line:
+    """Of implementations, their time (None: unknown), how it was taken and the check of their results."""
+    if checked.verdict == "refuted":
+        reason = f"internal error: {checked.reason}"
+        line = plain_line(case, "error", watch.read(), verdict="refuted", reason=reason)
+    else:
+        line = plain_line(case, "solved", watch.read(), verdict=checked.verdict)
+        if checked.verdict == "tested":
+            line["cases"] = checked.cases
+            if checked.sizes is not None:
+                line["tested_at"] = dict(checked.sizes)
+        if checked.reason:
+            line["note"] = checked.reason
+    line |= {
+        "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
+        "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
+        "time_ms": rounded(time_ms),
+    }
+    if time_ms is not None:
+        line |= taken(time_ms, timings, sum(i.bound_ms for i in explored.implementations), is_measured=options.is_measured)
+    line["objective"] = ["time_ms"]
+    return line | fields | _speed(explored.program, time_ms)
+
+
+def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measured: bool) -> Line:
+    """How a time was taken, in the words of the contract, and how far above its bound it is."""
+    found: Line = {"time_is": "measured" if is_measured else "modelled", "counted": "model"}
+    if bound_ms > 0:
+        found["time_over_bound"] = round(time_ms / bound_ms, 3)
+    if not is_measured:
+        return found
+    if not timings or not all(t.runs for t in timings):
+        return found | {"median": None, "runs": None, "spread": None, "disturbed": None}
+    runs, spread = min(t.runs for t in timings), max(t.spread for t in timings)
+    is_disturbed = any(t.is_disturbed for t in timings)
+    return found | {"median": rounded(time_ms), "runs": runs, "spread": round(spread, 4), "disturbed": is_disturbed}
+
+
+_UNMADE = "interrupted before the page and the code were made"
+
+
+def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
+    """The outcome, with the files that were asked for; an interruption leaves the line."""
+    try:
+        return _told(line, explored, options)
+    except KeyboardInterrupt:
+        return Outcome(line, EXIT_BY_STATUS[str(line["status"])], messages=(_UNMADE,))
+
+
+def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
+    written: list[Path] = []
+    stages = _views(explored, options.target)
+    implementations, is_code = explored.implementations, options.code is not None or options.page is not None
+    sizes = cast("dict[str, int]", line["sizes"])
+    code = code_of(explored.program, [i.nest for i in implementations], sizes, options) if is_code else ""
+    try:
+        if options.code is not None:
+            write_text(options.code, code)
+            written.append(options.code)
+        if options.page is not None:
+            language = "C" if options.target.kind == "cpu" else "CUDA C++"
+            write_text(options.page, render_explore(explored.program.name, line, stages, code, language, explored.events))
+            written.append(options.page)
+    except UserError as error:  # the decisions stay in the line
+        kept = {name: value for name, value in line.items() if name not in ("domain", "cases")}
+        reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
+        kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
+        return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
+    return Outcome(line, EXIT_BY_STATUS[str(line["status"])], written=tuple(written), details=_shown(stages, options.target))
+
+
+def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """Of the first stages; where the program has several, each name begins with its stage's and a slash."""
+    if len(program.stages) == 1:
+        return dict(decisions[0]) if decisions else {}
+    return {f"{s.name}/{k}": v for s, found in zip(program.stages, decisions, strict=False) for k, v in found.items()}
+
+
+def rounded(ms: float | None) -> float | None:
+    return None if ms is None else round(ms, 6)
+
+
+def _speed(program: Program, time_ms: float | None) -> Line:
+    if not time_ms:
+        return {"gflops": None, "gb_s": None}
+    return {
+        "gflops": round(count_flops(program) / (time_ms * 1e6), 3),
+        "gb_s": round(count_compulsory_bytes(program) / (time_ms * 1e6), 3),
+    }
+
+
+def _views(explored: Explored, on: Target) -> list[StageView]:
+    """Each stage's loop nest and what binds it."""
+    views: list[StageView] = []
+    for stage, implementation in zip(explored.program.stages, explored.implementations, strict=True):
+        bound = Bound(kernel_space(stage, on))
+        views.append(StageView(stage.name, implementation.nest, bound.explain(implementation.candidate)))
+    return views
+
+
+def _shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
+    """For people: each stage as a loop nest, and what binds it."""
+    found: list[str] = []
+    for stage in stages:
+        found += [text(stage.nest), stage.bound.text]
+        if target.kind == "cuda":
+            found.append(modelled(stage.nest, target, stage.bound.time_ms).text)
+    return tuple(found)

@@ -1,0 +1,132 @@
+"""`warploom explore` on a sketch: its parameters and holes as one vector of decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.sketches import SketchModel, TunableSketch, Tuned, Tuning
+from warploom.schedule.targets import board
+from warploom.solve import Outcome, Statistics, declared_order, search
+from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.command.outcome import Outcome as CommandOutcome
+from warploom.tools.command.outcome import Progress
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.synth.printed import compiled_fields
+from warploom.tools.synth.report import hole_texts
+
+
+@dataclass(frozen=True, slots=True)
+class SketchOptions:
+    arch: str = "sm_90"
+    sizes: Mapping[str, int] | None = None
+    """None: those of the family."""
+    budget_s: float | None = None
+    fixed: tuple[tuple[str, str], ...] = ()
+    """Parameters decided by hand, as text."""
+    only_choices: bool = False
+    """List the parameters that are open and search nothing."""
+
+
+def explore_sketch(
+    case: str, family: TunableSketch, options: SketchOptions, stopwatch: Stopwatch, progress: Progress
+) -> CommandOutcome:
+    """The fastest kernel of the family at these sizes: modelled, or measured where there is a device."""
+    family = _narrowed(family, options.fixed)
+    sizes = _sizes(family, options.sizes)
+    if options.only_choices:
+        choices = {name: [_text(v) for v in values] for name, values in family.parameters.items() if len(values) > 1}
+        line = plain_line(case, "solved", stopwatch.read(), sizes=sizes, choices=choices)
+        return CommandOutcome(line, EXIT_BY_STATUS["solved"], details=table(choices))
+    model = SketchModel(family, sizes, board(options.arch), options.budget_s, progress=progress)
+
+    def tell(statistics: Statistics) -> None:
+        progress(f"{statistics.nodes} nodes, {statistics.bounded} pruned, {model.completed} kernels completed")
+
+    found = search(model, strategy=declared_order, progress=tell)
+    line = _line(case, family, model, found, stopwatch)
+    tuned = found.answers[0][1] if found.answers else None
+    code = EXIT_BY_STATUS[str(line["status"])]
+    return CommandOutcome(line, code, tuned.report if tuned is not None else None)
+
+
+def _line(case: str, family: TunableSketch, model: SketchModel, found: Outcome[Tuned], stopwatch: Stopwatch) -> Line:
+    statistics = found.statistics
+    searched: Line = {
+        "nodes": statistics.nodes,
+        "pruned": statistics.bounded,
+        "dead_ends": statistics.refuted + statistics.rejected,
+        "completed": model.completed,
+        "complete": found.complete and model.is_complete,
+        "sizes": dict(model.sizes),
+        "arch": model.device.arch,
+    }
+    if not found.answers:
+        is_empty = found.complete and model.is_complete
+        why = f": {model.refused[0][1]}" if model.refused else ""
+        reason = f"no setting of the parameters has a kernel{why}" if is_empty else found.reason or "a setting was given up"
+        return plain_line(case, "unsat" if is_empty else "unknown", stopwatch.read(), reason=reason) | searched
+    tuned = found.answers[0][1]
+    report = tuned.report
+    line = plain_line(case, "solved", stopwatch.read(), verdict=report.verdict or "unchecked")
+    if found.reason:
+        line["ended"] = found.reason
+    if report.domain:
+        line["domain"] = report.domain
+    if report.cases is not None:
+        line["cases"] = report.cases
+    holes = hole_texts(model.family.build(**tuned.setting).kernel, report.completions[0].holes)
+    decisions = {name: list(v) if isinstance(v, tuple) else v for name, v in tuned.setting.items()} | holes
+    line |= {
+        "decisions": decisions,
+        "bound_ms": round(tuned.bound.ms, 6),
+        "time_ms": round(tuned.ms, 6),
+        "time_is": "modelled" if tuned.measured_ms is None else "measured",
+        "objective": ["time_ms"],
+        "counted": "model",
+        "binds": tuned.modelled.binds,
+        "terms_ms": {name: round(ms, 6) for name, ms in tuned.modelled.terms.items()},
+        "lift": report.lift,
+    }
+    return line | searched | (compiled_fields(tuned.compiled) if tuned.compiled is not None else {})
+
+
+def _sizes(family: TunableSketch, asked: Mapping[str, int] | None) -> dict[str, int]:
+    sizes = dict(family.sizes) | dict(asked or {})
+    if unknown := sorted(set(asked or {}) - set(family.sizes)):
+        message = f"expected sizes of {family.name} ({', '.join(family.sizes) or 'it has none'}), got {', '.join(unknown)}"
+        raise UserError(Diagnostic("UNKNOWN_SIZE", message, family.span))
+    return sizes
+
+
+def _narrowed(family: TunableSketch, fixed: tuple[tuple[str, str], ...]) -> TunableSketch:
+    """The family with the parameters that were decided by hand."""
+    parameters = dict(family.parameters)
+    for name, text in fixed:
+        if name not in parameters:
+            message = f"expected a parameter of {family.name} ({', '.join(parameters) or 'it has none'}), got {name!r}"
+            raise UserError(Diagnostic("UNKNOWN_CHOICE", message, family.span))
+        parameters[name] = (_value(name, text, family.parameters[name]),)
+    return TunableSketch(family.name, parameters, family.build, family.sizes, family.span)
+
+
+def _value(name: str, text: str, values: tuple[Tuning, ...]) -> Tuning:
+    """The value written as `4`, `4x8` or `(4, 8)`."""
+    wanted = text.replace(" ", "").strip("()").replace("x", ",")
+    for value in values:
+        written = ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        if written == wanted or str(value) == text:
+            return value
+    known = ", ".join(map(_text, values))
+    raise UserError(Diagnostic("UNKNOWN_VALUE", f"expected one of {known} for {name}, got {text!r}"))
+
+
+def _text(value: Tuning) -> str:
+    return "x".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def table(choices: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Open choices for people, one a line."""
+    width = max(map(len, choices), default=0)
+    return tuple(f"  {name:<{width}}  {' '.join(values)}" for name, values in choices.items()) or ("  nothing is open",)

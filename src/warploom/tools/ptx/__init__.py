@@ -1,0 +1,1 @@
+"""`warploom ptx`: commands on PTX files."""

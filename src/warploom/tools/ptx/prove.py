@@ -1,0 +1,408 @@
+"""`warploom ptx prove`: a kernel of any PTX file against a plain Python spec, on symbolic data.
+
+The spec takes the kernel's parameters in their order, arrays as NumPy arrays and numbers as numbers, and is run as it stands:
+
+    def spec(out: "f32[1024]", a: "f32[1024]", n=1024):
+        for i in range(n):
+            out[i] = a[i] * 2
+
+Shapes and values come from annotations and defaults or from `--arg INDEX=...`, which goes before them.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import itertools
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import click
+import numpy as np
+
+from warploom.core import BY_NAME, Diagnostic, DType, Span, Status, UnsupportedError, UserError
+from warploom.ir import IndexConst
+from warploom.ptx import Program, Routine
+from warploom.ptx.routine import TYPE_BITS, Variable
+from warploom.sketch import ArrayType
+from warploom.synth import Completion
+from warploom.synth.compiled import (
+    Access,
+    Argument,
+    ArrayArgument,
+    CompiledProof,
+    ScalarArgument,
+    Symbol,
+    check_parameters,
+    prove_compiled,
+    prove_launch,
+    run_plain_spec,
+)
+from warploom.tools.command.guard import guarded
+from warploom.tools.command.interrupts import Interrupts
+from warploom.tools.command.limited import limited
+from warploom.tools.command.lines import EXIT_BY_STATUS, GAVE_UP, INTERRUPTED, Line, combined_exit, plain_line
+from warploom.tools.command.messages import one_line, rendered
+from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.output import Output
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.ptx.check import read_good_ptx
+from warploom.tools.synth.targets import Target
+
+_STATUS: Mapping[str, Status] = {"proved": "solved", "refuted": "refused", "unchecked": "unknown"}
+_ARRAY = re.compile(r"(?P<content>zeros:|empty:)?(?P<type>[a-z]+\d+|[a-z]+[24])(?:\[(?P<shape>[\d\s,]+)\]|:(?P<count>\d+))\Z")
+_SCALAR = re.compile(r"(?P<type>[a-z]+\d+)(?::(?P<value>.+))?\Z")
+_FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
+_SYMBOL_FORMS = "f32[17] or zeros:f32[17] for what the host set before the launch, initial for what the file gives it"
+_numbers = itertools.count(1)
+
+
+@click.command("prove")
+@click.argument("file", metavar="FILE")
+@click.option("--kernel", metavar="K", help="Kernel of the file; may be left out when there is one.")
+@click.option("--spec", "spec_at", metavar="FILE.py:FUNC", required=True, help="What the kernel must compute, in plain Python.")
+@click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks.")
+@click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads of a block.")
+@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter by index: {_FORMS}.")
+@click.option("--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"A variable of the module: {_SYMBOL_FORMS}.")
+@click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, help="Bytes of dynamic shared memory.")
+@click.option("--algebra", metavar="NAME", help="Laws for the comparison; default: reals, or machine words.")
+@JSON_OPTION
+@DEBUG_OPTION
+@limited
+def prove(
+    file: str,
+    kernel: str | None,
+    spec_at: str,
+    grid: str,
+    block: str,
+    given: tuple[str, ...],
+    symbol_texts: tuple[str, ...],
+    shared_bytes: int,
+    algebra: str | None,
+    as_json: bool,
+    debug: bool,
+) -> None:
+    """Prove a kernel of a PTX file against a plain Python spec: every store, every race, on symbolic data."""
+    output, stopwatch = Output(as_json), Stopwatch()
+
+    def work(_: Progress) -> Outcome:
+        try:
+            return prove_file(
+                file, kernel, spec_at, grid, block, given, stopwatch, symbol_texts=symbol_texts, shared_bytes=shared_bytes,
+                algebra=algebra,
+            )  # fmt: skip
+        except UnsupportedError as error:
+            line = plain_line(_case(file, kernel), "unknown", stopwatch.read(), reason=one_line(error.diagnostics[0]))
+            return Outcome(line, GAVE_UP, messages=rendered(error.diagnostics))
+
+    with Interrupts() as stopped:
+        code = output.outcome(guarded(_case(file, kernel), work, stopwatch, output, debug))
+    sys.exit(INTERRUPTED if stopped.seen else code)
+
+
+def _case(file: str, kernel: str | None) -> str:
+    return f"{file}:{kernel}" if kernel else file
+
+
+def prove_file(
+    file: str,
+    kernel: str | None,
+    spec_at: str,
+    grid: str,
+    block: str,
+    given: tuple[str, ...],
+    stopwatch: Stopwatch,
+    *,
+    symbol_texts: tuple[str, ...] = (),
+    shared_bytes: int = 0,
+    algebra: str | None = None,
+) -> Outcome:
+    """The line of one proof. UserError for bad input, UnsupportedError for kernels that are not followed."""
+    program = read_good_ptx(file)
+    routine = program.kernel(kernel)
+    spec = load_spec(spec_at)
+    symbols = read_symbols(program, symbol_texts)
+    arguments = bind_arguments(routine, spec, given, symbols)
+    variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
+    wanted = run_plain_spec(spec, (*arguments, *variables), algebra)
+    launch = _triple(grid, "--grid"), _triple(block, "--block")
+    proof = prove_launch(program, routine.name, arguments, *launch, wanted, dynamic_shared_bytes=shared_bytes, symbols=symbols)
+    status = _STATUS[proof.verdict]
+    line = plain_line(_case(file, routine.name), status, stopwatch.read(), verdict=proof.verdict, reason=proof.reason)
+    line |= {"kernel": routine.name, "grid": list(launch[0]), "block": list(launch[1])} | proof_fields(proof)
+    messages = _messages(proof, program)
+    return Outcome(line, EXIT_BY_STATUS[status], messages=messages)
+
+
+def proof_fields(proof: CompiledProof) -> Line:
+    """Of a report line: `domain`, and what refutes: `differing`, `race` or `fault`."""
+    found: Line = {}
+    if proof.domain:
+        found["domain"] = proof.domain
+    if proof.instances:
+        found["instances"] = [dict(sizes) for sizes in proof.instances]
+    if (difference := proof.difference) is not None:
+        found["differing"] = {
+            "array": difference.array, "index": list(difference.index), "expected": difference.expected,
+            "found": difference.found, "line": difference.line,
+        }  # fmt: skip
+    if (fault := proof.fault) is not None and fault.kind == "race":
+        first, second = fault.accesses
+        found["race"] = {"element": fault.element, "first": _access_fields(first), "second": _access_fields(second)}
+    elif fault is not None:
+        found["fault"] = {"kind": fault.kind, "message": fault.message, "line": fault.span.line}
+        if fault.accesses:
+            found["fault"] |= {"access": _access_fields(fault.accesses[0])}
+    return found
+
+
+def _access_fields(access: Access) -> dict[str, object]:
+    return {"what": access.what, "line": access.line, "block": list(access.block), "thread": list(access.thread)}
+
+
+def _messages(proof: CompiledProof, program: Program) -> tuple[str, ...]:
+    if proof.fault is not None:
+        notes = ()
+        if proof.fault.kind == "race":
+            span = proof.fault.span
+            notes = tuple((str(a), Span(span.file, a.line, 1, a.line, 1)) for a in proof.fault.accesses[:1])
+        code = proof.fault.kind.upper().replace(" ", "_").replace("-", "_")
+        return rendered((Diagnostic(code, proof.fault.message, proof.fault.span, notes=notes),))
+    if proof.difference is not None and proof.difference.line is not None:
+        line = proof.difference.line
+        text = program.module.text.splitlines()[line - 1]
+        start = len(text) - len(text.lstrip()) + 1
+        code = "DIFFERENT" if proof.verdict == "refuted" else "NOT_SHOWN_EQUAL"
+        return rendered((Diagnostic(code, proof.reason, Span(program.module.file, line, start, line, len(text) + 1, text)),))
+    return (proof.reason,) if proof.reason else ()
+
+
+def ptx_field(target: Target, completion: Completion, arch: str = "sm_90") -> Line:
+    """The field `ptx` of `synth --prove-ptx`: `verdict`, `domain`, `seconds`, `instances`, and what refutes or stopped it."""
+    try:
+        proof = prove_compiled(target.sketch, completion, arch=arch)
+    except UserError as error:
+        return {"verdict": "unchecked", "reason": one_line(error.diagnostics[0])}
+    found: Line = {"verdict": proof.verdict, "seconds": round(proof.seconds, 3), "arch": arch}
+    return found | ({"reason": proof.reason} if proof.reason else {}) | proof_fields(proof)
+
+
+def with_ptx(outcome: Outcome, field: Line) -> Outcome:
+    """A solved completion with its field `ptx`. Where the two proofs disagree nothing is proved, and the fault is Warploom's."""
+    line = outcome.line | {"ptx": field}
+    if field["verdict"] == "refuted":
+        reason = f"a bug of Warploom: its judges disagree, the sketch is solved and its PTX refuted: {field.get('reason', '')}"
+        for name in ("domain", "proved_at", "optimal_in"):
+            line.pop(name, None)
+        line |= {"status": "error", "verdict": "unchecked", "reason": reason}
+        hint = f"{reason}\n  fix: report it together with the sketch."
+        return Outcome(line, GAVE_UP, messages=(*outcome.messages, hint), written=outcome.written)
+    code = outcome.exit_code if field["verdict"] == "proved" else GAVE_UP
+    return replace(outcome, line=line, exit_code=combined_exit((outcome.exit_code, code)))
+
+
+# ---------------------------------------------------------------- the spec and its arguments
+
+
+def load_spec(text: str) -> Callable[..., Any]:
+    """The function FUNC of `FILE.py:FUNC`; UserError: SPEC_NOT_FOUND, SPEC_FAILED."""
+    path, colon, name = text.rpartition(":")
+    file = Path(path)
+    if not colon or not name.isidentifier():
+        raise UserError(
+            Diagnostic("SPEC_NOT_FOUND", f"expected FILE.py:FUNC, got {text!r}", fix="Name the function after a colon.")
+        )
+    if not file.is_file():
+        raise UserError(Diagnostic("SPEC_NOT_FOUND", f"expected a Python file, found none at {path}", fix="Check the path."))
+    made = importlib.util.spec_from_file_location(f"_warploom_spec_{next(_numbers)}", file)
+    if made is None or made.loader is None:
+        raise UserError(Diagnostic("SPEC_NOT_FOUND", f"expected a Python file (.py), got {path}"))
+    module = importlib.util.module_from_spec(made)
+    sys.path.insert(0, str(file.parent))
+    try:
+        made.loader.exec_module(module)
+    except UserError:
+        raise
+    except (Exception, SystemExit) as error:
+        message = f"expected a file that Python can run, got {type(error).__name__}: {error}"
+        raise UserError(Diagnostic("SPEC_FAILED", message, Span(path, getattr(error, "lineno", None) or 1, 1, 1, 1))) from error
+    finally:
+        sys.path.remove(str(file.parent))
+    found = getattr(module, name, None)
+    if not callable(found):
+        names = ", ".join(n for n, v in vars(module).items() if inspect.isfunction(v)) or "none"
+        message = f"expected a function {name} in {path}, which has: {names}"
+        raise UserError(Diagnostic("SPEC_NOT_FOUND", message, Span(path, 1, 1, 1, 1), "Use one of them."))
+    return cast("Callable[..., Any]", found)
+
+
+def read_symbols(program: Program, texts: tuple[str, ...]) -> dict[str, Symbol]:
+    """What `--symbol` says of the module's variables; UserError: SYMBOL."""
+    found: dict[str, Symbol] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        name, rest = name.strip(), rest.strip()
+        array = _ARRAY.match(rest)
+        dtype = BY_NAME.get(array["type"]) if array is not None else None
+        if not equals or name in found or (rest != "initial" and (array is None or dtype is None)):
+            message = f"expected NAME=f32[17] or NAME=initial, each name once, got {text!r}"
+            raise UserError(Diagnostic("SYMBOL", message, fix=f"Write {_SYMBOL_FORMS}."))
+        if array is None or dtype is None:
+            found[name] = "initial"
+            continue
+        variable = program.variables.get(name)
+        if array["content"] == "empty:" and variable is not None:
+            message = f"expected symbols or zeros in {name}, a variable of the module is never without content"
+            raise UserError(Diagnostic("SYMBOL", message, variable.span, f"Write {_SYMBOL_FORMS}."))
+        found[name] = ArrayArgument(name, dtype, _shape(array), "zeros" if array["content"] else "symbols")
+    return found
+
+
+def bind_arguments(
+    routine: Routine, spec: Callable[..., Any], given: tuple[str, ...], symbols: Mapping[str, Symbol] | None = None
+) -> tuple[Argument, ...]:
+    """An argument per kernel parameter from `--arg`, the spec's annotations and defaults.
+
+    Further parameters of the spec are variables of the module, by the names in `symbols`.
+
+    UserError: SPEC_PARAMETERS, ARG_INDEX, ARG_FORM, ARG_MISSING (all of them at once).
+    """
+    variables = [name for name, told in (symbols or {}).items() if isinstance(told, ArrayArgument)]
+    names = check_parameters(spec, len(routine.parameters), routine.name, variables)
+    texts = _given(given, len(names))
+    found: list[Argument] = []
+    missing: list[Diagnostic] = []
+    for k, (parameter, variable) in enumerate(zip(names, routine.parameters, strict=True)):
+        argument = _argument(parameter, variable, texts.get(k), spec)
+        if argument is None:
+            form = f"--arg {k}=f32[1024]" if variable.size_bytes == 8 else f"--arg {k}=i32:1024"
+            message = f"expected a shape or value for parameter {k} ({parameter.name}, .{variable.type} in the PTX), got none"
+            missing.append(Diagnostic("ARG_MISSING", message, variable.span, f"Add for example {form}, or annotate the spec."))
+        else:
+            found.append(argument)
+    if missing:
+        raise UserError(*missing)
+    return tuple(found)
+
+
+def _given(given: tuple[str, ...], count: int) -> dict[int, str]:
+    texts: dict[int, str] = {}
+    for text in given:
+        index, equals, rest = text.partition("=")
+        if not equals or not index.strip().isdigit() or int(index) >= count or int(index) in texts:
+            message = f"expected INDEX=... with an index of 0 to {count - 1}, each once, got {text!r}"
+            raise UserError(Diagnostic("ARG_INDEX", message, fix=f"Write for example --arg 0=f32[1024]: {_FORMS}."))
+        texts[int(index)] = rest.strip()
+    return texts
+
+
+def _argument(parameter: inspect.Parameter, variable: Variable, text: str | None, spec: Callable[..., Any]) -> Argument | None:
+    if text is not None:
+        return _read(text, parameter.name, variable)
+    annotation = _annotation(parameter, spec)
+    default: Any = None if parameter.default is inspect.Parameter.empty else parameter.default
+    match annotation:
+        case str() if annotation:
+            read = _read(annotation, parameter.name, variable)
+            if isinstance(read, ScalarArgument) and read.value is None and default is not None:
+                return ScalarArgument(read.name, read.dtype, default)
+            return read
+        case ArrayType(dtype=dtype, shape=shape):
+            extents = [e.value for e in shape if isinstance(e, IndexConst)]
+            if len(extents) < len(shape):
+                return None
+            return ArrayArgument(parameter.name, dtype, tuple(int(e) for e in extents))
+        case DType():
+            return ScalarArgument(parameter.name, annotation, default)
+        case _:
+            pass
+    if isinstance(default, int | float):
+        return ScalarArgument(parameter.name, _type_of(variable, default), default)
+    return None
+
+
+def _annotation(parameter: inspect.Parameter, spec: Callable[..., Any]) -> Any:
+    annotation: Any = parameter.annotation
+    if annotation is inspect.Parameter.empty:
+        return None
+    if isinstance(annotation, str):
+        text = annotation.strip("'\" ")
+        if _ARRAY.match(text) or _SCALAR.match(text):
+            return text
+        try:
+            return inspect.get_annotations(spec, eval_str=True)[parameter.name]
+        except Exception:
+            return None
+    return annotation
+
+
+def _type_of(variable: Variable, value: float) -> DType:
+    bits = TYPE_BITS[variable.type]
+    if variable.type[0] == "f":
+        return BY_NAME[variable.type]
+    return BY_NAME[f"{'i' if value < 0 else 'u'}{bits}"]
+
+
+def _read(text: str, name: str, variable: Variable) -> Argument:
+    """`f32[1024]`, `zeros:f32:1024`, `x.npy`, `i32:1024`, `f32`."""
+    if variable.dimensions:
+        message = (
+            f"expected a number or an address as parameter {variable.name}, it is a structure of {variable.size_bytes} bytes"
+        )
+        raise UnsupportedError(Diagnostic("PTX_PROVE_UNSUPPORTED", message, variable.span))
+    if text.endswith(".npy"):
+        return _from_file(text, name, variable)
+    scalar = _SCALAR.match(text)
+    dtype = BY_NAME.get(scalar["type"]) if scalar is not None else None
+    if scalar is not None and dtype is not None and dtype.lanes == 1 and dtype.bits == 8 * variable.size_bytes:
+        return ScalarArgument(name, dtype, _number(scalar["value"], dtype, text, variable))
+    array = _ARRAY.match(text)
+    dtype = BY_NAME.get(array["type"]) if array is not None else None
+    if array is None or dtype is None or variable.size_bytes != 8:
+        message = f"expected an argument for .{variable.type} parameter {variable.name}, got {text!r}"
+        raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {_FORMS}."))
+    shape = _shape(array)
+    content = {"zeros:": "zeros", "empty:": "undefined", None: "symbols"}[array["content"]]
+    return ArrayArgument(name, dtype, shape, content)  # pyright: ignore[reportArgumentType] - one of the three
+
+
+def _shape(array: re.Match[str]) -> tuple[int, ...]:
+    return tuple(int(n) for n in (array["shape"] or array["count"]).split(",") if n.strip())
+
+
+def _number(text: str | None, dtype: DType, whole: str, variable: Variable) -> int | float | None:
+    if text is None:
+        return None
+    try:
+        return float(text) if dtype.is_float else int(text, 0)
+    except ValueError:
+        message = f"expected a number of type {dtype}, got {whole!r}"
+        raise UserError(Diagnostic("ARG_FORM", message, variable.span, f"Write {_FORMS}.")) from None
+
+
+def _from_file(text: str, name: str, variable: Variable) -> ArrayArgument:
+    """Shape and type of the array in a file; its numbers are not read."""
+    try:
+        array = np.lib.format.open_memmap(text, mode="r")
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(Diagnostic("ARG_FORM", f"expected a NumPy file at {text}, got: {error}", variable.span)) from error
+    letter = {"i": "i", "u": "u", "f": "f"}.get(array.dtype.kind, "")
+    dtype = BY_NAME.get(f"{letter}{8 * array.dtype.itemsize}")
+    if dtype is None:
+        raise UserError(Diagnostic("ARG_FORM", f"expected integers or floats in {text}, got {array.dtype}", variable.span))
+    return ArrayArgument(name, dtype, tuple(array.shape))
+
+
+def _triple(text: str, option: str) -> tuple[int, int, int]:
+    parts = text.split(",")
+    if not 1 <= len(parts) <= 3 or not all(p.strip().isdigit() and int(p) > 0 for p in parts):
+        message = f"expected one to three positive numbers for {option}, got {text!r}"
+        raise UserError(Diagnostic("LAUNCH", message, fix=f"Write {option} X, X,Y or X,Y,Z."))
+    x, y, z = [int(p) for p in parts] + [1] * (3 - len(parts))
+    return x, y, z

@@ -1,0 +1,265 @@
+"""`warploom ptx shuffle`: rewrites a PTX file, one line per kernel, and writes the whole report."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import click
+
+from warploom.core import UserError
+from warploom.gpu import assemble, toolchain_available
+from warploom.ptx.machines import machine, occupancy
+from warploom.ptx.shuffle import (
+    MAX_DELTA,
+    Json,
+    KernelReport,
+    Mode,
+    Policy,
+    Profitable,
+    Rewritten,
+    ShuffleOptions,
+    Variant,
+    apply_all,
+    apply_none,
+    shuffle,
+)
+from warploom.ptx.syntax import Module
+from warploom.tools.command.files import OUTPUT_FILE, write_bytes
+from warploom.tools.command.guard import guarded
+from warploom.tools.command.interrupts import Interrupts
+from warploom.tools.command.limited import limited
+from warploom.tools.command.lines import GAVE_UP, INTERRUPTED, SCHEMA, SOLVED, Line, combined_exit, encode, plain_line
+from warploom.tools.command.options import JSON_OPTION
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.output import Output
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.ptx.check import read_good_ptx
+
+BLOCK_THREADS = 128
+"""Of the block for which occupancy is told, where the kernel does not say."""
+PTXAS_S = 20
+"""Wall seconds for one run of ptxas, whose registers are told beside the result and decide nothing."""
+
+_ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)'.*?Used (?P<registers>\d+) registers", re.S)
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """Of one kernel, before and after."""
+
+    registers: tuple[int, int]
+    occupancy: tuple[float, float] | None
+    """Share of the warps that fit; None for an architecture that is not in the table."""
+
+    def json(self) -> dict[str, Json]:
+        found: dict[str, Json] = {"registers": {"before": self.registers[0], "after": self.registers[1]}, "occupancy": None}
+        if self.occupancy is not None:
+            found["occupancy"] = {"before": round(self.occupancy[0], 4), "after": round(self.occupancy[1], 4)}
+        return found
+
+
+def policy_of(name: str, arch: str | None) -> Policy:
+    """`all`, `profitable` or `none`."""
+    match name:
+        case "all":
+            return apply_all
+        case "none":
+            return apply_none
+        case _:
+            return Profitable(arch)
+
+
+def resources(before: str, after: str, module: Module, arch: str) -> dict[str, Resources]:
+    """By kernel, as ptxas counts them; UserError (PTXAS_ERROR) where it refuses the new text but takes the old one.
+
+    {} where there is no ptxas, where it refuses the old text, too, or where it takes longer than `PTXAS_S`.
+    """
+    if not toolchain_available():
+        return {}
+    try:
+        old = _registers(before, arch)
+    except UserError:
+        return {}
+    try:
+        new = _registers(after, arch) if after != before else old
+    except UserError as error:
+        if error.diagnostics[0].code == "PTXAS_LIMIT":
+            return {}
+        raise
+    found: dict[str, Resources] = {}
+    for function in module.functions:
+        if function.name in old and function.name in new:
+            registers = old[function.name], new[function.name]
+            threads = BLOCK_THREADS
+            for directive in function.directives:
+                if directive.name in ("reqntid", "maxntid"):
+                    threads = 1
+                    for number in re.findall(r"\d+", directive.arguments):
+                        threads *= int(number)
+            found[function.name] = Resources(registers, _occupancy(arch, registers, min(max(threads, 1), 1024)))
+    return found
+
+
+def _registers(text: str, arch: str) -> dict[str, int]:
+    _, log = assemble(text.encode("utf-8", "replace").decode(), arch, limit_s=PTXAS_S)
+    return {match["name"]: int(match["registers"]) for match in _ENTRY.finditer(log)}
+
+
+def _occupancy(arch: str, registers: tuple[int, int], threads: int) -> tuple[float, float] | None:
+    try:
+        on = machine(arch)
+        return occupancy(on, registers[0], 0, threads), occupancy(on, registers[1], 0, threads)
+    except UserError:
+        return None
+
+
+def summary_of(reports: Sequence[KernelReport], arch: str) -> str:
+    """What became of the loads of all kernels, in one sentence."""
+    loads = sum(r.loads for r in reports)
+    found = sum(len(r.shuffles) for r in reports)
+    applied = sum(c.kind == "shuffle" for r in reports for c in r.applied)
+    judged = [j for r in reports for j in r.judged if j.candidate.kind == "shuffle"]
+    is_by_model = any(j.decision.predicted_gain is not None for j in judged)
+    text = f"{applied} of {loads} loads became shuffles, {found} could"
+    if applied or not found or not is_by_model:
+        return text
+    return f"{text}: by the model none pays on {arch} (--policy all applies them nevertheless)"
+
+
+def _line(path: str, kernel: Mapping[str, Json], stopwatch: Stopwatch) -> Line:
+    name = str(kernel["kernel"])
+    fields: Line = {k: v for k, v in kernel.items() if k not in ("kernel", "seconds")}
+    fields["counted"] = "model"
+    return plain_line(f"{path}:{name}", "solved", stopwatch.read(), verdict="unchecked", kernel=name) | fields
+
+
+def _kernels(found: Rewritten, costs: Mapping[str, Resources]) -> list[dict[str, Json]]:
+    kernels: list[dict[str, Json]] = []
+    for report in found.reports:
+        cost = costs.get(report.kernel)
+        line = report.json()
+        line |= {"registers": None, "occupancy": None} if cost is None else cost.json()
+        kernels.append(line)
+    return kernels
+
+
+def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
+    shuffles, reuses = len(report.shuffles), len(report.reuses)
+    head = f"  {report.loads} loads: {shuffles} by a shuffle, {reuses} by reuse; {len(report.applied)} applied"
+    if isinstance(registers := kernel["registers"], dict):
+        head += f"; registers {registers['before']} -> {registers['after']}"
+    if report.predicted_gain is not None:
+        head += f"; predicted gain {report.predicted_gain:.1%}"
+    lines = [head]
+    for judged in report.judged:
+        candidate, decision = judged.candidate, judged.decision
+        where = "same thread" if candidate.kind == "reuse" else f"lane {candidate.delta:+d}"
+        if candidate.rows:
+            where += f", row {candidate.rows:+d}"
+        text = f"   line {candidate.line} from line {candidate.source_line}, {where}"
+        text += "" if decision.applies else f": left ({decision.reason})"
+        text += f"; if {' and '.join(candidate.conditions)}" if candidate.conditions else ""
+        text += f"; assumed: {'; '.join(candidate.assumed)}" if candidate.assumed else ""
+        lines.append(text)
+    lines += [f"   line {refused.line} stays: {refused.reason}" for refused in report.refused]
+    return lines
+
+
+@click.command("shuffle")
+@click.argument("file", metavar="IN.ptx")
+@click.option(
+    "-o", "--out", type=OUTPUT_FILE, required=True, help="Where the rewritten file goes.",
+)  # fmt: skip
+@click.option("--policy", type=click.Choice(["all", "profitable", "none"]), default="profitable", show_default=True,
+              help="Which loads to cover: all that can be, those that are expected to pay, none.")  # fmt: skip
+@click.option("--report", type=OUTPUT_FILE, help="Write the whole report here, as JSON.")
+@click.option("--max-delta", type=click.IntRange(0, MAX_DELTA), default=MAX_DELTA, show_default=True,
+              help="Farthest lane to take a value from.")  # fmt: skip
+@click.option("--max-rows", type=click.IntRange(0, MAX_DELTA), default=None,
+              help="Farthest row (tid.y) to take a value from; by default as far as .reqntid makes it useful.")  # fmt: skip
+@click.option("--mode", type=click.Choice(["shuffle", "cache"]), default="shuffle", show_default=True,
+              help="cache: a full warp loads what its outer lanes lack in one go; no lane loads for itself.")  # fmt: skip
+@click.option("--shared", is_flag=True, help="Cover loads of shared memory, too.")
+@click.option("--assume", type=click.Choice(["nsw"]), default=None,
+              help="nsw: signed index arithmetic does not wrap; it is not tested then, and the report says where.")  # fmt: skip
+@click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
+              help="An ablation, to measure by: its results are wrong.")  # fmt: skip
+@click.option("--arch", default=None, metavar="sm_XX", help="For registers and profit; by default the file's own .target.")
+@JSON_OPTION
+@limited
+def shuffle_command(
+    file: str, out: Path, policy: str, report: Path | None, max_delta: int, max_rows: int | None, mode: str, shared: bool,
+    assume: str | None, variant: str | None, arch: str | None, as_json: bool,
+) -> None:  # fmt: skip
+    """Replace global loads by warp shuffles where another lane has loaded the value."""
+    output = Output(as_json)
+    stopwatch = Stopwatch()
+    options = ShuffleOptions(
+        policy=policy_of(policy, arch), max_delta=max_delta, max_rows=max_rows, mode=cast(Mode, mode), shared=shared,
+        variant=cast(Variant, variant or ""), assume_nsw=assume == "nsw",
+    )  # fmt: skip
+    if arch is not None and not re.fullmatch(r"sm_\d{2,3}[af]?", arch):
+        raise click.UsageError(f"expected --arch sm_XX, such as sm_90, got {arch!r}")
+    made: list[tuple[Outcome, list[str]]] = []
+
+    def work(_: Progress) -> Outcome:
+        made.extend(_run(file, out, options, policy, report, arch, output, stopwatch))
+        return made[0][0]
+
+    with Interrupts() as stopped:
+        first = guarded(file, work, stopwatch, output, debug=False)
+    codes: list[int] = []
+    for outcome, table in made or [(first, [])]:
+        codes.append(output.outcome(outcome))
+        for line in () if as_json else table:
+            output.say(line)
+    sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
+
+
+def _run(
+    file: str,
+    out: Path,
+    options: ShuffleOptions,
+    policy: str,
+    report: Path | None,
+    arch: str | None,
+    output: Output,
+    stopwatch: Stopwatch,
+) -> list[tuple[Outcome, list[str]]]:
+    """One outcome for each kernel, with a table for people."""
+    module = read_good_ptx(file).module
+    text = module.text
+    found = shuffle(module, options)
+    target = arch or module.directive("target").partition(",")[0].strip()
+    try:
+        costs = resources(text, found.text, module, target)
+    except UserError as error:
+        write_bytes(out, text.encode("utf-8", "surrogateescape"))
+        reason = f"ptxas refused the rewritten file, the original was written: {error.diagnostics[0].message}"
+        line = plain_line(file, "error", stopwatch.read(), reason=reason)
+        return [(Outcome(line, GAVE_UP, messages=(reason,), written=(out,)), [])]
+    write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
+    kernels = _kernels(found, costs)
+    summary = summary_of(found.reports, target)
+    output.say(f"{file}: {summary}")
+    written = (out,)
+    if report is not None:
+        whole: Line = {"v": SCHEMA, "summary": summary, "file": file, "policy": policy, "arch": target, "kernels": kernels}
+        write_bytes(report, (encode(whole) + "\n").encode("utf-8", "replace"))
+        written = out, report
+    outcomes: list[tuple[Outcome, list[str]]] = []
+    for place, (each, kernel) in enumerate(zip(found.reports, kernels, strict=True)):
+        is_last = place == len(kernels) - 1
+        outcome = Outcome(_line(file, kernel, stopwatch), SOLVED, written=written if is_last else ())
+        outcomes.append((outcome, _table(each, kernel)))
+    if not kernels:
+        outcomes.append((Outcome(plain_line(file, "solved", stopwatch.read(), kernels=0), SOLVED, written=written), []))
+    return outcomes
+
+
+__all__ = ["policy_of", "resources", "shuffle_command"]

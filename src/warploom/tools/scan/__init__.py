@@ -1,0 +1,1 @@
+"""`warploom scan`: operators, networks and kernels out of serial loops."""

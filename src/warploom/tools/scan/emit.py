@@ -1,0 +1,157 @@
+"""`warploom scan emit`: a kernel, functor or module out of a serial loop."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, cast
+
+import click
+
+from warploom import scan
+from warploom.core import Diagnostic, Span, UnsupportedError, UserError
+from warploom.scan.emit import TARGETS, Choices, Emitted, Target, Types, emit, source_of
+from warploom.scan.emit.dialect import IntType, RealType
+from warploom.scan.networks import NAMED
+from warploom.tools.command.files import OUTPUT_FILE, write_text
+from warploom.tools.command.guard import guarded
+from warploom.tools.command.interrupts import Interrupts
+from warploom.tools.command.limited import limited
+from warploom.tools.command.lines import EXIT_BY_STATUS, IMPOSSIBLE, INTERRUPTED, Line, plain_line
+from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.output import Output
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.scan.lift import split_target
+
+KINDS = ("int32", "int64", "float32", "float64")
+
+
+@click.command("emit")
+@click.argument("target", metavar="FILE.py:FUNCTION")
+@click.option("--target", "language", type=click.Choice(TARGETS), required=True, help="What to write.")
+@click.option("--out", type=OUTPUT_FILE, help="File to write; without it, standard output.")
+@click.option(
+    "--type", "kinds", type=click.Choice(KINDS), multiple=True,
+    help="Machine type of whole numbers (int32 if not said) or of real ones (float32); may be given for both.",
+)  # fmt: skip
+@click.option("--network", type=click.Choice(sorted(NAMED)), default="kogge-stone", help="Network of a warp (cuda).")
+@click.option("--threads", type=click.IntRange(32, 1024), default=256, help="Per block of the device-wide kernels (cuda).")
+@click.option("--items", type=click.IntRange(1, 32), help="Per thread of the device-wide kernels (cuda).")
+@click.option("--check/--no-check", default=True, help="Run it against the loop and prove the data movement.")
+@JSON_OPTION
+@DEBUG_OPTION
+@limited
+def emit_command(
+    target: str, language: Target, out: Path | None, kinds: tuple[str, ...], network: str, threads: int, items: int | None,
+    check: bool, as_json: bool, debug: bool,
+) -> None:  # fmt: skip
+    """Lift a serial loop and write its operator and scan for a GPU or for NumPy, run against the loop."""
+    output, stopwatch = Output(as_json), Stopwatch()
+    case = f"{target}:{language}"
+    text = ""
+
+    def work(_: Progress) -> Outcome:
+        nonlocal text
+        outcome, text = emitted(target, language, types_of(kinds), Choices(network, threads, items), out, check, stopwatch)
+        return outcome
+
+    with Interrupts() as stopped:
+        outcome = guarded(case, work, stopwatch, output, debug)
+        to_stdout = bool(text) and out is None and not as_json
+        if to_stdout:
+            click.echo(text, nl=False)
+            for note in _summary(outcome.line):
+                click.echo(note, err=True)
+            code = outcome.exit_code
+        else:
+            code = output.outcome(outcome)
+            if not as_json:
+                for note in _summary(outcome.line)[1:]:
+                    output.say(f"  {note}")
+    sys.exit(INTERRUPTED if stopped.seen else code)
+
+
+def types_of(kinds: tuple[str, ...]) -> Types:
+    """At most one type of each kind; UserError."""
+    whole = [k for k in kinds if k.startswith("int")]
+    real = [k for k in kinds if k.startswith("float")]
+    for given in (whole, real):
+        if len(set(given)) > 1:
+            message = f"expected one type of whole and one of real numbers, got {' and '.join(given)}"
+            raise UserError(Diagnostic("BAD_TYPE", message, fix="Give --type once for each kind."))
+    return Types(cast("IntType", whole[0] if whole else "int32"), cast("RealType", real[0] if real else "float32"))
+
+
+def emitted(
+    target: str, language: Target, types: Types, choices: Choices, out: Path | None, check: bool, stopwatch: Stopwatch
+) -> tuple[Outcome, str]:
+    """The line and the text; the text is written to `out`."""
+    case = f"{target}:{language}"
+    if choices.threads % 32:
+        raise UserError(Diagnostic("BAD_THREADS", f"expected a multiple of 32, got {choices.threads}", fix="Round it."))
+    path, name = split_target(target)
+    module = scan.read_module(path)
+    found = scan.lift(scan.read_loop(module, name), scan.user_function(module, name))
+    if found.operator is None or found.verdict in ("refuted", "unchecked"):
+        reason = found.reason or "the operator was not proved"
+        return Outcome(plain_line(case, found.status, stopwatch.read(), reason=reason), EXIT_BY_STATUS[found.status]), ""
+    try:
+        if check:
+            made = emit(found, language, types, choices)
+        else:
+            made = Emitted(source_of(found.operator, language, types, choices), "unchecked", reason="not asked for")
+    except UnsupportedError as error:
+        code = getattr(scan.user_function(module, name), "__code__", None)
+        first = code.co_firstlineno if code is not None else 1
+        span = Span(str(path), first, 1, first, 1)
+        raise UnsupportedError(*(replace(d, span=span) for d in error.diagnostics)) from error
+    written: tuple[Path, ...] = ()
+    if out is not None and made.verdict != "refuted":
+        write_text(out, made.source)
+        written = (out,)
+    line = _line(case, found, made, language, types, stopwatch, out)
+    code = EXIT_BY_STATUS[str(line["status"])] if made.verdict != "refuted" else IMPOSSIBLE
+    return Outcome(line, code, written=written), made.source
+
+
+def _line(
+    case: str, found: scan.Lifting, made: Emitted, language: Target, types: Types, stopwatch: Stopwatch, out: Path | None
+) -> Line:
+    fields: Line = {}
+    if made.verdict == "tested":
+        fields["cases"] = made.cases
+    fields |= {
+        "target": language,
+        "types": [types.whole, types.real],
+        "kernels": list(made.kernels),
+        "operator": {"verdict": found.verdict, "domain": found.domain},
+    }
+    if made.movement is not None:
+        moved = made.movement
+        fields["movement"] = {"verdict": "proved" if moved.is_proved else "unchecked", "launches": moved.launches}
+        fields["movement"] |= {"domain": moved.domain} if moved.is_proved else {"reason": moved.reason}
+    fields["notes"] = list(made.notes)
+    fields |= {"out": str(out)} if out is not None else {"source": made.source}
+    status: Literal["solved", "error"] = "error" if made.verdict == "refuted" else "solved"
+    reason = f"a bug of Warploom: {made.reason}" if made.verdict == "refuted" else ""
+    if made.verdict == "unchecked" and made.reason:
+        fields["notes"] = [*made.notes, f"{'not settled' if made.cases else 'not run'}: {made.reason}"]
+    return plain_line(case, status, stopwatch.read(), verdict=made.verdict, reason=reason, **fields)
+
+
+def _summary(line: Line) -> list[str]:
+    """For people, beside the text."""
+    if "target" not in line:
+        return [f"{line['case']}: {line['status']}: {line.get('reason', '')}"]
+    operator = cast("dict[str, str]", line["operator"])
+    ran = f", {line['cases']} results compared with the loop" if "cases" in line else ""
+    found = [
+        f"{line['case']}: {line['status']}, {line['verdict']}{ran}  ({line['seconds']} CPU s)",
+        f"operator {operator['verdict']} over {operator['domain']}",
+    ]
+    moved = cast("dict[str, str] | None", line.get("movement"))
+    if moved is not None:
+        found.append(f"movement {moved['verdict']}: {moved.get('domain') or moved.get('reason')}")
+    return found + [f"note: {n}" for n in cast("list[str]", line["notes"])]

@@ -1,0 +1,177 @@
+"""`warploom scan lift` and `warploom scan check`: operators out of loops, and whether an operator is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import cast
+
+import click
+
+from warploom import scan
+from warploom.core import Diagnostic, UserError
+from warploom.tools.command.guard import report
+from warploom.tools.command.limited import limited
+from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
+from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.command.outcome import Outcome
+from warploom.tools.command.usage import Stopwatch
+
+
+@click.command("lift")
+@click.argument("target", metavar="FILE.py:FUNCTION")
+@click.option("--keep", metavar="NAMES", default="", help="Variables of the loop, separated by commas, to be kept in any case.")
+@click.option(
+    "--style", type=click.Choice(["affine", "greatest", "least"]), help="A hint: values combine by sums, maxima or minima."
+)
+@JSON_OPTION
+@DEBUG_OPTION
+@limited
+def lift_command(target: str, keep: str, style: scan.Style | None, as_json: bool, debug: bool) -> None:
+    """Find the associative operator that computes a serial loop, and prove it for all inputs and lengths."""
+    names = [name.strip() for name in keep.split(",") if name.strip()]
+    report(target, lambda stopwatch, _: lifted(target, stopwatch, names, style), _text, as_json=as_json, debug=debug)
+
+
+@click.command("check")
+@click.argument("target", metavar="FILE.py:OPERATOR")
+@JSON_OPTION
+@DEBUG_OPTION
+@limited
+def check_command(target: str, as_json: bool, debug: bool) -> None:
+    """Prove that a function of two values is associative, or refuse it with a counterexample."""
+    report(target, lambda stopwatch, _: checked(target, stopwatch), _text, as_json=as_json, debug=debug)
+
+
+def split_target(target: str) -> tuple[Path, str]:
+    """`FILE.py:NAME`; raises UserError for anything else."""
+    file, colon, name = target.rpartition(":")
+    if not colon or not name.isidentifier():
+        raise UserError(
+            Diagnostic("BAD_TARGET", f"expected FILE.py:FUNCTION, got {target!r}", fix="Name the function after a colon.")
+        )
+    return Path(file), name
+
+
+def lifted(target: str, stopwatch: Stopwatch, keep: Sequence[str] = (), style: scan.Style | None = None) -> Outcome:
+    """The line of one loop; `keep` and `style` are what the user adds to it."""
+    path, name = split_target(target)
+    module = scan.read_module(path)
+    loop = scan.read_loop(module, name, keep)
+    result = scan.lift(loop, scan.user_function(module, name), scan.STYLES if style is None else [style])
+    return outcome_of(target, result, stopwatch)
+
+
+def outcome_of(case: str, result: scan.Lifting, stopwatch: Stopwatch) -> Outcome:
+    """The line of one lifting."""
+    fields: Line = {}
+    if result.verdict == "proved":
+        fields["domain"] = result.domain
+    elif result.verdict == "tested":
+        fields["cases"] = result.cases
+    operator = result.operator
+    if operator is not None:
+        fields |= lift_fields(operator, result)
+    line = plain_line(case, result.status, stopwatch.read(), verdict=result.verdict, reason=result.reason, **fields)
+    return Outcome(line, EXIT_BY_STATUS[result.status])
+
+
+def lift_fields(operator: scan.Operator, result: scan.Lifting) -> Line:
+    """What a line says of an operator."""
+    words = scan.operator_in_words(operator) if result.verdict == "proved" and result.domain.startswith("integers") else None
+    fields: Line = {
+        "kind": "scan" if operator.loop.is_scan else "reduction",
+        "fields": [f"{f.value}: {sort_text(f.sort)}" for f in operator.fields],
+        "auxiliaries": list(operator.auxiliaries),
+        "lift": operator.lift_source(),
+        "operator": operator.operator_source(),
+        "identity": operator.identity_source(),
+        "projection": operator.projection_source(),
+        "adjoined": result.adjoined,
+        "unannotated": [str(v.value) for v in operator.loop.unannotated],
+        "invariants": [scan.python(k) for k in operator.known],
+        "tested": result.cases,
+    }
+    if words is not None:
+        fields["int32"] = {"associative": words.associative, "results": words.exact, "safe": words.safe}
+        if words.triple is not None:
+            fields["int32"] |= {"counterexample": [repr(part) for part in words.triple]}
+        if words.differing is not None:
+            fields["int32"] |= {"differing": differing_text(operator, words.differing)}
+    floats = scan.in_floats(operator)
+    if result.verdict == "proved" and floats:
+        fields["floats"] = {"safe": floats}
+    return fields
+
+
+def differing_text(operator: scan.Operator, found: scan.Differing) -> str:
+    """As a person reads it."""
+    names = [str(f.value) for f in operator.loop.constants]
+    given = "".join(f", {n} = {scan.written(v)}" for n, v in zip(names, found.constants, strict=True))
+    elements = [scan.written(e[0] if len(e) == 1 else e) for e in found.elements]
+    return f"of [{', '.join(elements)}]{given} the result is {found.machine}, the loop's is {found.loop}"
+
+
+def sort_text(sort: scan.Sort) -> str:
+    """As a person reads it."""
+    if sort.base == "int" and sort.values == (0, 1):
+        return "0 or 1"
+    text = {"int": "int", "real": "float", "bool": "bool", "text": "str"}[sort.base]
+    return text + (" or -inf" if sort.below else "") + (" or inf" if sort.above else "")
+
+
+def checked(target: str, stopwatch: Stopwatch) -> Outcome:
+    """The line of one operator."""
+    path, name = split_target(target)
+    module = scan.read_module(path)
+    result = scan.check(scan.read_binary(module, name), scan.user_function(module, name))
+    return checked_outcome(target, result, stopwatch)
+
+
+def checked_outcome(case: str, result: scan.Checked, stopwatch: Stopwatch) -> Outcome:
+    """The line of one check."""
+    fields: Line = {}
+    if result.verdict in ("proved", "refuted"):
+        fields["domain"] = result.domain
+    if result.witness is not None:
+        fields["counterexample"] = _witness(result.witness)
+    if result.status == "solved":
+        fields["identity"] = scan.written(result.identity) if result.has_identity else None
+    if result.machine is not None:
+        name = "floats" if result.domain.startswith("reals") else "int32"
+        machine: Line = {"associative": result.machine.associative, "safe": result.machine.safe}
+        if result.machine.witness is not None:
+            machine["counterexample"] = _witness(result.machine.witness)
+        fields[name] = machine
+    if result.notes:
+        fields["notes"] = list(result.notes)
+    line = plain_line(case, result.status, stopwatch.read(), verdict=result.verdict, reason=result.reason, **fields)
+    return Outcome(line, EXIT_BY_STATUS[result.status])
+
+
+def _witness(witness: scan.Witness) -> Line:
+    a, b, c = (scan.written(v) for v in witness.values)
+    return {"a": a, "b": b, "c": c, "left": scan.written(witness.left), "right": scan.written(witness.right)}
+
+
+def _text(line: Line) -> list[str]:
+    """What people read below the head line."""
+    found: list[str] = []
+    if "operator" in line:
+        fields = cast("list[str]", line["fields"])
+        found.append(f"  {line['kind']} over ({', '.join(fields)})")
+        source = f"{line['lift']}\n\n{line['operator']}\n\nidentity = {line['identity']}\n\n{line['projection']}"
+        found.append("\n".join(f"    {row}" if row else "" for row in source.splitlines()))
+    elif line["status"] == "solved":
+        found.append(
+            "  associative" + (f", identity {line['identity']}" if line.get("identity") is not None else ", no identity found")
+        )
+    for name in ("int32", "floats"):
+        machine = cast("Line | None", line.get(name))
+        if machine is not None:
+            said = [f"associativity {machine['associative']}"] if "associative" in machine else []
+            said += [f"safe: {machine['safe']}" if said else str(machine["safe"])] if machine.get("safe") else []
+            found.append(f"  in {name}: {'; '.join(said)}")
+            found += [f"    beyond: {machine['differing']}"] if "differing" in machine else []
+    found += [f"  note: {note}" for note in cast("list[str]", line.get("notes", []))]
+    return found

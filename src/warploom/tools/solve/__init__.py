@@ -1,0 +1,1 @@
+"""`warploom solve`."""

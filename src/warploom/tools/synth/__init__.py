@@ -1,0 +1,1 @@
+"""`warploom synth` and `warploom demo`."""

@@ -1,0 +1,108 @@
+"""`warploom synth`: completes the sketches of a file, or a case of the library."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from warploom.core import Diagnostic, UserError
+from warploom.tools.command.files import OUTPUT_FILE, OUTPUT_FOLDER, require_place
+from warploom.tools.command.guard import guarded
+from warploom.tools.command.interrupts import Interrupts
+from warploom.tools.command.limited import limited
+from warploom.tools.command.lines import INTERRUPTED, SOLVED, combined_exit
+from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
+from warploom.tools.command.outcome import Outcome, Progress, interrupted
+from warploom.tools.command.output import Output
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.ptx.prove import ptx_field, with_ptx
+from warploom.tools.synth.synthesise import KEEPABLE, SynthOptions, synthesise
+from warploom.tools.synth.targets import Target, resolve
+
+
+def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[str]:
+    asked = frozenset(value.split(",")) - {""}
+    if not asked <= set(KEEPABLE):
+        raise click.BadParameter(f"expected a list of {', '.join(KEEPABLE)}, got {value!r}", ctx, param)
+    return asked
+
+
+@click.command()
+@click.argument("target", metavar="FILE[:SKETCH]|CASE")
+@click.option("--space", type=click.IntRange(1, 3), help="Search this space only; default: 1, 2, 3 until the answer is found.")
+@click.option("--all", "all_solutions", is_flag=True, help="Every completion of the first space that has one.")
+@click.option("--cuda", type=OUTPUT_FILE, help="Write the CUDA C++ here.")
+@click.option("--html", type=OUTPUT_FILE, help="Write a page that shows the values move.")
+@click.option("--svg", type=OUTPUT_FILE, help="Write one still picture of the movement.")
+@JSON_OPTION
+@click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+@click.option("--keep", metavar="FORMS", default="", callback=_forms, help="List of ir,cuda,ptx: write CASE.ir, CASE.cu, ...")
+@click.option("--keep-in", type=OUTPUT_FOLDER, default=Path(), help="Folder for --keep; made if need be.")
+@click.option("--prove-ptx", is_flag=True, help="Compile the completed kernel and prove the PTX, too.")
+@DEBUG_OPTION
+@limited
+def synth(
+    target: str,
+    space: int | None,
+    all_solutions: bool,
+    cuda: Path | None,
+    html: Path | None,
+    svg: Path | None,
+    as_json: bool,
+    budget: float | None,
+    nodes: int | None,
+    seed: int,
+    keep: frozenset[str],
+    keep_in: Path,
+    prove_ptx: bool,
+    debug: bool,
+) -> None:
+    """Complete a sketch of a file, or a case of the library, and prove it."""
+    output = Output(as_json)
+    options = SynthOptions(space, all_solutions, budget, nodes, seed, cuda, html, svg, keep, keep_in)
+    codes: list[int] = []
+    with Interrupts() as stopped:
+        stopwatch = Stopwatch()
+        targets: list[Target] = []
+
+        def read(_: Progress) -> Outcome:
+            targets.extend(_resolved(target, options))
+            return Outcome({}, SOLVED)
+
+        reading = guarded(target, read, stopwatch, output, debug)
+        if reading.line:  # it failed
+            codes.append(output.outcome(reading))
+        for found in targets:
+            if stopped.seen:
+                outcome = interrupted(found.case, stopwatch)
+            else:
+                work = partial(_synthesised, found, options, stopwatch, prove_ptx)
+                outcome = guarded(found.case, work, stopwatch, output, debug)
+            codes.append(output.outcome(outcome))
+            stopwatch = Stopwatch()
+    sys.exit(INTERRUPTED if stopped.seen else combined_exit(codes))
+
+
+def _synthesised(target: Target, options: SynthOptions, stopwatch: Stopwatch, prove_ptx: bool, progress: Progress) -> Outcome:
+    outcome = synthesise(target, options, stopwatch, progress)
+    report = outcome.report
+    if not prove_ptx or report is None or report.status != "solved":
+        return outcome
+    progress("proving the compiled kernel")
+    field = ptx_field(target, report.completions[0])
+    return with_ptx(outcome, field)
+
+
+def _resolved(text: str, options: SynthOptions) -> tuple[Target, ...]:
+    if options.keep:
+        require_place(options.keep_in, is_folder=True)
+    targets = resolve(text)
+    if len(targets) > 1 and (options.cuda or options.html or options.svg):
+        names = ", ".join(target.case for target in targets)
+        message = f"expected one sketch for --cuda, --html and --svg, got {len(targets)}: {names}"
+        raise UserError(Diagnostic("SEVERAL_SKETCHES", message, fix=f"Name one: {text}:{targets[0].case}"))
+    return targets

@@ -1,0 +1,47 @@
+"""The report line of a completed sketch: its completions in the words of the sketch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from warploom.ir import IndexExpr, Kernel, index_text
+from warploom.synth import Report
+from warploom.tools.command.lines import Line, plain_line
+from warploom.tools.command.usage import Usage
+
+OBJECTIVE = ("accumulates",)
+"""What `optimal_in` of a sketch is about: accumulates per iteration."""
+
+
+def hole_texts(kernel: Kernel, holes: Mapping[str, IndexExpr]) -> dict[str, str]:
+    """Python expression of each completion in the sketch's own variables, by hole name, in the order of the sketch."""
+    return {hole.name: index_text(holes[hole.name], hole.arg_names) for hole in kernel.holes if hole.name in holes}
+
+
+def report_line(case: str, kernel: Kernel, report: Report, usage: Usage, *, all_solutions: bool = False) -> Line:
+    """The line of one completed sketch; `kernel` still has its holes."""
+    fields: Line = {}
+    if report.domain:
+        fields["domain"] = report.domain
+    if report.cases is not None:
+        fields["cases"] = report.cases
+    best = report.completions[0] if report.completions else None
+    fields |= {
+        "space": report.space,
+        "accumulates": best and best.accumulates,
+        "executed": best and best.executed,
+        "cost": best and best.cost,
+        "optimal_in": report.optimal_in,
+        "objective": list(OBJECTIVE),
+        "unsat_in": list(report.unsat_in),
+        "holes": hole_texts(kernel, best.holes) if best else {},
+    }
+    if report.lift:
+        fields["lift"] = report.lift
+    if report.proved_at:
+        fields["proved_at"] = dict(report.proved_at)
+    if report.untouched:
+        fields["untouched"] = dict(report.untouched)
+    if all_solutions:
+        fields["solutions"] = [hole_texts(kernel, completion.holes) for completion in report.completions]
+    return plain_line(case, report.status, usage, verdict=report.verdict or "unchecked", reason=report.reason, **fields)

@@ -1,0 +1,101 @@
+"""`warploom synth`: completes sketches, reports each with one line, writes CUDA, page and intermediate forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from warploom.core import UserError
+from warploom.ir import kernel_text
+from warploom.kernels import complete_example
+from warploom.synth import Report, complete
+from warploom.tools.command.files import make_folder, write_text
+from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, turned_into_error
+from warploom.tools.command.messages import one_line, rendered
+from warploom.tools.command.outcome import Outcome, Progress
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.pages.page import kernel_page, kernel_picture
+from warploom.tools.synth.printed import Printed, print_checked
+from warploom.tools.synth.report import report_line
+from warploom.tools.synth.targets import Target
+
+KEEPABLE = ("ir", "cuda", "ptx")
+
+
+@dataclass(frozen=True, slots=True)
+class SynthOptions:
+    space: int | None = None
+    all_solutions: bool = False
+    budget_s: float | None = None
+    budget_nodes: int | None = None
+    seed: int = 0
+    cuda: Path | None = None
+    html: Path | None = None
+    svg: Path | None = None
+    keep: frozenset[str] = frozenset()
+    """Of `KEEPABLE`: written as CASE.ir, CASE.cu, CASE.ptx."""
+    keep_in: Path = Path()
+
+    @property
+    def writes(self) -> bool:
+        """Whether there is a file to write."""
+        return bool(self.cuda or self.html or self.svg or self.keep)
+
+
+def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, progress: Progress) -> Outcome:
+    """Completes one sketch and writes what was asked for; UserError for a sketch that is wrong in itself."""
+    asked: dict[str, Any] = {
+        "space": options.space,
+        "all_solutions": options.all_solutions,
+        "budget_s": None if options.budget_s is None else max(0.0, options.budget_s - stopwatch.read().seconds),
+        "budget_nodes": options.budget_nodes,
+        "seed": options.seed,
+        "progress": progress,
+    }
+    report = complete(target.sketch, **asked) if target.example is None else complete_example(target.example, **asked)
+    kernel = target.sketch.kernel
+    line = report_line(target.case, kernel, report, stopwatch.read(), all_solutions=options.all_solutions)
+    messages = rendered(report.diagnostics)
+    printed: Printed | None = None
+    written: tuple[Path, ...] = ()
+    code = GAVE_UP if report.status == "error" else EXIT_BY_STATUS[report.status]
+    if report.status == "solved" and options.writes:
+        progress("printing and reading back")
+        try:
+            printed = print_checked(kernel, report.completions[0].holes)
+            line |= printed.fields()
+            written = _write(target, report, printed, line, options)
+        except UserError as error:
+            turned_into_error(line, f"solved, but not written: {one_line(error.diagnostics[0])}")
+            messages += rendered(error.diagnostics)
+            code = BAD_INPUT if error.diagnostics[0].code == "NOT_WRITTEN" else GAVE_UP
+    return Outcome(line, code, report, printed, messages, written)
+
+
+def _write(
+    target: Target, report: Report, printed: Printed, line: Mapping[str, object], options: SynthOptions
+) -> tuple[Path, ...]:
+    files = dict(_kept(target, report, printed, options))
+    if options.cuda is not None:
+        files[options.cuda] = printed.source.text
+    if options.html is not None:
+        files[options.html] = kernel_page(target, report, line, printed.source.text)
+    if options.svg is not None:
+        files[options.svg] = kernel_picture(target, report)
+    if options.keep:
+        make_folder(options.keep_in)
+    for path, text in files.items():
+        write_text(path, text)
+    return tuple(files)
+
+
+def _kept(target: Target, report: Report, printed: Printed, options: SynthOptions) -> list[tuple[Path, str]]:
+    texts: dict[str, tuple[str, str]] = {}
+    if report.kernel is not None:
+        texts["ir"] = (".ir", kernel_text(report.kernel) + "\n")
+    texts["cuda"] = (".cu", printed.source.text)
+    if printed.compiled is not None:
+        texts["ptx"] = (".ptx", printed.compiled.ptx)
+    return [(options.keep_in / f"{target.case}{suffix}", text) for key, (suffix, text) in texts.items() if key in options.keep]

@@ -1,0 +1,115 @@
+"""The compiler at hand and the folder of libraries."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+
+from warploom.core import UserError, compiler
+from warploom.core.compiler import ORDER_FLAGS, build_library
+from warploom.schedule.cpu import KERNEL_FLAGS, Compiler, caches, calibration, core_count, find_compiler, order_flags
+from warploom.schedule.cpu.calibration import Calibration, calibrate
+from warploom.schedule.cpu.host import ports_of
+from warploom.solve import Json, ResultCache
+
+pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
+
+
+def test_a_text_is_compiled_once(tmp_path: Path) -> None:
+    first = build_library("int one(void) { return 1; }", folder=tmp_path)
+    stamp = first.stat().st_mtime_ns
+    assert build_library("int one(void) { return 1; }", folder=tmp_path) == first
+    assert first.stat().st_mtime_ns == stamp
+    assert build_library("int one(void) { return 1; }", folder=tmp_path, flags=("-O1",)) != first
+    assert not [p for p in tmp_path.iterdir() if p.is_dir()]
+
+
+def test_intrinsics_are_read_prepared_or_not(tmp_path: Path) -> None:
+    for n in range(2):
+        build_library(f"#include <immintrin.h>\nint number(void) {{ return {n}; }}", folder=tmp_path)
+    assert len(list(tmp_path.glob("*.so"))) == 2
+
+
+def test_the_compilers_complaint_is_shown(tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=r"expected the compiler to accept the C text, got: .*error"):
+        build_library("int one(void) { return two; }", folder=tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_calibration_is_measured_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {"vector_bytes": 4}
+    fields["ports"] = tuple((kind, size, 1.5) for kind, size in calibration.measured_ports(4))
+    asked: list[int] = []
+
+    def measure(threads: int) -> Calibration:
+        asked.append(threads)
+        return Calibration(**{**fields, "threads": threads})
+
+    monkeypatch.setattr(calibration, "_measure", measure)
+    assert calibrate(2) == calibrate(2) != calibrate(1)
+    assert asked == [2, 1]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"clock_ghz": "fast"}, id="a word"),
+        pytest.param({"clock_ghz": -1.0}, id="a negative figure"),
+        pytest.param({"ports": 3}, id="no list"),
+        pytest.param({"ports": [["fma", 4]]}, id="a short row"),
+        pytest.param({"ports": [["fma", 4, 1.0]]}, id="kinds missing"),
+        pytest.param({"more": 1.0}, id="another field"),
+    ],
+)
+def test_a_stored_calibration_of_another_shape_is_measured_anew(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, wrong: dict[str, Json]
+) -> None:
+    monkeypatch.setenv("WARPLOOM_CACHE", str(tmp_path))
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {"vector_bytes": 4}
+    fields["ports"] = tuple((kind, size, 1.5) for kind, size in calibration.measured_ports(4))
+    right = Calibration(**fields)
+    monkeypatch.setattr(calibration, "_measure", lambda _: right)
+    keys: list[str] = []
+    monkeypatch.setattr(ResultCache, "find", lambda _, key: keys.append(key) or (asdict(right) | wrong))
+    stored: list[object] = []
+    monkeypatch.setattr(ResultCache, "add", lambda _, key, value: stored.append(value))
+    assert calibrate(2) == right and len(stored) == 1
+
+
+def test_narrow_instructions_are_never_fewer_than_wide_ones() -> None:
+    fields = dict.fromkeys(Calibration.__dataclass_fields__, 2) | {"vector_bytes": 64, "clock_ghz": 2.0, "threads": 1}
+    rates = {4: 3.0, 16: 8.1, 32: 3.98, 64: 2.1}  # of one kind, per ns
+    fields["ports"] = tuple((kind, size, rates.get(size, 2.0)) for kind, size in calibration.measured_ports(64))
+    found = {p.size_bytes: p.per_clock for p in ports_of(Calibration(**fields)) if p.kind == "fma"}
+    assert found == {64: 1.0, 32: 2.0, 16: 4.0, 4: 4.0}
+
+
+def test_the_machine() -> None:
+    found = caches()
+    assert 1 << 12 <= found.l1_bytes <= found.l2_bytes and found.line_bytes in (32, 64, 128, 256)
+    assert core_count() >= 1
+
+
+def test_the_order_of_loops_is_left_to_the_nest() -> None:
+    """GCC would interchange the loops of a kernel, whose bound counts them as they are; plain loops are its own business."""
+    gcc, clang = Compiler(("cc",), "cc 12.2.0"), Compiler(("clang",), "clang version 16")
+    assert order_flags(KERNEL_FLAGS, gcc) == ORDER_FLAGS
+    assert order_flags(KERNEL_FLAGS, clang) == order_flags(("-O2",), gcc) == order_flags(KERNEL_FLAGS, None) == ()
+
+
+@pytest.mark.skipif("not find_compiler().is_gcc")
+def test_the_compiler_is_told(tmp_path: Path) -> None:
+    told: list[tuple[str, ...]] = []
+
+    def run(command: tuple[str, ...], **options: object) -> subprocess.CompletedProcess[str]:
+        told.append(command)
+        return subprocess.CompletedProcess(command, 1, "", "stopped")
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(UserError):
+        patch.setattr(compiler.subprocess, "run", run)
+        build_library("int one(void) { return 1; }", folder=tmp_path)
+    assert set(ORDER_FLAGS) <= set(told[0])

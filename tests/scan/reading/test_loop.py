@@ -1,0 +1,220 @@
+"""Loops read from source, and what is said of those that cannot be."""
+
+from __future__ import annotations
+
+import pytest
+
+from warploom.core import UserError
+from warploom.scan import parse_module, read_loop
+from warploom.scan.operators import expression as ex
+from warploom.scan.operators.cases import _question
+from warploom.scan.operators.relations import _relation, guessed_facts
+
+
+def states(text: str, name: str = "f") -> dict[str, tuple[str, str]]:
+    loop = read_loop(parse_module(text), name)
+    return {s.name: (str(s.initial), str(s.step)) for s in loop.states}
+
+
+def test_conditionals_become_selections() -> None:
+    text = """
+def f(xs):
+    best = 0
+    for x in xs:
+        if x > best:
+            best = x
+    return best
+"""
+    assert states(text) == {"best": ("0", "max(x, best)")} or states(text) == {"best": ("0", "max(best, x)")}
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["for i, x in enumerate(xs):", "for i in range(len(xs)):\n        x = xs[i]"],
+)
+def test_the_index_is_a_state_that_counts(header: str) -> None:
+    text = f"""
+def f(xs):
+    at = -1
+    {header}
+        if x == 3:
+            at = i
+    return at
+"""
+    assert states(text)["i"] == ("0", "i + 1")
+    assert states(text)["at"] in (("-1", "i if x == 3 else at"), ("-1", "i if xs_item == 3 else at"))
+
+
+def test_several_lists_and_tuples() -> None:
+    loop = read_loop(
+        parse_module("""
+def f(xs, ys):
+    n = 0
+    for x, y in zip(xs, ys):
+        n += x != y
+    return n
+"""),
+        "f",
+    )
+    assert loop.lists == ("xs", "ys")
+    assert [str(f.value) for f in loop.fields] == ["x", "y"]
+    loop = read_loop(
+        parse_module("""
+def f(items: list[tuple[int, bool]]):
+    acc = 0
+    out = []
+    for v, head in items:
+        acc = v if head else acc + v
+        out.append(acc)
+    return out
+"""),
+        "f",
+    )
+    assert loop.is_scan
+    assert [f.sort.base for f in loop.fields] == ["int", "bool"]
+    assert [str(o) for o in loop.outputs] == ["acc"]
+
+
+def test_remainders_of_states_get_states_of_few_values() -> None:
+    text = """
+def f(xs):
+    n = 0
+    for x in xs:
+        n += 1
+    return n % 2 == 0
+"""
+    loop = read_loop(parse_module(text), "f")
+    rest = next(s for s in loop.states if s.name == "n_mod_2")
+    assert rest.variable.sort.values == (0, 1)
+
+
+def test_what_no_result_needs_is_left_out() -> None:
+    text = """
+def f(xs):
+    a = b = 0
+    for x in xs:
+        a += x
+        b += a
+    return a
+"""
+    assert list(states(text)) == ["a"]
+
+
+def test_functions_of_the_file_are_inlined_and_continue_is_read() -> None:
+    text = """
+LIMIT = 10
+
+def clip(x):
+    return min(x, LIMIT)
+
+def f(xs):
+    acc = 0
+    for x in xs:
+        if x < 0:
+            continue
+        acc += clip(x)
+    return acc
+"""
+    step = states(text)["acc"][1]
+    assert "min(" in step
+    assert " if x >= 0 else acc" in step
+
+
+def body(line: str, header: str = "for x in xs:", after: str = "return a") -> str:
+    return f"def f(xs):\n    a = 0\n    {header}\n        {line}\n    {after}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (body("if x: break"), r"f\.py:4:15: error\[LOOP_UNSUPPORTED\]: expected a loop that reads every element, got break"),
+        (body("a += xs[a]"), r"f\.py:4:14: error\[UNBOUND\]: expected a value for 'xs', got none on some path"),
+        (body("a += y"), r"f\.py:4:14: error\[UNBOUND\]: expected a value for 'y', got none on some path"),
+        (body("a = sorted(x)"), r"f\.py:4:13: error\[LOOP_UNSUPPORTED\]: expected a function that is known here, got sorted"),
+        (body("a, b = x"), r"f\.py:4:9: error\[SHAPE\]: expected 2 values, got one value"),
+        (body("a = x // a"), r"f\.py:4:13: error\[LOOP_UNSUPPORTED\]: expected a constant that is not 0 on the right"),
+        (body("a = (a * 10 + x) % 1009"), r".*expected remainders of at most 256 values, got a divisor of 1009"),
+        (body("a += x", header="while a < 3:"), r"f\.py:3:5: error\[LOOP_UNSUPPORTED\]: expected a for loop over a list"),
+        (body("a += x", header="for x in range(3):"), r"f\.py:3:14: error\[LOOP_UNSUPPORTED\]: expected a loop over a parameter"),
+        (body("a += x", after="pass"), r"f\.py:1:1: error\[NO_RESULT\]: expected f to return a value"),
+        (
+            "def g(xs):\n    return 1\n",
+            r"f\.py:1:1: error\[UNKNOWN_FUNCTION\]: expected a function called 'f', the file defines: g",
+        ),
+        ("def f(xs):\n    return 1\n", r"f\.py:1:1: error\[LOOP_UNSUPPORTED\]: expected a loop in f, got none"),
+        ("def f(xs:\n", r"f\.py:1:6: error\[SYNTAX\]: invalid Python"),
+    ],
+)
+def test_errors_say_where_and_what(text: str, message: str) -> None:
+    with pytest.raises(UserError, match="^" + message) as caught:
+        read_loop(parse_module(text, "f.py"), "f")
+    assert caught.value.diagnostics[0].fix
+
+
+@pytest.mark.parametrize(("count", "fits"), [(1, True), (11, True), (12, False)])
+def test_so_many_different_divisors(count: int, fits: bool) -> None:
+    tests = "".join(f"        if n % {d} == 0:\n            best = max(best, x)\n" for d in range(2, 2 + count))
+    text = f"def f(xs):\n    n = 0\n    best = 0\n    for x in xs:\n        n += 1\n{tests}    return best\n"
+    if fits:
+        assert len(states(text)) == 2 + count
+    else:
+        with pytest.raises(UserError, match="Use fewer different divisors"):
+            states(text)
+
+
+def test_columns_that_stand_in_a_relation() -> None:
+    flag, number = ex.variable("p", ex.BOOL), ex.variable("n", ex.INT)
+    flags = [ex.constant(v) for v in (True, False, True)]
+    opposite = [ex.constant(not v) for v in (True, False, True)]
+    assert _relation(flag, flags, flags) is flag
+    assert _relation(flag, flags, opposite) is ex.negation(flag)
+    assert _relation(flag, flags, [ex.constant(v) for v in (False, False, False)]) is None
+    assert _relation(flag, flags, [ex.constant(v) for v in (0, 1, 0)]) is None
+    numbers = [ex.constant(v) for v in (1, 2, 5)]
+    more, less = ([ex.constant(v) for v in values] for values in ((4, 5, 8), (4, 3, 0)))
+    assert str(_relation(number, numbers, more)) == str(ex.add(number, ex.constant(3)))
+    assert str(_relation(number, numbers, less)) == str(ex.add(ex.multiply(ex.constant(-1), number), ex.constant(5)))
+    assert _relation(number, numbers, [ex.constant(v) for v in (2, 4, 10)]) is None
+
+
+def test_facts_hold_of_all_samples_and_only_of_plain_numbers() -> None:
+    x, y, z = ex.variable("x", ex.INT), ex.variable("y", ex.INT), ex.variable("z", ex.Sort("int", above=True))
+    columns = {
+        x: [ex.constant(v) for v in (1, 4, 9)],
+        y: [ex.constant(v) for v in (0, 4, 5)],
+        z: [ex.constant(v) for v in (0, 1, 2)],
+    }
+    assert [str(f) for f in guessed_facts(columns)] == [
+        str(f) for f in (ex.at_least(x, ex.constant(1)), ex.at_least(x, ex.ZERO), ex.at_least(x, y), ex.at_least(y, ex.ZERO))
+    ]
+    below = {x: [ex.constant(v) for v in (-3, 0)]}
+    assert [str(f) for f in guessed_facts(below)] == [str(ex.at_least(ex.ZERO, x))]
+
+
+def test_what_is_asked_first_to_tell_two_expressions_apart() -> None:
+    x, p = ex.variable("x", ex.INT), ex.variable("p", ex.BOOL)
+    positive = ex.at_least(x, ex.constant(1))
+    assert _question(positive, ex.TRUE) is positive and _question(p, ex.TRUE) is p
+    assert _question(ex.select(positive, x, ex.ZERO), x) is positive
+    assert _question(x, ex.add(x, ex.constant(1))) is None
+
+
+def test_only_a_choice_between_numbers_is_decided_in_a_comparison() -> None:
+    p, few = ex.variable("p", ex.BOOL), ex.variable("y", ex.Sort("int", values=(0, 2)))
+    assert ex.at_least(ex.select(p, ex.constant(2), ex.ZERO), ex.constant(1)) is p
+    assert ex.at_least(ex.select(p, ex.constant(2), few), ex.constant(1)).op == "ge"
+
+
+def test_text_that_python_does_not_even_read_is_refused_at_its_start() -> None:
+    with pytest.raises(UserError) as caught:
+        parse_module("x = '\ud800'", "file.py")
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.span.line, found.span.column, found.span.end_line, found.span.end_column) == ("SYNTAX", 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("sign", ["//", "%", "<<", ">>"])
+def test_operations_of_whole_numbers_refuse_floats(sign: str) -> None:
+    text = "def f(xs: list[{}]):\n    total = 0\n    for x in xs:\n        total = total + (x {} 2)\n    return total\n"
+    assert states(text.format("int", sign))
+    with pytest.raises(UserError):
+        states(text.format("float", sign))

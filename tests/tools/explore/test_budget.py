@@ -1,0 +1,151 @@
+"""One budget for search and check; what was found survives the check, whatever ends that."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import cpu_tiles
+from warploom.schedule.search import Timed, difference
+from warploom.schedule.targets import TARGETS
+from warploom.tools.explore import budget as explore_budget
+from warploom.tools.explore import check as explore_check
+from warploom.tools.explore.budget import OutOfTimeError, WallBudget, within
+from warploom.tools.explore.check import Checked, checked
+from warploom.tools.explore.data import Data
+from warploom.tools.explore.options import KernelOptions
+from warploom.tools.explore.result import taken
+
+
+class Clock:
+    now = 100.0
+    compiled = 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    found = Clock()
+    monkeypatch.setattr(explore_budget.time, "monotonic", lambda: found.now)
+    monkeypatch.setattr(explore_budget, "compiled_seconds", lambda: found.compiled)
+    return found
+
+
+def test_the_search_leaves_time_for_the_check(clock: Clock) -> None:
+    budget = WallBudget(10.0)
+    clock.now += 2.0
+    assert budget.search_s("cuda") == pytest.approx(8.0 - 3.0)
+    assert budget.search_s("cpu") == pytest.approx(8.0 - 0.8)
+    clock.now += 6.0
+    assert budget.check_s == pytest.approx(2.0 + 1.0)
+    clock.now += 60.0
+    assert budget.search_s("cuda") == 0.0 and 0 < budget.check_s <= 1.0
+
+
+def test_compiling_the_propagators_is_told_and_no_part_of_the_budget(clock: Clock) -> None:
+    budget = WallBudget(10.0)
+    clock.now, clock.compiled = clock.now + 45.0, 44.0
+    assert budget.left_s == pytest.approx(9.0) and budget.compiled_s == 44.0
+
+
+def test_time_is_up() -> None:
+    with pytest.raises(OutOfTimeError), within(0.01):
+        time.sleep(30)
+    with within(1000):
+        pass
+
+
+def test_other_threads_are_not_rung() -> None:
+    ended: list[bool] = []
+
+    def work() -> None:
+        with within(1e-3):
+            ended.append(True)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert ended == [True]
+
+
+def _raises(error: BaseException) -> Callable[..., Checked]:
+    def check(*arguments: object) -> Checked:
+        raise error
+
+    return check
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        pytest.param(KeyboardInterrupt(), "interrupted during the check", id="interrupted"),
+        pytest.param(OutOfTimeError(), "did not end within the budget", id="out of time"),
+        pytest.param(MemoryError(), "more memory than there is", id="out of memory"),
+    ],
+)
+@pytest.mark.parametrize(("target", "check"), [("cpu", "check_cpu"), ("sm_90", "check_cuda")])
+def test_what_was_found_survives_the_check(
+    error: BaseException, reason: str, target: str, check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(explore_check, check, _raises(error))
+    kernel = tensor_kernel("axpy")
+    told: list[str] = []
+    found = checked(
+        kernel.program({"n": 40}, cpu_tiles),
+        kernel,
+        (),
+        Data({}, {}, {}, ""),
+        KernelOptions(target=TARGETS[target]),
+        told.append,
+        5.0,
+    )
+    assert found.verdict == "unchecked" and reason in found.reason
+    assert told == ["checking the results, for at most 5 s"]
+
+
+def test_an_interruption_before_the_page_keeps_the_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    from warploom.tools.explore import result as explore_result
+
+    monkeypatch.setattr(explore_result, "_views", _raises(KeyboardInterrupt()))
+    kernel = tensor_kernel("axpy")
+    explored = explore_result.Explored(kernel.program({"n": 40}, cpu_tiles), (), ())
+    outcome = explore_result.told({"status": "solved", "case": "axpy"}, explored, KernelOptions(target=TARGETS["sm_90"]))
+    assert outcome.line == {"status": "solved", "case": "axpy"} and "interrupted" in outcome.messages[0]
+
+
+def test_a_disturbed_time_says_so() -> None:
+    calm = Timed(2.5, runs=100, spread=0.02, least_ms=2.4)
+    assert taken(2.5, [calm], 1.0, is_measured=True) == {
+        "time_is": "measured", "counted": "model", "time_over_bound": 2.5, "median": 2.5, "runs": 100, "spread": 0.02,
+        "disturbed": False,
+    }  # fmt: skip
+    assert taken(36.0, [Timed(36.0, runs=9, spread=0.1, least_ms=2.5)], 1.0, is_measured=True)["disturbed"] is True
+    assert taken(2.5, [calm, Timed(2.5, runs=9, spread=0.4)], 1.0, is_measured=True)["disturbed"] is True
+    assert taken(2.5, [], 1.0, is_measured=True)["runs"] is None
+    assert "runs" not in taken(2.5, [calm], 1.0, is_measured=False)
+
+
+def test_results_that_are_not_finite_are_compared() -> None:
+    wanted = {"y": np.array([1.0, np.nan, np.inf, -np.inf])}
+    assert difference(wanted, wanted, 1e-3) == ""
+    for place, value in ((0, np.nan), (1, 2.0), (2, -np.inf), (3, np.nan)):
+        other = wanted["y"].copy()
+        other[place] = value
+        assert "expected y as in the reference" in difference({"y": other}, wanted, 1e-3)
+
+
+def test_a_search_ends_where_memory_does(tmp_path: Path) -> None:
+    from tests.schedule.search.fakes import FakeBound, FakeEvaluator, FakeSpace
+
+    from warploom.schedule.search import KernelModel, Options, explore_kernel
+    from warploom.solve import Refine
+
+    del tmp_path
+    model = KernelModel(FakeSpace(), FakeBound())
+    found = explore_kernel(model, "fake", FakeEvaluator(), Options(strategy=Refine(), most_bytes=1))
+    assert found.reason.startswith("budget: memory") and not found.complete and found.best is not None

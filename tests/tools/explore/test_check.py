@@ -1,0 +1,46 @@
+"""Decisions of a large kernel carry over to a size that the PTX interpreter can run."""
+
+import random
+
+import pytest
+
+from warploom.gpu import toolchain_available
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import cuda_tiles
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.search import Implementation, KernelModel, Step
+from warploom.schedule.targets import target
+from warploom.solve.space import Candidate
+from warploom.tools.explore.check import check_cuda, shortened, small_sizes
+
+SIZES = {"matvec": {"m": 4096, "n": 1000}, "axpy": {"n": 1 << 20}, "matvec_t": {"m": 512, "n": 4096}}
+
+
+def implementation(name: str, seed: int) -> Implementation[Candidate]:
+    kernel = tensor_kernel(name)
+    space = kernel_space(kernel.program(kernel.sizes_with(SIZES[name]), cuda_tiles).stages[0], target("sm_90"))
+    model = KernelModel(space, Bound(space))
+    rng = random.Random(seed)
+    for _ in range(20):
+        step: Step[Candidate] | None = model.root()
+        while step is not None and (choices := model.open_choices(step)):
+            children = [a.expand() for a in model.alternatives(step, choices[0][0])]
+            known = [c for c in children if c is not None]
+            step = min(known, key=lambda c: (model.estimate(c), rng.random())) if known else None
+        if step is not None and (found := model.answer(step)) is not None:
+            return found[1]
+    raise AssertionError(name)
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
+@pytest.mark.parametrize("name", list(SIZES))
+def test_results_are_tested(name: str) -> None:
+    kernel = tensor_kernel(name)
+    sizes = kernel.sizes_with(SIZES[name])
+    program = kernel.program(sizes, cuda_tiles)
+    found = implementation(name, 0)
+    checked = check_cuda(kernel, sizes, program, [found], target("sm_90"), 0)
+    assert checked.verdict == "tested" and checked.sizes is not None and dict(checked.sizes) != sizes
+    small = small_sizes(sizes, program, [shortened(program.stages[0], found, 2, 3)])
+    assert all(small[n] <= sizes[n] for n in sizes)

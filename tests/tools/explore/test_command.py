@@ -1,0 +1,223 @@
+"""`warploom explore`: its line and exit code for every kind of request, right and wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.tools.contract import lines_of
+
+from warploom.core.limits import OUT_OF_MEMORY, current
+from warploom.tools.cli import cli
+from warploom.tools.explore import command as explore_command
+
+AXPY = ("axpy", "--size", "n=40", "--target", "sm_80")
+FILE = '''"""Kernels."""
+from __future__ import annotations
+from warploom import f16, f32
+from warploom.schedule.frontend import out, tensor
+
+@tensor
+def one(A: f32["m"], B: out[f32["m"]]):
+    B[i] = A[i] * 2
+
+@tensor
+def half(A: f16["m"], B: out[f16["m"]]):
+    B[i] = A[i] * 3
+'''
+
+
+def explored(*arguments: str) -> tuple[Result, dict[str, object]]:
+    result = CliRunner().invoke(cli, ["explore", *arguments, "--json"])
+    (line,) = lines_of(result.stdout)
+    assert "Traceback" not in result.stderr
+    return result, line
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "kernels.py"
+    path.write_text(FILE)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        (("axpyy",), "UNKNOWN_KERNEL"),
+        (("axpy", "--size", "n=0"), "SIZES"),
+        (("axpy", "--size", "n=²"), "SIZES"),
+        (("axpy", "--size", "n=99999999999999999999"), "SIZES"),
+        (("axpy", "--size", "n=4", "--size", "n=5"), "SIZES"),
+        (("axpy", "--size", "q=4"), "UNKNOWN_SIZE"),
+        (("axpy", "--size", "n"), "OPTION"),
+        (("matmul", "--target", "sm_80", "--size", f"m={2**40},n={2**40}"), "SIZES"),
+        (("axpy", "--target", "sm_99"), "UNKNOWN_TARGET"),
+        ((*AXPY, "--order", ""), "OPTION"),
+        ((*AXPY, "--order", "size,foo"), "CHOICE"),
+        ((*AXPY, "--set", "dim_kind(mad.n0)=LOOP", "--set", "dim_kind(mad.n0)=BLOCK"), "OPTION"),
+        ((*AXPY, "--set", "dim_kind(nothing)=LOOP"), "CHOICE"),
+        ((*AXPY, "--set", "order(mad, store_z)=AFTER"), "REFUTED"),
+        ((*AXPY, "--replay", "/no/such/file"), "NOT_READ"),
+        ((*AXPY, "--replay", "/no/such/file", "--set", "size(n0)=2"), "OPTION"),
+        ((*AXPY, "--journal", "/dev/null/folder"), "JOURNAL_UNUSABLE"),
+        (("no_such_file.py",), "FILE_NOT_FOUND"),
+        (("conv2d-3", "--estimate-size"), "OPTION"),
+    ],
+)
+def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
+    result, line = explored(*arguments)
+    assert result.exit_code == 2 and line["status"] == "error"
+    assert f"{code}: " in str(line["reason"])
+
+
+def test_types_that_are_not_served_are_refused_where_they_are(file: str) -> None:
+    result, line = explored(f"{file}:half", "--size", "m=40", "--target", "sm_80")
+    assert result.exit_code == 2
+    assert f"{file}:12:" in str(line["reason"]) and "CUDA_TYPE" in str(line["reason"])
+
+
+def test_the_memory_limit_is_in_force_and_ends_clearly(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[int | None] = []
+
+    def run(kernel: str) -> None:
+        found.append(current().memory_bytes)
+        raise MemoryError
+
+    monkeypatch.setattr(explore_command, "explored", run)
+    result, line = explored("axpy", "--memory", "300G")
+    assert found == [300 << 30] and result.exit_code == 3
+    assert line["status"] == "unknown" and line["reason"] == OUT_OF_MEMORY
+
+
+def test_several_functions(file: str) -> None:
+    result, line = explored(file, "--size", "m=40", "--target", "sm_80")
+    assert result.exit_code == 2 and "one, half" in str(line["reason"])
+
+
+@pytest.mark.parametrize("search", ["refine", "mcts", "uct", "best-first"])
+def test_line_and_replay(search: str, tmp_path: Path) -> None:
+    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "600m")
+    assert result.exit_code == 0 and line["status"] == "solved" and line["time_is"] == "modelled"
+    kept = tmp_path / "line.json"
+    kept.write_text(json.dumps(line))
+    again, replayed = explored(*AXPY, "--replay", str(kept))
+    assert again.exit_code == 0
+    assert replayed["bound_ms"] == line["bound_ms"] and replayed["decisions"] == line["decisions"]
+    kept.write_text(json.dumps({"size(n0)": "1"}))
+    partial, refused = explored(*AXPY, "--replay", str(kept))
+    assert partial.exit_code == 2 and "UNDECIDED" in str(refused["reason"])
+    kept.write_text("[]\n")
+    wrong, refused = explored(*AXPY, "--replay", str(kept))
+    assert wrong.exit_code == 2 and "REPLAY" in str(refused["reason"])
+
+
+def test_replay_of_other_requests(tmp_path: Path) -> None:
+    _, line = explored(*AXPY, "--nodes", "20")
+    kept = tmp_path / "line.json"
+    kept.write_text(json.dumps(line, indent=1))
+    file = ("--replay", str(kept))
+    for arguments, words in (
+        (("dot", "--size", "n=40", "--target", "sm_80", *file), "expected decisions of dot, got those of axpy"),
+        (("axpy", "--target", "sm_80", *file), "got those at n=40"),
+        (("axpy", "--size", "n=40", *file), "expected decisions for cpu, got those for sm_80"),
+        (("axpy", "--size", "n=41", "--target", "sm_80", *file), "hold here (the decisions are of n=40, judged at n=41), got: "),
+    ):
+        result, refused = explored(*arguments)
+        assert result.exit_code == 2 and refused["status"] == "error"
+        assert "REPLAY: " in str(refused["reason"]) and words in str(refused["reason"])
+        assert "fix: " in result.stderr
+    result, held = explored("axpy", "--size", "n=40", "--target", "sm_90", *file)
+    assert result.exit_code == 0 and held["time_is"] == "modelled"
+    assert str(held["note"]).startswith("the decisions are of sm_80, judged on sm_90")
+
+
+def test_a_listing_of_choices_ends_with_its_budget() -> None:
+    result, line = explored(*AXPY, "--choices", "--budget", "1ms")
+    assert (result.exit_code, line["status"]) == (3, "unknown")
+    assert line["reason"] == "budget: wall seconds, before all choices were listed"
+
+
+def test_choices_are_listed_and_can_be_set() -> None:
+    result, line = explored(*AXPY, "--choices")
+    assert result.exit_code == 0 and line["status"] == "solved"
+    choices = line["choices"]
+    assert isinstance(choices, dict)
+    assert {name.partition("(")[0] for name in choices} >= {"size", "dim_kind", "order", "cache"}
+    name = next(n for n in choices if n.startswith("size("))
+    _, less = explored(*AXPY, "--choices", "--set", f"{name}={choices[name][0]}")
+    fewer = less["choices"]
+    assert isinstance(fewer, dict)
+    assert name not in fewer and all(set(values) <= set(choices[n]) for n, values in fewer.items() if n in choices)
+    people = CliRunner().invoke(cli, ["explore", *AXPY, "--choices"])
+    assert f"  {name} " in people.stdout
+    for set_by_hand in [(n, values[-1]) for n, values in choices.items()][:: len(choices) // 3]:
+        asked, decided = explored(*AXPY, "--choices", "--set", "=".join(set_by_hand))
+        assert asked.exit_code == 0 and set_by_hand[0] not in decided["choices"]  # type: ignore[operator]
+
+
+def test_choices_of_several_stages_and_of_sketches() -> None:
+    _, line = explored("atax", "--size", "m=8,n=8", "--target", "sm_80", "--choices")
+    choices = line["choices"]
+    assert isinstance(choices, dict)
+    assert {name.partition("/")[0] for name in choices} == {"atax_Ax", "atax_y"}
+    name, values = next(iter(choices.items()))
+    result, _ = explored(
+        "atax", "--size", "m=8,n=8", "--target", "sm_80", "--estimate-size", "--budget", "0.1s", "--set", f"{name}={values[0]}"
+    )
+    assert result.exit_code == 0
+    _, sketch = explored("conv2d-3", "--choices", "--set", "warps=4")
+    assert sketch["choices"] == {
+        "outputs": ["1x1", "2x1", "4x1", "4x2", "4x4", "8x1"],
+        "warp_shape": ["1x32", "2x16", "4x8", "8x4"],
+    }
+
+
+def test_the_smallest_budget_gives_a_kernel_of_each_stage() -> None:
+    result, line = explored("atax", "--size", "m=8,n=8", "--target", "sm_80", "--nodes", "1")
+    assert result.exit_code == 0 and line["ended"] == "budget: nodes"
+    decisions = line["decisions"]
+    assert isinstance(decisions, dict)
+    assert {name.partition("/")[0] for name in decisions} == {"atax_Ax", "atax_y"}
+
+
+def test_listed_choices_come_first_and_all_are_decided() -> None:
+    result, line = explored(*AXPY, "--order", "cache", "--nodes", "300")
+    assert result.exit_code == 0
+    decisions = line["decisions"]
+    assert isinstance(decisions, dict)
+    names = [name.partition("(")[0] for name in decisions]
+    assert names[0] == "cache" and len(set(names)) > 1
+
+
+def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> None:
+    asked = (*AXPY, "--nodes", "200", "--journal", str(tmp_path / "runs"))
+    _, line = explored(*asked)
+    assert line["evaluated"] and not line["resumed"]
+    kept = tmp_path / "runs" / "axpy.jsonl"
+    whole = kept.read_bytes()
+    kept.write_bytes(whole + b"no entry\n\xff\xfe\n" + whole[:100])
+    again, resumed = explored(*asked)
+    assert again.exit_code == 0 and resumed["resumed"] == line["evaluated"] and resumed["time_ms"] == line["time_ms"]
+    assert again.stderr.count("JOURNAL_DAMAGED") == 2
+    kept.write_bytes(whole[:-40])
+    _, cut = explored(*asked)
+    assert cut["status"] == "solved" and cut["resumed"] == whole.count(b"\n") - 1
+    kept.write_bytes(re.sub(rb'"key": ".', b'"key": "x', whole))
+    _, other = explored(*asked)
+    assert other["status"] == "solved" and other["resumed"] == 0
+    result, another = explored(
+        "dot", "--size", "n=40", "--target", "sm_80", "--nodes", "100", "--journal", str(tmp_path / "runs")
+    )
+    assert result.exit_code == 0 and another["resumed"] == 0
+    kept.write_text("hello\n")
+    refused, error = explored(*asked)
+    assert refused.exit_code == 2 and "JOURNAL_UNUSABLE" in str(error["reason"])
+
+
+def test_sizes_beyond_memory_need_none_where_nothing_runs() -> None:
+    result, _ = explored("axpy", "--size", f"n={2**40}", "--target", "sm_80", "--nodes", "100")
+    assert result.exit_code == 0

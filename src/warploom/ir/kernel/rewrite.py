@@ -24,7 +24,7 @@ def _map(node: Any, change: Callable[[IndexExpr], IndexExpr | None]) -> Any:
         items = cast("tuple[Any, ...]", node)
         changed = tuple(_map(item, change) for item in items)
         return items if all(a is b for a, b in zip(items, changed, strict=True)) else changed
-    if not is_dataclass(node) or not type(node).__module__.endswith("ir.kernel"):
+    if not is_dataclass(node) or type(node).__module__ != Kernel.__module__:
         return node
     updates = {}
     for f in fields(node):

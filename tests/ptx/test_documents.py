@@ -15,8 +15,9 @@ ROOT = Path(__file__).parents[2]
 HEAD = """# PTX instructions
 
 This table says how `warploom.ptx` treats the instructions of PTX ISA 9.1. `make golden` writes it from the code's tables. Every
-instruction is parsed and printed, also those not listed. *interpreter* says whether, or for which forms, `warploom ptx run` executes it. *symbolic* says
-whether the emulator models it exactly or as an uninterpreted function; if it is empty, the results are unknown values.
+instruction is parsed and printed, also those not listed. *interpreter* says whether, or for which forms, `warploom ptx run`
+executes it. *symbolic* says whether the emulator models it exactly or as an uninterpreted function; if it is empty, the results
+are unknown values.
 
 """
 

@@ -23,11 +23,11 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
 
     label: str = "array"
     kept: Callable[[Term], Term] | None = None
-    """What a cell holds after a term was stored to it; None: the term."""
+    """Gives the content of a cell after a term was stored to it; None: the term itself."""
     lanes: int = 1
     """Components of an element; with several, `a[i].x = ...` stores one of them."""
     blank: Term | None = None
-    """What an element of an output holds that was never stored to; None: the plain integer 0."""
+    """An output's element that was never stored to; None: the plain integer 0."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.label = getattr(obj, "label", "array")

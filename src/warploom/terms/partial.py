@@ -20,7 +20,7 @@ _MOST = 1 << 10
 
 
 def condition_of_value(op: str) -> str:
-    """What a proof says of the inputs of a partial operation on reals."""
+    """The condition on the inputs of a partial operation on reals, as a proof states it."""
     return "no number divided by 0" if op == "/" else "square roots and logarithms have a value"
 
 

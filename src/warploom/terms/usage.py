@@ -1,4 +1,4 @@
-"""What a proof about terms speaks about: laws that may have been used, and the inputs on which its operations have a value."""
+"""The domain of a proof about terms: laws that may have been used, and the inputs on which its operations have a value."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Usage:
     """Operators met under each type, and the conditions that come with them."""
 
     dtype: DType
-    """Of the roots."""
+    """Type of the roots."""
     operators: dict[DType, set[str]] = field(default_factory=dict[DType, set[str]])
     conditions: dict[str, None] = field(default_factory=dict[str, None])
     partial: dict[DType, list[Term]] = field(default_factory=dict["DType", "list[Term]"])
@@ -79,7 +79,7 @@ class Usage:
                     others.append((types[0], term.args[0]))
 
     def domain(self, algebra: Algebra) -> str:
-        """What a proof under `algebra` speaks about."""
+        """The domain of a proof under `algebra`."""
         main = scalar_of(self.dtype)
         every = {op for ops in self.operators.values() for op in ops}
         parts = {algebra.domain_of(self.operators.get(main, set())): None}

@@ -62,7 +62,7 @@ class Block:
 class FoldOver:
     op: str
     length: int
-    """Of the last axis, which is folded away."""
+    """Length of the last axis, which is folded away."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -79,7 +79,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the last statement must hold."""
+    """The values that the last statement must hold."""
 
     shape: Shape
     values: tuple[Value, ...]

@@ -12,7 +12,7 @@ from warploom.ir.dataflow.values import folded
 
 
 def presumed_shape(item: StatementSyntax) -> Shape:
-    """Of a statement with a fault, so that later statements can be checked."""
+    """A shape for a statement with a fault, so that later statements can be checked."""
     shape = item.type.shape
     folds = item.value.fold is not None if isinstance(item.value, CallSyntax) else False
     has_length = isinstance(item.value, CallSyntax) and any(o.key.text == "fold_len" for o in item.value.options)

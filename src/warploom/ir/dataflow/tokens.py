@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>\.\.\.|->|==|!=|<=|>=|<<|>>|//|[][(){}:=,?@+\-*/%<>.&|^\\])"
 )
 _MAX_DIGITS = 15
-"""Of an integer: symbols and indexes must fit 64-bit arrays with room for sums."""
+"""Most digits of an integer: symbols and indexes must fit 64-bit arrays with room for sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Cursor:
         return self.next()
 
     def integer(self, expected: str = "an integer") -> int:
-        """Of any sign."""
+        """Reads an integer of any sign."""
         if self.accept("-"):
             return -int(self.expect_kind("int", expected).text)
         return int(self.expect_kind("int", expected).text)

@@ -286,7 +286,7 @@ class For:
     step: int
     body: tuple[Stmt, ...]
     note: str = ""
-    """What the front end expanded this loop from, for the printed comment."""
+    """The statement that the front end expanded to this loop, for the printed comment."""
     span: Span = field(default=NOWHERE, compare=False)
 
 

@@ -86,7 +86,7 @@ class Composition:
 
 
 def shared_cost(outer: Primitive, outer_size: int, inner: Primitive, inner_size: int) -> int:
-    """What `outer o inner` saves because the remainder (and the digit) of `inner` need not be formed."""
+    """The cost that `outer o inner` saves because the remainder (and the digit) of `inner` need not be formed."""
     if isinstance(inner, Cm2Linear):
         if isinstance(outer, Cm2Linear):
             return 0

@@ -30,7 +30,7 @@ class Functions:
 
     tables: Tables
     costs: IntArray
-    """Of the cheapest expression of each, in `ir.kernel.cost` units before simplification."""
+    """Cost of the cheapest expression of each function, in `ir.kernel.cost` units before simplification."""
     expression: Callable[[int], IndexExpr]
     """Row -> the expression, over `HoleArg`."""
     rows: IntArray
@@ -102,7 +102,7 @@ class Supporting(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnusedSet:
-    """Of a hole that no thread ever evaluates: one function without points."""
+    """The set for a hole that no thread ever evaluates: one function without points."""
 
     expr: IndexExpr
     values: int

@@ -56,7 +56,7 @@ class Failed(Generic[Argument]):
     task: Task[Argument]
     reason: str
     traceback: str = ""
-    """Of the worker; empty when the worker died."""
+    """Traceback of the worker; empty when the worker died."""
     spent: Spent | None = None
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""What a line may hold; keys of mappings are strings, numbers are finite."""
+"""Values that a line may hold; keys of mappings are strings, numbers are finite."""
 
 
 def encode(value: Json) -> str:

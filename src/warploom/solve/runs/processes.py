@@ -203,7 +203,8 @@ def starting_workers() -> Generator[None]:
 
 
 def process_executor(workers: int | None = None) -> ProcessExecutor:
-    """As many workers as this process may use CPUs, unless told; UserError (`WORKER_COUNT`) for fewer than one."""
+    """An executor with as many workers as this process may use CPUs, unless told; UserError (`WORKER_COUNT`) for fewer than
+    one."""
     if workers is not None and workers < 1:
         raise UserError(Diagnostic("WORKER_COUNT", f"expected at least one worker, got {workers}"))
     return ProcessExecutor(workers or available_cpus())

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _CHUNK = 4
 """Descents of one task."""
 TEMPERATURES = (0.0, 0.05, 0.3, 1.0)
-"""Of descents, in turn (see `drawn`)."""
+"""Temperatures of descents, in turn (see `drawn`)."""
 
 
 def drawn(children: Sequence[T], guess: Callable[[T], float], chance: random.Random, temperature: float) -> T:

@@ -31,7 +31,7 @@ class Alternative(Generic[S]):
     expand: Callable[[], S | None]
     """The propagated candidate; None when propagation refutes it."""
     value: Hashable = None
-    """What is decided; the same wherever the same is decided for this choice. None: the model does not say."""
+    """The decided value; it is the same wherever the same is decided for this choice. None: the model does not say."""
 
 
 class Model(Protocol[S, A_co]):

@@ -218,7 +218,7 @@ class _Walk(Generic[S, A]):
         return Frontier(replace(self._levels(), complete=not reason, reason=reason), tuple(self._sample))
 
     def paths(self, path: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Of the children that would be visited."""
+        """Paths of the children that would be visited."""
         found = self._at(path)
         if found is None:
             return []

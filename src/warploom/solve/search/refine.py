@@ -32,9 +32,9 @@ class Refine:
     first_dives: int = 64
     """Descents from the root before anything is measured."""
     dives: int = 8
-    """Of each further round."""
+    """Dives of each further round."""
     neighbours: int = 48
-    """Of the best measured candidates, each round."""
+    """Neighbours of the best measured candidates that each round tries."""
     elites: int = 8
     """How many of the best measured candidates have neighbours."""
     reopened: float = 2.0
@@ -46,7 +46,7 @@ class Refine:
     apart: float = 0.15
     """Share of features in which two of the elites differ at least."""
     temperatures: tuple[float, ...] = TEMPERATURES
-    """Of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
+    """Temperatures of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
     batch: int = 8
     """Measured each round."""
     pool: int = 512
@@ -73,7 +73,7 @@ class _Draft(Generic[S, A]):
     leaf: Leaf[S, A]
     path: Path
     estimate: float
-    """What descents go by."""
+    """Estimated cost by which descents choose."""
     guess: float
     """The best one before it is measured."""
     row: npt.NDArray[np.int32]
@@ -364,6 +364,6 @@ _ENOUGH = 4
 _PRIOR = 4
 """Candidates without error that each decision is credited with."""
 _FIRST_SHARE = 0.08
-"""Of a budget of wall seconds, for the first candidates."""
+"""Share of a budget of wall seconds for the first candidates."""
 _FRUITLESS = 5
 """Rounds without a new candidate that end the search."""

@@ -20,7 +20,7 @@ _LEAST_SCALE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """Of the logarithm: predicted cost = modelled cost * exp(mean), give or take exp(deviation)."""
+    """Residuals of the cost's logarithm: predicted cost = modelled cost * exp(mean), give or take exp(deviation)."""
 
     mean: Floats
     deviation: Floats

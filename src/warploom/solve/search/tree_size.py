@@ -44,12 +44,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What one walk or sweep estimates."""
+    """Estimate of one walk or sweep."""
 
     leaves: float
     dead_ends: float
     share: float
-    """Of uniform walks, those that end in a dead end: 0 or 1 for a single walk."""
+    """Share of uniform walks that end in a dead end: 0 or 1 for a single walk."""
     nodes: int
     """Candidates that were made for it."""
 
@@ -93,7 +93,7 @@ def chen(
 
 
 def tree_size(probes: Iterable[Probe]) -> TreeSize:
-    """Of all probes of one tree, wherever they were made; exact in their order (sums are rounded once)."""
+    """Size of a tree, estimated from all its probes wherever they were made; exact in their order (sums are rounded once)."""
     kept = list(probes)
     return TreeSize(
         interval([p.leaves for p in kept]),

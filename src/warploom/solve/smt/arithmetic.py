@@ -95,7 +95,7 @@ class Arithmetic:
         return Handle(self._any(left) % divisor)
 
     def bitwise(self, sign: Literal["&", "|", "^"], left: Handle, right: Handle) -> Handle:
-        """Of words, or of truth values."""
+        """A bitwise operation on words or on truth values."""
         first, second = self._any(left), self._any(right)
         if self._z3.is_bool(first):
             match sign:

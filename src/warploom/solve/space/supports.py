@@ -1,4 +1,4 @@
-"""What relations are to the engine: for each slot, the values that go with those of the other slots."""
+"""Relations as the engine uses them: for each slot, the values that go with those of the other slots."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ LaneOps: TypeAlias = Sequence["LaneOp | FreeOp"]
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """Of a call: operand pairs and results to choose from."""
+    """Registers of a call: operand pairs and results to choose from."""
 
     lanes: int
     pairs: tuple[tuple[int, int], ...]

@@ -79,7 +79,7 @@ def bind_cell(t: Ints, work: Ints, slot: int, cell: int) -> None:
 
 @compiled
 def bind_free(t: Ints, work: Ints, f: int) -> int:
-    """What a wake leaves to be enumerated: of forms with instances, their parameters; returns the number of those objects."""
+    """Binds the parameters of forms with instances; returns the number of objects that a wake leaves to be enumerated."""
     limit = t[t[QUANTIFIED] + f]
     if t[t[KIND] + f] >= COUNTER:
         limit = t[t[PARAMETERS] + f]

@@ -33,7 +33,7 @@ class Variable:
 
 @dataclass(slots=True)
 class Events:
-    """What the kernel did, counted as the interpreter counts (32-byte sectors per warp request)."""
+    """Events of the kernel, counted as the interpreter counts (32-byte sectors per warp request)."""
 
     load_sectors: dict[str, int] = field(default_factory=dict[str, int])
     store_sectors: dict[str, int] = field(default_factory=dict[str, int])

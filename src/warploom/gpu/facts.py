@@ -1,4 +1,5 @@
-"""What the printer must know of a filled kernel before it prints: types of variables, ranges of indices, numbered statements."""
+"""Facts of a filled kernel that the printer needs before it prints: types of variables, ranges of indices, numbered
+statements."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ ANYTHING = Interval(float("-inf"), float("inf"))
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of one filled kernel; names are the kernel's."""
+    """Facts of one filled kernel; names are the kernel's."""
 
     params: dict[str, Param]
     arrays: dict[str, Declare]

@@ -33,7 +33,7 @@ from warploom.ir import (
 Monomial = tuple[str, ...]
 """Sizes, sorted, one name as often as its power."""
 _ROUNDS = 3
-"""Of joining what the passes over a loop find, before its iterations are followed one by one."""
+"""Rounds of joining the results of passes over a loop, before its iterations are followed one by one."""
 _MOST_STEPS = 20_000
 """Statements that are followed."""
 
@@ -239,7 +239,7 @@ def _shifted(bound: Polynomial | None, by: int) -> Polynomial | None:
 
 
 def _replace(now: dict[str, Growth], one: Mapping[str, Growth], other: Mapping[str, Growth]) -> None:
-    """What holds after one of two ways here; a variable that only one of them sets has no value after the other."""
+    """Sets the state after one of two ways here; a variable that only one of them sets has no value after the other."""
     joined = {n: one[n].joined(other[n]) if n in one and n in other else one.get(n) or other[n] for n in {**one, **other}}
     now.clear()
     now.update(joined)

@@ -124,7 +124,7 @@ def _exchanges(table: Table, at_first: IndexExpr, static: IndexExpr, registers: 
 
 
 def inverse(permutation: Permutation, ranges: Ranges) -> Permutation:
-    """What brings values stored at `static` to `index`."""
+    """The permutation that brings values stored at `static` to `index`."""
     match permutation:
         case Rotation(amount, stride, group):
             count = IndexConst(group // stride)
@@ -145,7 +145,7 @@ def covers(static: IndexExpr, loop: For, registers: int) -> bool:
 
 
 def source_of(permutation: Permutation, step: Step, position: IndexExpr, registers: int) -> IndexExpr:
-    """Where register `position` comes from in a step that is taken."""
+    """The register from which register `position` comes in a step that is taken."""
     distance = IndexConst(step.distance)
     match permutation:
         case Exchange():
@@ -161,7 +161,7 @@ def source_of(permutation: Permutation, step: Step, position: IndexExpr, registe
 
 
 def described(permutation: Permutation, array: str, amount: str, registers: int) -> str:
-    """What all steps together do, for a comment."""
+    """A comment that says what all steps together do."""
     match permutation:
         case Exchange():
             return f"{array}[p] and {array}[p ^ {amount}] exchanged"

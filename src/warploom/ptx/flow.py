@@ -21,7 +21,7 @@ ENDS = frozenset({"bra", "brx", "ret", "exit", "trap"})
 class BasicBlock:
     index: int
     start: int
-    """Of its first instruction."""
+    """Position of its first instruction."""
     end: int
     """One past its last instruction."""
     successors: tuple[int, ...]

@@ -43,7 +43,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What may live on one multiprocessor (SM) at once."""
+    """Limits of one multiprocessor (SM) for blocks that run at once."""
 
     max_warps: int
     max_blocks: int
@@ -52,7 +52,7 @@ class Limits:
     """With the opt-in where there is one."""
     shared_unit_bytes: int
     reserved_shared_bytes: int = 0
-    """Taken by the system from every block's."""
+    """Bytes that the system takes from every block's shared memory."""
     registers: int = 65536
     """32-bit."""
     registers_per_block: int = 65536
@@ -101,11 +101,11 @@ class Machine:
     issue_per_partition: int = 1
     """Instructions per cycle that a scheduler can send off; 2: pairs of independent ones of a warp. Source: white."""
     multiprocessors: int
-    """Of the example."""
+    """Number of multiprocessors of the example board."""
     clock_mhz: int
-    """Boost, of the example."""
+    """Boost clock of the example board."""
     dram_gigabytes_per_s: float
-    """Of the example. Source: data."""
+    """Memory bandwidth of the example board. Source: data."""
     l1_by_default: bool
     """Whether plain global loads are cached at the first level without `-dlcm=ca`. Source: tuning."""
     nc_is_texture: bool

@@ -105,13 +105,13 @@ class Routine:
     variables: dict[str, Variable]
     """Declared inside the body, and the parameters."""
     targets: dict[str, tuple[str, ...]]
-    """Of `.branchtargets` and `.calltargets` directives by label."""
+    """Labels of `.branchtargets` and `.calltargets` directives, with their targets."""
     prototypes: dict[str, str]
-    """Of `.callprototype` directives by label, as written."""
+    """Labels of `.callprototype` directives, with their text as written."""
     source: Source
 
     def span(self, index: int) -> Span:
-        """Where instruction `index` stands in the text."""
+        """Place of instruction `index` in the text."""
         extent = self.instructions[index].extent
         return self.source.span(max(extent.start, 0), extent.end)
 

@@ -20,7 +20,7 @@ class Scope:
     def __init__(self, outer: Scope | None) -> None:
         self.outer = outer
         self.names: dict[str, str] = {}
-        """As written -> unique."""
+        """Unique names by the names as written."""
         self.ranges: dict[str, RegisterRange] = {}
         """By prefix."""
 

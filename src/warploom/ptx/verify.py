@@ -75,7 +75,7 @@ def _duplicates(module: Module) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """What the file's header says; None where it says nothing."""
+    """PTX version and target in the file's header; None where it says nothing."""
 
     version: tuple[int, int] | None
     sm: int | None
@@ -90,7 +90,7 @@ class _Machine:
 
 
 def _module_names(module: Module, program: Program) -> frozenset[str]:
-    """What a call may name."""
+    """Names that a call may use."""
     names = {*program.routines, *program.declared, *program.variables}
     for item in module.items:
         if isinstance(item, Directive) and item.name == "alias":

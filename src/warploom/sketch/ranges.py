@@ -1,4 +1,4 @@
-"""What can be said about index expressions before the run, by trying every thread, block and loop trip.
+"""Ranges of index expressions, found before the run by trying every thread, block and loop trip.
 
 Used to tell statically false conditions, loops without trips and masks that are never needed. An answer of None is always
 allowed (run-time sizes, reassigned variables, too many points) and only costs precision.

@@ -17,7 +17,7 @@ TermArrays: TypeAlias = Mapping[str, npt.NDArray[np.object_]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TermSpec:
-    """What arrays hold before and after the kernel."""
+    """Contents of arrays before and after the kernel."""
 
     outputs: TermArrays
     """Post-condition: output -> terms; None where any value will do."""

@@ -200,7 +200,7 @@ class KernelCode:
         return copy
 
     def _halo(self, plan: Plan, run: _Run) -> HaloRegisters | None:
-        """Of the plan's source, loaded before it; None where the plan has to do without."""
+        """Registers for the halo of the plan's source, loaded before it; None where the plan has to do without."""
         if not self._has_halo(plan):
             return None
         halo, found = self._halos[plan.source], self._halo_registers.get(plan.source)
@@ -215,7 +215,7 @@ class KernelCode:
         return plan.source in self._halos and plan.halo is not None and self._run_of(plan.source) == self._run_of(plan.load)
 
     def _with_halo(self, plan: Plan, halo: HaloRegisters, sources: list[str], lines: list[str]) -> list[str]:
-        """What each lane gives: the lanes at one end give what they have from beyond the other."""
+        """Code for the value that each lane gives: the lanes at one end give what they have from beyond the other."""
         outer, distance = self.fresh.new("pred"), plan.neighbour.x
         test, bound = ("lt", distance) if distance > 0 else ("gt", LAST_LANE + distance)
         lines.append(f"setp.{test}.u32 {outer}, {self.lanes.lane}, {bound};")

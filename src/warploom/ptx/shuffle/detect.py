@@ -52,7 +52,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """Of one kernel, in program order."""
+    """Candidates of one kernel, in program order."""
 
     loads: int
     plans: tuple[Plan, ...]

@@ -1,4 +1,4 @@
-"""What a kernel computes once, at its start, to know which lanes have which neighbours."""
+"""Code at a kernel's start that computes which lanes have which neighbours."""
 
 from __future__ import annotations
 

@@ -30,4 +30,4 @@ class ShuffleOptions:
     assume_nsw: bool = False
     """Take it that signed index arithmetic does not wrap, instead of testing it at run time."""
     limits: LaunchLimits | None = None
-    """What is known of every launch; None: what every device allows. Beyond them the result may be wrong."""
+    """Limits that every launch keeps; None: those of every device. Beyond them the result may be wrong."""

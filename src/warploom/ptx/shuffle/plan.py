@@ -1,4 +1,4 @@
-"""What is to be done to one load: where each of its elements comes from, and what must hold at run time."""
+"""The plan for one load: where each of its elements comes from, and what must hold at run time."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Element:
     source: str
     target: str
     bits: int
-    """Of both registers: 16, 32 or 64."""
+    """Bits of both registers: 16, 32 or 64."""
     must_copy: bool
     """Whether the source register may have changed by the time of the target."""
 
@@ -75,11 +75,11 @@ class Plan:
     elements: tuple[Element, ...]
     """In the order of the registers; elements that nobody reads (`_`) are left out."""
     element_bits: int
-    """Of one element in memory: 8, 16, 32 or 64."""
+    """Bits of one element in memory: 8, 16, 32 or 64."""
     checks: tuple[NoWrap, ...] = ()
     """All must hold in the lane that takes a neighbour's value."""
     assumed: tuple[str, ...] = ()
-    """What `--assume nsw` took for granted, as text."""
+    """Assumptions taken for granted by `--assume nsw`, as text."""
     stride_bytes: int | None = None
     """Formal distance in memory of the source's addresses in adjacent lanes."""
     halo: tuple[NoWrap, ...] | None = None
@@ -94,7 +94,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """What is known of the block at compile time."""
+    """The block's shape, as far as it is known at compile time."""
 
     whole_rows: bool
     """Every warp lies in one row, and the lane is tid.x modulo 32."""

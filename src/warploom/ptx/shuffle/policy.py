@@ -41,7 +41,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """What a decision may look at."""
+    """Facts that a decision may look at."""
 
     routine: Routine
     graph: FlowGraph
@@ -49,7 +49,7 @@ class KernelFacts:
     candidates: tuple[Candidate, ...]
     """All of the kernel, in program order."""
     target: str
-    """Of the module: `sm_80`."""
+    """Target of the module: `sm_80`."""
     whole_rows: bool
     """Whether the block's shape is known to put every warp into one row."""
 

@@ -23,7 +23,7 @@ def ends_segment(instruction: Instruction) -> bool:
 
 
 def is_barrier(instruction: Instruction) -> bool:
-    """Of a block, not of a warp."""
+    """Whether the instruction is a barrier of a block, not of a warp."""
     return instruction.opcode in ("bar", "barrier") and "warp" not in instruction.modifiers[:1]
 
 

@@ -44,7 +44,7 @@ class Segment:
     finish: End | None = None
     gate: Gate | None = None
     members: Members | None = None
-    """Of a segment that starts with a warp-wide instruction."""
+    """Members of a segment that starts with a warp-wide instruction."""
     classes: tuple[tuple[str, int], ...] = ()
     """Instruction classes and how many of each, for the counts."""
 
@@ -70,9 +70,9 @@ class Code:
     doubtful: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
     """Instruction -> slots that it reads and that some path has not written."""
     written: dict[int, int] = field(default_factory=dict[int, int])
-    """Of every slot that is doubtful somewhere: the slot that says which threads have written it."""
+    """For every slot that is doubtful somewhere, the slot that says which threads have written it."""
     undefined: dict[int, int] = field(default_factory=dict[int, int])
-    """Of every slot that a shuffle may leave undefined: the slot of its marks (`simt.undefined`)."""
+    """For every slot that a shuffle may leave undefined, the slot of its marks (`simt.undefined`)."""
 
 
 @dataclass(slots=True, eq=False)

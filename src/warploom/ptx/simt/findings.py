@@ -1,4 +1,4 @@
-"""What a run reports besides its arrays: faults that stop it and mistakes that hardware would hide."""
+"""Findings of a run besides its arrays: faults that stop it and mistakes that hardware would hide."""
 
 from __future__ import annotations
 

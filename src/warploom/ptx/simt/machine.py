@@ -180,7 +180,7 @@ class Machine:
         return merged(groups, context.code.segments[index].live_in), index
 
     def push_through(self, group: Group, index: int) -> None:
-        """As `push`, past the gate of the segment."""
+        """Like `push`, past the gate of the segment."""
         group.has_passed = True
         self._passing.append((group, index))
 
@@ -257,7 +257,7 @@ class Machine:
         return region.views.bytes[start : min(start + most, region.size)].tobytes()
 
     def fence(self, group: Group, *, is_wide: bool = True) -> None:
-        """What these threads wrote before may be published by now, and what they read is taken to be acquired."""
+        """Publishes the earlier writes of these threads, and takes what they read as acquired."""
         self.clock.release(group.threads, is_wide=is_wide)
         self.clock.acquire(group.threads, is_wide=is_wide)
 

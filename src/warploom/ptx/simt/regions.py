@@ -14,7 +14,7 @@ UNSIGNED: dict[int, np.dtype[np.unsignedinteger[Any]]] = {
 }  # fmt: skip
 """By width in bytes."""
 ALIGNMENT = 256
-"""Of every base, in bytes."""
+"""Alignment of every base, in bytes."""
 GUARD = 1 << 20
 """At least so many bytes that belong to nobody lie after each region."""
 

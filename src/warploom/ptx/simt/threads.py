@@ -98,7 +98,7 @@ class WarpLayout:
         return whole.reshape(self.count, 32)
 
     def full_rows(self, value: Value) -> Value:
-        """As `rows`, uniform values repeated."""
+        """Like `rows`, uniform values repeated."""
         return np.full((self.count, 32), value, value.dtype) if value.ndim == 0 else self.rows(value)
 
     def lanes(self, rows: Value) -> Value:

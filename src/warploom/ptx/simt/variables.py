@@ -1,4 +1,4 @@
-"""Where variables lie: the layout of shared memory, and initialisers of global and constant variables (PTX ISA 5.4.4)."""
+"""Addresses of variables: the layout of shared memory, and initialisers of global and constant variables (PTX ISA 5.4.4)."""
 
 from __future__ import annotations
 

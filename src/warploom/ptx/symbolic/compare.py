@@ -22,7 +22,7 @@ class NoWrap:
     """`term + offset`, read as signed or unsigned, is the sum over the integers: it stays within its width."""
 
     term: Term
-    """Of this thread."""
+    """The term of this thread."""
     offset: int
     width: int
     is_signed: bool

@@ -1,4 +1,4 @@
-"""What instructions do to memory: their kind of access, and what they may change."""
+"""Effects of instructions on memory: their kind of access, and what they may change."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def effect_of(instruction: Instruction) -> tuple[AccessKind, str, int | None]:
 
 
 def effect_clobber(access: Access) -> Clobber | None:
-    """What the event may change; None: nothing."""
+    """The memory that the event may change; None: nothing."""
     if access.space == "none":
         return None
     precise = access.kind in ("store", "atomic") and access.is_weak

@@ -22,7 +22,8 @@ from warploom.ptx.symbolic.uses import CARRY, live_at_entry
 from warploom.ptx.syntax import Instruction
 
 _MERGED_PATHS = 6
-"""Where more paths meet, nothing is said of the condition under which, and differing values become unknown."""
+"""Most paths that are merged with their conditions. Where more meet, no condition is kept, and differing values become
+unknown."""
 _CONDITIONS = 200
 """A path keeps so many conditions, the first and the last."""
 _CHOICES = 8

@@ -26,7 +26,7 @@ class Induction:
     """Registers at a loop's header, and what its back edge tells."""
 
     registers: Registers
-    """Of every register that the loop changes and that is live at the header."""
+    """Values of every register that the loop changes and that is live at the header."""
     steps: dict[str, Term]
     """Change per iteration of those with a recurrence."""
     invariant: tuple[Term, ...]

@@ -44,7 +44,7 @@ _CHANGING = ("%clock", "%globaltimer", "%pm", "%smid", "%warpid", "%nwarpid", "%
 
 @dataclass(slots=True)
 class Trace:
-    """What one emulation records as it goes."""
+    """Records of one emulation, made as it goes."""
 
     accesses: list[Access] = field(default_factory=list[Access])
     versions: Versions = field(default_factory=Versions)

@@ -1,4 +1,4 @@
-"""What instructions without memory compute, as terms (PTX ISA 9.7.1 to 9.7.9).
+"""Results of instructions without memory, as terms (PTX ISA 9.7.1 to 9.7.9).
 
 Integer, logic, comparison, move and conversion instructions are exact; floating-point ones are functions named as the instruction
 is written, so that equal operations on equal operands are equal terms. `PURE` lists the opcodes.

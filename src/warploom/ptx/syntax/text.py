@@ -144,7 +144,7 @@ def instruction_text(instruction: Instruction) -> str:
 
 
 def operand_text(operand: Operand) -> str:
-    """As it stands in an instruction."""
+    """Text of the operand as it stands in an instruction."""
     match operand:
         case Name(text):
             return text

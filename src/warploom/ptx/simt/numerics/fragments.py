@@ -96,7 +96,7 @@ def scatter(layout: Fragment, matrix: Bits) -> Bits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixAccess:
-    """Where each half register of ldmatrix or stmatrix lies in shared memory; both [count, 32, 2].
+    """Addresses in shared memory of each half register of ldmatrix or stmatrix; both [count, 32, 2].
 
     Half h (0: low 16 bits) of register j in lane l is the 16-bit word at the address that lane `address_lane[j, l, h]`
     gave, plus `offset_bytes[j, l, h]`. Only the lanes below 8 * count give addresses, each of a 16-byte aligned row.

@@ -461,7 +461,7 @@ def _shown(judged: Judged) -> str:
 
 
 def _fault(judged: Judged) -> tuple[str, ...]:
-    """What two completions have in common that fail in the same way: codes and places."""
+    """The codes and places that two completions have in common when they fail in the same way."""
     return tuple(f"{d.code} {d.span} {[str(span) for _, span in d.notes]}" for d in judged.diagnostics) or (judged.reason,)
 
 

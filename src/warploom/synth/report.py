@@ -1,4 +1,4 @@
-"""What completing a sketch reports: the answer, how sure it is, where it is optimal, and what it took."""
+"""Report of completing a sketch: the answer, how sure it is, where it is optimal, and what it took."""
 
 from __future__ import annotations
 

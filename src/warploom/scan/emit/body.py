@@ -24,7 +24,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """Of one function: named temporaries in order, then a text for every result."""
+    """Statements of one function: named temporaries in order, then a text for every result."""
 
     temporaries: tuple[tuple[Scalar, str, str], ...]
     """Type, name, text."""
@@ -33,7 +33,7 @@ class Statements:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What printers of whole programs need to know of an operator."""
+    """An operator as printers of whole programs need it."""
 
     operator: Operator
     dialect: Dialect

@@ -49,7 +49,7 @@ class Dialect:
     false: str
     infinities: Infinities
     below: Mapping[Scalar, str]
-    """What minus infinity is written as."""
+    """Text for minus infinity, by scalar type."""
     above: Mapping[Scalar, str]
 
 

@@ -44,7 +44,7 @@ def reserved() -> frozenset[str]:
 
 @cache
 def words_printed_by(module: str) -> frozenset[str]:
-    """Of one module of this package, with Python's own."""
+    """Words of one module of this package, with Python's own."""
     tree = ast.parse((_HERE / f"{module}.py").read_text(encoding="utf-8"))
     return frozenset({*_words_printed(tree), *keyword.kwlist, *dir(builtins)})
 

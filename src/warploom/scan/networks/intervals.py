@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Where a network stops being a scan."""
+    """The place where a network stops being a scan."""
 
     column: int
     step: int

@@ -24,7 +24,7 @@ def simd_source(program: Program | Network, name: str = "scan") -> str:
 
 
 def combine(program: Program | Network) -> list[str]:
-    """What an active lane does; `{source}` is the other cell."""
+    """Text of the combination that an active lane executes; `{source}` is the other cell."""
     return ["a[i] = op(old[i], old[{source}])" if program.is_backward else "a[i] = op(old[{source}], old[i])"]
 
 

@@ -24,7 +24,7 @@ LISTS, LONGEST = 120, 7
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """As `Closure`, with what is asked of the states at the start: the results."""
+    """A family as `Closure` finds it, with the results that are asked of the states at the start."""
 
     loop: Loop
     slots: tuple[Expr, ...]

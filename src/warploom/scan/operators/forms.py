@@ -35,7 +35,7 @@ class FormError(Exception):
 
 @dataclass(slots=True)
 class Work:
-    """What normalising may still do, in leaves of trees and tables: deterministic, unlike time."""
+    """The work that normalising may still do, in leaves of trees and tables: deterministic, unlike time."""
 
     left: int = WORK
 
@@ -197,7 +197,7 @@ def branch(atom: Atom, then: Tree, otherwise: Tree) -> Tree:
 
 
 def restricted(tree: Tree, atom: Atom, value: bool) -> Tree:
-    """Where `atom` is known."""
+    """The tree where `atom` is known to have this value."""
     if not isinstance(tree, Branch):
         return tree
     decided = _decided(tree.atom, atom, value)
@@ -330,7 +330,7 @@ def _place(slope: Slope) -> tuple[object, ...]:
 
 
 def _corners(terms: dict[Slope, Expr]) -> dict[Slope, Expr]:
-    """Of several multiples of one product of states, the greatest is that of the greatest or the least factor."""
+    """Keeps what can be greatest: of several multiples of one product of states, that of the greatest or the least factor."""
     scaled: dict[ex.Monomial, list[Expr]] = {}
     for slope, offset in terms.items():
         if offset is ex.ZERO and len(slope.parts) == 1:

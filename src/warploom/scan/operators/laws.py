@@ -1,4 +1,4 @@
-"""What has to hold for an operator to compute the loop, for all inputs and all lengths.
+"""The laws that must hold for an operator to compute the loop, for all inputs and all lengths.
 
 With T the family's functions of the states, p, q, r slots of lists, I what is known of all slots:
 

@@ -51,7 +51,7 @@ def _same(left: Sequence[Value], right: Sequence[Value]) -> bool:
 
 
 def _descriptions(family: Family, lists: Sequence[Sequence[Element]]) -> list[tuple[str, list[Value]]]:
-    """What is often kept of a list, with its value for each."""
+    """Descriptions of values often kept of a list, with the value for each."""
     found: list[tuple[str, list[Value]]] = [("length", [len(x) for x in lists])]
     for position, field in enumerate(family.loop.fields):
         columns = [[e[position] for e in x] for x in lists]

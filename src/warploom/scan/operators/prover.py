@@ -74,7 +74,7 @@ class Translator:
         self._texts: dict[str, int] = {}
         self._opaque: dict[Expr, Number] = {}
         self.known: list[Handle] = []
-        """What the sorts of the variables say."""
+        """Facts that the sorts of the variables state."""
 
     def bound(self, values: Mapping[Expr, Expr], bindings: Bindings | None = None) -> dict[Expr, Number]:
         """Expressions as bindings."""
@@ -171,7 +171,7 @@ class Translator:
                 return self._opaque[expr]
 
     def _facts(self, expr: Expr, term: Handle, args: Sequence[Number]) -> list[Handle]:
-        """Of a power of e or a common divisor that is a variable of its own."""
+        """Facts about a power of e or a common divisor that is a variable of its own."""
         a = self.arithmetic
         zero, one = a.constant(0, "int"), a.constant(1, "int")
         if expr.op == "exp":
@@ -209,7 +209,7 @@ class Translator:
         return found
 
     def value(self, expr: Expr, found: Found) -> Value:
-        """Of a variable, in a model."""
+        """Value of a variable in a model."""
         name = str(expr.value)
         if found.values.get(f"{name} below"):
             return float("-inf")

@@ -52,7 +52,7 @@ class _Hole:
     variable: Expr
     node: ast.Name | ast.Call
     options: int | None
-    """Of a choice; None: a constant."""
+    """Number of options of a choice; None: a constant."""
 
 
 def complete_template(module: Module, spec: str, template: str, *, unique: bool = False) -> Completed:

@@ -37,7 +37,7 @@ class Loop:
     lists: tuple[str, ...]
     """Names of the parameters that are read element by element, together."""
     fields: tuple[Expr, ...]
-    """Of one element: one for a list of numbers, more for tuples and for several lists."""
+    """Fields of one element: one for a list of numbers, more for tuples and for several lists."""
     constants: tuple[Expr, ...]
     """Further parameters: the same for every element."""
     states: tuple[State, ...]
@@ -88,7 +88,7 @@ def needed(loop: Loop, kept: set[Expr]) -> Loop:
 
 
 MAX_DIVISOR = 256
-"""Of remainders of states: each is a state of an automaton."""
+"""Largest divisor of remainders of states: each is a state of an automaton."""
 
 
 def with_remainders(loop: Loop) -> Loop:

@@ -30,7 +30,7 @@ def map_reduce(
     chunks: int = CHUNKS,
     constants: Mapping[str, Value] | None = None,
 ) -> object:
-    """What the loop returns for the whole data (a scan: its last result).
+    """The result that the loop returns for the whole data (a scan: its last result).
 
     data: an iterable of elements (of tuples where an element has several values), an array (one row per element), or
     `text_lines`. Whole numbers are exact: arrays are folded with NumPy in int64 where the operator's growth shows that none can

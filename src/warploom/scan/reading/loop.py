@@ -51,7 +51,7 @@ def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What one iteration binds."""
+    """Names that one iteration binds."""
 
     lists: tuple[str, ...]
     bindings: Mapping[str, Value]
@@ -75,7 +75,7 @@ class _Reader:
         """Names that the reader gives to nothing else."""
         self._unannotated: list[Expr] = []
         self._targets: list[ast.expr] = []
-        """What stands for appending."""
+        """Expressions that stand for appending."""
         self._earlier: set[str] = set()
         """Names that have a value before the loop."""
 
@@ -302,7 +302,7 @@ class _Reader:
         self._module.unsupported(node, f"expected {wanted}, got {written(hint)}", "Annotate what the loop gets.")
 
     def _variable(self, name: str, shape: Shape | None) -> Value:
-        """Of a value of a list; what is not annotated is an integer, and noted."""
+        """The variable for a value of a list; a value without annotation is an integer, and noted."""
         if isinstance(shape, tuple):
             return tuple(self._variable(f"{name}_{n}", p) for n, p in enumerate(shape))
         # the user's own name, unless a state has it, which it then is between elements

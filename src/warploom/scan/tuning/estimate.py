@@ -1,4 +1,4 @@
-"""What a way costs: counted before it is compiled, and measured on the PTX it becomes.
+"""Cost of a way to scan: counted before it is compiled, and measured on the PTX it becomes.
 
 Cycles are of one multiprocessor for one block, as its busiest unit has it (`gpu.machine`: warp instructions issued, lanes of
 shuffles, wavefronts of shared memory), plus 10 for a barrier, as in the layouts' cost.
@@ -30,7 +30,7 @@ BARRIER_CYCLES = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Of one block. Instructions, wavefronts and shuffles are of warps; barriers are what each warp waits at."""
+    """Counts of one block. Instructions, wavefronts and shuffles are of warps; barriers are what each warp waits at."""
 
     instructions: int
     shuffles: int

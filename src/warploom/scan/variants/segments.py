@@ -149,7 +149,7 @@ def _list(flags: Sequence[bool]) -> Iterator[Pair]:
 
 
 def _serial(pairs: Sequence[Pair], kind: Flags) -> Word:
-    """What the last element (the first, backwards) holds after the serial loop."""
+    """Result of the serial loop for the last element (the first, backwards)."""
     value: Word = ()
     for word, flag in pairs if kind == "heads" else reversed(pairs):
         value = word if flag else value + word if kind == "heads" else word + value

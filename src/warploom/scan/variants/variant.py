@@ -25,7 +25,7 @@ class Variant:
 
     program: Program | Network
     flags: Flags | None = None
-    """Of a segmented scan: what the flags of the input mark."""
+    """Meaning of the input's flags, for a segmented scan."""
     is_exclusive: bool = False
 
     @property
@@ -79,7 +79,7 @@ class Validity:
 
 
 def validity(variant: Variant, largest: int = 1024, adjacency: Adjacency = "strict") -> Validity:
-    """Of the network by intervals and induction; of flags by the eight cases of the segmented operator.
+    """Validity of the network, by intervals and induction, and of the flags, by the eight cases of the segmented operator.
 
     An idempotent operator has an idempotent segmented one: (x, f) op (x, f) = (x, f), so overlapping networks keep their domain.
     """
@@ -113,7 +113,7 @@ def variant_source(variant: Variant, name: str = "scan") -> str:
 
 
 def _act(variant: Variant) -> list[str]:
-    """What an active lane does."""
+    """Code of an active lane."""
     if not variant.flags:
         return combine(variant.program)
     own, other = ("old[i]", "old_flags[i]"), ("old[{source}]", "old_flags[{source}]")

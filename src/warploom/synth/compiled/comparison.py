@@ -49,7 +49,7 @@ _LN_2 = constant(Fraction(float(np.float32(0.6931471805599453))))
 _IN_BASE_2: dict[str, str] = {
     "exp": "exp(x) as ex2(x * 0f3FB8AA3B)", "log": "log(x) as lg2(x) * 0f3F317218",
 }  # fmt: skip
-"""What the domain says of the functions that GPUs have in base 2 only."""
+"""The domain's words for the functions that GPUs have in base 2 only."""
 _TOLD_BITS = {"f16": 7, "bf16": 4, "f32": 20, "f64": 48}
 """Binary digits in which results of a float type agree that differ by rounding only."""
 _CANCELLED_BITS = 8
@@ -67,7 +67,7 @@ class Difference:
     expected: str
     found: str
     line: int | None
-    """Of the store that left it; None when nothing was stored."""
+    """Line of the store that left it; None when nothing was stored."""
 
     def __str__(self) -> str:
         where = f" (stored in line {self.line})" if self.line is not None else ""
@@ -123,7 +123,7 @@ class Comparison:
         self._chosen_kinds: dict[Term, DType] = {}
         self.operators: set[str] = set()
         self.notes: set[str] = set()
-        """What the domain must say of the spec."""
+        """Notes on the spec that the domain must state."""
         self._seen: set[Term] = set()
         self._partial: list[Term] = []
 
@@ -254,7 +254,7 @@ class Comparison:
         return False
 
     def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
-        """What a spec with choices on data wants, where everything in it is of the algebra's type."""
+        """The values that a spec with choices on data wants, where everything in it is of the algebra's type."""
         dtype = self.algebra.dtype
         terms = list(iterate_post(want))
         if any(t.op == "atom" and self.types.get(t.data[0]) is not dtype for t in terms):
@@ -263,7 +263,7 @@ class Comparison:
         return None if found is None else [found]
 
     def _types_in(self, want: Term) -> set[DType]:
-        """Of the elements, where the spec does something that sees their sign."""
+        """Types of the elements, where the spec does something that sees their sign."""
         order: set[DType] = set()
         has_order = False
         for t in iterate_post(want):

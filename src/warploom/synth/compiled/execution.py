@@ -56,20 +56,20 @@ class ScalarArgument:
 
 Argument = ArrayArgument | ScalarArgument
 Symbol = ArrayArgument | Literal["initial"]
-"""What a module's variable holds when the launch begins: symbols or zeros, or the value that the file gives it."""
+"""Content of a module's variable when the launch begins: symbols or zeros, or the value that the file gives it."""
 _GRID = (2**31 - 1, 65535, 65535)
 _BLOCK = (1024, 1024, 64)
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
 _VOLTA = 70
 _STATIC_SHARED_BYTES = 48 << 10
-"""Of static shared memory, at most: ptxas refuses more."""
+"""Most bytes of static shared memory: ptxas refuses more."""
 _SHARED_BYTES = 227 << 10
-"""Of a block, at most, on any machine."""
+"""Most shared bytes of a block on any machine."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SymbolicRun:
-    """What a launch left behind."""
+    """Memory and faults that a launch left behind."""
 
     data: Data
     arrays: dict[str, Region]

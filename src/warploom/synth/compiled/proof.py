@@ -27,7 +27,7 @@ _MOST_ORDERED = 3
 
 @dataclass(frozen=True, slots=True)
 class CompiledProof:
-    """What is known about a compiled kernel."""
+    """Verdict on a compiled kernel, with its reason."""
 
     verdict: Literal["proved", "refuted", "unchecked"]
     """unchecked: no law of the algebra makes some element equal to what is wanted, and no numbers tell them apart."""
@@ -48,7 +48,7 @@ class CompiledProof:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one array must hold after the launch."""
+    """The content that one array must have after the launch."""
 
     terms: npt.NDArray[np.object_]
     """None: any value."""

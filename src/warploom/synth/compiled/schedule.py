@@ -14,11 +14,11 @@ from warploom.synth.compiled.threads import WARP, Arrival, Block, Lanes, Launch
 
 WARP_BARRIER = "bar.warp.sync"
 _BARRIERS = 16
-"""Of a block."""
+"""Named barriers of a block."""
 Action = Callable[[Block, Lanes], None]
 """Executes an instruction for some threads."""
 Jump = Callable[[Block, Lanes], dict[int, Lanes]]
-"""Where each thread goes on; threads that are named nowhere have ended."""
+"""A jump says where each thread goes on; threads that are named nowhere have ended."""
 Members = Callable[[Block, Lanes], list[tuple[Lanes, Lanes]]]
 """Per set of threads that must come together: those that are here, those that must come."""
 
@@ -40,7 +40,7 @@ class Step:
         """With `meeting`: executed by threads that came together."""
         self.jump = jump
         self.kind = kind
-        """Of a meeting: its instruction; threads may come together at several ones of one kind (PTX ISA, from sm_70 on)."""
+        """Kind of a meeting: its instruction; threads may come together at several ones of one kind (PTX ISA, from sm_70 on)."""
         self.meeting = meeting
         self.barrier = barrier
 
@@ -68,7 +68,7 @@ class _Phase:
         self.waiting: list[tuple[int, Lanes]] = []
         """By instruction."""
         self.arrivals: list[tuple[int, Arrival]] = []
-        """Of bar.arrive: instruction and thread."""
+        """Arrivals by bar.arrive: instruction and thread."""
 
     def members(self) -> set[int]:
         return {t for _, group in self.waiting for t in group} | {a.thread for _, a in self.arrivals}

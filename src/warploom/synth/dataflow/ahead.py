@@ -261,7 +261,7 @@ class Ahead:
         return pairs.listed([group for group in groups if len(group[2])])
 
     def _pair_holders(self, pairs: ComposedSet, row: int, tables: Tables) -> Holders | None:
-        """Where members of the second hole only permute the rows: holders under its member `row`, permuted."""
+        """Holders for members of the second hole that only permute the rows: holders under its member `row`, permuted."""
         codes = self._codes(pairs)
         order = np.argsort(codes[row])
         at = np.minimum(np.searchsorted(codes[row][order], codes), codes.shape[1] - 1)

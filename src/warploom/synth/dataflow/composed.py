@@ -201,7 +201,7 @@ def is_among(keys: NDArray[Any], known: NDArray[Any]) -> BoolArray:
 
 
 def hash_weights(points: int) -> NDArray[np.uint64]:
-    """Of `row_hashes`: the hash of a row is its product with them."""
+    """Weights of `row_hashes`: the hash of a row is its product with them."""
     return np.random.default_rng(points).integers(1, 1 << 63, points, dtype=np.uint64)
 
 

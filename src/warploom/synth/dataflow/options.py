@@ -47,4 +47,4 @@ CONFIGURATIONS: Mapping[str, EngineOptions] = {
     "one-location": EngineOptions(propagation="forward"),
     "smt": EngineOptions(engine="smt"),
 }
-"""What `warploom bench ablations` compares, by name: everything, everything but one idea, z3."""
+"""Configurations that `warploom bench ablations` compares, by name: everything, everything but one idea, z3."""

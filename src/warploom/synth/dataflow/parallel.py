@@ -50,12 +50,12 @@ PARTS = 16
 
 
 _Value: TypeAlias = Mapping[str, Json]
-"""What a worker says about its part."""
+"""Type of the values in a worker's report of its part."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartOfSearch:
-    """What a worker is asked."""
+    """The question to a worker."""
 
     text: str
     """The program's; normalised."""
@@ -65,7 +65,7 @@ class PartOfSearch:
     part: int
     parts: int
     budget: Budget
-    """Of this part."""
+    """Budget of this part."""
 
     @property
     def key(self) -> str:
@@ -79,11 +79,11 @@ class PartsResult:
     parts: int
     """That gave a result."""
     resumed: int
-    """Of them, those whose result is the journal's."""
+    """Parts whose result is the journal's."""
     seconds: float
     """CPU time of the others, in all workers together."""
     peak_mb: float
-    """Of the worker that took most; 0 when everything is the journal's."""
+    """Peak memory of the worker that took most; 0 when everything is the journal's."""
 
 
 def solve_in_parts(

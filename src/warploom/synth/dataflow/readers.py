@@ -19,7 +19,7 @@ CHUNK = 1 << 22
 
 
 class Holes(Protocol):
-    """What a look ahead needs of a model."""
+    """The functions of a model that a look ahead needs."""
 
     counters: Counters
 

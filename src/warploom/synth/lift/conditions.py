@@ -1,4 +1,4 @@
-"""What conditions on block numbers and sizes imply, first by looking, then by linear integer arithmetic."""
+"""Decides whether conditions on block numbers and sizes imply others, first by looking, then by linear integer arithmetic."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def _read_at_all(network: Network) -> BoolArray:
 
 
 def _other_uses(network: Network) -> Iterator[Slots]:
-    """Where holes decide anything but what a gather reads."""
+    """Slots whose holes decide anything but what a gather reads."""
     for guard in network.guards:
         yield guard.slots
     for batch in network.batches:

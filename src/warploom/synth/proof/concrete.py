@@ -223,7 +223,7 @@ def _greatest(*values: Any, **options: Any) -> Any:
 
 
 TYPED_BUILTINS: dict[str, Any] = {"min": _least, "max": _greatest}
-"""What specs on typed integers find under these names."""
+"""Functions that specs on typed integers find under these names."""
 
 
 def _on_integers(op: str, a: int, b: int, dtype: DType) -> int | bool:

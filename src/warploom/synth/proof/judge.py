@@ -42,11 +42,11 @@ class Judged:
     """How proof and checker contradict each other: a bug of Warploom, about which the kernel says nothing."""
 
     cut: str = ""
-    """What a spent budget left undone."""
+    """The work that a spent budget left undone."""
 
     @property
     def status(self) -> Status:
-        """What becomes of a sketch whose answer this is."""
+        """The status of a sketch whose answer this is."""
         if self.disagreement:
             return "error"
         return "refused" if self.verdict == "refuted" else "unknown" if self.doubt else "solved"

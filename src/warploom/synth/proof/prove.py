@@ -36,7 +36,7 @@ _TRIALS = 8
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What is known about a completed kernel at one set of sizes."""
+    """Verdict on a completed kernel at one set of sizes."""
 
     verdict: Literal["proved", "refuted", "unchecked"]
     """refuted: an output differs or the run has faults. unchecked: terms that no law of the algebra makes equal, yet no

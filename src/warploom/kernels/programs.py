@@ -35,7 +35,7 @@ class ProgramFamily:
     form: str
     """The pattern for people."""
     numbers: range
-    """What the last group may be."""
+    """Values that the last group may have."""
     build: Callable[[tuple[str, ...], int], str]
     """From the other groups and the number."""
 

@@ -45,7 +45,7 @@ class Family:
     form: str
     """The pattern for people."""
     numbers: range
-    """What the first group may be; an empty range if there is none."""
+    """Values that the first group may have; an empty range if there is none."""
     build: Callable[..., Example]
 
 

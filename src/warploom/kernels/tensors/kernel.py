@@ -60,5 +60,5 @@ class TensorKernel:
         return count_flops(self.program(sizes))
 
     def bytes(self, sizes: Mapping[str, int] | None = None) -> int:
-        """Of the elements that every schedule must move from and to memory."""
+        """Bytes of the elements that every schedule must move from and to memory."""
         return count_compulsory_bytes(self.program(sizes))

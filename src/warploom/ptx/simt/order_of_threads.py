@@ -57,7 +57,8 @@ class Clock:
         self.released: Threads = np.zeros((_KEPT, 2, total), np.int64)
         """The last releases, by scope and thread."""
         self.by_warp: Threads = np.zeros((_KEPT, 2, 2, total >> 5), np.int64)
-        """Last releases by scope and warp: the time up to which a barrier had published everything of the warp, and that of the release."""
+        """Last releases by scope and warp: the time up to which a barrier had published everything of the warp, and that of the
+        release."""
         self.by_block: Threads = np.zeros((_KEPT, 2, 2, machine.blocks), np.int64)
         self.read: Threads = np.zeros((2, total), np.int64)
         """By scope and thread: time of its last strong read."""

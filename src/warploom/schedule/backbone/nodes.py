@@ -172,7 +172,7 @@ class Instruction:
     axes: tuple[int, ...]
     dtype: DType
     access: Access | None = None
-    """Of loads and stores; the operand of a store is what it writes."""
+    """The element that a load or store accesses; the operand of a store is the value that it writes."""
     span: Span = NOWHERE
 
     @property

@@ -1,4 +1,4 @@
-"""What the lower bound reads of a kernel: flat tables that no decision changes, and the view of one candidate.
+"""The kernel as the lower bound reads it: flat tables that no decision changes, and the view of one candidate.
 
 Units: sizes in iterations, offsets in elements, times in nanoseconds. Masks of a choice have one bit per value, in the order of
 the constants below; a bit is set where the value is still possible.
@@ -35,7 +35,7 @@ LEVELS = ("thread", "core", "machine")
 NO_LIMIT = 1e30
 
 PIPES = 4
-"""Of a CPU: products and all else, sums, comparisons, and sums that may become part of a product (`FUSIBLE`)."""
+"""Pipes of a CPU: products and all else, sums, comparisons, and sums that may become part of a product (`FUSIBLE`)."""
 FUSIBLE = 3
 
 

@@ -1,4 +1,4 @@
-"""What lowering needs to know of a fully decided candidate, as a protocol, and a table that satisfies it by hand.
+"""Interface of a fully decided candidate as lowering needs it, and a table that satisfies it by hand.
 
 Statement numbers are those of the backbone (instructions, then dims); temporaries bring further ones for their store, their load
 and the copies of the mapped dims on both sides.
@@ -86,15 +86,15 @@ class Decided(Protocol):
         ...
 
     def cache(self, statement: int) -> str:
-        """Of a global access: ALL, L2, READ_ONLY, NONE."""
+        """Cache of a global access: ALL, L2, READ_ONLY, NONE."""
         ...
 
     def layout(self, first: DimPair, second: DimPair) -> str:
-        """Of two pairs of one temporary: INNER (first varies faster), OUTER."""
+        """Order of two pairs of one temporary: INNER (first varies faster), OUTER."""
         ...
 
     def partials(self, statement: int) -> str:
-        """Of a reduction's dim: CHAIN, TREE."""
+        """Form of partial results along a reduction's dim: CHAIN, TREE."""
         ...
 
     def stages(self, region: int) -> int:

@@ -67,7 +67,8 @@ class Features:
 
     @classmethod
     def cpu(cls) -> Features:
-        """As `full`, less what the caches of a CPU do by themselves: neighbours need no common array to share what they load."""
+        """Like `full`, less what the caches of a CPU do by themselves: neighbours need no common array to share what they
+        load."""
         return cls(stages_unshared=False, shares_sums=True)
 
     @classmethod

@@ -1,4 +1,4 @@
-"""What the description of the space needs to know of one kernel on one target: sets, facts, constants, lowerings."""
+"""Inputs of the space's description for one kernel on one target: sets, facts, constants, lowerings."""
 
 from __future__ import annotations
 

@@ -124,7 +124,7 @@ class KernelSpace:
         return sorted(found, key=lambda a: self._turns[a[0]]) if choice == "dim_kind" and self._turns else found
 
     def alternatives(self, candidate: Candidate, choice: str, arguments: tuple[int, ...]) -> tuple[Alternative, ...]:
-        """What a variable may become; none where its value makes no difference."""
+        """Values that a variable may take; none where its value makes no difference."""
         mask = candidate.domain(choice, *arguments)
         if choice == "order":
             if self._is_instruction.issuperset(arguments):

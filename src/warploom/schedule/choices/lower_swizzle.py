@@ -15,13 +15,13 @@ from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Space, Store, S
 _ROW_BYTES = 128
 """One element of every bank."""
 _MOST_WARPS = 4
-"""Of a block that are looked at."""
+"""Most warps of a block that are looked at."""
 _PERIODS = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """Of a block's first warps, at index 0 of all loops that are no threads."""
+    """An access of a block's first warps, at index 0 of all loops that are no threads."""
 
     places: NDArray[np.int64]
     """[warps, threads of a warp]; of each thread's first element."""

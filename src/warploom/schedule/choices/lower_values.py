@@ -59,7 +59,7 @@ class Reduction:
     init: Operation
     start: Start
     outermost: Branch | None
-    """Of the loops over reduced extents; with thread loops among them, the outermost of the thread nest."""
+    """The outermost of the loops over reduced extents; with thread loops among them, that of the thread nest."""
     registers: dict[int, Branch]
     """By extent: unrolled and vector loops that keep partial results."""
     threads: tuple[Branch, ...]

@@ -147,7 +147,7 @@ class _Clock:
 
 
 def cycles_of(nest: Nest, threads: Threads, latencies: Latencies) -> float:
-    """Of one block that is alone."""
+    """Cycles of one block that is alone."""
     clock = _Clock(nest, threads, latencies, copied_values(nest))
     clock.run(nest.body, 1, ())
     return max([clock.now, *(t for t in clock.ready.values() if t < clock.now)])

@@ -1,4 +1,4 @@
-"""What this machine does per second: the figures that a bound or an estimate of CPU nests is made of."""
+"""Rates of this machine: the figures from which a bound or an estimate of CPU nests is made."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Calibration:
     dram_copy_gbs: float
     """Bytes read plus bytes written."""
     l2_column_gbs: float
-    """As `l2_read_gbs`, one vector per row of 4160 bytes."""
+    """Like `l2_read_gbs`, one vector per row of 4160 bytes."""
     l1_latency_ns: float
     l2_latency_ns: float
     l3_latency_ns: float
@@ -100,7 +100,7 @@ def calibrate(threads: int = 1, *, use_cache: bool = True) -> Calibration:
 
 
 def caches() -> Caches:
-    """Of core 0, as the system tells."""
+    """Caches of core 0, as the system tells."""
     sizes = dict(_CACHES)
     line = 64
     for index in sorted((_SYSFS / "cpu0" / "cache").glob("index*")):

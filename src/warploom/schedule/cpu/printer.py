@@ -36,16 +36,16 @@ class Source:
     units: int
     """Iterations of the shared loops together."""
     scratch_bytes: int
-    """Of each thread."""
+    """Scratch memory of each thread."""
     entry: str = ENTRY
     """The function's name."""
     buffers: tuple[Buffer, ...] = ()
     """The arrays of a call, in order."""
     second_entry: str = ""
-    """Of a part that runs when all units are done, with the same arrays; empty: there is none."""
+    """Entry of the part that runs when all units are done, with the same arrays; empty: there is none."""
     second_units: int = 0
     common_bytes: tuple[int, ...] = ()
-    """Of further arrays of a call, behind `buffers`: what the second part gets from the first."""
+    """Bytes of further arrays of a call, behind `buffers`: the data that the second part gets from the first."""
 
 
 def c_source(nest: Nest) -> Source:
@@ -87,7 +87,7 @@ def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
 
 
 class _Printer:
-    """Of one part of a kernel."""
+    """Prints one part of a kernel."""
 
     def __init__(self, nest: Nest, helpers: Helpers) -> None:
         self.nest = nest

@@ -118,7 +118,7 @@ class Registers:
         return Variable(name, lane, is_whole=storage.lanes > 1 and lane is None)
 
     def declaration(self, number: int, used: frozenset[str], helpers: Helpers) -> str:
-        """Of those registers that are `used`."""
+        """Declaration of those registers that are `used`."""
         storage = self.storages[number]
         kind = helpers.vector(storage.dtype, storage.lanes) if storage.lanes > 1 else c_type(storage.dtype)
         if storage.is_array:

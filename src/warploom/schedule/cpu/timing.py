@@ -26,8 +26,8 @@ class Runnable(Protocol):
     """A kernel with its arguments."""
 
     def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
-        """Of each sample: elapsed seconds of all repeats, and CPU seconds of the busiest thread; of several repeats those of the
-        caller, which waits for the others within them."""
+        """For each sample the elapsed seconds of all repeats, and CPU seconds of the busiest thread; for several repeats those
+        of the caller, which waits for the others within them."""
         ...
 
 
@@ -36,7 +36,7 @@ class Effort:
     """How long to measure."""
 
     min_s: float = 0.05
-    """Of all samples together, unless the nest is surely slow or the noise is already small."""
+    """Least seconds of all samples together, unless the nest is surely slow or the noise is already small."""
     max_s: float = 2.0
     least_samples: int = 5
     sample_s: float = 1e-4
@@ -51,7 +51,7 @@ DEFAULT_EFFORT = Effort()
 @dataclass(frozen=True, slots=True)
 class Timing:
     median_ms: float
-    """Of all samples."""
+    """Median time of all samples."""
     best_ms: float
     busy_ms: float
     """Least CPU time of the busiest thread, of repeated runs that of the caller and its waiting: what other processes hardly

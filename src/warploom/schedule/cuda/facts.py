@@ -1,4 +1,4 @@
-"""What the printer must know of a whole nest: its loops, the shape of the launch, where registers are selected."""
+"""Facts about a whole nest that the printer needs: its loops, the shape of the launch, where registers are selected."""
 
 from __future__ import annotations
 

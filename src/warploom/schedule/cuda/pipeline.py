@@ -43,11 +43,11 @@ class Pipeline:
     fill: tuple[Node, ...]
     """One iteration's fill in one piece; in three: `copies`, `loads`, `stores`."""
     copies: tuple[Node, ...]
-    """What is copied without registers, or cannot be split."""
+    """Nodes that are copied without registers, or cannot be split."""
     loads: tuple[Node, ...]
     stores: tuple[Node, ...]
     body: tuple[Node, ...]
-    """What uses them, with the barriers that it needs itself."""
+    """Nodes that use the copies, with the barriers that they need themselves."""
 
     @property
     def ahead(self) -> int:
@@ -239,7 +239,7 @@ class _Split:
 
 
 def _value_of(node: Node) -> int | None:
-    """What a load makes or a store stores."""
+    """The value that a load makes or a store stores."""
     match node:
         case Load():
             return node.target.value

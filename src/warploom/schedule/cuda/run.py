@@ -21,10 +21,10 @@ from warploom.schedule.nest import Buffer
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """Of a compiled kernel and its launch."""
+    """Facts about a compiled kernel and its launch."""
 
     threads: int
-    """Of a block."""
+    """Threads of a block."""
     blocks: int
     registers: int
     """Per thread."""
@@ -37,7 +37,7 @@ class KernelFacts:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a run on the PTX interpreter."""
+    """Outcome of a run on the PTX interpreter."""
 
     arrays: Mapping[str, NDArray[Any]]
     """By name of the buffer: after the run, in the shape given."""

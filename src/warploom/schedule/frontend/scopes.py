@@ -47,7 +47,7 @@ def _kept(instruction: Instruction) -> set[int]:
 
 
 def _followers(instructions: Sequence[Instruction]) -> list[set[int]]:
-    """Of each instruction those that wait for its value, directly or not."""
+    """For each instruction those that wait for its value, directly or not."""
     after: list[set[int]] = [set() for _ in instructions]
     for number in range(len(instructions) - 1, -1, -1):
         for source in filter(None, map(_source, instructions[number].operands)):

@@ -1,4 +1,4 @@
-"""What a tensor function says, read but not yet for particular sizes.
+"""The content of a tensor function, read but not yet for particular sizes.
 
     function   := arrays scalars stage*
     stage      := definition* store+                 (the stores of one statement)
@@ -123,7 +123,7 @@ class Stage:
     definitions: tuple[Definition, ...]
     stores: tuple[Store, ...]
     ranges: tuple[tuple[str, SizeSum, Span], ...]
-    """Of every index: iterations, and where that is said. In the order of the axes: those stored first."""
+    """For every index its iterations, and the place where they are given. In the order of the axes: those stored first."""
 
 
 @dataclass(frozen=True, slots=True)

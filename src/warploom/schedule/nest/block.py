@@ -22,7 +22,7 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Of one block, in the order of their warps."""
+    """Threads of one block, in the order of their warps."""
 
     at: tuple[Ints, ...]
     """By hardware dimension, the index of each thread."""

@@ -44,7 +44,7 @@ class Space(StrEnum):
 
 
 class Cache(StrEnum):
-    """Of a global access (the paper's cache directives)."""
+    """Cache of a global access (the paper's cache directives)."""
 
     ALL = "all"
     L2 = "l2"
@@ -74,7 +74,7 @@ class Buffer:
     name: str
     dtype: DType
     elements: int
-    """Of one copy."""
+    """Elements of one copy."""
     role: Role
     space: Space = Space.GLOBAL
     copies: int = 1
@@ -122,7 +122,7 @@ class Memory:
     fill: float = 0.0
     cache: Cache = Cache.ALL
     swizzle: Swizzle | None = None
-    """Of a shared offset."""
+    """Swizzle of a shared offset."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,7 @@ _MOST_POINTS = 1 << 20
 
 
 def verify(nest: Nest) -> tuple[str, ...]:
-    """What is wrong with the nest, in words; empty: every rule holds.
+    """Faults of the nest, in words; empty: every rule holds.
 
     Loops: numbers are unique, blocks are outermost, at most one has nodes behind it and each is on its own hardware dimension,
     thread loops of one hardware dimension are not nested, a vector loop holds one statement whose lanes have registers of their

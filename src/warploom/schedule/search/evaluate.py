@@ -32,7 +32,7 @@ class Timed:
     spread: float = 0.0
     """Between the quartiles of the runs, over their median."""
     least_ms: float | None = None
-    """Of all runs."""
+    """Least time of all runs."""
 
     @property
     def is_disturbed(self) -> bool:
@@ -41,7 +41,7 @@ class Timed:
 
     @property
     def judged_ms(self) -> float:
-        """What implementations are compared by."""
+        """The time by which implementations are compared."""
         return self.time_ms if self.busy_ms is None else self.busy_ms
 
 
@@ -60,7 +60,7 @@ class Evaluator(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the device and how it is used (threads): times under different names are not compared."""
+        """Name of the device and how it is used (threads): times under different names are not compared."""
         ...
 
     def open(self) -> AbstractContextManager[None]:
@@ -153,7 +153,7 @@ def _is_time(ms: float) -> bool:
 
 
 class Memory:
-    """What was measured of one kernel on one device, in a journal's file or only here."""
+    """Measurements of one kernel on one device, in a journal's file or only here."""
 
     def __init__(self, problem: str, journal: Journal | None, events: EventSink | None) -> None:
         self._problem = problem

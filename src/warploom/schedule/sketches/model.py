@@ -44,7 +44,7 @@ class Tuned:
     modelled: Modelled
     """In milliseconds, at the sizes asked for."""
     bound: Modelled
-    """What was known before its holes were filled."""
+    """The modelled time that was known before its holes were filled."""
     measured_ms: float | None = None
     compiled: Compiled | None = None
     """None without the extra `cuda`."""

@@ -37,7 +37,7 @@ class Board:
     l2_bytes_per_clock: int
     """At most."""
     l2_gb_s: float
-    """As measured."""
+    """Measured bandwidth of the second-level cache."""
     load_lanes: int
     """Lanes of loads and stores per multiprocessor and clock."""
 

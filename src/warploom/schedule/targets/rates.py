@@ -1,4 +1,4 @@
-"""What the lower bound knows of a machine: rates and latencies per thread, core and machine, caches, bandwidth.
+"""Rates of a machine as the lower bound knows them: rates and latencies per thread, core and machine, caches, bandwidth.
 
 A core is a multiprocessor (SM) of a GPU or a core of a CPU. Rates are per nanosecond. Source of the Kepler figures: measured
 characterization of a Quadro K4000 (compute capability 3.0) with chains of dependent instructions and pointer chases.
@@ -32,7 +32,7 @@ class Port:
 class CacheLevel:
     name: str
     size_bytes: int
-    """Of one copy."""
+    """Bytes of one copy."""
     line_bytes: int
     is_shared: bool
     """One copy for all cores."""
@@ -54,7 +54,7 @@ class Rates:
     rates: tuple[tuple[str, Rate], ...] = ()
     """By resource: issue, alu, sync, memory, l1_lines, l2_lines_read, l2_lines_stored."""
     ports: tuple[Port, ...] = ()
-    """Of a CPU: what `alu`, `memory` and `stores` mean for instructions of each kind and width; empty: all are alike."""
+    """Ports of a CPU: what `alu`, `memory` and `stores` mean for instructions of each kind and width; empty: all are alike."""
     bandwidth_bytes_per_ns: float = 0.0
     caches: tuple[CacheLevel, ...] = ()
     """Innermost first."""

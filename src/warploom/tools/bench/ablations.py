@@ -55,7 +55,7 @@ SPACE_CASES = (
 SPACES = ("space-1", "space-2", "space-3")
 FULL, SMT = "full", "smt"
 NAMES = (*CONFIGURATIONS, *SPACES, *WITHOUT)
-"""Of configurations."""
+"""Names of configurations."""
 
 
 def select(pattern: str | None, configuration: str | None) -> tuple[tuple[str, str], ...]:

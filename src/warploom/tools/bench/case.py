@@ -40,7 +40,7 @@ class InterruptedBenchmarkError(Exception):
 class Case:
     name: str
     arguments: tuple[str, ...]
-    """Of the command `warploom`; must print exactly one JSON line."""
+    """Arguments of the command `warploom`, which must print exactly one JSON line."""
     limit_s: float
     """CPU time after which the process is stopped."""
     labels: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -98,7 +98,7 @@ def run_case(case: Case) -> Line:
 
 
 def _waited(process: subprocess.Popen[str], case: Case) -> str:
-    """What it printed; TimeoutExpired at the case's limit."""
+    """The output of the process; TimeoutExpired at the case's limit."""
     started = time.monotonic()
     while True:
         wall_s = time.monotonic() - started
@@ -113,7 +113,7 @@ def _waited(process: subprocess.Popen[str], case: Case) -> str:
 
 
 def _cpu_s(pid: int) -> float:
-    """Of the process and of its children that have ended; 0 where the system does not say."""
+    """CPU seconds of the process and of its children that have ended; 0 where the system does not say."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / _TICKS_PER_S

@@ -21,7 +21,7 @@ MEASURABLE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ProgramBar:
-    """What a case must reach."""
+    """The results that a case must reach."""
 
     seconds: float
     solutions: int | None = None

@@ -30,7 +30,7 @@ NAMES: tuple[str, ...] = (
     *(f"network/{name}" for name in network_cases()),
 )
 _OVERLAPPING = "idempotent associative operators"
-"""What `operators` says of Knowles' networks as published."""
+"""The value of `operators` for Knowles' networks as published."""
 
 
 def select(pattern: str | None) -> tuple[str, ...]:

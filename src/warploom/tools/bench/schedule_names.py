@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SPACES = ("axpy", "matmul-256x256x32", "matmul-1024", "strided-matmul")
-"""Of the paper's Tables 2 and 3."""
+"""Spaces of the paper's Tables 2 and 3."""
 
 TABLE_NAMES = (
     *(f"table2/{name}" for name in SPACES),

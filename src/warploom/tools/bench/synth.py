@@ -27,7 +27,7 @@ LIMIT_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What a case must reach: the paper's cost, and the CPU time asked for."""
+    """The results that a case must reach: the paper's cost, and the CPU time asked for."""
 
     pattern: str
     accumulates: int

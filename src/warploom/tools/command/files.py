@@ -20,7 +20,7 @@ _LONGEST_MARK = 40
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
-    """As UTF-8; UserError (NOT_WRITTEN)."""
+    """Writes the text as UTF-8; UserError (NOT_WRITTEN)."""
     write_bytes(path, text.encode("utf-8", "surrogateescape"), mode=mode)
 
 

@@ -1,4 +1,4 @@
-"""What a command comes to: its report line, its exit code, and what people read besides."""
+"""Outcome of a command: its report line, its exit code, and the text for people."""
 
 from __future__ import annotations
 

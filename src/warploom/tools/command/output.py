@@ -1,4 +1,4 @@
-"""What people read: tables on stdout, messages and progress on stderr."""
+"""Output for people: tables on stdout, messages and progress on stderr."""
 
 from __future__ import annotations
 

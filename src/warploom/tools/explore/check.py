@@ -27,7 +27,7 @@ from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
 
 LONGEST_S = 600.0
-"""Of a check, where no budget says."""
+"""Most seconds of a check, where no budget says."""
 TOLERANCE = 1e-3
 """Relative to the largest element of the output: sums are taken in other orders."""
 

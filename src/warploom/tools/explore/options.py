@@ -1,4 +1,4 @@
-"""What `warploom explore` is asked about a tensor function, and the program that this is."""
+"""Options of `warploom explore` for a tensor function, and the program that they describe."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class KernelOptions:
     strategy: StrategyName | None = None
     """None: refine."""
     order: tuple[str, ...] | None = None
-    """Of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
+    """Order of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     journal: Path | None = None
     """A folder."""

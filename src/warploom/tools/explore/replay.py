@@ -117,7 +117,7 @@ def _parsed(text: str) -> object:
 
 
 def _recorded(value: object, span: Span) -> Recorded | None:
-    """Of a line of `explore`, or of an object that is nothing else."""
+    """The decisions in a line of `explore`, or in an object that holds nothing else."""
     if not isinstance(value, dict):
         return None
     line = cast("dict[str, object]", value)

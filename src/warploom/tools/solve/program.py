@@ -49,7 +49,7 @@ class Source:
     """A program to solve."""
 
     case: str
-    """As it was asked for."""
+    """Case as it was asked for."""
     text: str
     file: str
     """For places of errors."""
@@ -179,7 +179,7 @@ def _warning(event: Event) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What the replay of the solutions gave."""
+    """Result of replaying the solutions."""
 
     listed: list[Solution]
     replayed: int
@@ -193,7 +193,7 @@ class _Check:
 class _Hole:
     name: str
     key: str
-    """What the engine calls it."""
+    """Name by which the engine knows it."""
     choices: GatherSet
 
 
@@ -204,7 +204,7 @@ def _holes(program: Program, result: ProgramResult) -> list[_Hole]:
 
 
 def _choices(program: Program) -> dict[str, GatherSet]:
-    """What each hole may become, in order of evaluation."""
+    """Sets from which each hole is chosen, in order of evaluation."""
     found = {name: s.value.choices for name, s in named_statements(program) if isinstance(s.value, Gathered)}
     return {name: choices for name, choices in found.items() if not choices.is_single}
 

@@ -37,7 +37,7 @@ def print_checked(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Print
 
 
 def compiled_fields(compiled: Compiled) -> dict[str, object]:
-    """What ptxas says, with units in the names."""
+    """Report of ptxas, with units in the names."""
     return {
         "arch": compiled.arch,
         "registers": compiled.registers,

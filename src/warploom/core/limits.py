@@ -69,7 +69,8 @@ def peak_mb() -> float:
 
 
 class Limits:
-    """In force inside its `with` block. It raises only inside `watched` blocks, so that the report of what was found is safe.
+    """Limits that are in force inside its `with` block. It raises only inside `watched` blocks, so that the report of what was
+    found is safe.
 
     `clock`: CPU seconds, for tests. The first time is at the end of the budget; should the work go on, GRACE later,
     then every LAST_GRACE.
@@ -148,7 +149,7 @@ def left_s() -> float | None:
 
 
 def tick() -> None:
-    """For long loops: raises LimitReachedError if the command's budget is spent."""
+    """To be called in long loops: raises LimitReachedError if the command's budget is spent."""
     _current.tick()
 
 

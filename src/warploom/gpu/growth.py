@@ -71,7 +71,7 @@ class Polynomial:
         return made({m: c * factor for m, c in self.terms.items()})
 
     def above(self, other: Polynomial) -> Polynomial:
-        """Not below either of the two."""
+        """A polynomial that is nowhere below either of the two."""
         monomials = {**self.terms, **other.terms}
         zero = Fraction(0)
         return made({m: max(self.terms.get(m, zero), other.terms.get(m, zero)) for m in monomials})
@@ -106,7 +106,7 @@ class Growth:
 
     @property
     def size(self) -> Polynomial | None:
-        """Not below the absolute value."""
+        """A polynomial that is nowhere below the absolute value."""
         if self.low is None or self.high is None:
             return None
         return number(0).above(self.high).above(self.low.scaled(-1))
@@ -322,7 +322,7 @@ def _sure(bound: Polynomial | None) -> Polynomial:
 
 
 def _lower(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
-    """Not above either of the two."""
+    """A polynomial that is nowhere above either of the two."""
     return None if a is None or b is None else a.scaled(-1).above(b.scaled(-1)).scaled(-1)
 
 

@@ -38,12 +38,12 @@ class Rotation:
     """`index` = (static + amount * stride) rotated inside groups: read a copy of the array rotated so, at `static`."""
 
     amount: IndexExpr
-    """Without the loop variable; 0 <= amount < group / stride."""
+    """Amount without the loop variable; 0 <= amount < group / stride."""
     stride: int
     group: int
     """Rotation wraps inside groups of this many registers (the whole array, mostly)."""
     static: IndexExpr
-    """Over loop variables that are unrolled."""
+    """Index over loop variables that are unrolled."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -56,11 +56,11 @@ class Exchange:
     """`index` = static ^ amount: read a copy of the array with every place p exchanged with p ^ amount, at `static`."""
 
     amount: IndexExpr
-    """Without the loop variable."""
+    """Amount without the loop variable."""
     bits: int
     """Every bit that the amount may have; all places p ^ bits are registers."""
     static: IndexExpr
-    """Over loop variables that are unrolled."""
+    """Index over loop variables that are unrolled."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -69,7 +69,7 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Taken where `bit` of the amount is set."""
+    """A step that is taken where `bit` of the amount is set."""
 
     bit: int
     distance: int

@@ -37,7 +37,7 @@ class ProgramFamily:
     numbers: range
     """Values that the last group may have."""
     build: Callable[[tuple[str, ...], int], str]
-    """From the other groups and the number."""
+    """Makes the program from the other groups and the number."""
 
 
 def transposition(order: str, registers: int, lanes: int = 32) -> str:

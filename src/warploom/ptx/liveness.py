@@ -42,13 +42,13 @@ class Pressure:
     registers: int
     """Number of 32-bit registers; a 64-bit one counts twice, an 8- or 16-bit one once."""
     predicates: int
-    """At the instruction where these are most."""
+    """Number of live predicates at the instruction where they are most."""
     instruction: int
     """The instruction at which `registers` is reached first."""
 
 
 def accesses(routine: Routine) -> tuple[Accesses, ...]:
-    """By instruction."""
+    """Accesses of each instruction."""
     found: list[Accesses] = []
     for instruction in routine.instructions:
         names = destinations(instruction)

@@ -49,7 +49,7 @@ class Limits:
     max_blocks: int
     shared_bytes: int
     shared_bytes_per_block: int
-    """With the opt-in where there is one."""
+    """Most shared bytes of a block, with the opt-in where there is one."""
     shared_unit_bytes: int
     reserved_shared_bytes: int = 0
     """Bytes that the system takes from every block's shared memory."""
@@ -57,7 +57,7 @@ class Limits:
     """32-bit."""
     registers_per_block: int = 65536
     max_registers: int = 255
-    """Per thread."""
+    """Most registers per thread."""
     register_unit: int = 256
     """Registers are given to a warp in multiples of this."""
     partitions: int = 4
@@ -69,10 +69,10 @@ class Timing:
     """Latencies in cycles; rates per cycle and multiprocessor."""
 
     arithmetic_cycles: Figure
-    """From an addition to one that depends on it."""
+    """Cycles from an addition to one that depends on it."""
     shuffle_cycles: Figure
     shared_cycles: Figure
-    """Without conflict."""
+    """Cycles of an access without conflict."""
     l1_cycles: Figure
     """Load that hits the first-level cache."""
     l2_cycles: Figure
@@ -272,7 +272,7 @@ _SMALL_BLACKWELL = _since_volta(
 
 
 def _old(max_blocks: int, shared: int, *, registers: int = 65536, partitions: int = 4) -> Limits:
-    """Before Volta. `shared` in KiB."""
+    """Limits before Volta. `shared` in KiB."""
     return Limits(
         max_warps=64, max_blocks=max_blocks, shared_bytes=shared * _KIB, shared_bytes_per_block=48 * _KIB, shared_unit_bytes=256,
         registers=registers, partitions=partitions,

@@ -213,7 +213,7 @@ def _variables(declaration: Declaration, source: Source, rename: dict[str, str] 
 
 
 def _type_faults(declaration: Declaration, source: Source) -> list[Diagnostic]:
-    """That the type is none of PTX ISA 5.2; [] for one that is."""
+    """Diagnostics where the type is none of PTX ISA 5.2; [] for one that is."""
     if declaration.type in TYPE_BITS:
         return []
     span = source.span(max(declaration.extent.start, 0), declaration.extent.end)

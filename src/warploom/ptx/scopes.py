@@ -22,7 +22,7 @@ class Scope:
         self.names: dict[str, str] = {}
         """Unique names by the names as written."""
         self.ranges: dict[str, RegisterRange] = {}
-        """By prefix."""
+        """Register ranges by prefix."""
 
     def range_of(self, name: str) -> RegisterRange | None:
         """The parameterised declaration of this very scope that has the name."""

@@ -49,7 +49,7 @@ class Report:
     status: Status
     verdict: Verdict | None
     domain: str
-    """With `proved`: over what."""
+    """Domain of a claim that is `proved`."""
     cases: int | None
     """Inputs that the independent checker ran; None: it did not run."""
     reason: str

@@ -21,7 +21,8 @@ _NO_NAN = "no NaN in min and max"
 
 
 def condition_of(term: Term, dtype: DType) -> str:
-    """On which inputs the operation, computed in `dtype`, means the same to Python, the prover and the machine; "" for all."""
+    """The inputs on which the operation, computed in `dtype`, means the same to Python, the prover and the machine; "" for
+    all."""
     if term.op in ("<<", ">>"):
         return "" if term.args[1].op == "constant" else _COUNTS
     if term.op in ("/", "//", "%") and not dtype.is_float:

@@ -53,7 +53,7 @@ class Gathered:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Its last statement's value; its names are its own, outer names may be read."""
+    """A block of statements, whose value is its last statement's; its names are its own, outer names may be read."""
 
     statements: tuple[Statement, ...]
 
@@ -69,7 +69,7 @@ class FoldOver:
 class Statement:
     name: str
     shape: Shape
-    """After the fold."""
+    """Shape after the fold."""
     value: Literal | Gathered | Block
     fold: FoldOver | None
     is_pruned: bool | None

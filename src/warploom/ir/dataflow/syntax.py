@@ -78,7 +78,7 @@ class LiteralSyntax:
     """Folds in the order in which they are written: the last one is applied first."""
     body: RangeSyntax | ArraySyntax
     element_folds: tuple[FoldSyntax, ...]
-    """Those inside the array."""
+    """The folds inside the array."""
     span: Span
 
 

@@ -137,5 +137,5 @@ class Cursor:
         return self.source.span(token.start, max(token.end, token.start + 1) if token.kind != "end" else token.end)
 
     def span_from(self, start: int) -> Span:
-        """From an offset to the end of the token before the cursor."""
+        """Span from an offset to the end of the token before the cursor."""
         return self.source.span(start, self.tokens[self.at - 1].end if self.at else start)

@@ -98,7 +98,7 @@ class Machine:
     # ------------------------------------------------------------ threads and problems
 
     def _active(self, where: Where) -> int:
-        """How many threads."""
+        """Number of active threads."""
         if where is None:
             return self.blocks * self.threads
         return int(np.count_nonzero(where)) * (self.blocks * self.threads // where.size)

@@ -316,7 +316,7 @@ class Param:
     space: Literal["global", "constant"]
     dtype: DType
     shape: tuple[IndexExpr, ...]
-    """Over `SizeVar`s and constants, row-major."""
+    """Extents over `SizeVar`s and constants, row-major."""
     is_output: bool
     """Stored to by the kernel. An output that is also read keeps its old contents as input."""
     is_input: bool = True
@@ -372,5 +372,5 @@ class Kernel:
 
     @property
     def threads(self) -> int:
-        """Per block."""
+        """Threads per block."""
         return self.block[0] * self.block[1] * self.block[2]

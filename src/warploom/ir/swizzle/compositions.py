@@ -104,7 +104,7 @@ def shared_cost(outer: Primitive, outer_size: int, inner: Primitive, inner_size:
 
 
 def _is_sum(core: Rot | Fan | Xor) -> bool:
-    """Its value mod n needs its index mod n only."""
+    """Whether its value mod n needs its index mod n only."""
     match core:
         case Rot():
             return True

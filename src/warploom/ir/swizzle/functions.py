@@ -44,7 +44,7 @@ class Functions:
         return Functions(self.tables[keep], self.costs[keep], self.expression, self.rows[keep])
 
     def matching(self, allowed: BoolArray) -> Functions:
-        """Those whose every value is allowed; `allowed` is [points, values]."""
+        """The functions whose every value is allowed; `allowed` is [points, values]."""
         freedom = allowed.sum(axis=1)
         left = np.arange(len(self.tables))
         # The most constrained points first, few at a time while they still remove much.
@@ -83,7 +83,7 @@ class FunctionSet(Protocol):
 
     @property
     def size_bound(self) -> int:
-        """At least as many as there are distinct functions."""
+        """Upper limit of the number of distinct functions."""
         ...
 
     def matching(self, allowed: BoolArray) -> Functions | None:

@@ -85,7 +85,7 @@ def mask_range(n: int) -> int:
 
 
 def domain(primitive: Primitive) -> int:
-    """How many values the index may have; a group takes any multiple."""
+    """Number of values that the index may have; a group takes any multiple."""
     return primitive.size if isinstance(primitive, Group) else primitive.n
 
 

@@ -40,7 +40,7 @@ GPUS: Mapping[Generation, Gpu] = {
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """In cycles."""
+    """Latencies in cycles."""
 
     shuffle_up: int
     shared_read: int

@@ -55,7 +55,7 @@ class Stencil:
     outputs: tuple[Field, ...]
     """May be read as well."""
     scalars: Mapping[str, float]
-    """With their usual values."""
+    """Scalars with their usual values."""
     body: str
     reference: Reference
     loads: int

@@ -21,7 +21,7 @@ class TensorKernel:
     name: str
     function: TensorFunction
     sizes: Mapping[str, int]
-    """To measure at."""
+    """Sizes to measure at."""
     compute: Compute
     """By NumPy: takes inputs and scalars by name, gives the outputs in the function's order."""
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])

@@ -48,7 +48,7 @@ class _Run:
     alone: str = ""
     """Whether so, or the lane has an index that might wrap, among those tested when the run starts."""
     tested: frozenset[_Value] = frozenset()
-    """Those indices."""
+    """The values of those indices that are tested."""
     corners: dict[_Corner, str] = field(default_factory=dict["_Corner", str])
     """Predicates that hold where a lane must load for itself."""
 
@@ -291,7 +291,7 @@ class KernelCode:
         return block.index, max(calls, default=-1)
 
     def _run(self, index: int) -> _Run:
-        """Its mask is taken before the first source in it: who shuffles also loaded together."""
+        """Run of the instruction: its mask is taken before the first source in it, so that who shuffles also loaded together."""
         key = self._run_of(index)
         run = self._runs.get(key)
         if run is None:

@@ -34,7 +34,7 @@ _IRREGULAR = 24
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How far to look."""
+    """Limits of how far to look."""
 
     max_delta: int
     max_rows: int
@@ -200,7 +200,7 @@ class _Detector:
     # one load
 
     def _covered(self, place: _Place) -> Plan | str:
-        """How to cover the load, else why not."""
+        """The plan that covers the load, else why there is none."""
         if not any(r != "_" for r in place.load.registers):
             return "nobody takes what it loads"
         reason = ""

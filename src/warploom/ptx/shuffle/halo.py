@@ -34,9 +34,9 @@ class Halo:
 
     source: int
     right: int
-    """How many elements beyond the last lane."""
+    """Number of elements beyond the last lane."""
     left: int
-    """How many elements before the first lane."""
+    """Number of elements before the first lane."""
     stride_bytes: int
     ranges: tuple[IndexRange, ...]
     """Ranges of every lane's indices where the source stands."""
@@ -49,11 +49,11 @@ class HaloRegisters:
     alone: str
     """Whether the warp does without; the same in all its lanes."""
     values: dict[str, str]
-    """By register of the source."""
+    """Register of the halo by register of the source."""
 
 
 def find_halos(plans: Iterable[Plan], routine: Routine) -> dict[int, Halo]:
-    """By source: the halos that serve the plans given, all of one run with their source."""
+    """Halos by source that serve the plans given, all of one run with their source."""
     groups: dict[int, list[Plan]] = {}
     for plan in plans:
         if plan.halo is not None and plan.stride_bytes:

@@ -71,14 +71,14 @@ class LaneValues:
         return self._value(name, "b32", f"mov.u32 {{}}, %{name};")
 
     def _room_above(self) -> str:
-        """How far above this one lie the end of the warp and the end of the row, whichever is nearer: at least 1."""
+        """Distance from this lane to the end of the warp or the end of the row, whichever is nearer: at least 1."""
         x, width = self._special("tid.x"), self._special("ntid.x")
         end = self._value("warp rest", "b32", f"sub.u32 {{}}, {FULL_WARP}, {self.lane};")
         rest = self._value("row rest", "b32", f"sub.u32 {{}}, {width}, {x};")
         return self._value("room above", "b32", f"min.u32 {{}}, {rest}, {end};")
 
     def _room_below(self) -> str:
-        """How many lanes of the same row lie below this one in its warp."""
+        """Number of lanes of the same row that lie below this one in its warp."""
         x, lane = self._special("tid.x"), self.lane
         return self._value("room below", "b32", f"min.u32 {{}}, {x}, {lane};")
 

@@ -17,7 +17,7 @@ class ShuffleOptions:
     """The defaults are sound for every launch."""
 
     policy: Policy = field(default_factory=Profitable)
-    """By default what is expected to gain on the module's own target."""
+    """Policy; by default it applies what is expected to gain on the module's own target."""
     max_delta: int = MAX_DELTA
     """Largest distance along x, 0 to 31."""
     max_rows: int | None = None

@@ -17,9 +17,9 @@ class Neighbour:
     """A thread of the same warp and block, by its place relative to this one."""
 
     x: int
-    """Its tid.x less this thread's."""
+    """The neighbour's tid.x less this thread's."""
     y: int = 0
-    """Its tid.y less this thread's; tid.z is the same."""
+    """The neighbour's tid.y less this thread's; tid.z is the same."""
 
     @property
     def is_self(self) -> bool:
@@ -36,7 +36,7 @@ class NoWrap:
     register: str
     offset: int
     amount: int
-    """Not 0."""
+    """The amount, which is never 0."""
     is_signed: bool
     width: int
     """16, 32 or 64 bits."""
@@ -64,7 +64,7 @@ class Element:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one load is covered."""
+    """Plan that covers one load."""
 
     load: int
     """Index of the instruction that is covered."""
@@ -73,7 +73,7 @@ class Plan:
     neighbour: Neighbour
     """The thread whose value is taken."""
     elements: tuple[Element, ...]
-    """In the order of the registers; elements that nobody reads (`_`) are left out."""
+    """Elements in the order of the registers; those that nobody reads (`_`) are left out."""
     element_bits: int
     """Bits of one element in memory: 8, 16, 32 or 64."""
     checks: tuple[NoWrap, ...] = ()

@@ -30,7 +30,7 @@ _CALL_SLOTS = 20
 
 @dataclass(slots=True)
 class Usage:
-    """Per warp."""
+    """Usage per warp."""
 
     slots: float = 0.0
     """Instructions to issue."""
@@ -56,7 +56,7 @@ def usage_of(routine: Routine, graph: FlowGraph) -> Usage:
 
 
 def block_weight(graph: FlowGraph, block: int) -> float:
-    """How often a warp is taken to execute the block."""
+    """How often a warp is assumed to execute the block."""
     return float(LOOP_TRIPS ** len(graph.loop_nest(block)))
 
 

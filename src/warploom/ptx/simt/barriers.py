@@ -47,7 +47,7 @@ class Barriers:
     def __init__(self, blocks: int) -> None:
         self.blocks = blocks
         self.waits: dict[int, list[Wait]] = {}
-        """By barrier number."""
+        """Waits by barrier number."""
         self.arrived: dict[int, NDArray[np.int64]] = {}
         """Number of threads that have executed `bar.arrive`: for each barrier number an array by block."""
         self.arrivals: dict[int, dict[int, list[Arrival]]] = {}

@@ -23,7 +23,7 @@ Step: TypeAlias = "Callable[[Group, Machine], None]"
 End: TypeAlias = "Callable[[Group, Machine], int]"
 """Ends a segment: the next segment of the whole group, or -1 when the group was split, parked or has left."""
 Gate: TypeAlias = "Callable[[Group, Machine], Group | None]"
-"""Before a segment: the threads that may go on now; the others are parked."""
+"""A check before a segment: it returns the threads that may go on now; the others are parked."""
 Members: TypeAlias = "Callable[[Group, Machine], Value]"
 """The lanes that a warp-wide instruction names: u32 per thread, or one for all."""
 
@@ -90,7 +90,7 @@ class Context:
     on_return: Step | None = None
     """Hands the results over; runs with the callee's frame still in place and the caller's registers restored."""
     inner: dict[tuple[int, int], Context] = field(default_factory=dict["tuple[int, int]", "Context"])
-    """By calling segment and number of the called routine."""
+    """Contexts by calling segment and number of the called routine."""
 
     @property
     def depth(self) -> int:

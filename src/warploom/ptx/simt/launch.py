@@ -31,7 +31,7 @@ MAX_BLOCK = 1024
 MAX_EXTENTS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
 MAX_BLOCKS = 2**28
-"""That one launch here may have."""
+"""Most blocks that one launch here may have."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ class Machine:
         self.total = count * self.padded_threads
         all_threads = np.arange(self.total, dtype=np.int64)
         self.alive: NDArray[np.bool_] = np.ones(self.total, np.bool_)
-        """By thread; False once it has left."""
+        """Whether each thread is alive; False once it has left."""
         self.block_of: Threads = all_threads // self.padded_threads
         if self.padded_threads != self.block_threads:
             self.alive = all_threads % self.padded_threads < self.block_threads
@@ -90,7 +90,7 @@ class Machine:
     # Running
 
     def run(self) -> None:
-        """Until all threads have left; FaultError, OutOfBudgetError, UserError."""
+        """Runs until all threads have left; FaultError, OutOfBudgetError, UserError."""
         code = self.launch.entry
         context = Context(code)
         self.reserve_local(code.frame_bytes)
@@ -262,7 +262,7 @@ class Machine:
         self.clock.acquire(group.threads, is_wide=is_wide)
 
     def reserve_local(self, size: int) -> None:
-        """At least `size` bytes of stack for every thread."""
+        """Reserves at least `size` bytes of stack for every thread."""
         if size <= self.local_stride:
             return
         stride = max(64, 1 << (size - 1).bit_length())

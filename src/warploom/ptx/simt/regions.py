@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 UNSIGNED: dict[int, np.dtype[np.unsignedinteger[Any]]] = {
     1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64),
 }  # fmt: skip
-"""By width in bytes."""
+"""Types by width in bytes."""
 ALIGNMENT = 256
 """Alignment of every base, in bytes."""
 GUARD = 1 << 20

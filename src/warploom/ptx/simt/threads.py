@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = NDArray[Any]
 """Raw bits (unsigned) or a predicate (bool): shape [threads of the group], or no dimension when uniform."""
 Registers: TypeAlias = "list[Value | None]"
-"""By slot; None where nothing was written or the value is dead."""
+"""Values by slot; None where nothing was written or the value is dead."""
 Threads: TypeAlias = NDArray[np.int64]
 
 

@@ -34,7 +34,7 @@ def marks_of(index: int, undefined: Value, lanes: Value) -> Value:
 
 
 def undefined_steps(site: Site) -> list[Step]:
-    """Before an instruction: its uses of undefined values are reported, its destinations are defined from here on.
+    """Steps before an instruction: its uses of undefined values are reported, its destinations are defined from here on.
 
     Shuffles mark their own destination.
     """
@@ -59,7 +59,7 @@ def undefined_steps(site: Site) -> list[Step]:
 
 
 class _Guard:
-    """Which threads execute the instruction."""
+    """The threads that execute the instruction."""
 
     __slots__ = ("negated", "slot")
 

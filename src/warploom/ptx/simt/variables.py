@@ -23,7 +23,7 @@ class SharedLayout:
     offsets: dict[str, int]
     static_bytes: int
     size_bytes: int
-    """Without what a launch adds."""
+    """Size in bytes without what a launch adds."""
     mentioned: frozenset[str] = frozenset()
     """All names that the kernel and what it reaches mention."""
 

@@ -55,7 +55,7 @@ def difference(algebra: Algebra, x: Term, y: Term) -> int | None:
 
 
 def skeleton(algebra: Algebra, address: Term) -> Skeleton:
-    """For grouping and for guessing a delta only: never a proof of anything."""
+    """Skeleton of an address, for grouping and for guessing a delta only: never a proof of anything."""
     constant, parts = linear(address)
     total: dict[Term, int] = {}
     for atom, coefficient in parts:

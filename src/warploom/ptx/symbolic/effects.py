@@ -13,9 +13,9 @@ _QUIET = frozenset({
     "redux", "activemask", "elect", "shfl", "createpolicy", "mapa", "getctarank", "movmatrix", "mma", "istypep", "txq", "suq",
     "stacksave", "alloca", "setmaxnreg",
 })  # fmt: skip
-"""Not pure, but without effect on memory; results are unknown values."""
+"""Opcodes that are not pure, but without effect on memory; results are unknown values."""
 _READING = frozenset({"tex", "tld4", "suld", "ldmatrix"})
-"""Read memory in ways that the trace does not follow: results are unknown values."""
+"""Opcodes that read memory in ways that the trace does not follow: results are unknown values."""
 _ORDERING = frozenset({"bar", "barrier", "membar", "fence", "griddepcontrol"})
 
 

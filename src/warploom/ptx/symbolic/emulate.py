@@ -32,7 +32,7 @@ _CHOICES = 8
 
 @dataclass(frozen=True, slots=True)
 class EmulationOptions:
-    """How to emulate."""
+    """Options of an emulation."""
 
     assume_nsw: bool = False
     """Take it that sums and products that are sign-extended do not wrap; every use is recorded in `Emulation.assumptions`."""
@@ -151,7 +151,8 @@ class _Emulator:
         self.outs[block] = registers
 
     def _unstructured(self, block: int, done: set[int]) -> tuple[tuple[Term, ...], Registers]:
-        """In a routine with a loop of several entries: nothing is known where a block begins, except at the routine's."""
+        """Registers where a block begins, in a routine with a loop of several entries: nothing is known, except at the
+        routine's entry."""
         if not done and not self.graph.predecessors[block]:
             return (), {}
         self.trace.versions.add(Clobber(len(self.trace.accesses), "*", None, 0))

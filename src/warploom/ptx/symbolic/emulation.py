@@ -38,10 +38,10 @@ class Emulation:
     routine: Routine
     graph: FlowGraph
     limits: LaunchLimits
-    """With the routine's own `.reqntid` and `.maxntid`."""
+    """Limits, with the routine's own `.reqntid` and `.maxntid`."""
     table: TermTable
     trace: tuple[Access, ...]
-    """In an order in which forward branches go forward and loops are contiguous."""
+    """Accesses in an order in which forward branches go forward and loops are contiguous."""
     clobbers: tuple[Clobber, ...]
     """Events after which memory may hold other values, in the order of the trace."""
     blocks: dict[int, BlockState]

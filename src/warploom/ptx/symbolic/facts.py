@@ -71,7 +71,7 @@ class Facts:
         return arcs.signed_bounds(self.arc(term), term.width)
 
     def trailing_zeros(self, term: Term) -> int:
-        """How many of the lowest bits are known to be 0."""
+        """Number of the lowest bits that are known to be 0."""
         constant, parts = linear(term)
         zeros = _zeros(constant, term.width)
         for atom, coefficient in parts:

@@ -284,7 +284,7 @@ class Machine:
     # memory
 
     def _address(self, operand: Operand, space: str) -> Term | None:
-        """At 64 bits for global and generic, else at 32."""
+        """Address of an operand, at 64 bits for global and generic, else at 32."""
         if not isinstance(operand, Address):
             return None
         if operand.rest:

@@ -88,7 +88,7 @@ class Clobber:
     """Something after which memory may hold other values."""
 
     index: int
-    """In the trace."""
+    """Index in the trace."""
     space: str
     """'*': every space but const."""
     address: Term | None

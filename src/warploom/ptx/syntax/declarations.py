@@ -14,7 +14,7 @@ MAX_REGISTERS = 1 << 20
 
 
 def read_declaration(cursor: Cursor, lead: int, start: int, linkage: tuple[str, ...], *, parameter: bool = False) -> Declaration:
-    """From the state space to the semicolon, which parameters do not have."""
+    """Reads from the state space to the semicolon, which parameters do not have."""
     space = type_name = ""
     align = pointer_align = None
     vector = 1

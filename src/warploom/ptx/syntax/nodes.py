@@ -126,7 +126,7 @@ class Instruction:
 
     opcode: str
     modifiers: tuple[str, ...]
-    """Without their dots; `::` stays inside (`L1::no_allocate`)."""
+    """Modifiers without their dots; `::` stays inside (`L1::no_allocate`)."""
     operands: tuple[Operand, ...]
     """Destinations first, as written."""
     guard: Guard | None = None
@@ -210,7 +210,7 @@ class Directive:
     """Anything else that starts with a dot: `.version`, `.target`, `.loc`, `.pragma`, `.maxntid`, `.branchtargets`, ..."""
 
     name: str
-    """Without the dot."""
+    """Name without the dot."""
     arguments: str
     """The text as written, but without comments and spaces that do not matter, and without the closing semicolon."""
     label: str = ""

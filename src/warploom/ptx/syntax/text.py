@@ -220,7 +220,7 @@ def _parameters(parameters: tuple[Declaration, ...]) -> str:
 
 
 def declaration_text(declaration: Declaration) -> str:
-    """Without the closing semicolon."""
+    """Text without the closing semicolon."""
     words = [f".{w}" for w in declaration.linkage]
     words.append(f".{declaration.space}")
     words += [f".{a}" for a in declaration.attributes if a.startswith("attribute")]

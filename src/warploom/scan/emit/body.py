@@ -46,7 +46,7 @@ class Body:
     """Fields, of both operands, that may be infinite."""
 
     def lift(self, element: str = "{}") -> Statements:
-        """Over the elements' names, written as `element` says."""
+        """Lift over the elements' names, written as `element` says."""
         names = {s.expr: element.format(s.name) for s in self.elements if s.expr is not None}
         return self._statements(self.operator.lift, names, self.fields)
 

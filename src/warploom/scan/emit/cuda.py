@@ -40,9 +40,9 @@ class Choices:
     network: str = "kogge-stone"
     """Network of a warp; a name of `scan.networks`."""
     threads: int = 256
-    """Per block of the device-wide kernels; a multiple of 32, at most 1024."""
+    """Threads per block of the device-wide kernels; a multiple of 32, at most 1024."""
     items: int | None = None
-    """Per thread of the device-wide kernels; None: as many as fit."""
+    """Elements per thread of the device-wide kernels; None: as many as fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def warp_steps(program: Program) -> list[tuple[str, str]]:
 
 
 def c_index(expr: IndexExpr, numbers: dict[str, int]) -> str:
-    """For indices that are never negative, where C and Python divide alike."""
+    """C text for indices that are never negative, where C and Python divide alike."""
     known = map_index(expr, lambda e: IndexConst(numbers[e.name]) if isinstance(e, IndexVar) and e.name in numbers else None)
     return index_text(known).replace("//", "/").replace(" and ", " && ").replace(" or ", " || ").replace("not ", "!")
 
@@ -280,7 +280,7 @@ def _filled(kind: str, members: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def helpers(ready: Body) -> list[str]:
-    """Only those that the operator calls."""
+    """Helpers that the operator calls."""
     functions = "\n".join(_functions(ready))
     c = ready.dialect.types
     found: list[str] = []

@@ -28,7 +28,7 @@ class Flaw:
 
     column: int
     step: int
-    """From 1; 0: after the last step."""
+    """Number of the step, from 1; 0: after the last step."""
     reason: str
 
     def __str__(self) -> str:

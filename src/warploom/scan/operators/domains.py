@@ -1,4 +1,4 @@
-"""Over what something was proved, in words."""
+"""The domain of a proof, in words."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ class Expr:
     """Terms of a polynomial."""
     sort: Sort
     serial: int
-    """In order of creation, for the table of known expressions only."""
+    """Number in order of creation, for the table of known expressions only."""
     order: tuple[int, str]
     """The same in every process: what sums and maxima are ordered by."""
 

@@ -47,7 +47,7 @@ class Family:
         return {v: ex.substituted(e, initial) for v, e in self.transformers.items()}
 
     def replaced(self, values: Mapping[Expr, Expr]) -> Family:
-        """With slots expressed by others."""
+        """The family with slots expressed by others."""
         kept = tuple(s for s in self.slots if s not in values)
         both = {**values, **{right(s): ex.substituted(e, {k: right(k) for k in self.slots}) for s, e in values.items()}}
         return replace(

@@ -287,7 +287,7 @@ def _given(test: Expr, then: Tree, otherwise: Tree) -> Tree:
 
 
 def number(clauses: Iterable[Iterable[Term]]) -> Number:
-    """With equal slopes merged and clauses that others imply dropped."""
+    """The number with equal slopes merged and clauses that others imply dropped."""
     kept: list[Clause] = []
     for clause in clauses:
         merged: dict[Slope, Expr] = {}
@@ -391,7 +391,7 @@ def negative(leaf: Leaf) -> Leaf:
 
 
 def scaled(leaf: Leaf, factor: Expr) -> Tree:
-    """By a coefficient; one of unknown sign by cases."""
+    """The leaf times a coefficient; one of unknown sign by cases."""
     value = _number(leaf)
     if factor is ex.ZERO:
         return plain_number(ex.ZERO)

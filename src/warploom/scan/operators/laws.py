@@ -165,7 +165,8 @@ def decided(
     width: int | None,
     rlimit: int = RLIMIT,
 ) -> Verdict:
-    """By canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical forms."""
+    """Decides the laws by canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical
+    forms."""
     assumed = list(given)
     finite = width is None and not any(v.sort.is_infinite for v in variables)
     settled: set[int] = set()

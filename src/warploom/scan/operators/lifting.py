@@ -144,7 +144,7 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
 
 
 def domain_of(family: Family) -> str:
-    """Over what the laws were proved."""
+    """The domain for which the laws were proved."""
     return _domain([*family.slots, *family.transformers], family.loop)
 
 

@@ -25,13 +25,13 @@ class Operator:
     right: tuple[Expr, ...]
     """The right operand's."""
     lift: tuple[Expr, ...]
-    """Over the loop's element fields."""
+    """Expressions over the loop's element fields."""
     combine: tuple[Expr, ...]
-    """Over `fields` and `right`."""
+    """Expressions over `fields` and `right`."""
     identity: tuple[Expr, ...]
     """Constants."""
     projection: tuple[Expr, ...]
-    """Over `fields`."""
+    """Expressions over `fields`."""
     known: tuple[Expr, ...]
     """Holds of the fields of every value but the identity."""
     inner: tuple[Expr, ...] = ()

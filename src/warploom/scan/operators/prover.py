@@ -38,19 +38,19 @@ Bindings: TypeAlias = Mapping[Expr, Number]
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """For all values of the variables."""
+    """The claim holds for all values of the variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fails:
-    """For these values, which the caller replays."""
+    """The claim fails for these values, which the caller replays."""
 
     values: Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Not decided: never the same as either."""
+    """The claim is not decided: never the same as either."""
 
     reason: str
 

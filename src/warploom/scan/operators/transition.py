@@ -42,7 +42,7 @@ class Loop:
     """Further parameters: the same for every element."""
     states: tuple[State, ...]
     outputs: tuple[Expr, ...]
-    """Over the final states."""
+    """Outputs over the final states."""
     is_tuple: bool
     """Whether it returns a tuple."""
     is_scan: bool
@@ -77,7 +77,7 @@ def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Valu
 
 
 def needed(loop: Loop, kept: set[Expr]) -> Loop:
-    """Without states that neither an output nor one of those to keep depends on."""
+    """The loop without states that neither an output nor one of those to keep depends on."""
     wanted = {v for o in loop.outputs for v in ex.variables(o)} | kept
     while True:
         more = {v for s in loop.states if s.variable in wanted for v in ex.variables(s.step)} | wanted

@@ -130,7 +130,7 @@ def _size(chunk: Chunk) -> int:
 
 
 def _run(executor: Executor | None, work: Any, function: Any) -> Iterator[Any]:
-    """In the order of the work."""
+    """Runs the work and yields results in its order."""
     if executor is None:
         yield from map(function, work)
         return

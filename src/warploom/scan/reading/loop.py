@@ -156,7 +156,7 @@ class _Reader:
         return name
 
     def _check_header(self, loop: ast.For, header: _Header, initial: Mapping[str, Value]) -> None:
-        """That the lists are those that were passed, and that only the loop sets the index."""
+        """Checks that the lists are those that were passed, and that only the loop sets the index."""
         for name in header.lists:
             if name in initial:
                 self._module.unsupported(
@@ -342,7 +342,7 @@ class _Reader:
         return found
 
     def _body(self, loop: ast.For) -> tuple[list[ast.stmt], dict[str, str]]:
-        """Without appends, which become assignments to a variable; result list -> that variable."""
+        """The body without appends, which become assignments to a variable; result list -> that variable."""
         appended: dict[str, str] = {}
         body: list[ast.stmt] = []
         for statement in loop.body:

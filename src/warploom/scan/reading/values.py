@@ -28,7 +28,7 @@ Scalar: TypeAlias = Expr | Floating
 
 
 def bare(value: Scalar) -> Expr:
-    """Its expression."""
+    """Expression of a scalar."""
     return value.expr if isinstance(value, Floating) else value
 
 

@@ -53,12 +53,12 @@ class Measured:
     counted: Counted
     cases: int
     registers: int | None
-    """Per thread, by ptxas, of the most demanding of the kernels compiled together; None without it."""
+    """Registers per thread, by ptxas, of the most demanding of the kernels compiled together; None without it."""
     ptx: str
 
 
 def estimated(way: Candidate, types: Types) -> Counted:
-    """From the network alone: combinations, accesses, index operations."""
+    """Counts from the network alone: combinations, accesses, index operations."""
     words = sum(max(1, SIZES[s.scalar] // 4) for s in way.made(types).body.fields)
     combine = combine_operations(way.operator)
     if way.variant == "shuffles":

@@ -110,7 +110,7 @@ def segmented_operator(kind: Flags) -> SegmentedOperator:
 
 
 def is_associative(operator: SegmentedOperator) -> bool:
-    """For every associative operator with identity: all eight flags, free words as values."""
+    """Whether the law holds for every associative operator with identity: all eight flags, free words as values."""
     apply = operator.lifted(_joined, ())
     for f, g, h in product((False, True), repeat=3):
         x, y, z = (("x",), f), (("y",), g), (("z",), h)

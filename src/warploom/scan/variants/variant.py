@@ -48,12 +48,12 @@ def mirrored(variant: Variant) -> Variant:
 
 
 def segmented(variant: Variant, flags: Flags | None = None) -> Variant:
-    """Over segments; by default heads for a forward scan and tails for a backward one, which need no preparation."""
+    """The variant over segments; by default heads for a forward scan and tails for a backward one, which need no preparation."""
     return replace(variant, flags=flags or ("tails" if variant.is_backward else "heads"))
 
 
 def whole(variant: Variant) -> Variant:
-    """Over one segment, without flags."""
+    """The variant over one segment, without flags."""
     return replace(variant, flags=None)
 
 

@@ -106,7 +106,7 @@ class Region:
 
     @property
     def elements(self) -> int:
-        """From the first to the last that is used."""
+        """Number of elements from the first to the last that is used."""
         return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
 
@@ -194,7 +194,7 @@ class Backbone:
     regions: tuple[Region, ...]
     instructions: tuple[Instruction, ...]
     dims: tuple[Dim, ...]
-    """By instruction, then by its axes, then by level."""
+    """Dims by instruction, then by its axes, then by level."""
     can_reorder: bool = True
     """Sums of floats may be taken in another order."""
 

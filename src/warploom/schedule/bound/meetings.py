@@ -24,11 +24,11 @@ class Reads(NamedTuple):
     """Reads of the instructions of a backbone, each in their order."""
 
     points: list[float]
-    """That surely run: distinct values of a computation, points within the array of an access."""
+    """Numbers of points that surely run: distinct values of a computation, points within the array of an access."""
     leaders: list[int]
     """The first load of the same array whose index differs by constants only."""
     constants: list[tuple[int, ...]]
-    """By array axis, of the index of an access."""
+    """Constants of the index of an access, by array axis."""
     inside: list[float]
     """Share of the points that lie in the array."""
     distinct: list[float]

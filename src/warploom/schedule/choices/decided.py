@@ -126,16 +126,16 @@ class Table:
 
     backbone: Backbone
     orders: Mapping[tuple[int, int], str]
-    """In either direction."""
+    """Orders; a pair may be given in either direction."""
     sizes: Mapping[int, int]
-    """By extent."""
+    """Sizes by extent."""
     kinds: Mapping[int, str] = field(default_factory=dict[int, str])
-    """By statement; LOOP where missing."""
+    """Kinds by statement; LOOP where missing."""
     mappings: Mapping[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
-    """In either direction; NOT_THREADS where missing."""
+    """Mappings; a pair may be given in either direction; NOT_THREADS where missing."""
     arrays: tuple[Temporary, ...] = ()
     spaces: Mapping[int, str] = field(default_factory=dict[int, str])
-    """By region; temporaries are SHARED, others GLOBAL where missing."""
+    """Spaces by region; temporaries are SHARED, others GLOBAL where missing."""
     caches: Mapping[int, str] = field(default_factory=dict[int, str])
     layouts: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     """By region: extents from the slowest to the fastest; the order of `pairs` where missing."""

@@ -49,7 +49,7 @@ class Decision:
 
 
 def default_order(target: Target) -> tuple[str, ...]:
-    """In which choices are decided unless somebody says otherwise."""
+    """The order in which choices are decided unless somebody says otherwise."""
     return DEFAULT_ORDER if target.has_threads else CPU_ORDER
 
 
@@ -92,7 +92,7 @@ class KernelSpace:
         return {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
 
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
-        """Those of `order` that this space has. UserError (CHOICE) for a name that is no choice."""
+        """The choices of `order` that this space has. UserError (CHOICE) for a name that is no choice."""
         for name in order:
             if name not in SORTS:
                 raise UserError(Diagnostic("CHOICE", f"expected one of {', '.join(SORTS)}, got {name}"))

@@ -83,7 +83,7 @@ class Places:
         return tuple(guards)
 
     def _range(self, expression: AxisSum) -> tuple[int, int]:
-        """Over the unpadded axes."""
+        """Range of the expression over the unpadded axes."""
         low = high = expression.constant
         for axis, coefficient in expression.terms:
             reach = coefficient * (self.operations.axis(axis).size - 1)

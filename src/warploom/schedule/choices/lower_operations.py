@@ -52,7 +52,7 @@ class Operations:
     backbone: Backbone
     by_statement: Mapping[int, Operation]
     sizes: Mapping[int, int]
-    """By extent."""
+    """Sizes by extent."""
     levels: Mapping[int, tuple[int, ...]]
     """Axis -> its extents, outer to inner."""
     users: Mapping[int, tuple[int, ...]]

@@ -9,7 +9,7 @@ from warploom.schedule.choices.description import MOST_SUMS
 from warploom.schedule.choices.objects import Objects
 
 MOST_TOTALS = 4096
-"""With more results than that, threads share them out instead."""
+"""Most totals: with more results, threads share them out instead."""
 MOST_AXES = 2
 """Most axes of the results: blocks are nested three deep at most, and what is no block must fit registers."""
 

@@ -20,9 +20,9 @@ WAYS = 12
 """Ways of the first-level cache: so many lines whose addresses differ by multiples of a page can stay at once."""
 PAGE_BYTES = 4096
 PAGES = 64
-"""Whose addresses a core keeps at hand."""
+"""Pages whose addresses a core keeps at hand."""
 PAGE_NS = 2.5
-"""For the address of another one."""
+"""Nanoseconds to get the address of another page."""
 HUGE_BYTES = 8 << 20
 """Arrays of this size on lie in pages so large that their addresses stay at hand."""
 STREAMS = 32
@@ -38,7 +38,7 @@ class _Level:
     unit_bytes: int
     capacity: float
     ns: float
-    """To bring a unit."""
+    """Nanoseconds to bring a unit."""
     restart: float
     """Units' worth of waiting where a run of neighbours begins."""
     ways: int = 0

@@ -45,7 +45,7 @@ class _Clock:
     copied: frozenset[int]
     now: float = 0.0
     ready: dict[int, float] = field(default_factory=dict[int, float])
-    """By value."""
+    """Ready times by value."""
     filled: dict[int, float] = field(default_factory=dict[int, float])
     """By buffer: when asynchronous copies have arrived."""
     is_ahead: bool = False

@@ -24,7 +24,7 @@ _WORDS = ("load_word", "store_word")
 _WORD_BYTES = 8
 _WIDTHS = (4, 16, 32, 64)
 _WINDOWS = 5
-"""In which the bandwidth of the memory is measured, which other machines share."""
+"""Number of windows in which the bandwidth of the memory, which other machines share, is measured."""
 _PAUSE_S = 0.03
 _FLAGS = ("-O2", "-ffp-contract=fast")
 
@@ -116,7 +116,7 @@ def caches() -> Caches:
 
 
 def core_count() -> int:
-    """Those this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

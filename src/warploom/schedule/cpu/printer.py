@@ -229,7 +229,7 @@ class _Printer:
             self.split_loop(loop, guards, own)
 
     def split_loop(self, loop: Loop, guards: Sequence[Guard], own: Sequence[Guard]) -> None:
-        """Before the range where all guards hold, in it, and behind it."""
+        """Prints the loop in three parts: before the range where all guards hold, in it, and behind it."""
         variable = self.variables[loop.number]
         others = self.scope.tests([g for g in guards if g not in own])
         lows, highs = first_holding(own, loop, self.scope.indices)

@@ -49,7 +49,7 @@ class Variable:
     is_whole: bool = False
     """All lanes of a vector."""
     parts: tuple[Variable, ...] = ()
-    """In place of a vector: one scalar per lane."""
+    """Scalars in place of a vector, one per lane."""
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ class Storage:
     name: str
     dtype: DType
     axes: tuple[int, ...]
-    """Without the vector axis."""
+    """Axes without the vector axis."""
     lanes: int
     """1: no vector."""
     is_array: bool

@@ -89,7 +89,7 @@ class MeasureWorker:
 
     arrays: Sequence[NDArray[Any]]
     timeout_s: float = 30.0
-    """For one request; the child is killed after that."""
+    """Time limit of one request; the child is killed after that."""
     shared: list[NDArray[Any]] = field(init=False, default_factory=list["NDArray[Any]"])
     starts: int = field(init=False, default=0)
     _memories: list[SharedMemory] = field(init=False, default_factory=list[SharedMemory])

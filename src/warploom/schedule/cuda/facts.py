@@ -178,12 +178,12 @@ def _problem(message: str) -> UserError:
 
 
 def shifted(affine: Affine, number: int, distance: int) -> Affine:
-    """With the index of loop `number` replaced by index + distance."""
+    """The affine form with the index of loop `number` replaced by index + distance."""
     stride = sum(s for n, s in affine.terms if n == number)
     return Affine(affine.constant + stride * distance, affine.terms)
 
 
 def fixed(affine: Affine, number: int, index: int) -> Affine:
-    """With the index of loop `number` replaced by a constant."""
+    """The affine form with the index of loop `number` replaced by a constant."""
     moved = shifted(affine, number, index)
     return Affine(moved.constant, tuple(t for t in moved.terms if t[0] != number))

@@ -39,7 +39,7 @@ from warploom.schedule.nest import (
 class Pipeline:
     loop: Loop
     buffers: frozenset[int]
-    """That are filled ahead."""
+    """Buffers that are filled ahead."""
     fill: tuple[Node, ...]
     """One iteration's fill in one piece; in three: `copies`, `loads`, `stores`."""
     copies: tuple[Node, ...]
@@ -296,7 +296,7 @@ def _kept(body: tuple[Node, ...], keep: Callable[[int], bool], *, has_barriers: 
 
 
 def _trimmed(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Without barriers at either end and repeated ones: the loop has one of its own between iterations."""
+    """The body without barriers at either end and repeated ones: the loop has one of its own between iterations."""
     nodes: list[Node] = []
     for node in body:
         if not (isinstance(node, Barrier) and nodes and isinstance(nodes[-1], Barrier)):

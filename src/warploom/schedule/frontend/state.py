@@ -34,7 +34,7 @@ class State:
     arrays: dict[str, ArrayParameter] = field(default_factory=dict[str, ArrayParameter])
     scalars: dict[str, Parameter] = field(default_factory=dict[str, Parameter])
     sizes: dict[str, Span] = field(default_factory=dict[str, Span])
-    """In order of appearance."""
+    """Sizes in order of appearance."""
     declared: dict[str, tuple[SizeSum, Span]] = field(default_factory=dict[str, tuple[SizeSum, Span]])
     """Ranges of indices said by `k: range(...)`."""
     definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])

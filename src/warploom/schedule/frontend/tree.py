@@ -34,7 +34,7 @@ class IndexSum:
     """constant + sum of coefficient * index."""
 
     terms: tuple[tuple[str, int], ...]
-    """By index name, no coefficient 0."""
+    """Coefficients by index name, none of them 0."""
     constant: int = 0
     span: Span = field(default=NOWHERE, compare=False)
 
@@ -132,7 +132,7 @@ class TensorTree:
     arrays: tuple[ArrayParameter, ...]
     scalars: tuple[Parameter, ...]
     sizes: tuple[str, ...]
-    """In order of appearance."""
+    """Sizes in order of appearance."""
     stages: tuple[Stage, ...]
 
 

@@ -28,7 +28,7 @@ class Timed:
     is_modelled: bool = False
     """No kernel ran: a time of the model."""
     runs: int = 0
-    """That `time_ms` is the median of; 0: not known."""
+    """Number of runs of which `time_ms` is the median; 0: not known."""
     spread: float = 0.0
     """Between the quartiles of the runs, over their median."""
     least_ms: float | None = None
@@ -77,7 +77,7 @@ class Evaluator(Protocol):
 
 
 LONGEST_WAIT_S = 5.0
-"""For a turn: a process that holds it and does not go on must not hold up others for good."""
+"""Longest wait for a turn: a process that holds it and does not go on must not hold up others for good."""
 _LOOK_S = 0.005
 
 

@@ -105,7 +105,7 @@ class Implementation(Generic[C]):
     key: str
     """Equal for equal nests, 64 hexadecimal digits."""
     decisions: Mapping[str, str]
-    """In the order in which they were taken; replayed they give the candidate."""
+    """Decisions in the order in which they were taken; replayed they give the candidate."""
     bound_ms: float
     """No run of it takes less, if the figures of the target are right."""
 

@@ -63,7 +63,7 @@ def recipes(
 @dataclass(frozen=True, slots=True)
 class ProgramExploration:
     stages: tuple[Exploration[Candidate], ...]
-    """Those that were begun, in the program's order."""
+    """Stages that were begun, in the program's order."""
     complete: bool
     reason: str
     damage: tuple[Diagnostic, ...] = ()

@@ -20,7 +20,7 @@ MOST_S = 10.0
 TOGETHER_SHARE = 0.1
 """Share of the budget of a program of several kernels that is kept for that."""
 _ROUNDS = 12
-"""In which each is run, about."""
+"""Rounds in which each is run, about."""
 NEAR = 0.02
 """Kernels are turned for a larger gain than this share only."""
 _DIRECTIONS = {"FORWARD": "BACKWARD", "BACKWARD": "FORWARD"}

@@ -20,7 +20,7 @@ from warploom.ir import For as Loop
 from warploom.schedule.targets import Board
 
 LATENCY_CYCLES = 500
-"""From a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
+"""Cycles from a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
 
 
 @dataclass(frozen=True, slots=True)

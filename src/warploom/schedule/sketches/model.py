@@ -42,7 +42,7 @@ class Tuned:
     report: Report
     source: CudaSource
     modelled: Modelled
-    """In milliseconds, at the sizes asked for."""
+    """Modelled time in milliseconds, at the sizes asked for."""
     bound: Modelled
     """The modelled time that was known before its holes were filled."""
     measured_ms: float | None = None

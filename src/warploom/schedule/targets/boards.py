@@ -35,7 +35,7 @@ class Board:
     """First-level cache and shared memory of a multiprocessor."""
     l2_mib: int
     l2_bytes_per_clock: int
-    """At most."""
+    """Upper limit of the bytes per clock."""
     l2_gb_s: float
     """Measured bandwidth of the second-level cache."""
     load_lanes: int

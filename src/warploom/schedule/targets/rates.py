@@ -63,7 +63,7 @@ class Rates:
     operations: tuple[tuple[str, float, float], ...] = ()
     """(operator, latency in cycles, instructions issued); `loop` and `loop_alu`: what one iteration of a loop issues."""
     launch_ns: float = 0.0
-    """From one kernel to the next, with nothing to do; 0: times are without launches."""
+    """Nanoseconds from one kernel to the next, with nothing to do; 0: times are without launches."""
     kept_registers: int = 0
     """Values that a compiler may keep in registers of a thread from one use to a later one; 0: loads and products are as the nest
     says."""

@@ -19,7 +19,7 @@ class Target:
     name: str
     kind: Literal["cuda", "cpu"]
     max_threads: int
-    """Per block; 1 on a CPU, whose blocks are single threads."""
+    """Most threads per block; 1 on a CPU, whose blocks are single threads."""
     max_thread_dims: int
     max_outer_thread_size: int
     """Largest size of a thread dim outside another one."""

@@ -126,7 +126,7 @@ class State:
 
     @contextmanager
     def framed(self, frame: Frame) -> Generator[None]:
-        """Read inside of another function."""
+        """Reads inside of another function."""
         outer, self.frame = self.frame, frame
         try:
             yield

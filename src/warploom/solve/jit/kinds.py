@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Number(Enum):
-    """By the type in C."""
+    """A number type, named as in C."""
 
     INT = "int64_t"
     WORD = "uint64_t"

@@ -58,7 +58,7 @@ def open_locked(path: Path, *, is_ours: bool = False) -> Generator[int]:
 @dataclass(frozen=True, slots=True)
 class ReadLine:
     number: int
-    """From 1."""
+    """Number of the line, from 1."""
     text: str
     value: Json
     """None also for a line that is no JSON."""

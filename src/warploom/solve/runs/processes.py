@@ -43,7 +43,7 @@ class _Call:
 
 
 class ProcessExecutor(Executor):
-    """At most `workers` processes, started as they are needed and ended with this one, however it ends.
+    """An executor of at most `workers` processes, started as they are needed and ended with this one, however it ends.
 
     Workers ignore SIGINT: what an interruption means is the driver's decision. Leaving the `with` block by an exception ends the
     running tasks at once. As always with new processes, a script's own work belongs under `if __name__ == "__main__"`.

@@ -88,7 +88,7 @@ def run_descents(task: Descents[S, A]) -> list[tuple[Hashable, ...]]:
 
 
 def _made(make: Callable[[], Made[S, A]]) -> Made[S, A]:
-    """Kept for the next task of the worker."""
+    """The object that `make` makes, kept for the next task of the worker."""
     if make not in _KEPT:
         _KEPT.clear()
         _KEPT[make] = make()

@@ -46,11 +46,11 @@ class Model(Protocol[S, A_co]):
         ...
 
     def alternatives(self, candidate: S, choice: int) -> Iterator[Alternative[S]]:
-        """In ascending order of bound; they cover the choice's domain and exclude each other."""
+        """Alternatives in ascending order of bound; they cover the choice's domain and exclude each other."""
         ...
 
     def bound(self, candidate: S) -> Cost:
-        """At most the cost of every answer that completes the candidate."""
+        """A lower bound on the cost of every answer that completes the candidate."""
         ...
 
     def answer(self, candidate: S) -> tuple[Cost, A_co] | None:
@@ -85,7 +85,7 @@ class Budget:
 
 UNLIMITED = Budget()
 BUDGET_SPENT = "budget: "
-"""How the reason of every search begins that a budget ended; then comes what is spent."""
+"""The beginning of the reason of every search that a budget ended; then comes what is spent."""
 PATIENCE = 250
 """Candidates tried for a cheaper answer once one meets the first objective's bound."""
 
@@ -126,7 +126,7 @@ class Outcome(Generic[A]):
     `budget: evaluations`, `interrupted`; empty when complete or, with goal first, when there is an answer."""
     statistics: Statistics = field(default_factory=Statistics)
     bound: Cost | None = None
-    """At most the cost of every answer, as far as the search has proved it; None: it does not tell."""
+    """A lower bound on the cost of every answer, as far as the search has proved it; None: it does not tell."""
 
 
 class StopSearchError(Exception):

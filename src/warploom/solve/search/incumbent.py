@@ -67,7 +67,7 @@ class Hints(Generic[S, A]):
 @dataclass(frozen=True, slots=True, eq=False)
 class Child(Generic[S]):
     bound: Cost
-    """At least the parent's."""
+    """Lower bound, at least the parent's."""
     candidate: S
     choice: int
     value: Hashable
@@ -163,7 +163,7 @@ class Incumbent(Generic[S, A]):
         return Child(bound, root, -1, None, self.model.root)
 
     def children(self, parent: Child[S]) -> list[Child[S]] | None:
-        """Those that may hold an answer cheaper than the cut, in the model's order; None: the candidate is fully decided.
+        """The children that may hold an answer cheaper than the cut, in the model's order; None: the candidate is fully decided.
 
         StopSearchError when the budget is spent.
         """

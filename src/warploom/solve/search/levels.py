@@ -204,7 +204,7 @@ class _Walk(Generic[S, A]):
         self._began = time.process_time(), time.monotonic()
 
     def run(self, path: tuple[int, ...], level: int) -> Frontier[S]:
-        """From the candidate at the end of a path on; what is above it is not counted."""
+        """Runs on from the candidate at the end of a path; what is above it is not counted."""
         reason = ""
         try:
             found = self._at(path)

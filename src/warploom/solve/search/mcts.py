@@ -238,7 +238,7 @@ class _Mcts(Generic[S, A]):
             self._stored -= 1
 
     def _remove(self, node: _Node[S]) -> None:
-        """With all below it and the ancestors that have no other child."""
+        """Removes the node with all below it and the ancestors that have no other child."""
         below = [node]
         while below:
             gone = below.pop()

@@ -36,7 +36,7 @@ class Refine:
     neighbours: int = 48
     """Neighbours of the best measured candidates that each round tries."""
     elites: int = 8
-    """How many of the best measured candidates have neighbours."""
+    """Number of the best measured candidates that have neighbours."""
     reopened: float = 2.0
     """Decisions of a neighbour that are taken anew, on average; at least one."""
     mixed: float = 0.25
@@ -52,7 +52,8 @@ class Refine:
     pool: int = 512
     """Candidates kept that are not measured yet."""
     balance: float = 1.0
-    """With a budget of wall seconds: seconds for making candidates per second of measuring, while there are enough to measure."""
+    """Seconds for making candidates per second of measuring, with a budget of wall seconds and while there are enough to
+    measure."""
     boldness: float = 0.5
     """Standard deviations by which a candidate may be better than it is predicted."""
     learn_from: int = 200
@@ -183,7 +184,7 @@ class _Refine(Generic[S, A]):
         return self._incumbent.guess(child) * math.exp(self._bias.get((child.choice, child.value), 0.0))
 
     def _follow(self, child: Child[S], values: Sequence[Hashable]) -> None:
-        """To the complete candidate that a draft names."""
+        """Follows the choices to the complete candidate that a draft names."""
         for value in values:
             choice = self._incumbent.next_choice(child.candidate)
             following = None if choice is None else self._incumbent.child(child, choice, value)

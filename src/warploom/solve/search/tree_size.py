@@ -59,7 +59,7 @@ class TreeSize:
     leaves: Interval
     dead_ends: Interval
     dead_end_probability: Interval
-    """That a walk from the root ends in a dead end, each valid child being equally likely."""
+    """Probability that a walk from the root ends in a dead end, each valid child being equally likely."""
     probes: int
     nodes: int
 

@@ -71,7 +71,7 @@ class Indexed:
 
     base: Placed
     offset: Term | Joined
-    """To be added, in the address's width."""
+    """Offset to be added, in the address's width."""
 
 
 Value: TypeAlias = int | Term | Undefined | Joined | Comparison | Indexed

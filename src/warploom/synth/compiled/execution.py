@@ -84,7 +84,7 @@ class SymbolicRun:
     """Variables whose order in memory decided something."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
-        """For the domain: variables of the module that are stored to and that nobody compares."""
+        """Names for the domain: variables of the module that are stored to and that nobody compares."""
         compared = [self.arrays[a.name] for a in arguments if isinstance(a, ArrayArgument)]
         others = [r for r in self.variables.values() if r.is_written and not any(r is c for c in compared)]
         return [f"what is stored to {r.name} is not compared" for r in others]

@@ -18,7 +18,7 @@ class Access:
     what: str
     """load, store, reduction."""
     instruction: int
-    """Its position in the routine."""
+    """Position of the instruction in the routine."""
     line: int
     block: Triple
     thread: Triple

@@ -138,5 +138,5 @@ class Functions:
 
 
 def _approximate(instruction: Instruction) -> str:
-    """Its name without the type: `ex2.approx.ftz`."""
+    """Name of the instruction without the type: `ex2.approx.ftz`."""
     return ".".join([instruction.opcode, *(m for m in instruction.modifiers if m not in TYPE_BITS)])

@@ -84,7 +84,7 @@ class Places:
         self.needed[name] = max(align, self.needed.get(name, 0))
 
     def notes(self) -> list[str]:
-        """For the domain."""
+        """Notes for the domain."""
         by_size: dict[int, list[str]] = {}
         for name, align in self.needed.items():
             by_size.setdefault(align, []).append(name)

@@ -32,7 +32,7 @@ class CompiledProof:
     verdict: Literal["proved", "refuted", "unchecked"]
     """unchecked: no law of the algebra makes some element equal to what is wanted, and no numbers tell them apart."""
     domain: str
-    """With `proved`: over what."""
+    """Domain of a claim that is `proved`."""
     reason: str = ""
     difference: Difference | None = None
     fault: Fault | None = None

@@ -37,7 +37,7 @@ class Step:
         kind: str = "",
     ) -> None:
         self.action = action
-        """With `meeting`: executed by threads that came together."""
+        """Action of threads that came together at `meeting`."""
         self.jump = jump
         self.kind = kind
         """Kind of a meeting: its instruction; threads may come together at several ones of one kind (PTX ISA, from sm_70 on)."""
@@ -58,7 +58,7 @@ class Barrier:
 
 
 class _Phase:
-    """Who has come to a barrier since it last let threads go."""
+    """Threads that have come to a barrier since it last let threads go."""
 
     __slots__ = ("arrivals", "count", "waiting")
 
@@ -66,7 +66,7 @@ class _Phase:
         self.count = count
         """Threads that it takes; 0: all that have not ended."""
         self.waiting: list[tuple[int, Lanes]] = []
-        """By instruction."""
+        """Waiting threads by instruction."""
         self.arrivals: list[tuple[int, Arrival]] = []
         """Arrivals by bar.arrive: instruction and thread."""
 
@@ -106,7 +106,7 @@ class _BlockRun:
         self.meeting: dict[int, Lanes] = {}
         """Threads that wait for others at a shuffle or vote, by instruction."""
         self.barriers: dict[int, _Phase] = {}
-        """By barrier number."""
+        """Phases by barrier number."""
         self.passed: dict[int, tuple[int, dict[int, int]]] = {}
         """By barrier number: when it last let threads go that were not all of the block: epoch, and moment by thread."""
 

@@ -83,7 +83,7 @@ class Block:
         """Address of each variable in its own space."""
         self.epoch = 0
         self.copies: dict[int, object] = {}
-        """By thread: asynchronous copies on their way."""
+        """Asynchronous copies on their way, by thread."""
         self.execution = 0
         """Steps executed so far."""
         self.times = [1] * self.count

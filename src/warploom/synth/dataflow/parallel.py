@@ -77,7 +77,7 @@ class PartOfSearch:
 class PartsResult:
     result: ProgramResult
     parts: int
-    """That gave a result."""
+    """Parts that gave a result."""
     resumed: int
     """Parts whose result is the journal's."""
     seconds: float
@@ -120,7 +120,7 @@ class _Problem:
     counters: Counters
     probes: int
     tested: int
-    """Until the first decision."""
+    """Tests made before the first decision."""
 
 
 class _Kept(threading.local):
@@ -343,7 +343,7 @@ class _Tables:
         self.functions: dict[tuple[int, bytes], Functions] = {}
 
     def answers(self, value: _Value) -> list[tuple[Cost, int, Found]]:
-        """With the position of the first decision's alternative that led to each."""
+        """Answers with the position of the first decision's alternative that led to each."""
         start = self.model.start
         tables = cast("dict[str, list[list[int]]]", value["tables"])
         functions = [(int(hole), [self._function(int(hole), table) for table in distinct]) for hole, distinct in tables.items()]

@@ -47,7 +47,7 @@ class Reader:
         hole = element.slots.holes[0]
         self.out = element.out
         self.rows = np.flatnonzero(candidate.needed[element.out])
-        """Only these want anything."""
+        """The rows that want anything."""
         options = slot_options(candidate, element.slots, (len(element.out),)).reshape(len(element.out), -1)
         self.options: BoolArray = options[self.rows]
         source = element.source[self.rows]

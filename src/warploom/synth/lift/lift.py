@@ -52,7 +52,7 @@ class LiftResult:
 
     verdict: Literal["proved", "refuted", "unchecked"]
     domain: str
-    """With `proved`: over which sizes and elements."""
+    """Domain of a claim that is `proved`: sizes and elements."""
     reason: str = ""
     """With `refuted` the fault, with `unchecked` why nothing is known."""
     witness: tuple[tuple[str, int], ...] = ()

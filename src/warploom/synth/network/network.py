@@ -115,7 +115,7 @@ class HoleUses:
 class AccumulateStatement:
     span: Span
     is_certain: bool
-    """Its guard holds somewhere whatever the holes become. Without that and without `GuardRows` it never fires."""
+    """Whether its guard holds somewhere whatever the holes become. Without that and without `GuardRows` it never fires."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -39,7 +39,7 @@ _FRESH = atom("$fresh", ())
 MAX_MULTIPLICITY = 1 << 12
 """A larger coefficient (a wrapped negative one, say) is not a number of contributions."""
 _INNER = {"*", "&", "+", "|", "min", "max"}
-"""Without `^`, under which an element cancels itself."""
+"""Operators without `^`, under which an element cancels itself."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -31,7 +31,7 @@ class Judged:
     reason: str
     diagnostics: tuple[Diagnostic, ...]
     domain: str = ""
-    """With `proved`: over what, sizes included."""
+    """Domain of a claim that is `proved`, sizes included."""
     proved_at: tuple[tuple[str, int], ...] = ()
     """Sizes of the bounded proof, when it does not hold for every size."""
     doubt: str = ""

@@ -42,7 +42,7 @@ class Proof:
     """refuted: an output differs or the run has faults. unchecked: terms that no law of the algebra makes equal, yet no
     numbers were found that tell them apart; or canonical forms too large."""
     domain: str
-    """With `proved`: what the proof speaks about."""
+    """Domain of a claim that is `proved`: what the proof speaks about."""
     counterexample: str = ""
     """The first differing element with both terms."""
     differing: int = 0

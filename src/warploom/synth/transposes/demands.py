@@ -85,7 +85,7 @@ def fulfilling(source: Source, demands: Demands) -> Iterator[int]:
 
 
 def _sampled(source: Source, which: IntArray, demand: Demand | Supply, blocks: int, points: int) -> IntArray:
-    """Those that fulfil it at so many of its blocks and points of each, evenly spread."""
+    """Candidates that fulfil it at so many of its blocks and points of each, evenly spread."""
     if not len(which):
         return which
     rows, columns = _spread(demand.index.shape[0], blocks), _spread(demand.index.shape[1], points)

@@ -41,7 +41,7 @@ class Found:
     bound: int
     """No answer whose steps are words costs less."""
     pivots: int
-    """Whose forced tables were computed."""
+    """Pivots whose forced tables were computed."""
 
 
 @dataclass(frozen=True, order=True, slots=True)

@@ -62,7 +62,7 @@ def _index_map(text: str) -> _Map:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """At separators outside of parentheses."""
+    """Parts between separators outside of parentheses."""
     parts: list[str] = []
     depth, start = 0, 0
     for place, letter in enumerate(text):

@@ -159,7 +159,7 @@ def judged(line: Line) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     found = {"configuration": str(line.get("configuration", "-")), "solutions": str(line.get("solutions", "-"))}
     if line.get("space"):
         found["space"] = str(line["space"])

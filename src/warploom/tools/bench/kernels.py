@@ -90,7 +90,7 @@ def measure(name: str, progress: Progress) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     if "kernel" not in line:
         return {"seconds": str(line["seconds"])}
     kernel, baseline = cast("dict[str, Any]", line["kernel"]), cast("dict[str, Any]", line["baseline"])

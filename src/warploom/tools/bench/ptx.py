@@ -89,7 +89,7 @@ def measure(name: str, options: ShuffleOptions, seed: int, progress: Progress) -
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     if "loads" not in line:
         return {"seconds": str(line["seconds"])}
     found = {"shuffles": f"{line['candidates']}/{line['loads']}", "applied": str(line["applied"])}

@@ -17,7 +17,7 @@ TABLE_S = {"table2": 120.0, "table3": 600.0, "speed": 10.0}
 
 CPU_BARRED = ("matmul-1024", "matvec", "gesummv", "atax", "matmul-strided", "matmul-batched", "stencil3d")
 CPU_MORE = ("softmax", "layer_norm", "dot", "axpy", "conv2d")
-"""Without a bar."""
+"""Kernels without a bar."""
 CPU_NAMES = (*(f"cpu/{name}" for name in (*CPU_BARRED, *CPU_MORE)), "cpu/seeds")
 
 GPU_NAMES = tuple(

@@ -113,7 +113,7 @@ def judged(line: Line) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     if not _is_sketch(str(line["case"])):
         return program_bench.columns(line)
     found = {"space": str(line.get("space") or "-"), "acc": str(line.get("accumulates", "-"))}

@@ -29,7 +29,7 @@ class Outcome:
     report: Report | None = None
     printed: Printed | None = None
     messages: tuple[str, ...] = ()
-    """For stderr."""
+    """Messages for stderr."""
     written: tuple[Path, ...] = ()
     details: tuple[str, ...] = ()
     """Texts for people, below the line."""

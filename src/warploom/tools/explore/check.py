@@ -42,7 +42,7 @@ class Checked:
     """Elements compared."""
     reason: str = ""
     sizes: Mapping[str, int] | None = None
-    """At which it was compared, where these are not those asked for."""
+    """Sizes at which it was compared, where these are not those asked for."""
 
 
 def checked(

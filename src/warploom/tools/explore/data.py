@@ -31,7 +31,7 @@ class Data:
     inputs: Mapping[str, Array]
     scalars: Mapping[str, float]
     outputs: Mapping[str, Array]
-    """By name, those that are known; empty where the reference would take too long."""
+    """Outputs by name, those that are known; empty where the reference would take too long."""
     reference: str
     """`NumPy`, `evaluation` or nothing."""
 

@@ -29,9 +29,9 @@ _UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STOR
 class KernelOptions:
     target: Target
     is_target_given: bool = True
-    """By the user."""
+    """Whether the user gave the target."""
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Those that the user gave."""
+    """Sizes that the user gave."""
     threads: int = 1
     budget_s: float | None = None
     seed: int = 0

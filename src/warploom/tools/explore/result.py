@@ -163,7 +163,7 @@ def _views(explored: Explored, on: Target) -> list[StageView]:
 
 
 def _shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
-    """For people: each stage as a loop nest, and what binds it."""
+    """Text for people: each stage as a loop nest, and what binds it."""
     found: list[str] = []
     for stage in stages:
         found += [text(stage.nest), stage.bound.text]

@@ -257,7 +257,7 @@ def _differs(file: str, what: str, stopwatch: Stopwatch) -> Outcome:
 
 
 def _replaced(text: str) -> str:
-    """Without bytes that are no UTF-8, which JSON cannot carry."""
+    """The text without bytes that are no UTF-8, which JSON cannot carry."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -142,7 +142,7 @@ def _line(
 
 
 def _summary(line: Line) -> list[str]:
-    """For people, beside the text."""
+    """Summary for people, beside the text."""
     if "target" not in line:
         return [f"{line['case']}: {line['status']}: {line.get('reason', '')}"]
     operator = cast("dict[str, str]", line["operator"])

@@ -52,7 +52,7 @@ class Source:
     """Case as it was asked for."""
     text: str
     file: str
-    """For places of errors."""
+    """Name of the file, for places of errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +198,7 @@ class _Hole:
 
 
 def _holes(program: Program, result: ProgramResult) -> list[_Hole]:
-    """In order of evaluation, which is the engine's order, too."""
+    """Holes in order of evaluation, which is the engine's order, too."""
     holes = _choices(program).items()
     return [_Hole(name, known.name, choices) for (name, choices), known in zip(holes, result.solutions.holes, strict=True)]
 

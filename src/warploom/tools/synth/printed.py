@@ -19,7 +19,7 @@ class Printed:
     """Output elements on which text and kernel were compared."""
 
     def fields(self) -> dict[str, object]:
-        """For a report line."""
+        """Fields for a report line."""
         found: dict[str, object] = {"read_back": self.compared}
         if self.compiled is not None:
             found |= compiled_fields(self.compiled)

@@ -47,7 +47,7 @@ class Free:
     sources: IntArray
     """[groups, options, width]: distinct options in each group."""
     text: Callable[[tuple[int, ...]], str]
-    """From the option of each group."""
+    """Gives the text for the options of all groups."""
     cost: int = 1
 
 

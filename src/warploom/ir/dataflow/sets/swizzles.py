@@ -115,7 +115,7 @@ class _Listing:
     tabulate: Callable[[Tables], None]
     """Fills [functions, positions]."""
     text: Callable[[int], str]
-    """From a function's number."""
+    """Gives the text for a function's number."""
 
 
 IDENTITY = -1

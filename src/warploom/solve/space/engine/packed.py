@@ -95,7 +95,7 @@ class Tables(NamedTuple):
     literal_comparator: Ints
     literal_part: Ints
     literal_offset: Ints
-    """Into `masks`, or `ranges` for counters."""
+    """Offsets into `masks`, or `ranges` for counters."""
     literal_strides: Ints
     masks: Masks
     ranges: Ints

@@ -62,7 +62,7 @@ TUPLE = 5
 ACTIVATED = 7
 """Numbers of a tuple listed by condition: its form, the members, the positions of its slots."""
 UNLISTED = -2
-"""In place of a member: the tuples of this row are enumerated after all."""
+"""Stands in place of a member: the tuples of this row are enumerated after all."""
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""How much CPU time and memory one command may use, and what happens when it is spent.
+"""Limits of the CPU time and memory that one command may use, and what happens when they are spent.
 
 A spent budget raises `LimitReachedError` where the program is, as SIGINT raises KeyboardInterrupt: whatever keeps its best on an
 interruption keeps it here, too. Code that blocks in a library (a solver) asks `left_s` first, because no exception reaches it

@@ -38,7 +38,7 @@ class Events:
     load_sectors: dict[str, int] = field(default_factory=dict[str, int])
     store_sectors: dict[str, int] = field(default_factory=dict[str, int])
     syncs: int = 0
-    """Once per block and barrier."""
+    """Barriers, counted once per block."""
 
 
 @dataclass(slots=True)

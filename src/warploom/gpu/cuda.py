@@ -87,7 +87,7 @@ def cuda_source(kernel: Kernel, completions: Mapping[str, IndexExpr] | None = No
 
 
 def index_overflow(kernel: Kernel) -> Diagnostic | None:
-    """Why a filled kernel cannot be printed: an index that no size bounds leaves 32 bits."""
+    """The reason why a filled kernel cannot be printed: an index that no size bounds leaves 32 bits."""
     ranges = gather_facts(kernel).ranges
     found = (index_range(p, ranges) for p in parts(kernel.body) if isinstance(p, IndexExpr))
     if all(not known.is_finite or -INT_MAX - 1 <= known.low <= known.high <= INT_MAX for known in found):

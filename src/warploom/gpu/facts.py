@@ -60,7 +60,7 @@ class Facts:
     """Whether an index variable holds a truth value."""
     ranges: dict[IndexExpr, Interval]
     bindings: dict[str, int]
-    """How many statements set each index or value variable."""
+    """Number of statements that set each index or value variable."""
 
     def dtype(self, expr: ValueExpr, state: DType | None = None) -> DType:
         """Type of a value expression; `state` is the type of `$state`, `$a`, `$b` inside finalize and operator bodies."""

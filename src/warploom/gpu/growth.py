@@ -1,4 +1,4 @@
-"""How index expressions grow with the run-time sizes: polynomials below and above every value that they take.
+"""Growth of index expressions with the run-time sizes: polynomials below and above every value that they take.
 
 Sizes are natural numbers and stay symbols, so a bound holds at every size. Where the exact bound is no polynomial a wider one
 is given; an expression without a known bound has None.

@@ -73,7 +73,7 @@ class Step:
 
     bit: int
     distance: int
-    """Between a register and the one its value comes from."""
+    """Distance between a register and the one its value comes from."""
 
 
 Permutation: TypeAlias = Rotation | Exchange

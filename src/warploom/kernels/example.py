@@ -21,7 +21,7 @@ class Example:
     """Name as the benchmarks call it: `conv1d-9`, `aos-store-crc-6-direct`."""
     sketch: Sketch
     baseline: Sketch
-    """Through shared memory, without holes; same parameters as the sketch."""
+    """Baseline through shared memory, without holes; same parameters as the sketch."""
     reference: Reference
     sizes: tuple[Mapping[str, int], ...]
     """Run-time sizes to try, small ones that do not divide among them."""

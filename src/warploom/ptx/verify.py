@@ -200,7 +200,8 @@ class _Checker:
                 self.say("PTX_TYPE", f"{message}found {part.text} of type .{kind}", index)
 
     def agrees(self, index: int, instruction: Instruction, operand: Operand, wanted: str) -> None:
-        """Same width, and no integer register for a float or the reverse (PTX ISA 9.4)."""
+        """Checks that register and instruction have the same width, and that no integer register stands for a float or the
+        reverse (PTX ISA 9.4)."""
         bits = TYPE_BITS.get(wanted)
         if bits is None or isinstance(operand, (Address, Group)):
             return

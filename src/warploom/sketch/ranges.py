@@ -82,7 +82,8 @@ class Facts:
         return bool((values.any(axis=threads) != values.all(axis=threads)).all())
 
     def depends(self, expr: IndexExpr) -> frozenset[str]:
-        """Which of thread, block, size, loop, hole, variable (reassigned) `expr` depends on; `constant` is always there."""
+        """The subset of thread, block, size, loop, hole, variable (reassigned) on which `expr` depends; `constant` is always
+        there."""
         found = {"constant"}
         match expr:
             case IndexConst():

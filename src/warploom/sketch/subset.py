@@ -16,7 +16,7 @@ SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
     ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Pow: "**",
 }  # fmt: skip
-"""Which operands each takes: `parser.numbers.binary`."""
+"""Signs of operators; `parser.numbers.binary` says which operands each takes."""
 COMPARISONS: dict[type[ast.cmpop], CompareOp] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip

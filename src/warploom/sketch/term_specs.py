@@ -29,7 +29,7 @@ Spec: TypeAlias = Callable[..., Any] | TermSpec
 
 
 def term_spec(outputs: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> TermSpec:
-    """Read arrays (or nested lists) of terms and numbers. Raises UserError for other elements."""
+    """Reads arrays (or nested lists) of terms and numbers. Raises UserError for other elements."""
     wrong: list[Diagnostic] = []
     made = TermSpec(
         {name: _terms(name, array, wrong, may_be_open=True) for name, array in outputs.items()},

@@ -135,7 +135,7 @@ def zero_array(
 
 
 def stored_mask(array: SymbolicArray) -> npt.NDArray[np.bool_]:
-    """Which elements of a `zero_array` were stored to."""
+    """Flags of the elements of a `zero_array` that were stored to."""
     flat = [v is not array.blank if isinstance(v, Term) else _is_number(v) for v in np.asarray(array).ravel().tolist()]
     return np.array(flat, dtype=bool).reshape(array.shape)
 

@@ -11,7 +11,7 @@ from warploom.terms.term import Number, Term, component
 
 _QUOTIENTS = frozenset({"/", "//", "%"})
 _MOST_BITS = 256
-"""Beyond every word: a shift by more has no meaning on a machine."""
+"""More bits than any word has: a shift by more has no meaning on a machine."""
 
 
 def _exact(op: str, values: list[Number]) -> Number | None:

@@ -331,7 +331,7 @@ class Hole:
     """The user's name, else `line:col`; a copy made by inlining a device function adds `@call-line:col`."""
     kind: HoleKind
     arg_names: tuple[str, ...]
-    """How each argument reads in the sketch; completions print in these words."""
+    """Text of each argument in the sketch; completions print in these words."""
     n: int = 0
     """part: number of parts; xform: number of indices; choose: number of alternatives."""
     grammar: str = "full"

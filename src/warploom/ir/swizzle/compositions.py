@@ -143,7 +143,7 @@ def _settings(parameter: str, uses: bool, **values: int) -> str:
 
 
 def check_domains(composition: Composition, i_count: int, j_count: int) -> str:
-    """Why it is no map of these indices; empty where every primitive gets an index of its own size."""
+    """The reason why it is no map of these indices; empty where every primitive gets an index of its own size."""
     size = i_count if composition.start == "i" else j_count
     for primitive in reversed(composition.primitives):
         expected = domain(primitive)

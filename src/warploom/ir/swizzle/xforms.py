@@ -40,7 +40,7 @@ class Fan:
 
 @dataclass(frozen=True, slots=True)
 class XformGrammar:
-    """Which parameters of the template are open."""
+    """Open parameters of the template."""
 
     n: int
     grouped: bool

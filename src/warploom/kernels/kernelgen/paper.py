@@ -187,7 +187,7 @@ class AppliedShuffles:
 APPLICATION_SHUFFLES: Mapping[str, AppliedShuffles] = {
     "hypterm": AppliedShuffles(12, 48), "rhs4th3fort": AppliedShuffles(44, 179), "derivative": AppliedShuffles(52, 166),
 }  # fmt: skip
-"""Source: section 8.5. Of hypterm, the kernel along the leading dimension."""
+"""Source: section 8.5. For hypterm, the kernel along the leading dimension."""
 
 
 Profiled: TypeAlias = Variant | Literal["original", "uniform branch"]

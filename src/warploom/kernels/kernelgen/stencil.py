@@ -17,7 +17,8 @@ Grid: TypeAlias = NDArray[np.float64]
 Real: TypeAlias = Literal["float", "double"]
 Parameter: TypeAlias = NDArray[np.float32 | np.float64] | np.float32 | np.float64 | np.int32
 Reference: TypeAlias = Callable[[Mapping[str, Grid], Mapping[str, float]], Mapping[str, Grid]]
-"""From whole arrays, shape [z, y, x] (outputs with what they held before) and scalars, to the interior of each output."""
+"""A function from whole arrays, shape [z, y, x] (outputs with what they held before), and scalars to the interior of each
+output."""
 
 AXES = "ijk"
 

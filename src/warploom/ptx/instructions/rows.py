@@ -19,7 +19,7 @@ InstructionClass = Literal[
     "matrix", "async", "video", "misc",
 ]  # fmt: skip
 Collective = Literal["", "warp", "warpgroup", "block", "cluster"]
-"""Who executes the instruction together."""
+"""The threads that execute the instruction together."""
 
 _SLOT = re.compile(r"(?P<role>[dxaml])(?::(?P<type>\w+))?(?P<count>[?*]?)\Z")
 

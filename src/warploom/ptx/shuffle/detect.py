@@ -1,4 +1,4 @@
-"""Which loads read what another lane, or the same thread, has already read (paper section 5.1)."""
+"""Finds the loads that read what another lane, or the same thread, has already read (paper section 5.1)."""
 
 from __future__ import annotations
 
@@ -305,7 +305,7 @@ class _Detector:
         return self.graph.dominates(source.block, place.block)
 
     def _guards(self, source: _Place, place: _Place, at: Neighbour) -> str:
-        """Why the predicates of the two loads forbid it; '' if they do not."""
+        """The reason why the predicates of the two loads forbid it; '' if they do not."""
         theirs, own = source.load.guard, place.load.guard
         if theirs is not None:
             first, last = source.load.index, place.load.index

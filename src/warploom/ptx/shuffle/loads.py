@@ -1,4 +1,4 @@
-"""Which loads may be replaced by a shuffle, or feed one (PTX ISA 9.7.9.8, 9.7.9.9, chapter 8)."""
+"""Finds the loads that may be replaced by a shuffle, or feed one (PTX ISA 9.7.9.8, 9.7.9.9, chapter 8)."""
 
 from __future__ import annotations
 

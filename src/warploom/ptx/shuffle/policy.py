@@ -1,4 +1,4 @@
-"""Which candidates to apply: all, none, or those that a model expects to gain. The model itself is passed in."""
+"""Choice of the candidates to apply: all, none, or those that a model expects to gain. The model itself is passed in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a routine to code: cut into segments, give registers slots, lay out the stack frame."""
+"""Makes code of a routine: cuts it into segments, gives registers slots, lays out the stack frame."""
 
 from __future__ import annotations
 

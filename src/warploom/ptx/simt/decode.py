@@ -1,4 +1,4 @@
-"""From the instructions of a segment to closures: finds each opcode's decoder, adds guards and checks around what it gives."""
+"""Makes closures of a segment's instructions: finds each opcode's decoder, adds guards and checks around what it gives."""
 
 from __future__ import annotations
 

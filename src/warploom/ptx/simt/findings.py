@@ -27,7 +27,7 @@ class Finding:
     """The instruction."""
     block: Coordinates | None = None
     thread: Coordinates | None = None
-    """Within its block."""
+    """Thread within its block."""
     address: int | None = None
     count: int = 1
     """Threads (occurrences) in all, as far as the launch ran."""

@@ -44,7 +44,7 @@ class Launch:
     """By argument index: the arrays after the launch (copies; after a fault as far as it came)."""
     findings: tuple[Finding, ...]
     counts: Counts | None
-    """When asked for."""
+    """Counts, when asked for."""
     executed: int
     """Instructions times threads."""
     printed: tuple[str, ...] = ()

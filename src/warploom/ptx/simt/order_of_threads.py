@@ -38,7 +38,7 @@ class Arrival:
 
 
 class Clock:
-    """When the threads of a batch last synchronised with each other."""
+    """Times at which the threads of a batch last synchronised with each other."""
 
     def __init__(self, machine: Machine) -> None:
         self.now = 1

@@ -51,7 +51,7 @@ class Access:
     acquires: bool = False
     """`.acquire`, `.acq_rel`."""
     mark: np.uint64 = NO_MARK
-    """Its part of a race mark."""
+    """The access's part of a race mark."""
     region: Region | None = None
     """The region of the last access."""
 

@@ -58,7 +58,7 @@ def _decoded(program: Program, kernel: str) -> Decoded:
 
 
 class LaunchState:
-    """Made once per launch; the kernel's parameters and the user's arrays are added before the first batch runs."""
+    """State made once per launch; the kernel's parameters and the user's arrays are added before the first batch runs."""
 
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,

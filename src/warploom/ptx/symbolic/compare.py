@@ -72,7 +72,7 @@ def skeleton(algebra: Algebra, address: Term) -> Skeleton:
 
 
 def stride(emulation: Emulation, block: int, address: Term, atom: Term) -> int | None:
-    """How far an address moves, in bytes, when the atom grows by 1, if nothing wraps; None where it does not move evenly."""
+    """Distance in bytes that an address moves when the atom grows by 1, if nothing wraps; None where it does not move evenly."""
     algebra = emulation.algebra(block)
     moved = Substitution(algebra, {atom: algebra.shifted(atom, 1)})(address)
     now, then = skeleton(algebra, address), skeleton(algebra, moved)

@@ -117,7 +117,7 @@ class TermTable:
         return self.make("address", width, (), (variable,))
 
     def counter(self, loop: int) -> Term:
-        """How often the loop's header has been reached again since it was entered: 0, 1, ... modulo 2^64."""
+        """Counter of a loop: how often its header has been reached again since it was entered: 0, 1, ... modulo 2^64."""
         return self.make("counter", 64, (), (loop,))
 
     def loop(self, loop: int, register: str, width: int) -> Term:

@@ -250,7 +250,7 @@ class Function:
     returns: tuple[Declaration, ...] = ()
     parameters: tuple[Declaration, ...] = ()
     directives: tuple[Directive, ...] = ()
-    """Between the parameters and the body: maxntid, reqntid, minnctapersm, noreturn, ..."""
+    """Directives between the parameters and the body: maxntid, reqntid, minnctapersm, noreturn, ..."""
     body: Block | None = None
     extent: Extent = field(default=NEW, compare=False)
 

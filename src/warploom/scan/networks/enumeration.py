@@ -67,7 +67,7 @@ class _Rows:
 
     codes: Codes
     origins: NDArray[np.int64]
-    """Which state each comes from."""
+    """State from which each comes."""
     dots: NDArray[np.int64]
 
 

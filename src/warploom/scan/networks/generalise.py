@@ -1,4 +1,4 @@
-"""From one drawn network to a SIMD loop for every size.
+"""Generalises one drawn network to a SIMD loop for every size.
 
 The drawn steps are cut into at most `MAX_PHASES` runs; each run must be one move of the grammar at consecutive levels. Guards
 explain the drawn destinations and sources the drawn sources independently of each other, so the moves of a run are the

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from warploom.scan.networks.network import Network
 
 Adjacency = Literal["strict", "overlapping"]
-"""Which operators a network is a scan for: every associative one, or the idempotent ones among them only."""
+"""The operators for which a network is a scan: every associative one, or the idempotent ones among them only."""
 Ints = NDArray[np.int64]
 
 
@@ -50,7 +50,7 @@ def lows(net: Network) -> list[list[int]]:
 
 
 def flaw(net: Network, adjacency: Adjacency = "strict") -> Flaw | None:
-    """The first reason why it is no scan; None: it is one. Of backward networks, in terms of their own columns."""
+    """The first reason why it is no scan; None: it is one. For backward networks it is told in terms of their own columns."""
     if net.is_backward:
         found = flaw(net.mirrored(), adjacency)
         return found and Flaw(net.columns - 1 - found.column, found.step, f"mirrored: {found.reason}")

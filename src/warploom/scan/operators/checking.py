@@ -200,7 +200,7 @@ def _zero(variable: Expr) -> Value:
 def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]]) -> Witness | None:
     """The three values and what the function makes of them, if its results differ by more than rounding.
 
-    Of reals they must differ on exact numbers, too, so that no difference is due to rounding.
+    For reals they must differ on exact numbers, too, so that no difference is due to rounding.
     """
     if any(f.sort.base == "real" for f in binary.fields):
         numbers = [binary.packed([exact(v) for v in part]) for part in triple]

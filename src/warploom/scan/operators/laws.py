@@ -97,7 +97,7 @@ def met_by_elements(family: Family, claimed: Sequence[Expr]) -> Verdict:
 def associativity(
     slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], width: int | None = None, rlimit: int = RLIMIT
 ) -> Verdict:
-    """Over the slots of three lists; with `width`, in words of so many bits."""
+    """The law of associativity over the slots of three lists; with `width`, in words of so many bits."""
     to_right = {s: right(s) for s in slots}
     to_middle = {**to_right, **{right(s): third(s) for s in slots}}
     later = {s: ex.substituted(operator[s], to_middle) for s in slots}

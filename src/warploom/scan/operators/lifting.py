@@ -1,4 +1,4 @@
-"""From a loop to a proved operator: the closed family, made small, its laws, an identity, names, and a test on the loop."""
+"""Makes a proved operator of a loop: the closed family, made small, its laws, an identity, names, and a test on the loop."""
 
 from __future__ import annotations
 

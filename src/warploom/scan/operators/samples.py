@@ -17,7 +17,7 @@ from warploom.scan.operators.transition import Loop
 Element: TypeAlias = tuple[Value, ...]
 """Values of the loop's fields."""
 REPEAT = 0.35
-"""How often an element is the one before, so that runs are as common as changes."""
+"""Probability that an element is the one before, so that runs are as common as changes."""
 
 
 def interesting(sort: ex.Sort, constants: Sequence[Value]) -> list[Value]:

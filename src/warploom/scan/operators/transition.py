@@ -21,7 +21,7 @@ class State:
     variable: Expr
     initial: Expr
     step: Expr
-    """Its next value, over the states and the element's fields."""
+    """The state's next value, over the states and the element's fields."""
 
     @property
     def name(self) -> str:

@@ -57,7 +57,7 @@ class InWords:
     exact: Literal["always", "modulo", "within"] = "within"
     """Results: always the loop's; the loop's modulo 2**width; the loop's within what `safe` says."""
     differing: Differing | None = None
-    """Beyond `safe`."""
+    """A difference beyond `safe`."""
 
 
 def fits(width: int = machine.WIDTH) -> str:

@@ -59,7 +59,8 @@ def map_scan(
 ) -> Iterator[object]:
     """The loop's results for every prefix, in order, for data that can be read twice (sequences, arrays, files).
 
-    The first pass folds the chunks, the second one runs every chunk from the value of all before it. As `map_reduce` otherwise.
+    The first pass folds the chunks, the second one runs every chunk from the value of all before it.
+    Otherwise it is like `map_reduce`.
     """
     operator = _operator(found)
     given = _constants(operator, constants)

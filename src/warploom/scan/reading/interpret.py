@@ -28,7 +28,7 @@ MAX_DEPTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a block ended: it ran to its end, or it returned."""
+    """End of a block: it ran to its end, or it returned."""
 
     bindings: dict[str, Value]
     result: Value | None = None

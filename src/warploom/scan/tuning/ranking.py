@@ -44,7 +44,7 @@ class Tuned:
 
     ranked: tuple[Ranked, ...]
     reason: str = ""
-    """Why none was measured."""
+    """Reason why none was measured."""
 
 
 def tune(

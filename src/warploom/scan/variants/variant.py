@@ -67,7 +67,7 @@ def inclusive(variant: Variant) -> Variant:
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """Why a variant is right, and how far that is known."""
+    """Reason why a variant is right, and how far that is known."""
 
     verdict: str
     """`proved`, for every n (of a network: its own), or `tested`, for every n up to `largest`; `refuted` where it is wrong."""
@@ -75,7 +75,7 @@ class Validity:
     largest: int
     invariants: tuple[str, ...]
     reason: str = ""
-    """Why there is no proof."""
+    """Reason why there is no proof."""
 
 
 def validity(variant: Variant, largest: int = 1024, adjacency: Adjacency = "strict") -> Validity:

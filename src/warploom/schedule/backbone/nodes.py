@@ -45,7 +45,7 @@ class Operator(StrEnum):
 
 
 class Scope(StrEnum):
-    """How a value may travel between two nests (paper, section 4.4)."""
+    """Ways in which a value may travel between two nests (paper, section 4.4)."""
 
     LOCAL = "local"
     """Merged or unrolled loops only: registers."""

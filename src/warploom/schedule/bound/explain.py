@@ -1,4 +1,4 @@
-"""Why a bound is what it is: its parts as a tree with amounts and rates."""
+"""Explanation of a bound: its parts as a tree with amounts and rates."""
 
 from __future__ import annotations
 

@@ -154,7 +154,7 @@ class Problem(NamedTuple):
     """Distinct bytes of inputs that every implementation reads."""
     compulsory_written: float
     is_temporary: Masks
-    """By region."""
+    """Whether each region is a temporary."""
 
 
 class View(NamedTuple):
@@ -166,7 +166,7 @@ class View(NamedTuple):
     kind: Masks
     smallest: Ints
     largest: Ints
-    """By extent."""
+    """Largest size of each extent."""
     order: Masks
     """[statement, statement]."""
     mapping: Masks
@@ -174,7 +174,7 @@ class View(NamedTuple):
     space: Masks
     cache: Masks
     partials: Masks
-    """By dim."""
+    """Possible forms of partial results, by dim."""
     pipelined: Masks
     """By region: 1 where the iterations of a loop may fill it ahead."""
 

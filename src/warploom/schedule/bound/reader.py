@@ -1,4 +1,4 @@
-"""From the flat domains of a candidate to a view."""
+"""Fills a view from the flat domains of a candidate."""
 
 from __future__ import annotations
 

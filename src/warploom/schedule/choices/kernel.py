@@ -35,7 +35,7 @@ SEQUENTIAL = 0b11
 @dataclass(frozen=True, slots=True)
 class Alternative:
     value: str
-    """Its name; several values that are one alternative are joined by `|`."""
+    """Name of the value; several values that are one alternative are joined by `|`."""
     mask: int
 
 
@@ -107,8 +107,8 @@ class KernelSpace:
         return None
 
     def _in_turn(self, candidate: Candidate, choices: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Open variables. Whether loops of a load are those of its user comes before what they become: an array has a dimension
-        for each one that is not, so that its size is known early."""
+        """Open variables in the order in which they are decided. Whether loops of a load are those of its user comes before
+        what they become: an array has a dimension for each one that is not, so that its size is known early."""
         for n, choice in enumerate(choices):
             if choice != "dim_kind" or not self._turns:
                 yield from ((choice, arguments) for arguments in self._open(candidate, choice))

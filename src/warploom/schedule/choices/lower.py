@@ -1,4 +1,4 @@
-"""From a fully decided candidate to its loop nest.
+"""Makes the loop nest of a fully decided candidate.
 
     merged dims -> loops, siblings in order (`lower_tree`) -> hardware dimensions (`lower_hardware`) -> registers and reductions
     (`lower_values`) -> statements with places in memory (`lower_memory`) -> loops that fill temporaries ahead (`lower_pipeline`)

@@ -19,10 +19,10 @@ from warploom.schedule.nest import Affine, Kind, Ref, Register, Value
 
 
 class Start(StrEnum):
-    """How a reduction gets its first value."""
+    """Origin of a reduction's first value."""
 
     SHARED = "shared"
-    """Its `init` writes the accumulator itself."""
+    """The reduction's `init` writes the accumulator itself."""
     COPIED = "copied"
     """The first value comes from `init`'s value, before the reduction's outermost loop."""
     PARTIAL = "partial"
@@ -53,7 +53,7 @@ class Cell:
 
 @dataclass(eq=False, slots=True)
 class Reduction:
-    """How one accumulating instruction is carried out."""
+    """Form in which one accumulating instruction is carried out."""
 
     operation: Operation
     init: Operation

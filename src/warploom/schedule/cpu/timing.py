@@ -33,7 +33,7 @@ class Runnable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure."""
+    """Effort of a measurement: how long it may take."""
 
     min_s: float = 0.05
     """Least seconds of all samples together, unless the nest is surely slow or the noise is already small."""

@@ -39,7 +39,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Which copy of a buffer: (loop index + shift) % copies, or a constant where `loop` is None."""
+    """Copy of a buffer that is used: (loop index + shift) % copies, or a constant where `loop` is None."""
 
     loop: int | None
     shift: int

@@ -88,7 +88,7 @@ def _is_reachable(nest: Nest, value: int, load: Load) -> bool:
 
 
 def plan(loop: Loop, nest: Nest, copied: frozenset[int]) -> tuple[Pipeline, tuple[Value, ...]] | None:
-    """How to run `loop` ahead, and the values with the registers that this takes; None if nothing in it can.
+    """A plan that runs `loop` ahead, and the values with the registers that this takes; None if nothing in it can.
     `copied`: values that need no registers."""
     if loop.stages < 2 or loop.size < 2 or any(inner.stages > 1 for inner in loops_of(loop.body)):
         return None

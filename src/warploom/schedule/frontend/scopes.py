@@ -1,4 +1,4 @@
-"""Which values may go through a temporary array, and which stay in registers.
+"""Decides which values may go through a temporary array, and which stay in registers.
 
 Goal: no temporary where none can pay, since each one that may exist adds statements to the space. A value may be staged if
 it is loaded (reuse, or another order of threads than memory's), if its user runs over more axes (reuse), or if its user has

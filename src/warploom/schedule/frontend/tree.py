@@ -66,7 +66,7 @@ class Read:
     array: ArrayParameter
     indices: tuple[IndexSum, ...]
     fill: float | None
-    """Outside of the array; None: the indices must stay inside."""
+    """Value outside of the array; None: the indices must stay inside."""
     span: Span = field(default=NOWHERE, compare=False)
 
 

@@ -21,7 +21,7 @@ from warploom.schedule.nest.swizzle import Swizzle
 
 
 class Kind(StrEnum):
-    """How a loop is run (the paper's dim_kind)."""
+    """Ways to run a loop (the paper's dim_kind)."""
 
     LOOP = "loop"
     UNROLL = "unroll"
@@ -138,8 +138,8 @@ class Store:
     memory: Memory
     argument: Argument
     guards: tuple[Guard, ...] = ()
-    """On threads that do not run this nest's thread loops (index 0 only). They may name a thread loop that does not enclose the
-    store: its index is the thread's in that hardware dimension."""
+    """Guards on threads that do not run this nest's thread loops (index 0 only). They may name a thread loop that does not
+    enclose the store: its index is the thread's in that hardware dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Combine:
     target: Ref
     operator: Operator
     source: Ref
-    """Its `at` for the axes summed over is the constant 0."""
+    """Source of the sum; its `at` for the axes summed over is the constant 0."""
     registers: tuple[int, ...]
     """Axes of the source value that are summed over, a vector axis included."""
     threads: tuple[int, ...]

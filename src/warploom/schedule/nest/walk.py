@@ -32,7 +32,7 @@ class Blocks:
     """The block loops of a nest and what they hold."""
 
     around: tuple[Loop, ...]
-    """Around everything, outer to inner."""
+    """Loops around everything, outer to inner."""
     inner: tuple[Loop, ...]
     """Further ones, all of whose iterations are done before `rest`."""
     body: tuple[Node, ...]

@@ -106,7 +106,7 @@ class CpuEvaluator:
                     yield int(task.key), Unfit(reason)
 
     def _wrong(self, kernel: CompiledNest) -> str:
-        """How the results differ from the reference; empty if they do not."""
+        """Difference of the results from the reference; empty if there is none."""
         if self._reference is None:
             return ""
         worker = self._open_worker()

@@ -1,4 +1,4 @@
-"""How candidates are judged: compiled by worker processes, measured one at a time on their device, remembered in a journal."""
+"""Judging of candidates: compiled by worker processes, measured one at a time on their device, remembered in a journal."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Timed:
     runs: int = 0
     """Number of runs of which `time_ms` is the median; 0: not known."""
     spread: float = 0.0
-    """Between the quartiles of the runs, over their median."""
+    """Distance between the quartiles of the runs, over their median."""
     least_ms: float | None = None
     """Least time of all runs."""
 

@@ -43,7 +43,7 @@ _FINAL_SHARE = 0.08
 _FINAL_S = 5.0
 """Most seconds for all of them together."""
 _ROUNDS, _TURN_MS = 12, 3.0
-"""How often each of them runs, and for how long at least, about."""
+"""Number of runs of each, and about how long at least."""
 _FAR = 1.25
 """Implementations that were slower than the best by this factor are not timed again."""
 _NEAR = 0.02
@@ -62,9 +62,9 @@ class Options:
     nodes: int | None = None
     evaluations: int | None = None
     below_ms: float | None = None
-    """Only faster implementations count."""
+    """Upper limit: only faster implementations count."""
     margin: float = 0.0
-    """Only what is faster than the best by this share is looked for."""
+    """Share by which an implementation must be faster than the best to be looked for."""
     most_bytes: int | None = None
     """Most bytes of this process's memory; None: most of what the machine has left when the search begins."""
     finalists: int = 24
@@ -118,10 +118,10 @@ class Exploration(Generic[C]):
     """Measurements found in the journal."""
     complete: bool
     reason: str
-    """Why the search ended early; empty if complete."""
+    """Reason why the search ended early; empty if complete."""
     wall_s: float
     timed: Timed | None = None
-    """How `time_ms` was taken; None where nothing was timed with care."""
+    """Way in which `time_ms` was taken; None where nothing was timed with care."""
     contradictions: tuple[str, ...] = ()
     """Decided candidates that could not be lowered: faults of the space."""
 

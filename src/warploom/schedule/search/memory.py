@@ -1,4 +1,4 @@
-"""How much memory a search may take, and takes."""
+"""Memory that a search may take, and takes."""
 
 from __future__ import annotations
 

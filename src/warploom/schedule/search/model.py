@@ -84,7 +84,7 @@ class Step(Generic[C]):
     candidate: C
     trail: Trail = None
     guesses: list[float] = field(default_factory=list[float])
-    """Its estimate in ms, once it is known: made together with the bound, which costs most of it."""
+    """The candidate's estimate in ms, once it is known: made together with the bound, which costs most of it."""
 
     @property
     def decisions(self) -> dict[str, str]:
@@ -141,7 +141,7 @@ class KernelModel(Generic[C]):
         self._known: dict[tuple[int, int], str] = {}
         """By choice and mask, the value of each alternative seen."""
         self.contradictions: list[str] = []
-        """Why decided candidates could not be lowered: constraints that the space lacks."""
+        """Reasons why decided candidates could not be lowered: constraints that the space lacks."""
 
     def root(self) -> Step[C]:
         step = Step(self.space.root())
@@ -213,7 +213,7 @@ class KernelModel(Generic[C]):
         return None if candidate is None else Step(candidate, trail)
 
     def remaining(self, candidate: Step[C]) -> int:
-        """Open choices: Chen's strata."""
+        """Number of open choices: Chen's strata."""
         return sum(len(candidate.candidate.open(choice)) for choice in self.space.choices(self._order))
 
     def answer(self, candidate: Step[C]) -> tuple[Cost, Implementation[C]] | None:

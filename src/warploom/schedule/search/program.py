@@ -78,7 +78,7 @@ class ProgramExploration:
 
     @property
     def timings(self) -> tuple[Timed, ...]:
-        """How `time_ms` was taken: of the program, or of each stage; empty where one was not timed with care."""
+        """Ways in which `time_ms` was taken: of the program, or of each stage; empty where one was not timed with care."""
         if self.together is not None:
             return (self.together,)
         known = tuple(s.timed for s in self.stages if s.timed is not None)

@@ -20,7 +20,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """How many instructions of a kind and width a core takes."""
+    """Number of instructions of a kind and width that a core takes."""
 
     kind: str
     """`fma`, `mul`, `add`, `max`, `load` or `store`; `load_word`, `store_word`: of integers, one at a time."""

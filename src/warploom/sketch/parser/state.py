@@ -42,7 +42,7 @@ class Frame:
     resolve: Resolver
     known: tuple[str, ...]
     assigned: dict[str, int]
-    """How many assignments of the function's text bind each name."""
+    """Number of assignments of the function's text that bind each name."""
     path: tuple[str, ...]
     """Call sites (line:col) that lead here, innermost first; part of a hole's identity."""
     scope: dict[str, Operand] = field(default_factory=dict[str, Operand])

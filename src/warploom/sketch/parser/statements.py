@@ -35,7 +35,7 @@ Scope: TypeAlias = dict[str, Operand]
 
 
 def assignments(node: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
-    """How many assignments bind each name in the text of `node`, nested functions excluded."""
+    """Number of assignments that bind each name in the text of `node`, nested functions excluded."""
     counts: dict[str, int] = {}
 
     def visit(current: ast.AST) -> None:

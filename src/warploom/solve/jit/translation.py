@@ -112,7 +112,7 @@ class _Writer:
         self._stores = [n for n in source.nodes if isinstance(n, ast.For | ast.Assign | ast.AugAssign)]
 
     def find_variables(self) -> None:
-        """Their types: of all that is assigned, a float where some of it is."""
+        """Finds the types of variables: of all that is assigned, a float where some of it is."""
         waiting = True
         while waiting:
             before = dict(self.variables)

@@ -96,7 +96,7 @@ def indices_of(node: ast.Subscript) -> list[ast.expr]:
 
 @cache
 def unit_of(entries: tuple[Function, ...]) -> Unit:
-    """Made once: the calls of each entry and the text ask for it."""
+    """The unit of these entries, made once: the calls of each entry and the text ask for it."""
     return Unit(entries)
 
 

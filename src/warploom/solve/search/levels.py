@@ -43,12 +43,12 @@ class Levels:
     nodes: tuple[int, ...]
     kept: tuple[int, ...]
     leaves: tuple[int, ...]
-    """Among the kept."""
+    """Leaves among the kept candidates."""
     dead_ends: tuple[int, ...]
-    """Among the kept."""
+    """Dead ends among the kept candidates."""
     complete: bool = True
     reason: str = ""
-    """Why it is not."""
+    """Reason why it is not."""
 
     def plus(self, other: Levels) -> Levels:
         def add(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:

@@ -63,7 +63,8 @@ class Refine:
 
 
 def refine(incumbent: Incumbent[S, A], options: Refine | None = None) -> Outcome[A]:
-    """Never complete; without a budget its patience or the lack of new answers ends it."""
+    """Refines the best candidates; the search is never complete, and without a budget its patience or the lack of new answers
+    ends it."""
     return incumbent.outcome(_Refine(incumbent, options or Refine()).improve)
 
 
@@ -79,7 +80,7 @@ class _Draft(Generic[S, A]):
     """The best one before it is measured."""
     row: npt.NDArray[np.int32]
     cost: float = math.inf
-    """Once it is measured."""
+    """Cost, once it is measured."""
     trail: list[Child[S]] = field(default_factory=list[Child[S]])
     """The candidates along its path, where it is an elite."""
 

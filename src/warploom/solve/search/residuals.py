@@ -1,4 +1,4 @@
-"""How far measured costs are from a model's, learned from few of them: a Gaussian process over sets of features."""
+"""Differences of measured costs from a model's, learned from few of them: a Gaussian process over sets of features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How large a search tree is: Knuth's and Chen's estimates with 95% confidence intervals.
+"""Size of a search tree: Knuth's and Chen's estimates with 95% confidence intervals.
 
 A leaf is a fully decided candidate, a dead end one of which propagation refutes every alternative. With a `Cut`, candidates down
 to its depth whose bound is not below it are left out with all behind them.

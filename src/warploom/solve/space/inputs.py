@@ -37,7 +37,7 @@ class Inputs(TypedDict, total=False):
     facts: Mapping[str, HostFact]
     constants: Mapping[str, HostConstant]
     lowerings: Mapping[tuple[str, Things], Lowering]
-    """By trigger and its objects."""
+    """Lowerings by trigger and its objects."""
 
 
 def apply_function(name: str, function: HostFunction, thing: Thing) -> Thing:

@@ -1,4 +1,4 @@
-"""How a refutation, or any other change of domains, came about: the step of a propagation and the constraint that took it.
+"""Explains a refutation, or any other change of domains: the step of a propagation and the constraint that took it.
 
 A diagnostic: the propagation is the usual one, with records kept.
 """
@@ -25,7 +25,7 @@ class Step:
     rules: tuple[str, ...]
     """Names of the constraints; of several that speak about the same variables, those that took a value. Empty: the decision."""
     choice: str
-    """Or counter; empty for a failure."""
+    """The choice or counter; empty for a failure."""
     things: Things
     """Objects of the choice; none of counters."""
     before: int

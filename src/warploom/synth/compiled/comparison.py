@@ -128,7 +128,8 @@ class Comparison:
         self._partial: list[Term] = []
 
     def without_value(self, partial: Iterable[Term]) -> str:
-        """Why one of these operations has a value for no data; empty: none is seen to be so. Notes what they ask of data."""
+        """The reason why one of these operations has a value for no data; empty: none is seen to be so. Notes what they ask of
+        data."""
         partial = list(partial)
         self.notes.update(condition_of_value(t.op) for t in partial)
         try:
@@ -319,7 +320,8 @@ class Comparison:
         return done[root]
 
     def _unclear(self, root: Term) -> str | None:
-        """Why Python and words of the array's type give an ordered or shifted value of the spec two meanings; None: one."""
+        """The reason why Python and words of the array's type give an ordered or shifted value of the spec two meanings; None:
+        one."""
         dtype = self.algebra.dtype
         if dtype.is_float:
             return None

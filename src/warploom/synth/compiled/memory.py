@@ -63,7 +63,7 @@ class _History:
     updates: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
     """Atomic operations since."""
     update_kind: str = ""
-    """Their operation and type."""
+    """Operation and type of the updates."""
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
 
 
@@ -87,7 +87,7 @@ class Region:
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
     untold: str = ""
-    """Why nobody knows the content at the start; empty where it is known."""
+    """Reason why nobody knows the content at the start; empty where it is known."""
 
     def load(self, offset: int, size: int, data: Data) -> Value:
         """`size` bytes at `offset`, both inside the region."""

@@ -53,7 +53,7 @@ class Wanted:
     terms: npt.NDArray[np.object_]
     """None: any value."""
     stored: npt.NDArray[np.bool_]
-    """Which elements the spec stored to."""
+    """Flags of the elements that the spec stored to."""
     algebra: Algebra
 
 

@@ -332,7 +332,8 @@ class Ahead:
 
 
 def _permutations(read: IntArray, base: IntArray, wants: Keys, options: BoolArray) -> tuple[BoolArray, IntArray]:
-    """Which rows of `base` ([rows, values]) read what rows of each `read` ([seconds, rows, values]) do, with equal wants.
+    """Flags of the rows of `base` ([rows, values]) that read what rows of each `read` ([seconds, rows, values]) do, with equal
+    wants.
 
     ([seconds] whether every row has one, [seconds, rows] the rows).
     """

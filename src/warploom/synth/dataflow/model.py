@@ -235,7 +235,8 @@ def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:
 
 
 def start_of(lowered: Lowered, requirements: Requirements) -> Candidate:
-    """Known cells hold their value, goal cells what the goal says, all else is open. Raises ConflictError."""
+    """The first candidate: known cells hold their value, goal cells what the goal says, all else is open. Raises
+    ConflictError."""
     numbers = lowered.numbers
     size = len(numbers)
     words = (size + 63) // 64

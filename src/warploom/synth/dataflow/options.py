@@ -1,4 +1,4 @@
-"""Which of the engine's ideas are in use: all of them, unless somebody wants to measure what one is worth."""
+"""Options that say which of the engine's ideas are in use: all of them, unless somebody wants to measure what one is worth."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Conditions:
         self._implied: dict[Formula, dict[Formula, bool]] = {}
         self._has_select: dict[Term, bool] = {}
         self.unknown = ""
-        """Why some query had no answer; empty if all had one."""
+        """Reason why some query had no answer; empty if all had one."""
 
     def check(self, formula: Formula) -> Answer:
         """Whether `formula` can hold together with the facts."""

@@ -317,7 +317,7 @@ class GenericBlock:
                 self.trace.demands.append(Demand(path.at(lane), faulty, text, self.span))
 
     def _outside_of(self, array: str, place: Place) -> Formula:
-        """When an element is outside of the array."""
+        """Condition under which an element is outside of the array."""
         found = self._outside.get((array, place))
         if found is None:
             outside: list[Formula] = []
@@ -387,7 +387,8 @@ class GenericBlock:
         return value
 
     def _undefined_when(self, value: Term) -> Formula:
-        """When a value is one that nobody wrote; values computed from such ones were demanded when those were read."""
+        """Condition under which a value is one that nobody wrote; values computed from such ones were demanded when those were
+        read."""
         found = self._undefined.get(value)
         if found is None:
             if value.op == "select":

@@ -112,7 +112,7 @@ class GenericIndex:
     # ------------------------------------------------------------ variables
 
     def assign(self, name: str, value: IndexValue, path: Path) -> None:
-        """Set a variable for the threads of the path, others keep its old value; under conditions it holds only there."""
+        """Sets a variable for the threads of the path, others keep its old value; under conditions it holds only there."""
         self._carried.discard(name)
         if name in self._variables and not path.flags.all():
             value = self._kept(self._variable(name, path), value, path.flags)
@@ -133,7 +133,7 @@ class GenericIndex:
         return either([both([here, new]), both([elsewhere, old])])
 
     def count(self, name: str, number: int, path: Path) -> None:
-        """Set the variable of a loop over constants."""
+        """Sets the variable of a loop over constants."""
         self._carried.discard(name)
         self._variables[name] = (self._constant_form(number), path.conditions)
         self._uniform[name] = Linear((), number)

@@ -55,7 +55,7 @@ class Cell:
 
     value: Term
     stored: Formula
-    """When it is stored at all, loop ranges included; `value` counts only then."""
+    """Condition under which it is stored at all, loop ranges included; `value` counts only then."""
     iteration: tuple[str, ...]
     """Loop symbols in scope."""
 

@@ -1,4 +1,4 @@
-"""Which points of a hole can still matter: where nothing that is read depends on a value, any value will do."""
+"""Points of a hole that can still matter: where nothing that is read depends on a value, any value will do."""
 
 from __future__ import annotations
 

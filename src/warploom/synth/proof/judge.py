@@ -35,11 +35,11 @@ class Judged:
     proved_at: tuple[tuple[str, int], ...] = ()
     """Sizes of the bounded proof, when it does not hold for every size."""
     doubt: str = ""
-    """Why the kernel may be wrong at some size although no run has shown it."""
+    """Reason why the kernel may be wrong at some size although no run has shown it."""
     witness: tuple[tuple[str, int], ...] = ()
     """With `refuted` by the lift: sizes at which the kernel fails."""
     disagreement: str = ""
-    """How proof and checker contradict each other: a bug of Warploom, about which the kernel says nothing."""
+    """Contradiction between proof and checker: a bug of Warploom, about which the kernel says nothing."""
 
     cut: str = ""
     """The work that a spent budget left undone."""

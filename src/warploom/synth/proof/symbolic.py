@@ -45,7 +45,7 @@ class Execution:
     outputs: dict[str, npt.NDArray[np.object_]]
     """Terms per output element; None where an output that is no input was never written."""
     stored: dict[str, npt.NDArray[np.bool_]]
-    """Which elements some thread stored to."""
+    """Flags of the elements that some thread stored to."""
     diagnostics: tuple[Diagnostic, ...]
     accumulates: int
     """Accumulate statements whose guard holds for some thread at some time: per iteration of the loops that hold them."""
@@ -86,7 +86,7 @@ class SpecResult:
     outputs: dict[str, npt.NDArray[np.object_]]
     """Terms per output element; elements that the spec does not touch keep their start, 0 or the old content; None: any value."""
     stored: dict[str, npt.NDArray[np.bool_]]
-    """Which elements the spec stored to."""
+    """Flags of the elements that the spec stored to."""
 
 
 def spec_outputs(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, npt.NDArray[np.object_]]:

@@ -155,7 +155,7 @@ class ElementConstraint:
             self.restricted(rows)._in_blocks(candidate, changes)
 
     def _in_blocks(self, candidate: Candidate, changes: Changes) -> None:
-        """Not more rows at once than BLOCK_WORDS allow: memory stays small, and a spent budget is seen between them."""
+        """Narrows not more rows at once than BLOCK_WORDS allow: memory stays small, and a spent budget is seen between them."""
         rows = max(1, BLOCK_WORDS // max(1, self.source.shape[1] * candidate.domains.shape[1]))
         if len(self.out) <= rows:
             self._narrow(candidate, changes)

@@ -197,7 +197,7 @@ def _program_line(case: str, program: Program, result: ProgramResult, configurat
 
 
 def _replayed(program: Program, result: ProgramResult) -> tuple[int, bool]:
-    """How many of the solutions were run again by the interpreter's replay, and whether they all meet the goal."""
+    """Number of the solutions that were run again by the interpreter's replay, and whether they all meet the goal."""
     found = [(name, s.value.choices) for name, s in named_statements(program) if isinstance(s.value, Gathered)]
     names = [(name, choices) for name, choices in found if not choices.is_single]
     keys = [(name, choices, hole.name) for (name, choices), hole in zip(names, result.solutions.holes, strict=True)]

@@ -21,7 +21,7 @@ from warploom.tools.command.lines import Line, plain_line
 from warploom.tools.command.usage import Stopwatch
 
 GRACE_S = 60.0
-"""How long a case that was told to stop may take to print its best so far."""
+"""Seconds that a case that was told to stop may take to print its best so far."""
 PATIENCE = 20.0
 """Wall time over CPU time after which a case waits for what does not come; a busy machine is no reason to stop one."""
 _LOOK_S = 1.0
@@ -61,7 +61,7 @@ def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
 
 
 def run_case(case: Case) -> Line:
-    """Its line. However this ends, the process and those that it started have ended, too."""
+    """Runs a case and returns its line. However this ends, the process and those that it started have ended, too."""
     stopwatch = Stopwatch()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(

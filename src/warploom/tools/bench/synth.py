@@ -71,7 +71,7 @@ def select(pattern: str | None) -> tuple[str, ...]:
 def bench_case(name: str, goal: Goal | None, options: Mapping[str, str], space: int | None, limit_s: float) -> Case:
     """A sketch, a dataflow program or a transpose; `goal` None: the best completion of a sketch, all solutions of a program.
 
-    `options` by flag, without dashes; the space is for sketches. Of transposes only the first answer is asked for.
+    `options` by flag, without dashes; the space is for sketches. For transposes only the first answer is asked for.
     """
     if is_wall_transpose(name):
         return transpose_case(name, limit_s)

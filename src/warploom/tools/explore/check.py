@@ -34,7 +34,7 @@ TOLERANCE = 1e-3
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How the results compare with the reference."""
+    """Comparison of the results with the reference."""
 
     verdict: str
     """`tested`, `refuted` or `unchecked`."""
@@ -54,8 +54,8 @@ def checked(
     progress: Progress,
     limit_s: float = LONGEST_S,
 ) -> Checked:
-    """On the CPU by running them; for CUDA the same decisions at a small size on the PTX interpreter. `unchecked` where that is
-    interrupted or takes more wall seconds than the limit: what was found stays."""
+    """Checks on the CPU by running them; for CUDA the same decisions run at a small size on the PTX interpreter. `unchecked`
+    where that is interrupted or takes more wall seconds than the limit: what was found stays."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
     try:
         with within(limit_s):

@@ -143,7 +143,7 @@ def _recorded(value: object, span: Span) -> Recorded | None:
 
 
 def _differences(recorded: Recorded, program: Program, function: Function, options: KernelOptions) -> list[str]:
-    """How what is asked differs from what was recorded, on purpose. UserError (REPLAY) where it is not."""
+    """Differences between what is asked and what was recorded, on purpose. UserError (REPLAY) where it is not."""
     if recorded.kernel not in (None, program.name):
         message = f"expected decisions of {program.name}, got those of {recorded.kernel}"
         raise _refused(recorded, message, f"explore {recorded.kernel}, or name another file")

@@ -87,7 +87,7 @@ def judged_line(
 
 
 def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measured: bool) -> Line:
-    """How a time was taken, in the words of the contract, and how far above its bound it is."""
+    """Words of the contract for how a time was taken, and how far above its bound it is."""
     found: Line = {"time_is": "measured" if is_measured else "modelled", "counted": "model"}
     if bound_ms > 0:
         found["time_over_bound"] = round(time_ms / bound_ms, 3)

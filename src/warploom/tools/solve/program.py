@@ -57,7 +57,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class InParts:
-    """Who searches, when this process does not."""
+    """Searches in parts, when this process does not."""
 
     parts: int = PARTS
     workers: int | None = None
@@ -186,7 +186,7 @@ class _Check:
     refuted: int | None
     """The first solution, from 1, that does not meet the goal."""
     reason: str = ""
-    """Why some solutions were not replayed."""
+    """Reason why some solutions were not replayed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

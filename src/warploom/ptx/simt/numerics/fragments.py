@@ -1,4 +1,4 @@
-"""Which matrix element each lane's register holds: mma.sync fragments, ldmatrix, stmatrix, movmatrix.
+"""Matrix element that each lane's register holds: mma.sync fragments, ldmatrix, stmatrix, movmatrix.
 
 With group = lane / 4 and place = lane mod 4, and e elements in a 32-bit register (one in a 64-bit one):
   A: element i of register r at row group + 8 (r mod 2) (only group for m8), column e place + i + 4 e (r / 2) (r for m8)

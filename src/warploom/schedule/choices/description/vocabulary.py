@@ -58,7 +58,7 @@ class Vocabulary:
         self.temporaries = space.set("Temporaries", within=self.regions)
         self.pairs = space.set("Pairs")
         self.block_pairs = space.set("BlockPairs", within=self.pairs)
-        """Between instructions whose value may go through a temporary."""
+        """Pairs between instructions whose value may go through a temporary."""
         self.travelling = space.set("Travelling")
         """Values that may go through a temporary, whether they do or not."""
         self.travels = space.set("Travels", within=self.block_pairs, of=self.travelling)

@@ -118,9 +118,9 @@ class Tables(NamedTuple):
     wake_positions: Ints
     """Positions that wake, within the class of the variable."""
     wake_row: Ints
-    """Into the records of the instance: its rows, by position; -1: its tuples are not listed."""
+    """Positions in the records of the instance: its rows, by position; -1: its tuples are not listed."""
     wake_signature: Ints
-    """Into `signatures`, by domain: while it stays, there is no change; -1: every change is one."""
+    """Positions in `signatures`, by domain: while it stays, there is no change; -1: every change is one."""
     signatures: Ints
     listed: Ints
     """By form: 1 where its tuples with reserved objects are listed by condition."""

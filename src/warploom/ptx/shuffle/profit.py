@@ -1,4 +1,4 @@
-"""Whether a shuffle pays: cycles of a multiprocessor per warp before and after, by the resource that is asked for most.
+"""Decides whether a shuffle pays: cycles of a multiprocessor per warp before and after, by the resource that is asked for most.
 
     cycles = p-norm of { issue, f32 units, f64 units, load path, texture path, shuffles, memory, latency / resident warps }
 

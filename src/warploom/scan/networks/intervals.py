@@ -1,4 +1,4 @@
-"""Whether a network is a scan, for every operator at once: one run on intervals instead of values.
+"""Decides whether a network is a scan, for every operator at once: one run on intervals instead of values.
 
 A cell holds the interval of inputs it combines. Two intervals combine only if the second starts where the first ends; a network
 whose cells end as 0..i computes a scan for every associative operator, and one whose cells do not fails for concatenation of

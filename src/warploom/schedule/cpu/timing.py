@@ -89,8 +89,8 @@ def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT,
 def retime(
     calls: Sequence[Runnable], threads: int = 1, *, rounds: int = 11, effort: Effort = DEFAULT_EFFORT
 ) -> tuple[Timing, ...]:
-    """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike. Of each
-    turn the least CPU time counts: short kernels have many samples in one."""
+    """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike. The
+    least CPU time of each turn counts: short kernels have many samples in one."""
     plans = [_plan(call, threads, call.run_timed(threads)[0][1], effort) for call in calls]
     walls: list[list[float]] = [[] for _ in calls]
     busies: list[list[float]] = [[] for _ in calls]

@@ -136,7 +136,7 @@ class CpuPrograms:
         self._names = list(self._arrays)
 
     def retime(self, variants: Sequence[Sequence[Nest]]) -> Sequence[Measurement]:
-        """Times each variant, a nest for each stage, interleaved. What crashes makes all of them unfit."""
+        """Times each variant, a nest for each stage, interleaved. A kernel that crashes makes all of them unfit."""
         programs = [[self._step(nest) for nest in nests] for nests in variants]
         with MeasureWorker(list(self._arrays.values())) as worker, device_turn("cpu"):
             timings = worker.retime_programs(programs, self._scalars, threads=self._threads)

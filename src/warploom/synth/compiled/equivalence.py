@@ -1,4 +1,4 @@
-"""Whether two PTX kernels leave the same in memory: a rewritten file against the original, on symbols."""
+"""Decides whether two PTX kernels leave the same in memory: a rewritten file against the original, on symbols."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether the kernels that `explore` found compute what the tensor function says."""
+"""Decides whether the kernels that `explore` found compute what the tensor function says."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ _HELD = "held"
 
 
 _UNTOUCHED = apply("untouched")
-"""In the mark of a cell that was never stored to: a zero that no store leaves behind."""
+"""Element in the mark of a cell that was never stored to: a zero that no store leaves behind."""
 
 
 def held_term(term: Term) -> Term:

@@ -41,7 +41,7 @@ class Source:
 class Token:
     kind: TokenKind
     text: str
-    """Without the quotes of a string; empty at the end."""
+    """Text without the quotes of a string; empty at the end."""
     start: int
     end: int
 

@@ -62,7 +62,7 @@ class _Instruction:
     dims: tuple[tuple[int, int, bool], ...]
     """(extent, statement, is_reduction)."""
     coefficients: dict[int, int]
-    """By axis, elements."""
+    """Elements by axis."""
     region: int
     element_bytes: int
     sources: tuple[int, ...]

@@ -78,7 +78,8 @@ class Decided(Protocol):
     def size(self, extent: int) -> int: ...
 
     def thread_mapping(self, first: int, second: int) -> str:
-        """NOT_THREADS, MAPPED, MAPPED_OUT (first is on an outer hardware level), MAPPED_IN. The arguments are two dims (statements)."""
+        """NOT_THREADS, MAPPED, MAPPED_OUT (first is on an outer hardware level), MAPPED_IN.
+        The arguments are two dims (statements)."""
         ...
 
     def mem_space(self, region: int) -> str:

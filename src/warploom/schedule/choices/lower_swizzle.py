@@ -61,7 +61,7 @@ def swizzled(nest: Nest, buffer: int) -> Nest:
 
 
 def _cheapest_first(elements: int, together: int, element_bytes: int) -> Sequence[Swizzle]:
-    """By the operations of an index; rows of a few banks to a few times all of them."""
+    """Candidates in order of the operations of an index; rows of a few banks to a few times all of them."""
     priced = [(core_cost(s.core, Window(elements, s.unit, s.core.n), elements // s.row), n, s)
               for n, s in enumerate(_swizzles(elements, together, element_bytes))]  # fmt: skip
     return [s for *_, s in sorted(priced, key=lambda p: p[:2])]

@@ -94,7 +94,7 @@ class Value:
     name: str
     dtype: DType
     axes: tuple[Register, ...]
-    """At most one of them a vector, the last."""
+    """Axes, at most one of them a vector, the last."""
 
 
 @dataclass(frozen=True, slots=True)

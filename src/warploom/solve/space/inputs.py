@@ -15,7 +15,7 @@ HostFunction: TypeAlias = Mapping[Thing, Thing] | Callable[[Thing], Thing]
 HostFact: TypeAlias = bool | Collection[Thing] | Callable[..., bool]
 """The objects (arity 1) or tuples of objects for which it holds, or a predicate."""
 HostConstant: TypeAlias = int | Mapping[Thing, int] | Callable[..., int]
-"""By object (arity 1) or tuple of objects."""
+"""A constant by object (arity 1) or tuple of objects."""
 
 
 @dataclass(frozen=True, slots=True)

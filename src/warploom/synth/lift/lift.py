@@ -56,10 +56,10 @@ class LiftResult:
     reason: str = ""
     """With `refuted` the fault, with `unchecked` why nothing is known."""
     witness: tuple[tuple[str, int], ...] = ()
-    """With `refuted`: sizes at which the kernel fails."""
+    """Sizes at which the kernel fails, if it is `refuted`."""
     diagnostics: tuple[Diagnostic, ...] = ()
     doubt: str = ""
-    """With `unchecked`: why the kernel may be wrong at sizes that were not run."""
+    """Reason why the kernel may be wrong at sizes that were not run, if it is `unchecked`."""
 
 
 def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:

@@ -283,7 +283,7 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
 
     lanes: int = 1
     element: DType | None = None
-    """With it, an array of integers holds `TypedInteger`s of this type."""
+    """Type of the `TypedInteger`s in an array of integers."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.lanes = getattr(obj, "lanes", 1)

@@ -37,7 +37,7 @@ class Judged:
     doubt: str = ""
     """Reason why the kernel may be wrong at some size although no run has shown it."""
     witness: tuple[tuple[str, int], ...] = ()
-    """With `refuted` by the lift: sizes at which the kernel fails."""
+    """Sizes at which the kernel fails, if the lift `refuted` it."""
     disagreement: str = ""
     """Contradiction between proof and checker: a bug of Warploom, about which the kernel says nothing."""
 

@@ -278,7 +278,7 @@ def _depth(step: Step[Candidate]) -> int:
 
 
 def _order(budget_s: float, seed: int, progress: Progress) -> tuple[Line, bool]:
-    """At the first level wider than `WIDE`, how many times fewer candidates the bound keeps, by order of decisions."""
+    """Number of times fewer candidates that the bound keeps at the first level wider than `WIDE`, by order of decisions."""
     row = PUBLISHED["matmul-1024"]
     below = (int(row.time_ms * _PS_PER_MS),)
     fields: Line = {}

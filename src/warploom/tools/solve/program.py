@@ -121,7 +121,7 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
 def _solved(
     case: str, program: Program, options: SolveOptions, phases: dict[str, float], stopwatch: Stopwatch, progress: Progress
 ) -> tuple[Outcome, list[dict[str, IntArray]]]:
-    """With the tables of the solutions that the line lists."""
+    """Outcome with the tables of the solutions that the line lists."""
 
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")

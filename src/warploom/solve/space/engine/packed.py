@@ -82,7 +82,7 @@ class Tables(NamedTuple):
     """Positions, -1 for none."""
     reverse_start: Ints
     reverse: Ints
-    """By position of the slot's class: cells."""
+    """Cells by position of the slot's class."""
     guards_start: Ints
     guard_offset: Ints
     guard_strides: Ints

@@ -24,7 +24,7 @@ class Accesses:
     read: tuple[str, ...]
     written: tuple[str, ...]
     killed: tuple[str, ...]
-    """Written whatever happens: no guard, all elements."""
+    """Registers written whatever happens: no guard, all elements."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,7 +68,7 @@ class Variable:
     """A named piece of memory: a parameter, a shared, local, global or constant variable."""
 
     name: str
-    """Unique in its routine, or in the module."""
+    """Name, unique in its routine or in the module."""
     space: str
     """param, shared, local, global, const."""
     type: str

@@ -53,7 +53,7 @@ class Report:
     cases: int | None
     """Inputs that the independent checker ran; None: it did not run."""
     reason: str
-    """Empty when solved."""
+    """Reason; empty when solved."""
     space: int | None
     """Search space of the answer."""
     optimal_in: int | None

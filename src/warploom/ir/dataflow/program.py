@@ -19,7 +19,7 @@ class Folded:
     op: str
     """`+`, `*`, `max`, ...; empty in a program whose folds name no operator. Folds of different operators never meet."""
     values: tuple[Value, ...]
-    """Sorted by `value_key`."""
+    """Values, sorted by `value_key`."""
 
 
 @dataclass(frozen=True, slots=True)

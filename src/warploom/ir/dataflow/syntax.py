@@ -55,7 +55,7 @@ class TypeSyntax:
 @dataclass(frozen=True, slots=True)
 class FoldSyntax:
     op: str
-    """Empty where none is named."""
+    """Operator; empty where none is named."""
     span: Span
 
 

@@ -16,7 +16,7 @@ class LaneValues:
         self.fresh = fresh
         self.shape = shape
         self.prologue: list[str] = []
-        """Instructions, for the kernel's start."""
+        """Instructions for the kernel's start."""
         self._values: dict[str, str] = {}
 
     def without_source(self, neighbour: Neighbour, corner: str, incomplete: str) -> str:

@@ -61,7 +61,7 @@ class Access:
 
     @property
     def is_weak(self) -> bool:
-        """Neither volatile nor synchronising."""
+        """Whether the access is neither volatile nor synchronising."""
         return not _STRONG.intersection(self.qualifiers)
 
 

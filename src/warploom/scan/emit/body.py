@@ -43,7 +43,7 @@ class Body:
     constants: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
     infinite: Mapping[Expr, Ends]
-    """Fields, of both operands, that may be infinite."""
+    """Fields of both operands that may be infinite."""
 
     def lift(self, element: str = "{}") -> Statements:
         """Lift over the elements' names, written as `element` says."""

@@ -33,7 +33,7 @@ class Emitted:
     source: str
     verdict: Literal["tested", "unchecked", "refuted"]
     cases: int = 0
-    """Results compared with the loop's."""
+    """Number of results compared with the loop's."""
     reason: str = ""
     kernels: tuple[str, ...] = ()
     movement: Movement | None = None

@@ -12,7 +12,7 @@ from warploom.scan.operators.samples import Element, constant_values
 
 
 def names(family: Family) -> dict[Expr, str]:
-    """Distinct, by slot."""
+    """Distinct names, by slot."""
     seen = observations(family, seed=3)
     fixed = constant_values(family.loop, 3)
     states = family.loop.states

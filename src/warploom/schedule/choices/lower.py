@@ -73,7 +73,7 @@ def lower(decided: Decided) -> Nest:
 
 
 def _gap(tree: Tree) -> int:
-    """Above every loop number in use."""
+    """A number above every loop number in use."""
     return max((b.number for b in tree.branches), default=0) + 1
 
 

@@ -50,7 +50,7 @@ class _Level:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Access:
     strides: dict[int, int]
-    """Bytes, by loop."""
+    """Strides in bytes, by loop."""
     width: int
     around: tuple[Loop, ...]
     has_pages: bool

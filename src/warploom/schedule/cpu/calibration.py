@@ -40,7 +40,7 @@ class Calibration:
     clock_ghz: float
     """Dependent integer additions per ns."""
     fma_gflops: float
-    """f32, of the widest vectors, in registers."""
+    """Rate in f32, of the widest vectors, in registers."""
     fma_latency_ns: float
     loop_ns: float
     """An iteration of an empty loop."""

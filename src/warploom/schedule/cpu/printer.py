@@ -300,7 +300,7 @@ class _Printer:
                     pass
 
     def open_guards(self, nodes: Sequence[Node]) -> list[Guard]:
-        """Neither certain nor settled nor given up, each once."""
+        """Guards that are neither certain nor settled nor given up, each once."""
         found = dict.fromkeys(guards_of(nodes))
         return [g for g in found if g not in self.spurned and not self.scope.is_certain(g)]
 

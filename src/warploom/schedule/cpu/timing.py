@@ -62,7 +62,7 @@ class Timing:
     is_early: bool
     """Stopped because it is surely slower than the best time given."""
     spread: float = 0.0
-    """Between the quartiles of the samples, over the median."""
+    """Distance between the quartiles of the samples, over the median."""
 
 
 def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT, best_ms: float | None = None) -> Timing:

@@ -48,7 +48,7 @@ class Refine:
     temperatures: tuple[float, ...] = TEMPERATURES
     """Temperatures of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
     batch: int = 8
-    """Measured each round."""
+    """Candidates measured each round."""
     pool: int = 512
     """Candidates kept that are not measured yet."""
     balance: float = 1.0
@@ -362,7 +362,7 @@ def _difference(a: _Draft[S, A], b: _Draft[S, A]) -> float:
 _LEAST = 1e-12
 """Costs above 0 have logarithms."""
 _ENOUGH = 4
-"""Measured candidates before anything is predicted."""
+"""Candidates measured before anything is predicted."""
 _PRIOR = 4
 """Candidates without error that each decision is credited with."""
 _FIRST_SHARE = 0.08

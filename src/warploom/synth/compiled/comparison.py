@@ -108,7 +108,7 @@ class _Pair:
 
 
 class Comparison:
-    """Under one algebra. types: of the arrays' elements."""
+    """A comparison under one algebra. types: of the arrays' elements."""
 
     def __init__(self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType]) -> None:
         self.algebra = algebra

@@ -79,7 +79,7 @@ class SymbolicRun:
     """Instructions executed, summed over threads."""
 
     variables: dict[str, Region]
-    """The module's, by name."""
+    """The module's variables, by name."""
     ordered: frozenset[str]
     """Variables whose order in memory decided something."""
 

@@ -58,7 +58,7 @@ class PartOfSearch:
     """The question to a worker."""
 
     text: str
-    """The program's; normalised."""
+    """Text of the program; normalised."""
     problem: int
     """Number of the factor; 0 where the program is no product."""
     goal: Goal

@@ -258,7 +258,7 @@ class ProgramClauses:
         return held
 
     def _exactly_if(self, condition: int, count: int, literals: Sequence[int]) -> None:
-        """Under the condition, exactly `count` of the literals hold."""
+        """Demands that under the condition exactly `count` of the literals hold."""
         weight = [condition] * len(literals)
         if len(literals) < count:
             self.session.add(-condition)

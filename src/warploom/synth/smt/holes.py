@@ -148,7 +148,7 @@ def _condition(session: ClauseSession, name: str, hole: Hole, points: Sequence[P
 
 
 def _tie(session: ClauseSession, when: Sequence[int], left: int, right: int) -> None:
-    """Under the literals `when`, left = right."""
+    """Demands left = right under the literals `when`."""
     off = [-w for w in when]
     session.add(*off, -left, right)
     session.add(*off, left, -right)

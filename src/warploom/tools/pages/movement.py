@@ -39,7 +39,7 @@ class Value:
     atoms: tuple[str, ...] = ()
     """The input elements in it, `x[5]`, in the order of their appearance, each once."""
     terms: int = 1
-    """Contributions, for the value of an accumulator."""
+    """Number of contributions, for the value of an accumulator."""
     level: int = 3
     """Binding strength of the outermost operation: 1 sum and others, 2 product, 3 atom or call."""
 

@@ -34,7 +34,7 @@ from warploom.solve.space.engine.work import FAILED, record
 
 @compiled
 def saturating_product(a: int, b: int) -> int:
-    """Saturating, of non-negative numbers."""
+    """Saturating product of non-negative numbers."""
     if a == 0 or b == 0:
         return 0
     if a >= SATURATED // b:

@@ -15,7 +15,7 @@ from warploom.tools.command.duration import duration
 
 _SIZES = {"": 1 << 20, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 SHARE = 0.8
-"""Of the memory that is available: what a command may take unless it is told."""
+"""Share of the available memory that a command may take unless it is told."""
 BUDGET_HELP = "Limit on CPU time, proof included, such as 60s or 2m; the command then ends with the best it has found."
 MEMORY_HELP = "Limit on memory, such as 4G or 500M; default: 80 % of the free memory. Beyond it the answer is unknown."
 

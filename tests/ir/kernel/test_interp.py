@@ -11,7 +11,7 @@ from hypothesis import given, settings
 import warploom.ir as ir
 from warploom.core import UserError, i64
 
-from .random_kernels import index_exprs
+from ..random_kernels import index_exprs
 from .test_text import outcome, python_value
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import warploom.ir as ir
 from warploom.core import UserError, f32
 
-from .random_kernels import index_exprs, kernels
+from ..random_kernels import index_exprs, kernels
 
 
 def python_value(expr: ir.IndexExpr, env: dict[str, int]):

@@ -15,7 +15,7 @@ from warploom.synth.lift.generic_index import GenericIndex
 from warploom.synth.lift.lift import lift
 from warploom.synth.lift.sizes import telling_sizes
 
-from .kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of
+from ..kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of
 
 
 def lifted(text: str, spec, *changes: tuple[str, str], at: int = 64):

@@ -12,7 +12,7 @@ from warploom.synth.proof.check import check
 from warploom.synth.proof.concrete import TYPED_BUILTINS, TypedInteger
 from warploom.terms import Term, apply, atom
 
-from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
+from ..kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 
 def test_reals_at_random_points_of_a_field():

@@ -17,7 +17,7 @@ from warploom.tools.command.lines import plain_line, turned_into_error
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.synth.report import report_line
 
-from .kernels import REVERSE, parse, reverse, sketch_of
+from ..kernels import REVERSE, parse, reverse, sketch_of
 
 COPY = """
 @kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)

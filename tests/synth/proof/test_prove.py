@@ -10,7 +10,7 @@ from warploom.sketch import TermSpec
 from warploom.synth.proof.prove import prove
 from warploom.terms import FormTooLargeError, Normaliser, algebra_for, atom
 
-from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
+from ..kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 REAL, INT, XOR = algebra_for(f32), algebra_for(i32), algebra_for(u32)
 

@@ -9,7 +9,7 @@ from warploom.synth.complete import kernel_algebra
 from warploom.synth.proof.prove import prove
 from warploom.synth.search.ablation import Missing, complete_without
 
-from . import small_sketches as small
+from .. import small_sketches as small
 
 FOUND: dict[tuple[str, Missing], bool] = {
     ("sum-crc-8x1", "naive-1"): True,

@@ -26,7 +26,7 @@ from warploom.synth.search.engine import Engine
 from warploom.synth.smt.engine import Completed, SmtEngine
 from warploom.terms import Term, atom, equal
 
-from . import small_sketches as small
+from .. import small_sketches as small
 
 CASES = {
     "conv1d-4": small.conv1d(4, 3),

@@ -30,8 +30,8 @@ def test_a_function_that_returns_nothing() -> None:
 
 
 def test_a_hole_has_no_text() -> None:
-    with pytest.raises(UserError, match="HOLE_UNFILLED.*expected a filled kernel"):
-        IndexCode.text(SimpleNamespace(ranges={}), HoleArg(0))  # pyright: ignore[reportArgumentType]
+    with pytest.raises(UserError, match=r"HOLE_UNFILLED.*expected a filled kernel"):
+        IndexCode.text(SimpleNamespace(ranges={}, growing={}), HoleArg(0))  # pyright: ignore[reportArgumentType]
 
 
 def test_a_kernel_whose_indices_fit_is_not_printed(monkeypatch: pytest.MonkeyPatch) -> None:

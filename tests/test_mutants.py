@@ -192,7 +192,7 @@ def test_each_pattern_of_provers_names_a_module() -> None:
 
 
 def test_each_refusing_branch_of_the_provers_was_noticed() -> None:
-    """A new branch: write a test in which it alone refuses, then `python -m benchmarks.mutants --refusals --only KEY --out ...`."""
+    """A new branch needs a test in which it alone refuses, and a row in the record (`make refusals`)."""
     rows = {str(row["key"]): row for row in recorded(RESULTS / "refusals.jsonl")}
     places = [site for path in source_files(ROOT) if is_prover(path) for site in refusals(read(ROOT, path))]
     assert places

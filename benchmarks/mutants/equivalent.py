@@ -1,5 +1,6 @@
 """Planted bugs that change no answer, by key, with the reason."""
 
+_SUPPLY = "src/warploom/synth/search/folds.py:FoldConstraint._may_supply:refusal:"
 _RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
 
 EQUIVALENT: dict[str, str] = {
@@ -34,8 +35,8 @@ EQUIVALENT: dict[str, str] = {
         "to be ordered further down"
     ),
     f"{_RACES}not candidates.any() -> False:0": ("without candidates no position is left, and none is found below"),
-    "src/warploom/synth/search/folds.py:FoldConstraint._may_supply:refusal:not any_bits(candidate.domains[cells] & factors[en..5e7f007b -> False:0": (
-        "`factors` joins the values of all terms of a fold: where no cell may hold one of them, `_supplies` finds no term for any row"
+    f"{_SUPPLY}not any_bits(candidate.domains[cells] & factors[en..5e7f007b -> False:0": (
+        "`factors` joins the values of all terms of a fold: where no cell may hold one of them, `_supplies` finds no term either"
     ),
     "src/warploom/synth/search/propagation.py:FunctionFilter._narrow_unlisted:refusal:(supported == allowed).all() -> False:0": (
         "the same values are stored again, and constraints that saw no change are run once more and find none"

@@ -218,7 +218,7 @@ def test_a_completion_at_an_open_question_of_z3() -> None:
 def test_a_transpose_that_no_pivot_solves(monkeypatch: pytest.MonkeyPatch) -> None:
     nothing = SimpleNamespace(run=lambda: SimpleNamespace(answer=None, pivots=3))
     monkeypatch.setattr(solve, "Join", lambda _: nothing)
-    found = solve.solve_transpose("aos", 2, 2)
+    found = solve.solve_transpose("crc", 2, 2)
     assert (found.status, found.reason) == ("unknown", "none found among 3 pivots")
 
 

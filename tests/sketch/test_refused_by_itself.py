@@ -77,6 +77,19 @@ def test_accumulators_are_added_to() -> None:
     assert problem(stores).fix == "Write a[i].add(...)."
 
 
+@pytest.mark.parametrize("operands", ["one", "indices"])
+def test_operators_of_fewer_than_two_data(operands: str) -> None:
+    plus = wl.operator("plus", lambda a, b: a + b, 0)
+
+    def one(x: wl.Global[i32, 32], y: wl.Global[i32, 32]):
+        y[0] = plus(x[0])
+
+    def indices(x: wl.Global[i32, 32], y: wl.Global[i32, 32]):
+        y[0] = plus(1, 2)
+
+    assert problem({"one": one, "indices": indices}[operands]).message == "expected two data operands of 'plus'"
+
+
 def test_shapes_of_those_that_move_together(monkeypatch: pytest.MonkeyPatch) -> None:
     at: Any = SimpleNamespace(block=(32, 1, 1), warp_size=32, problem=lambda code, *_: KeyError(code))
     args: Any = SimpleNamespace(optional=lambda _: True, node=lambda _: None)
@@ -103,8 +116,8 @@ def test_conditions_that_are_not_known_for_each_thread() -> None:
 
     thread = Builtin("thread_id", 0)
     assert diverges([True, False], thread) is True
-    assert diverges(None) is False
-    assert diverges([[True, False]], thread) is False
+    assert diverges(None, thread) is False
+    assert diverges([[True], [False]], thread) is False
     assert diverges([True, False], "hole or size") is False
     with pytest.raises(_UnknownError):
         Facts._compute(ANY, HoleArg(0), {})

@@ -236,4 +236,4 @@ def test_an_operand_without_a_value_is_not_seen_inside(monkeypatch: pytest.Monke
 
 def test_rounded_quotients_of_reals() -> None:
     with pytest.raises(TermError, match="expected integers for `//`, got floats"), strict_comparisons(only_floats=True):
-        a // b
+        _ = a // b

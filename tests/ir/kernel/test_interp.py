@@ -34,7 +34,7 @@ def k(y: Global[i64, 4, 6] | out, n: size):
         ir.SetIndex("i", ir.IndexBinary("-", ir.Builtin("thread_id", 0), ir.IndexConst(1))),
         ir.SetIndex("j", ir.IndexConst(5)),
     )
-    kernel = ir.kernel.Kernel("k", kernel.params, ("n",), kernel.block, kernel.grid, 4, (*sets, ir.Store("y", place, result)))
+    kernel = ir.Kernel("k", kernel.params, ("n",), kernel.block, kernel.grid, 4, (*sets, ir.Store("y", place, result)))
     try:
         got = ir.run(kernel, {}, {"n": 7})
     except UserError as error:

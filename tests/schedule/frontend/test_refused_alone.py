@@ -31,6 +31,7 @@ HEAD = "X: f32['n'], a: f32, S: wl.out[f32['n']]"
         ("a = X[0]\n    S[i] = X[i]", HEAD, "expected an output or a new name, got 'a'"),
         ("S.x = X[i]", HEAD, "expected an output or a name on the left, got S.x"),
         ("S[i] = X[i] + wl", HEAD, "expected a number, got 'wl', which is"),
+        ("k: range(q)\n    S[i] = X[i]", HEAD, "unknown size 'q'"),
         ("S[i] = X[i]", f"{HEAD}, *rest", "expected a fixed number of parameters"),
         ("S[i] = X[i]", f"{HEAD}, b: wl.out[f32]", "expected an array, got the scalar 'b'"),
     ],

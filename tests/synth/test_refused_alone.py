@@ -113,6 +113,18 @@ def test_indices_of_a_spec_stay_inside() -> None:
             array[index] = 0
 
 
+def test_indices_and_components_that_python_takes_otherwise() -> None:
+    array, vectors = strict(np.arange(4), 1), strict(np.zeros((4, 2), np.int64), 2)
+    for index in (True, np.True_):
+        with pytest.raises(IndexError, match="expected an integer as index, got True"):
+            array[index]
+    vectors[1].x = 3
+    assert vectors[1].x == 3
+    element = vectors[1]
+    with pytest.raises(TypeError, match="got a component of a vector in a variable"):
+        element.x = 4
+
+
 def test_what_no_integer_holds_has_no_value() -> None:
     array = typed_array(np.arange(4), i32)
     for value in (np.float64("inf"), np.float64("nan")):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warploom.ir import Hole, HoleArg, tabulate
+from warploom.ir import Hole, HoleArg, IndexConst, tabulate
 from warploom.ir.swizzle import function_set
 from warploom.solve import ClauseSession, Sat
 from warploom.synth.smt.holes import encode_hole
@@ -39,6 +39,7 @@ HOLES = [
     (cond(2, grammar="modular", modulus=3), SOME),
     (Hole("h", "part", ("a", "b"), 3), SOME[:4]),
     (Hole("h", "const", (), constants=(3, 5, 9)), [()]),
+    (Hole("h", "const", ()), [()]),
     (Hole("h", "choose", ("a", "b"), 2), [()]),
 ]
 
@@ -62,5 +63,9 @@ def test_the_same_functions_as_the_tables(number: int, space: int):
         if hole.kind not in ("const", "choose"):
             columns = {HoleArg(n): column for n, column in enumerate(table.T)}
             assert np.broadcast_to(tabulate(flags.expr(answer.model), columns), len(points)).tolist() == list(values)
+        elif hole.kind == "const":
+            assert flags.expr(answer.model) == IndexConst((hole.constants or (0,))[values[0]])
+        else:
+            assert flags.expr(answer.model) == HoleArg(values[0])
         session.add(*(-x for x in taken))
     assert found == set(map(tuple, listed.tables.tolist()))

@@ -91,9 +91,14 @@ def test_statements_that_run_anyway_are_counted_once(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize(
-    ("sets", "expected"), [(None, 3), (EnabledSets((), 0, is_exhaustive=True), None), (EnabledSets((), 4, is_exhaustive=False), 6),
-                           (EnabledSets((0b11,), 2, is_exhaustive=True), 4)],
-)  # fmt: skip
+    ("sets", "expected"),
+    [
+        (None, 3),
+        (EnabledSets((), 0, is_exhaustive=True), None),
+        (EnabledSets((), 4, is_exhaustive=False), 6),
+        (EnabledSets((0b11,), 2, is_exhaustive=True), 4),
+    ],
+)
 def test_the_bound_counts_closed_statements_and_open_ones(sets: EnabledSets | None, expected: int | None) -> None:
     """Two statements run anyway; where no sets are known, what the model is certain of."""
     root = object()

@@ -8,7 +8,7 @@ import pytest
 from warploom.ir import Hole, HoleArg, IndexConst, tabulate
 from warploom.ir.swizzle import function_set
 from warploom.solve import ClauseSession, Sat
-from warploom.synth.smt.holes import encode_hole
+from warploom.synth.smt.holes import _Linear, encode_hole  # pyright: ignore[reportPrivateUsage]
 
 FULL = [(i, k) for i in range(4) for k in range(3)]
 LATIN = [(i, k) for i in range(6) for k in (0, 1, 5)]
@@ -69,3 +69,13 @@ def test_the_same_functions_as_the_tables(number: int, space: int):
             assert flags.expr(answer.model) == HoleArg(values[0])
         session.add(*(-x for x in taken))
     assert found == set(map(tuple, listed.tables.tolist()))
+
+
+@pytest.mark.parametrize(("constants", "fitting"), [((-2,), {-2}), ((3,), {3}), ((0, 2), {0, 2}), ((-1, 0), {-1, 0})])
+def test_a_variable_alone_is_compared_with_given_constants_only(constants: tuple[int, ...], fitting: set[int]) -> None:
+    hole = cond(1, grammar="constant-free", constants=constants)
+    session = ClauseSession()
+    linear = _Linear(session, "hole", hole, [(0,), (3,)], is_free=False)
+    session.add(linear.shape.flags[0, 0, "alone"])
+    found = {c for c in range(-4, 5) if isinstance(session.check([linear._is(session, c)]), Sat)}
+    assert found == fitting

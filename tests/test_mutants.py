@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from benchmarks.mutants import switch
 from benchmarks.mutants.page import page
+from benchmarks.mutants.provers import PROVERS
 from benchmarks.mutants.refusals import refusals
 from benchmarks.mutants.rules import mutants
 from benchmarks.mutants.scratch import Scratch, reach
@@ -197,3 +198,9 @@ def test_functions_with_switches_in_them_run_as_python(tmp_path: Path) -> None:
     assert copy.run(["tests"], limit_s=60, variables={}, options=options).failed
     copy.write("src/one.py", b"from warploom.solve.jit import compiled\n")
     assert copy.run(["tests"], limit_s=60, variables={}, options=options).failed == ()
+
+
+def test_every_pattern_of_provers_finds_a_module() -> None:
+    """A module that moves stays one."""
+    root = Path(__file__).parents[1]
+    assert [pattern for pattern in PROVERS if not any(root.glob(pattern))] == []

@@ -34,4 +34,7 @@ EQUIVALENT: dict[str, str] = {
         "to be ordered further down"
     ),
     f"{_RACES}not candidates.any() -> False:0": ("without candidates no position is left, and none is found below"),
+    "src/warploom/synth/proof/concrete.py:TypedInteger.__ror__:constant:True -> False:0": (
+        "`|` of two words gives the same in either order, so does their common type, and floats refuse it on both sides"
+    ),
 }

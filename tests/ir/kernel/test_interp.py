@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.ir.random_kernels import index_exprs
 
 import warploom.ir as ir
 from warploom.core import UserError, i64
 
-from .random_kernels import index_exprs
 from .test_text import outcome, python_value
 
 

@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.ir.random_kernels import index_exprs, kernels
 
 import warploom.ir as ir
 from warploom.core import UserError, f32
-
-from .random_kernels import index_exprs, kernels
 
 
 def python_value(expr: ir.IndexExpr, env: dict[str, int]):

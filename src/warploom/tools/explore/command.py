@@ -34,31 +34,44 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 
 @click.command("explore")
 @click.argument("kernel", metavar="KERNEL|FILE.py:FUNC")
-@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes, such as m=1024,n=1024,k=1024.")
+@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes of the kernel, such as m=1024,n=1024,k=1024.")
 @click.option(
     "--target",
     "machine",
     default="cpu",
     show_default=True,
-    help=f"cpu (this machine), cuda (sm_90), or one of {', '.join(TARGETS)}.",
+    help=f"Machine: cpu (this one), cuda (sm_90), or one of {', '.join(TARGETS)}.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of a CPU kernel; default: one per core.")
-@click.option("--budget", metavar="TIME", callback=duration, help="Wall time of search and check together; default 60s.")
-@limited_memory
-@click.option("--nodes", type=click.IntRange(min=1), help="Candidates looked at, a deterministic budget.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
-@click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine.")
-@click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
-@click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n3)=VECTOR'.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads that a CPU kernel uses; default: one per core.")
 @click.option(
-    "--journal", type=click.Path(file_okay=False, path_type=Path), help="Folder to keep measurements in; made if need be."
+    "--budget", metavar="TIME", callback=duration, help="Limit on the wall time of search and check together; default: 60s."
 )
-@click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster with this scheduler.")
-@click.option("--estimate-size", "only_size", is_flag=True, help="Estimate the size of the space instead.")
-@click.option("--choices", "only_choices", is_flag=True, help="List what --set can decide, with the values, instead.")
-@click.option("--replay", "file", type=click.Path(dir_okay=False, path_type=Path), help="The implementation of these decisions.")
+@limited_memory
+@click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the search and of the test data.")
+@click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Search strategy; default: refine.")
+@click.option("--order", metavar="LIST", help="Order in which choices are decided: a list of choices, or `reverse`.")
+@click.option(
+    "--set",
+    "fixed",
+    metavar="CHOICE=VALUE",
+    multiple=True,
+    help="Fix a decision before the search, such as 'dim_kind(mad.n3)=VECTOR'.",
+)
+@click.option(
+    "--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements in this folder; made if missing."
+)
+@click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster whose scheduler has this address.")
+@click.option("--estimate-size", "only_size", is_flag=True, help="Only estimate how many implementations there are.")
+@click.option("--choices", "only_choices", is_flag=True, help="Only list the decisions that --set accepts, with their values.")
+@click.option(
+    "--replay",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Judge the implementation whose decisions this file holds; do not search.",
+)
 @click.option("--code", type=OUTPUT_FILE, help="Write the C or CUDA C++ here.")
-@click.option("--html", type=OUTPUT_FILE, help="Write a page: loop nest, what binds it, code.")
+@click.option("--html", type=OUTPUT_FILE, help="Write an HTML page with the loop nest, its bottleneck and the code.")
 @JSON_OPTION
 @DEBUG_OPTION
 def explore(
@@ -82,7 +95,7 @@ def explore(
     as_json: bool,
     debug: bool,
 ) -> None:
-    """Search the implementations of a kernel for the fastest: tile sizes, loops, threads, memory, order.
+    """Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.
 
     KERNEL is a kernel of the library (matmul, softmax, ...), one of its sketches (conv2d-3, ...), or a function of a file: a
     tensor function, a sketch, or a family of sketches.

@@ -89,7 +89,7 @@ def sizes_of(function: Function, options: KernelOptions) -> dict[str, int]:
         case TensorKernel():
             if unknown := sorted(set(options.sizes) - set(function.sizes)):
                 message = f"expected sizes of {function.name} ({', '.join(function.sizes)}), got {', '.join(unknown)}"
-                raise UserError(Diagnostic("UNKNOWN_SIZE", message, fix="give those of its arrays"))
+                raise UserError(Diagnostic("UNKNOWN_SIZE", message, fix="give the sizes that its arrays name"))
             return function.sizes_with(options.sizes)
         case TensorFunction():
             return dict(options.sizes)

@@ -64,14 +64,20 @@ _numbers = itertools.count(1)
 
 @click.command("prove")
 @click.argument("file", metavar="FILE")
-@click.option("--kernel", metavar="K", help="Kernel of the file; may be left out when there is one.")
-@click.option("--spec", "spec_at", metavar="FILE.py:FUNC", required=True, help="What the kernel must compute, in plain Python.")
-@click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks.")
-@click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads of a block.")
-@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter by index: {_FORMS}.")
-@click.option("--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"A variable of the module: {_SYMBOL_FORMS}.")
+@click.option("--kernel", metavar="K", help="Name of the kernel; needed if the file has several.")
+@click.option(
+    "--spec", "spec_at", metavar="FILE.py:FUNC", required=True, help="Python function that says what the kernel must compute."
+)
+@click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks of the grid.")
+@click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads per block.")
+@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter at this index: {_FORMS}.")
+@click.option(
+    "--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"Content of a module variable: {_SYMBOL_FORMS}."
+)
 @click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, help="Bytes of dynamic shared memory.")
-@click.option("--algebra", metavar="NAME", help="Laws for the comparison; default: reals, or machine words.")
+@click.option(
+    "--algebra", metavar="NAME", help="Laws used to compare terms; default: reals for floats, machine words for integers."
+)
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
@@ -88,7 +94,7 @@ def prove(
     as_json: bool,
     debug: bool,
 ) -> None:
-    """Prove a kernel of a PTX file against a plain Python spec: every store, every race, on symbolic data."""
+    """Prove that a PTX kernel stores what a plain Python spec says and has no race, on symbolic data."""
     output, stopwatch = Output(as_json), Stopwatch()
 
     def work(_: Progress) -> Outcome:

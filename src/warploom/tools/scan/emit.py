@@ -30,16 +30,20 @@ KINDS = ("int32", "int64", "float32", "float64")
 
 @click.command("emit")
 @click.argument("target", metavar="FILE.py:FUNCTION")
-@click.option("--target", "language", type=click.Choice(TARGETS), required=True, help="What to write.")
-@click.option("--out", type=OUTPUT_FILE, help="File to write; without it, standard output.")
+@click.option("--target", "language", type=click.Choice(TARGETS), required=True, help="Language or library of the printed code.")
+@click.option("--out", type=OUTPUT_FILE, help="Write the code to this file; default: stdout.")
 @click.option(
     "--type", "kinds", type=click.Choice(KINDS), multiple=True,
-    help="Machine type of whole numbers (int32 if not said) or of real ones (float32); may be given for both.",
+    help="Machine type of integers (default: int32) or of reals (default: float32); repeat it to set both.",
 )  # fmt: skip
-@click.option("--network", type=click.Choice(sorted(NAMED)), default="kogge-stone", help="Network of a warp (cuda).")
-@click.option("--threads", type=click.IntRange(32, 1024), default=256, help="Per block of the device-wide kernels (cuda).")
-@click.option("--items", type=click.IntRange(1, 32), help="Per thread of the device-wide kernels (cuda).")
-@click.option("--check/--no-check", default=True, help="Run it against the loop and prove the data movement.")
+@click.option(
+    "--network", type=click.Choice(sorted(NAMED)), default="kogge-stone", help="Scan network within a warp (cuda only)."
+)
+@click.option(
+    "--threads", type=click.IntRange(32, 1024), default=256, help="Threads per block of the device-wide kernels (cuda only)."
+)
+@click.option("--items", type=click.IntRange(1, 32), help="Elements per thread of the device-wide kernels (cuda only).")
+@click.option("--check/--no-check", default=True, help="Run the code against the loop and prove its data movement.")
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
@@ -47,7 +51,7 @@ def emit_command(
     target: str, language: Target, out: Path | None, kinds: tuple[str, ...], network: str, threads: int, items: int | None,
     check: bool, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Lift a serial loop and write its operator and scan for a GPU or for NumPy, run against the loop."""
+    """Lift a serial loop, write its operator and scan for a GPU or for NumPy, and run them against the loop."""
     output, stopwatch = Output(as_json), Stopwatch()
     case = f"{target}:{language}"
     text = ""

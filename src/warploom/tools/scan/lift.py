@@ -20,9 +20,11 @@ from warploom.tools.command.usage import Stopwatch
 
 @click.command("lift")
 @click.argument("target", metavar="FILE.py:FUNCTION")
-@click.option("--keep", metavar="NAMES", default="", help="Variables of the loop, separated by commas, to be kept in any case.")
 @click.option(
-    "--style", type=click.Choice(["affine", "greatest", "least"]), help="A hint: values combine by sums, maxima or minima."
+    "--keep", metavar="NAMES", default="", help="Loop variables to keep even if no result needs them, separated by commas."
+)
+@click.option(
+    "--style", type=click.Choice(["affine", "greatest", "least"]), help="Hint that values combine by sums, maxima or minima."
 )
 @JSON_OPTION
 @DEBUG_OPTION

@@ -202,3 +202,16 @@ def test_each_refusing_branch_of_the_provers_was_noticed() -> None:
 
 def test_the_page_is_what_was_recorded(golden: Callable[[Path, str], None]) -> None:
     golden(ROOT / "docs" / "checks.md", page(RESULTS))
+
+
+def test_functions_with_switches_in_them_run_as_python(tmp_path: Path) -> None:
+    """They are no C any more: translated, every test would fail, whatever the bug."""
+    (tmp_path / "root/src").mkdir(parents=True)
+    (tmp_path / "root/tests").mkdir()
+    looked = tmp_path / "root/tests/test_looked.py"
+    looked.write_text("import os\ndef test_it():\n    assert os.environ.get('WARPLOOM_NO_MACHINE_CODE') == '1'\n")
+    copy = Scratch(tmp_path / "root", tmp_path)
+    options = ["-p", "no:xdist", "-p", "no:hypothesispytest"]
+    assert copy.run(["tests"], limit_s=60, variables={}, options=options).failed
+    copy.write("src/one.py", b"from warploom.solve.jit import compiled\n")
+    assert copy.run(["tests"], limit_s=60, variables={}, options=options).failed == ()

@@ -10,6 +10,7 @@ import pytest
 
 from warploom.core import UserError, f32, i32
 from warploom.ir import IndexConst, ValueConst, ValueSelect
+from warploom.solve import Budget
 from warploom.synth import complete
 from warploom.synth import complete as complete_function
 from warploom.synth.network.probe import _run, make_probe  # pyright: ignore[reportPrivateUsage]
@@ -63,6 +64,19 @@ def test_an_open_question_proves_no_optimum() -> None:
         return MODULE._Completing._optimal_in(at, results, completions)
 
     assert (optimal_in(5, "why"), optimal_in(4, ""), optimal_in(4, "why")) == (3, 1, None)
+
+
+def test_what_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE.time, "process_time", lambda: 17.0)
+    spent: Any = [SimpleNamespace(statistics=SimpleNamespace(tried=n)) for n in (30, 50)]
+
+    def left(nodes: int | None, seconds: float | None) -> Any:
+        at: Any = SimpleNamespace(results=spent, budget_nodes=nodes, budget_s=seconds, started=15.0)
+        return MODULE._Completing._budget(at)
+
+    assert left(100, 6.0) == Budget(20, 4.0)
+    assert left(70, 1.5) == Budget(0, 0.0)
+    assert left(None, None) == Budget(None, None)
 
 
 # ------------------------------------------------------------ what must be counted

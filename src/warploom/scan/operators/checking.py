@@ -258,7 +258,7 @@ def _same(left: object, right_: object) -> bool:
 
 
 def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
-    """None: results are listed values and meet the assertions. Else two values for which they do not, replayed, or why it is open."""
+    """None: results are listed values and meet the assertions. Else two values for which not, replayed, or why that is open."""
     if not binary.assumed and all(f.sort.values is None for f in binary.fields):
         return None
     t = Translator(64 if _is_bitwise(binary) == "words" else None)

@@ -228,7 +228,7 @@ def bench_ablations(
     """
     asked = select(pattern, configuration)
     cases = [ablation_case(case, name, budget, seed) for case, name in asked]
-    run_chosen(cases, pattern, as_json, columns, judged, journal)
+    run_chosen(cases, pattern, as_json, columns, judged, journal, sorted({case for case, _ in select(None, None)}))
 
 
 @click.command("bench-ablation", hidden=True)

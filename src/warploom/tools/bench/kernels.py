@@ -181,7 +181,7 @@ def _timed(example: Example, kernel: Kernel, source: CudaSource, compiled: Compi
 def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> None:
     """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
     cases = [kernel_case(name) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-kernel", hidden=True)

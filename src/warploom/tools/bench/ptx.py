@@ -139,7 +139,7 @@ def bench_ptx(pattern: str | None, as_json: bool, journal: Path | None, max_delt
     """
     options = ("--max-delta", str(max_delta), "--seed", str(seed))
     cases = [ptx_case(name, options) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-ptx", hidden=True)

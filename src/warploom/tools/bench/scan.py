@@ -94,7 +94,7 @@ def columns(line: Line) -> dict[str, str]:
 def bench_scan(pattern: str | None, as_json: bool, journal: Path | None) -> None:
     """Lift loops, complete networks and layouts, refuse and accept operators: the tasks of the paper and of its successors."""
     cases = [scan_case(name) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-scan", hidden=True)

@@ -114,7 +114,7 @@ def schedule_command(
     # NumPy reads these when a case's process loads it.
     os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(used)))
     cases = [schedule_case(name, budget, used, seed) for name in names]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, examples=(NAMES[0], CPU_NAMES[0], GPU_NAMES[0]))
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-schedule", hidden=True)

@@ -152,4 +152,4 @@ def bench_synth(
         options["budget"] = f"{budget}s"
     limit_s = LIMIT_S if budget is None else 2 * budget + 60
     cases = [bench_case(name, goal, options, space, limit_s) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, judged, journal)
+    run_chosen(cases, pattern, as_json, columns, judged, journal, select(None))

@@ -1,4 +1,4 @@
-"""What all benchmarks share: their options, running the cases one by one, the journal, one line per case, the exit code."""
+"""Parts that all benchmarks share: their options, running the cases one by one, the journal, one line per case, the exit code."""
 
 from __future__ import annotations
 

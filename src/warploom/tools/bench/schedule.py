@@ -60,7 +60,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     found = {"seconds": str(line["seconds"])}
     if "space_size" in line:
         found["size"] = f"{line['space_size']:.3g} +- {line['space_size_95'] or float('nan'):.2g}"

@@ -52,6 +52,7 @@ EQUIVALENT: dict[str, str] = {
     ),
     "src/warploom/synth/transposes/words.py:_words:refusal:len(letters) > most + 1 -> False:0": (
         "the words of one letter are counted first, so that the sum after the second letter is more than `most`, too"
+    ),
     "src/warploom/synth/proof/concrete.py:TypedInteger.__ror__:constant:True -> False:0": (
         "`|` of two words gives the same in either order, so does their common type, and floats refuse it on both sides"
     ),

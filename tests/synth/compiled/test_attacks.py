@@ -3,7 +3,7 @@
 import pytest
 from tests.synth.compiled.programs import body, proved
 
-from warploom.core import DType, UnsupportedError, f16, f32, i8, i32, i64, u8, u32
+from warploom.core import DType, UnsupportedError, f16, f32, i8, i32, i64, u8, u32, u64
 from warploom.synth.compiled import Argument, ArrayArgument
 
 N = 64
@@ -324,3 +324,22 @@ def test_a_guard_without_else_reads_nothing_where_it_does_not_hold() -> None:
         )
         == "proved"
     )
+
+
+def carry(out, a):
+    for i in range(N - 1):
+        out[i] = 1 if a[i] + a[i + 1] < a[i] else 0
+
+
+CARRY = (
+    "\tadd.s64 %rd1, %rd1, %rd3;\n\tsetp.eq.u32 %p1, %r1, 63;\n\t@%p1 bra $done;\n\tld.global.u32 %r2, [%rd2];\n"
+    "\tld.global.u32 %r3, [%rd2+4];\n{sum}\tselp.u64 %rd6, 1, 0, %p2;\n\tst.global.u64 [%rd1], %rd6;\n$done:\n"
+)
+NARROW_SUM = "\tadd.u32 %r4, %r2, %r3;\n\tsetp.lt.u32 %p2, %r4, %r2;\n"
+WIDE_SUM = "\tcvt.u64.u32 %rd6, %r2;\n\tcvt.u64.u32 %rd7, %r3;\n\tadd.u64 %rd8, %rd6, %rd7;\n\tsetp.lt.u64 %p2, %rd8, %rd6;\n"
+
+
+def test_a_comparison_of_sums_that_wrap_in_fewer_bits() -> None:
+    """0xffffffff + 1 < 0xffffffff holds in 32 bits only; the spec is computed in the 64 of its result."""
+    assert verdict(CARRY.replace("{sum}", WIDE_SUM), carry, (u64, u32)) == "proved"
+    assert verdict(CARRY.replace("{sum}", NARROW_SUM), carry, (u64, u32)) == "unchecked"

@@ -121,6 +121,7 @@ class Comparison:
         self._limits: dict[Term, Term | None] = {}
         self._choices: dict[Term, Term] = {}
         self._chosen_kinds: dict[Term, DType] = {}
+        self._own_choices: dict[Term, bool] = {}
         self.operators: set[str] = set()
         self.notes: set[str] = set()
         """What the domain must say of the spec."""
@@ -137,8 +138,11 @@ class Comparison:
             return str(error)
         return "" if found is None else f"expected operations that have a value for some data, got {self._text(found)}"
 
-    def compare(self, elements: Iterable[Element], kinds: Mapping[Term, DType]) -> Outcome:
-        """All elements: stops at the first that differs. kinds: of what the kernel computed."""
+    def compare(
+        self, elements: Iterable[Element], kinds: Mapping[Term, DType], wanted_kinds: Mapping[Term, DType] | None = None
+    ) -> Outcome:
+        """All elements: stops at the first that differs. kinds: of what the kernel computed; wanted_kinds: of what is wanted,
+        where another kernel computed that."""
         open_element: Difference | None = None
         missing: Difference | None = None
         pairs: list[_Pair] = []
@@ -152,16 +156,16 @@ class Comparison:
                 return Outcome("open", None, frozenset(), "the spec does arithmetic on an infinity or NaN, or divides by zero")
             if (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
-            want, element = self._chosen(want, known), replace(element, got=self._chosen(element.got, known))
+            want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
             assert isinstance(element.got, Term)
             for term in (element.got, want):
                 self._collect(term)
-            if element.got is not want:
+            if element.got is not want or self._compares_elsewhere(element.got, kinds):
                 pairs.append(_Pair(element, element.got, want, element.got, want))
         if self._partial and (undefined := self.without_value(self._partial)):
             return Outcome("open", None, frozenset(self.operators), undefined)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
-            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, {})) for p in pairs]
+            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, wanted_kinds or {})) for p in pairs]
         operators = frozenset(self.operators)
         try:
             for pair in self._unsettled(pairs):
@@ -361,13 +365,34 @@ class Comparison:
             words = t.op.split(".")
             if words[0] in ("cast", "bits") and len(words) == 3:
                 args = [self._sealed(args[0], BY_NAME[words[1]])]
-            elif words[0] in ("slice", "select", "div", "rem", "mul") and t.args:
+            elif t.op.startswith("select "):
+                own = [kinds.get(old) for old in t.args]
+                strange = self._compared_elsewhere(args, own)
+                args = [a if a.op == "constant" else self._sealed(a, kind) for a, kind in zip(args, own, strict=True)]
+                if strange is not None:
+                    done[t] = apply(f"{t.op} of {strange.name}", *args)
+                    continue
+            elif words[0] in ("slice", "div", "rem", "mul") and t.args:
                 args = [a if a.op == "constant" else self._sealed(a, kinds.get(old)) for a, old in zip(args, t.args, strict=True)]
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *args)
                 continue
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
+
+    def _compares_elsewhere(self, root: Term, kinds: Mapping[Term, DType]) -> bool:
+        """Whether some choice in `root` compares in another type: then the spec's own term means something else."""
+        for t in iterate_post(root, self._own_choices):
+            is_own = not t.op.startswith("select ") or self._compared_elsewhere(list(t.args), [kinds.get(a) for a in t.args]) is None
+            self._own_choices[t] = is_own and all(self._own_choices[a] for a in t.args)
+        return not self._own_choices[root]
+
+    def _compared_elsewhere(self, args: list[Term], kinds: list[DType | None]) -> DType | None:
+        """The type in which a choice compares what it computes, where that is not the algebra's: sums wrap elsewhere there."""
+        for a, kind in zip(args[:2], kinds[:2], strict=True):
+            if a.op in _ARITHMETIC and kind is not None and kind is not self.algebra.dtype:
+                return kind
+        return None
 
     def _sealed(self, term: Term, kind: DType | None) -> Term:
         if term.op not in _ARITHMETIC or kind is None or kind is self.algebra.dtype:

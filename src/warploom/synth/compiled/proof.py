@@ -55,6 +55,8 @@ class Wanted:
     stored: npt.NDArray[np.bool_]
     """Which elements the spec stored to."""
     algebra: Algebra
+    kinds: Mapping[Term, DType] | None = None
+    """The types in which another kernel computed the terms; None: a spec wants them."""
 
 
 def prove_launch(
@@ -121,7 +123,7 @@ def _prove_once(
             continue
         want = wanted[argument.name]
         comparison = Comparison(want.algebra, types, run.data.ordered_kinds)
-        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds)
+        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds, want.kinds)
         domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)

@@ -343,3 +343,32 @@ def test_a_comparison_of_sums_that_wrap_in_fewer_bits() -> None:
     """0xffffffff + 1 < 0xffffffff holds in 32 bits only; the spec is computed in the 64 of its result."""
     assert verdict(CARRY.replace("{sum}", WIDE_SUM), carry, (u64, u32)) == "proved"
     assert verdict(CARRY.replace("{sum}", NARROW_SUM), carry, (u64, u32)) == "unchecked"
+
+
+@pytest.mark.parametrize("order", [lambda s: min(s, 255), lambda s: s >> 1, lambda s: s // 3])
+def test_a_sum_of_bytes_that_the_spec_orders(order) -> None:
+    """In C the sum of two bytes is an int: `min(a + b, 255)` is no wrapped sum."""
+
+    def spec(out, a):
+        for i in range(N):
+            out[i] = order(a[i] + a[i])
+
+    def cut(out, a):
+        for i in range(N):
+            out[i] = min((a[i] + a[i]) & 255, 255)
+
+    place = "\tshr.u64 %rd4, %rd3, 2;\n\tsub.s64 %rd2, %rd2, %rd3;\n\tadd.s64 %rd2, %rd2, %rd4;\n"
+    place += "\tsub.s64 %rd1, %rd1, %rd3;\n\tadd.s64 %rd1, %rd1, %rd4;\n"
+    lines = place + "\tld.global.u8 %h1, [%rd2];\n\tadd.s16 %h2, %h1, %h1;\n\tst.global.u8 [%rd1], %h2;\n"
+    assert verdict(lines, cut, (u8, u8)) == "proved"
+    assert verdict(lines, spec, (u8, u8)) == "unchecked"
+
+
+def test_a_difference_shows_the_mask() -> None:
+    def spec(out, a):
+        for i in range(N):
+            out[i] = a[i] & 3
+
+    arguments = (ArrayArgument("out", u32, (N,)), ArrayArgument("a", u32, (N,)))
+    proof = proved(body(LOAD + "\tand.b32 %r2, %r2, 7;\n" + STORE), spec, arguments, 1, N)
+    assert proof.reason is not None and "expected 0x3 & a[0], found 0x7 & a[0]" in proof.reason

@@ -38,6 +38,8 @@ from warploom.terms import (
 
 _TRIALS = 8
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
+_KEEPING = frozenset({"min", "max", "&", "|", "^", "~", ">>"})
+"""Operators whose result has the operands' type."""
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
 _MOST_SHIFTED = 1024
 _NUMBERS_ONLY = frozenset(
@@ -110,7 +112,10 @@ class _Pair:
 class Comparison:
     """Under one algebra. types: of the arrays' elements."""
 
-    def __init__(self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType]) -> None:
+    def __init__(
+        self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType], *, is_untyped: bool = False
+    ) -> None:
+        self._is_narrow = is_untyped and not algebra.dtype.is_float and algebra.dtype.bits < 32
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
@@ -165,7 +170,8 @@ class Comparison:
         if self._partial and (undefined := self.without_value(self._partial)):
             return Outcome("open", None, frozenset(self.operators), undefined)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
-            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, wanted_kinds or {})) for p in pairs]
+            other = wanted_kinds or {}
+            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, other)) for p in pairs]
         operators = frozenset(self.operators)
         try:
             for pair in self._unsettled(pairs):
@@ -332,9 +338,13 @@ class Comparison:
             is_shift = t.op in ("<<", ">>")
             if is_shift and t.args[1].op == "constant" and not 0 <= t.args[1].data[0] < _MOST_SHIFTED:
                 return f"expected the spec to shift by 0 to {_MOST_SHIFTED - 1}, got {t.args[1].data[0]}"
-            if t.op not in ("min", "max", "abs", ">>", "/") and not t.op.startswith("select"):
+            is_ordered = t.op in ("min", "max", "abs", ">>", "/") or (self._is_narrow and t.op in ("//", "%"))
+            if not is_ordered and not t.op.startswith("select"):
                 continue
             seen = t.args[:1] if is_shift else t.args[:2]
+            if self._is_narrow and (beyond := [a for a in seen if not _stays_within(a, dtype)]):
+                cut = "an int in C and a word here: write & to keep the low bits"
+                return f"expected the spec to order or shift values of type {dtype}, got {beyond[0]}, {cut}"
             if bad := [a.data[0] for a in seen if a.op == "constant" and not fits(a, dtype)]:
                 return f"expected the spec to compare with numbers of type {dtype}, got {bad[0]}"
             types = (self.types.get(a.data[0], dtype) for s in seen for a in iterate_post(s) if a.op == "atom")
@@ -383,7 +393,8 @@ class Comparison:
     def _compares_elsewhere(self, root: Term, kinds: Mapping[Term, DType]) -> bool:
         """Whether some choice in `root` compares in another type: then the spec's own term means something else."""
         for t in iterate_post(root, self._own_choices):
-            is_own = not t.op.startswith("select ") or self._compared_elsewhere(list(t.args), [kinds.get(a) for a in t.args]) is None
+            elsewhere = self._compared_elsewhere(list(t.args), [kinds.get(a) for a in t.args])
+            is_own = not t.op.startswith("select ") or elsewhere is None
             self._own_choices[t] = is_own and all(self._own_choices[a] for a in t.args)
         return not self._own_choices[root]
 
@@ -400,6 +411,23 @@ class Comparison:
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
+
+
+def _stays_within(term: Term, dtype: DType) -> bool:
+    """Whether the value is one of `dtype` by its form, so that C's int, Python's numbers and words of `dtype` agree."""
+    if term.op in ("constant", "atom", "component"):
+        return True
+    if term.op == "&" and any(a.op == "constant" and a.data[0] >= 0 and fits(a, dtype) for a in term.args):
+        return True
+    if term.op == "~" and dtype.kind == "uint":
+        return False
+    if term.op.startswith("select "):
+        parts = term.args[2:]
+    elif term.op in _KEEPING:
+        parts = term.args[:1] if term.op == ">>" else term.args
+    else:
+        return False
+    return all(_stays_within(a, dtype) for a in parts)
 
 
 def _choice(test: str, args: list[Term], plain: Term, is_float: bool) -> Term:

@@ -57,6 +57,8 @@ class Wanted:
     algebra: Algebra
     kinds: Mapping[Term, DType] | None = None
     """The types in which another kernel computed the terms; None: a spec wants them."""
+    is_untyped: bool = False
+    """Whether a spec says nothing of the types in which it computes."""
 
 
 def prove_launch(
@@ -122,7 +124,7 @@ def _prove_once(
         if isinstance(argument, ScalarArgument) or argument.name not in wanted:
             continue
         want = wanted[argument.name]
-        comparison = Comparison(want.algebra, types, run.data.ordered_kinds)
+        comparison = Comparison(want.algebra, types, run.data.ordered_kinds, is_untyped=want.is_untyped)
         outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds, want.kinds)
         domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
         if outcome.verdict == "different":

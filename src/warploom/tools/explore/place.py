@@ -1,4 +1,4 @@
-"""Whether a file that is asked for can be written, before the work that fills it."""
+"""What `explore` asks of its options before any work: sizes within limits, files that can be written."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError
+
+LARGEST = 1 << 40
+"""Size of an axis: counts of a kernel's work stay below the largest integers of the search."""
 
 
 def check_place(path: Path | None) -> None:

@@ -26,6 +26,7 @@ class Completed(Result):
     """A sketch and its completions."""
 
     sketch: Sketch
+    """Still with its holes."""
     report: Report | None
     """What the engine reports; None when it was stopped before it had something to say."""
 

@@ -1,4 +1,4 @@
-"""What `explore` asks of its options before any work: sizes within limits, files that can be written."""
+"""Decides what `explore` refuses before any work: sizes beyond the limit, files that cannot be written."""
 
 from __future__ import annotations
 

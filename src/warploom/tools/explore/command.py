@@ -19,15 +19,13 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.explore.place import check_place
+from warploom.tools.explore.place import LARGEST, check_place
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch
 from warploom.tools.explore.target import explored
 
 if TYPE_CHECKING:
     from warploom.schedule.search import StrategyName
 
-LARGEST = 1 << 40
-"""Size of an axis: counts of a kernel's work stay below the largest integers of the search."""
 _DIGITS = 15
 STRATEGIES = ("refine", "mcts", "uct", "best-first")
 
@@ -115,20 +113,18 @@ def explore(
             check_place(path)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
-            asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
+            asked = SketchOptions(arch_of_sketch(machine), named, budget, decided, only_choices)
             return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: no other command needs them.
-        from warploom.schedule.cpu import core_count, host
         from warploom.tools.explore.kernel import explore_tensor
-        from warploom.tools.explore.options import KernelOptions
+        from warploom.tools.explore.options import KernelOptions, machine_of
 
-        threads_used = threads or core_count()
-        on = host(threads_used) if machine == "cpu" else target(machine)
+        on, threads_used = machine_of(machine, threads)
         options = KernelOptions(
             target=on,
             is_target_given=is_target_given,
             sizes=named,
-            threads=threads_used if on.kind == "cpu" else 1,
+            threads=threads_used,
             budget_s=budget,
             nodes=nodes,
             seed=seed,
@@ -174,7 +170,7 @@ FAR = 5.0
 """Times the bound from which on a result is said to be far above it."""
 
 
-def _arch(machine: str) -> str:
+def arch_of_sketch(machine: str) -> str:
     """Sketches are CUDA kernels."""
     return target("cuda" if machine == "cpu" else machine).name
 

@@ -13,9 +13,10 @@ from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles
 from warploom.schedule.choices import default_order
+from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import StrategyName
-from warploom.schedule.targets import Target
+from warploom.schedule.targets import Target, target
 
 Function: TypeAlias = TensorKernel | TensorFunction
 
@@ -70,6 +71,15 @@ class KernelOptions:
     def is_measured(self) -> bool:
         """Candidates run on the machine that they are for."""
         return self.target.kind == "cpu" or device_available()
+
+
+def machine_of(name: str, threads: int | None) -> tuple[Target, int]:
+    """The target called `name` (`cpu`: this machine) and the threads of its kernels; UserError for an unknown one."""
+    if name == "cpu":
+        used = threads or core_count()
+        return host(used), used
+    on = target(name)
+    return on, (threads or core_count()) if on.kind == "cpu" else 1
 
 
 def program_of(function: Function, options: KernelOptions) -> Program:

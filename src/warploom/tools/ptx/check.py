@@ -112,7 +112,12 @@ def read_ptx(path: str) -> str:
 
 def read_good_ptx(path: str) -> Program:
     """The module of a file without errors; UserError with everything that `ptx check` refuses in it."""
-    module = parse(read_ptx(path), path)
+    return good_program(read_ptx(path), path)
+
+
+def good_program(text: str, file: str) -> Program:
+    """As `read_good_ptx`, of a text; `file` is for places."""
+    module = parse(text, file)
     errors = [d for d in verify(module) if d.code not in WARNINGS]
     if errors:
         raise UserError(*errors[:SHOWN])

@@ -190,7 +190,7 @@ def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outc
     if ran.status == "finished" and options.out is not None:
         written = _write(ran, options.out)
     case = path if options.kernel is None else f"{path}:{kernel.name}"
-    return _outcome(case, ran, written, stopwatch), ran
+    return launch_outcome(case, ran, written, stopwatch), ran
 
 
 def _write(ran: Launch, folder: Path) -> tuple[Path, ...]:
@@ -201,7 +201,8 @@ def _write(ran: Launch, folder: Path) -> tuple[Path, ...]:
     return paths
 
 
-def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopwatch) -> Outcome:
+def launch_outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopwatch) -> Outcome:
+    """The line of a launch."""
     fields: dict[str, Any] = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
     if ran.counts is not None:
         fields["counts"] = _counts(ran.counts)

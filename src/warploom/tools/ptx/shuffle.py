@@ -148,6 +148,31 @@ def _kernels(found: Rewritten, costs: Mapping[str, Resources]) -> list[dict[str,
     return kernels
 
 
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """A module after the rewrite, or as it was where ptxas refuses the new text."""
+
+    text: str
+    reports: tuple[KernelReport, ...]
+    kernels: list[dict[str, Json]]
+    """The report of each kernel, with its registers before and after."""
+    summary: str
+    arch: str
+    refused: str = ""
+    """What ptxas said against the new text."""
+
+
+def shuffled(module: Module, options: ShuffleOptions, arch: str | None = None) -> Shuffled:
+    """`arch`: for registers and profit; None: the module's own."""
+    found = shuffle(module, options)
+    target = arch or module.directive("target").partition(",")[0].strip()
+    try:
+        costs = resources(module.text, found.text, module, target)
+    except UserError as error:
+        return Shuffled(module.text, (), [], "", target, error.diagnostics[0].message)
+    return Shuffled(found.text, tuple(found.reports), _kernels(found, costs), summary_of(found.reports, target), target)
+
+
 def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
     shuffles, reuses = len(report.shuffles), len(report.reuses)
     head = f"  {report.loads} loads: {shuffles} by a shuffle, {reuses} by reuse; {len(report.applied)} applied"
@@ -234,20 +259,13 @@ def _run(
     stopwatch: Stopwatch,
 ) -> list[tuple[Outcome, list[str]]]:
     """One outcome for each kernel, with a table for people."""
-    module = read_good_ptx(file).module
-    text = module.text
-    found = shuffle(module, options)
-    target = arch or module.directive("target").partition(",")[0].strip()
-    try:
-        costs = resources(text, found.text, module, target)
-    except UserError as error:
-        write_bytes(out, text.encode("utf-8", "surrogateescape"))
-        reason = f"ptxas refused the rewritten file, the original was written: {error.diagnostics[0].message}"
+    found = shuffled(read_good_ptx(file).module, options, arch)
+    write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
+    if found.refused:
+        reason = f"ptxas refused the rewritten file, the original was written: {found.refused}"
         line = plain_line(file, "error", stopwatch.read(), reason=reason)
         return [(Outcome(line, GAVE_UP, messages=(reason,), written=(out,)), [])]
-    write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
-    kernels = _kernels(found, costs)
-    summary = summary_of(found.reports, target)
+    kernels, summary, target = found.kernels, found.summary, found.arch
     output.say(f"{file}: {summary}")
     written = (out,)
     if report is not None:

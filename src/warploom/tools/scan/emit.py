@@ -23,7 +23,7 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.scan.lift import split_target
+from warploom.tools.scan.lift import lifting_of, split_target
 
 KINDS = ("int32", "int64", "float32", "float64")
 
@@ -92,12 +92,24 @@ def emitted(
     target: str, language: Target, types: Types, choices: Choices, out: Path | None, check: bool, stopwatch: Stopwatch
 ) -> tuple[Outcome, str]:
     """The line and the text; the text is written to `out`."""
-    case = f"{target}:{language}"
-    if choices.threads % 32:
-        raise UserError(Diagnostic("BAD_THREADS", f"expected a multiple of 32, got {choices.threads}", fix="Round it."))
+    _check_threads(choices)
     path, name = split_target(target)
     module = scan.read_module(path)
-    found = scan.lift(scan.read_loop(module, name), scan.user_function(module, name))
+    found = lifting_of(module, name)
+    return emitted_loop(f"{target}:{language}", module, name, found, language, types, choices, check, stopwatch, out)
+
+
+def _check_threads(choices: Choices) -> None:
+    if choices.threads % 32:
+        raise UserError(Diagnostic("BAD_THREADS", f"expected a multiple of 32, got {choices.threads}", fix="Round it."))
+
+
+def emitted_loop(
+    case: str, module: scan.Module, name: str, found: scan.Lifting, language: Target, types: Types, choices: Choices, check: bool,
+    stopwatch: Stopwatch, out: Path | None = None,
+) -> tuple[Outcome, str]:  # fmt: skip
+    """The line and the text for a loop that was lifted; the text is written to `out`."""
+    _check_threads(choices)
     if found.operator is None or found.verdict in ("refuted", "unchecked"):
         reason = found.reason or "the operator was not proved"
         return Outcome(plain_line(case, found.status, stopwatch.read(), reason=reason), EXIT_BY_STATUS[found.status]), ""
@@ -109,7 +121,7 @@ def emitted(
     except UnsupportedError as error:
         code = getattr(scan.user_function(module, name), "__code__", None)
         first = code.co_firstlineno if code is not None else 1
-        span = Span(str(path), first, 1, first, 1)
+        span = Span(module.file, first, 1, first, 1)
         raise UnsupportedError(*(replace(d, span=span) for d in error.diagnostics)) from error
     written: tuple[Path, ...] = ()
     if out is not None and made.verdict != "refuted":

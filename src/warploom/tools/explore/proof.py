@@ -1,0 +1,147 @@
+"""Whether the kernels that `explore` prints are proved: their PTX, run on symbols, against the tensor function's mathematics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import prod
+
+from warploom.core import UnsupportedError, UserError
+from warploom.ptx import Program as PtxProgram
+from warploom.ptx import lower, parse
+from warploom.schedule.backbone import Backbone, Program, Role, evaluate_terms
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
+from warploom.schedule.nest import Nest
+from warploom.schedule.search import Implementation
+from warploom.schedule.targets import Target
+from warploom.solve.space import Candidate
+from warploom.synth.compiled import ArrayArgument, CompiledProof, ScalarArgument, Wanted, joined_domain, prove_launch
+from warploom.terms import algebra_for
+from warploom.tools.command.lines import Line
+from warploom.tools.command.messages import one_line
+from warploom.tools.explore.code import arch_of
+from warploom.tools.explore.options import Function
+from warploom.tools.explore.shortened import carried_over, shortened, small_sizes, tiles_of
+
+MOST_PROVED = 400_000
+"""Points of the arithmetic instructions of a launch that is proved: about 14 CPU-seconds and 0.7 GB."""
+_BEYOND_STAGES = 2
+"""Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Of the printed kernels."""
+
+    verdict: str
+    """`proved`, `refuted` or `unchecked`."""
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Where it was proved."""
+    domain: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    """CPU seconds."""
+
+    @property
+    def line(self) -> Line:
+        """The field `proof` of a report."""
+        found: Line = {"verdict": self.verdict, "seconds": round(self.seconds, 3)}
+        if self.verdict == "proved":
+            found["domain"] = self.domain
+        return found | ({"reason": self.reason} if self.reason else {})
+
+
+def proof_of(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+) -> Proof:
+    """Of the largest launch with these decisions that is small enough, the size asked for first. UserError: TOOL_MISSING."""
+    started = time.process_time()
+
+    def ended(proof: Proof) -> Proof:
+        return replace(proof, seconds=time.process_time() - started)
+
+    try:
+        if work_of(program) <= MOST_PROVED:
+            return ended(prove_nests(program, [i.nest for i in implementations], target, sizes))
+        reason = ""
+        for small, kernels, nests in _instances(function, sizes, program, implementations, target):
+            if isinstance(nests, str):
+                reason = reason or nests
+                continue
+            return ended(prove_nests(kernels, nests, target, small))
+    except UnsupportedError as error:
+        return ended(Proof("unchecked", reason=one_line(error.diagnostics[0])))
+    return ended(Proof("unchecked", reason=reason))
+
+
+def work_of(program: Program) -> int:
+    """Executions of instructions that are no loads and no stores."""
+    return sum(
+        prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions if i.access is None
+    )
+
+
+def _instances(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+) -> Iterator[tuple[Mapping[str, int], Program, list[Nest] | str]]:
+    """Small sizes with the nests there, or why there are none: several blocks first."""
+    rounds = _BEYOND_STAGES + max((b.copies for i in implementations for b in i.nest.buffers), default=1)
+    for blocks, loops in ((2, rounds), (1, rounds)):
+        sizes_of = [shortened(stage, i, blocks, loops) for stage, i in zip(program.stages, implementations, strict=True)]
+        small = small_sizes(sizes, program, sizes_of)
+        try:
+            kernels = function.program(small, tiles_of(program, sizes_of))
+            if (work := work_of(kernels)) > MOST_PROVED:
+                at = ", ".join(f"{name} = {n}" for name, n in small.items())
+                yield small, kernels, f"the smallest launch of these tiles, {at}, does {work} operations: too many to prove"
+                continue
+            pairs = zip(kernels.stages, implementations, strict=True)
+            yield small, kernels, [carried_over(stage, implementation, target) for stage, implementation in pairs]
+        except UserError as error:
+            yield small, program, f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
+
+
+def prove_nests(program: Program, nests: Sequence[Nest], target: Target, sizes: Mapping[str, int]) -> Proof:
+    """Each kernel for any content of the arrays that it reads; together they are the program."""
+    domains: list[str] = []
+    for stage, nest in zip(program.stages, nests, strict=True):
+        kernel = cuda_kernel(nest, Options(arch=arch_of(target)))
+        found = prove_kernel(stage, kernel, lower(parse(ptx_of(kernel), f"{kernel.name}.ptx")))
+        if found.verdict != "proved":
+            return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
+        domains.append(found.domain)
+    return Proof("proved", sizes, joined_domain(domains))
+
+
+def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram) -> CompiledProof:
+    """The launch of a printed kernel, compiled, against the terms of its backbone.
+
+    Inputs and parameters are symbols; every element that the backbone stores must hold its term afterwards, every other element
+    of inputs and outputs what it held before. Outputs and temporaries are undefined at first. UnsupportedError for PTX that is
+    not followed.
+    """
+    elements = evaluate_terms(stage)
+    roles = {region.name: region.role for region in stage.regions}
+    arguments: list[ArrayArgument | ScalarArgument] = []
+    for buffer in kernel.arrays:
+        content = "symbols" if roles[buffer.name] is Role.INPUT else "undefined"
+        arguments.append(ArrayArgument(buffer.name, buffer.dtype, (buffer.elements,), content))
+    for buffer in kernel.block_arrays:
+        count = buffer.elements * buffer.copies * kernel.blocks
+        arguments.append(ArrayArgument(buffer.name, buffer.dtype, (count,), "undefined"))
+    arguments += [ScalarArgument(p.name, p.dtype, None) for p in kernel.parameters]
+    wanted = {
+        b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype)) for b in kernel.arrays
+    }
+    return prove_launch(
+        ptx, kernel.name, tuple(arguments), kernel.grid, kernel.block, wanted, dynamic_shared_bytes=kernel.dynamic_shared_bytes
+    )

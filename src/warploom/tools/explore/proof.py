@@ -10,7 +10,7 @@ from math import prod
 from warploom.core import UnsupportedError, UserError
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
-from warploom.schedule.backbone import Backbone, Program, Role, evaluate_terms
+from warploom.schedule.backbone import Backbone, Operator, Program, Role, evaluate_terms
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation
@@ -26,6 +26,8 @@ from warploom.tools.explore.shortened import carried_over, shortened, small_size
 
 MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: about 14 CPU-seconds and 0.7 GB."""
+_REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
+"""Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
 _BEYOND_STAGES = 2
 """Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
 
@@ -115,20 +117,32 @@ def prove_nests(program: Program, nests: Sequence[Nest], target: Target, sizes: 
     domains: list[str] = []
     for stage, nest in zip(program.stages, nests, strict=True):
         kernel = cuda_kernel(nest, Options(arch=arch_of(target)))
-        found = prove_kernel(stage, kernel, lower(parse(ptx_of(kernel), f"{kernel.name}.ptx")))
+        found = prove_kernel(stage, kernel)
         if found.verdict != "proved":
             return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
-        domains.append(found.domain)
+        domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]
     return Proof("proved", sizes, joined_domain(domains))
 
 
-def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram) -> CompiledProof:
+def compiled_for_proof(stage: Backbone, kernel: CudaKernel) -> PtxProgram:
+    """The compiler's output of the printed text, with `_REPLACED` as macros before it. UserError: TOOL_MISSING, CUDA_ERROR."""
+    macros = "".join(f"#define {plain} {used}\n" for plain, used in _replaced(stage))
+    return lower(parse(ptx_of(replace(kernel, text=macros + kernel.text)), f"{kernel.name}.ptx"))
+
+
+def _replaced(stage: Backbone) -> list[tuple[str, str]]:
+    used = {i.operator for i in stage.instructions if i.dtype.name == "f32"}
+    return [names for operator, names in _REPLACED.items() if operator in used]
+
+
+def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram | None = None) -> CompiledProof:
     """The launch of a printed kernel, compiled, against the terms of its backbone.
 
     Inputs and parameters are symbols; every element that the backbone stores must hold its term afterwards, every other element
-    of inputs and outputs what it held before. Outputs and temporaries are undefined at first. UnsupportedError for PTX that is
-    not followed.
+    of inputs and outputs what it held before. Outputs and temporaries are undefined at first. ptx: the compiler's output, if it is
+    at hand. UnsupportedError for PTX that is not followed.
     """
+    ptx = compiled_for_proof(stage, kernel) if ptx is None else ptx
     elements = evaluate_terms(stage)
     roles = {region.name: region.role for region in stage.regions}
     arguments: list[ArrayArgument | ScalarArgument] = []

@@ -12,7 +12,8 @@ from warploom.schedule.choices import kernel_space
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
-from warploom.tools.explore.check import check_cuda, shortened, small_sizes
+from warploom.tools.explore.check import check_cuda
+from warploom.tools.explore.shortened import shortened, small_sizes
 
 SIZES = {"matvec": {"m": 4096, "n": 1000}, "axpy": {"n": 1 << 20}, "matvec_t": {"m": 512, "n": 4096}}
 

@@ -43,8 +43,9 @@ from warploom.schedule.backbone.verify import verify
 
 __all__ = [
     "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim",
-    "Elements", "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role", "Scope",
-    "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes",
-    "count_flops", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "identity_of", "no_tiles", "operand_text",
-    "paper_tiles", "parse_backbone", "random_array", "random_inputs", "tilings", "verify",
+    "Elements", "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role",
+    "Scope", "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text",
+    "count_compulsory_bytes", "count_flops", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms",
+    "identity_of", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "random_array", "random_inputs", "tilings",
+    "verify",
 ]  # fmt: skip

@@ -13,5 +13,6 @@ from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, 
 
 __all__ = [
     "Access", "Argument", "ArrayArgument", "CompiledProof", "Difference", "Fault", "ScalarArgument", "Symbol", "Wanted",
-    "check_parameters", "joined_domain", "prove_compiled", "prove_equivalent", "prove_launch", "run_plain_spec", "run_symbolically",
+    "check_parameters", "joined_domain", "prove_compiled", "prove_equivalent", "prove_launch", "run_plain_spec",
+    "run_symbolically",
 ]  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -22,6 +23,7 @@ from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
+from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.shortened import carried_over, shortened, small_sizes, tiles_of
 
 LONGEST_S = 600.0
@@ -41,6 +43,8 @@ class Checked:
     reason: str = ""
     sizes: Mapping[str, int] | None = None
     """At which it was compared, where these are not those asked for."""
+    proof: Proof | None = None
+    """Of kernels for CUDA."""
 
 
 def checked(
@@ -52,20 +56,53 @@ def checked(
     progress: Progress,
     limit_s: float = LONGEST_S,
 ) -> Checked:
-    """On the CPU by running them; for CUDA the same decisions at a small size on the PTX interpreter. `unchecked` where that is
-    interrupted or takes more wall seconds than the limit: what was found stays."""
+    """On the CPU by running them; for CUDA at a small size on the PTX interpreter, then by a proof of their PTX.
+    `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
+    began = time.monotonic()
+    sizes = sizes_of(function, options)
     try:
         with within(limit_s):
             if options.target.kind == "cpu":
                 return check_cpu(program, [i.nest for i in implementations], data, options.threads)
-            return check_cuda(function, sizes_of(function, options), program, implementations, options.target, options.seed)
+            found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
     except OutOfTimeError:
         return Checked("unchecked", 0, "the check of the results did not end within the budget; --replay of this line checks it")
     except KeyboardInterrupt:
         return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
     except MemoryError:
         return Checked("unchecked", 0, "the check of the results needs more memory than there is")
+    if found.verdict == "refuted" or not toolchain_available():
+        return found
+    progress("proving the kernels at a small size")
+    return replace(
+        found, proof=proved(function, sizes, program, implementations, options.target, limit_s - time.monotonic() + began)
+    )
+
+
+def proved(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+    limit_s: float,
+) -> Proof:
+    """The proof, or why it ended without one; wall seconds."""
+    began = time.process_time()
+
+    def ended(reason: str) -> Proof:
+        return Proof("unchecked", reason=reason, seconds=time.process_time() - began)
+
+    try:
+        with within(limit_s):
+            return proof_of(function, sizes, program, implementations, target)
+    except OutOfTimeError:
+        return ended("budget: the proof did not end within it; --replay of this line proves it")
+    except KeyboardInterrupt:
+        return ended("interrupted during the proof; --replay of this line proves it")
+    except MemoryError:
+        return ended("the proof needs more memory than there is")
 
 
 def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:

@@ -28,6 +28,8 @@ MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: about 14 CPU-seconds and 0.7 GB."""
 _REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
+_QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
+_SLOWER = 8
 _BEYOND_STAGES = 2
 """Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
 
@@ -82,9 +84,12 @@ def proof_of(
 
 
 def work_of(program: Program) -> int:
-    """Executions of instructions that are no loads and no stores."""
+    """Executions of arithmetic instructions, those that the comparison takes longer for counted several times."""
     return sum(
-        prod(stage.axes[a].size for a in i.axes) for stage in program.stages for i in stage.instructions if i.access is None
+        prod(stage.axes[a].size for a in i.axes) * (1 if i.operator in _QUICK else _SLOWER)
+        for stage in program.stages
+        for i in stage.instructions
+        if i.access is None
     )
 
 
@@ -95,16 +100,17 @@ def _instances(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
 ) -> Iterator[tuple[Mapping[str, int], Program, list[Nest] | str]]:
-    """Small sizes with the nests there, or why there are none: several blocks first."""
+    """Small sizes with the nests there, or why there are none: several blocks first, as far as these cost little."""
     rounds = _BEYOND_STAGES + max((b.copies for i in implementations for b in i.nest.buffers), default=1)
-    for blocks, loops in ((2, rounds), (1, rounds)):
+    for blocks, loops, most in ((2, rounds, MOST_PROVED // 4), (1, rounds, MOST_PROVED), (2, rounds, MOST_PROVED)):
         sizes_of = [shortened(stage, i, blocks, loops) for stage, i in zip(program.stages, implementations, strict=True)]
         small = small_sizes(sizes, program, sizes_of)
         try:
             kernels = function.program(small, tiles_of(program, sizes_of))
-            if (work := work_of(kernels)) > MOST_PROVED:
+            if (work := work_of(kernels)) > most:
                 at = ", ".join(f"{name} = {n}" for name, n in small.items())
-                yield small, kernels, f"the smallest launch of these tiles, {at}, does {work} operations: too many to prove"
+                if most == MOST_PROVED:
+                    yield small, kernels, f"the smallest launch of these tiles, {at}, does {work} operations: too many to prove"
                 continue
             pairs = zip(kernels.stages, implementations, strict=True)
             yield small, kernels, [carried_over(stage, implementation, target) for stage, implementation in pairs]
@@ -139,7 +145,7 @@ def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram | None = N
     """The launch of a printed kernel, compiled, against the terms of its backbone.
 
     Inputs and parameters are symbols; every element that the backbone stores must hold its term afterwards, every other element
-    of inputs and outputs what it held before. Outputs and temporaries are undefined at first. ptx: the compiler's output, if it is
+    of inputs and outputs what it held before. Outputs and temporaries are undefined at first. ptx: the compiled text, if it is
     at hand. UnsupportedError for PTX that is not followed.
     """
     ptx = compiled_for_proof(stage, kernel) if ptx is None else ptx
@@ -153,9 +159,7 @@ def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram | None = N
         count = buffer.elements * buffer.copies * kernel.blocks
         arguments.append(ArrayArgument(buffer.name, buffer.dtype, (count,), "undefined"))
     arguments += [ScalarArgument(p.name, p.dtype, None) for p in kernel.parameters]
-    wanted = {
-        b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype)) for b in kernel.arrays
-    }
+    wanted = {b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype)) for b in kernel.arrays}
     return prove_launch(
         ptx, kernel.name, tuple(arguments), kernel.grid, kernel.block, wanted, dynamic_shared_bytes=kernel.dynamic_shared_bytes
     )

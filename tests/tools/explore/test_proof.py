@@ -1,6 +1,6 @@
 """The PTX of printed kernels is proved against the tensor function's mathematics; planted bugs are refuted."""
 
-# ruff: noqa: N803, UP037  (indices and sizes are names of the language)
+# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
 # pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
 # pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
 
@@ -8,18 +8,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
-
 from tests.schedule.cuda import nests
+
 from warploom.core import f32
 from warploom.gpu import toolchain_available
-from warploom.kernels.tensors import TENSOR_KERNELS, tensor_kernel
-from warploom.schedule.backbone import Backbone, Role, evaluate, evaluate_terms, random_inputs
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import Backbone
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import exp, out, tensor
 from warploom.synth.compiled import CompiledProof
-from warploom.terms import evaluate as evaluate_symbols
 from warploom.tools.explore.proof import prove_kernel
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
@@ -33,21 +31,27 @@ def softmax(x: f32["rows", "columns"], y: out[f32["rows", "columns"]]):
     y[r, c] = e[r, c] / total[r]
 
 
+@tensor
+def row_sum(x: f32["rows", "columns"], y: out[f32["rows"]]):
+    y[r] = sum(x[r, c], over=c)
+
+
 def matmul(**options: object) -> tuple[Backbone, CudaKernel]:
     case = nests.matmul(16, 16, 16, (16, 16, 4), **options)  # pyright: ignore
     stage = tensor_kernel("matmul").program({"m": 16, "n": 16, "k": 16}).stages[0]
     return stage, cuda_kernel(case.nest, Options(arch="sm_90"))
 
 
-def axpy() -> tuple[Backbone, CudaKernel]:
-    return tensor_kernel("axpy").program({"n": 130}).stages[0], cuda_kernel(nests.axpy(130, 32, 2).nest, Options(arch="sm_90"))
+def row_sum_with_edges() -> tuple[Backbone, CudaKernel]:
+    stage = row_sum.program({"rows": 4, "columns": 10}).stages[0]
+    return stage, cuda_kernel(nests.row_sum(4, 10, 4, 2, 2).nest, Options(arch="sm_90"))
 
 
 def planted(made: tuple[Backbone, CudaKernel], right: str, wrong: str) -> CompiledProof:
-    """The proof of a kernel with another text in one place."""
+    """The proof of a kernel with another text in its last such place."""
     stage, kernel = made
-    assert kernel.text.count(right), kernel.text
-    return prove_kernel(stage, replace(kernel, text=kernel.text.replace(right, wrong, 1)))
+    assert right in kernel.text, kernel.text
+    return prove_kernel(stage, replace(kernel, text=wrong.join(kernel.text.rsplit(right, 1))))
 
 
 @needs_compiler
@@ -60,12 +64,45 @@ def test_tiles_in_shared_memory_are_proved(options: dict[str, object]) -> None:
 
 @needs_compiler
 def test_edges_are_proved() -> None:
-    assert prove_kernel(*axpy()).verdict == "proved"
+    assert prove_kernel(*row_sum_with_edges()).verdict == "proved"
 
 
 @needs_compiler
 def test_softmax_is_proved_with_the_laws_of_exp_named() -> None:
-    case = nests.softmax(2, 8, 4)
-    proof = prove_kernel(softmax.program({"rows": 2, "columns": 8}).stages[0], cuda_kernel(case.nest, Options(arch="sm_90")))
+    proof = prove_kernel(*softmax_of_threads())
     assert (proof.verdict, proof.reason) == ("proved", "")
     assert "finite" in proof.domain and "exp(x) as ex2" in proof.domain and "ex2.approx" in proof.domain
+
+
+def softmax_of_threads() -> tuple[Backbone, CudaKernel]:
+    stage = softmax.program({"rows": 2, "columns": 8}).stages[0]
+    return stage, cuda_kernel(nests.softmax(2, 8, 4).nest, Options(arch="sm_90"))
+
+
+BUGS = {
+    "no barrier after the tiles are used": ("    __syncthreads();\n    }", "    }", matmul),
+    "no barrier before the tiles are used": ("__syncthreads();\n        #pragma", "#pragma", matmul),
+    "a neighbour's element": ("kk * 16 + u]", "kk * 16 + (u ^ 1)]", matmul),
+    "a round too few": ("k < 4", "k < 3", matmul),
+    "a round too many": ("k < 4", "k < 5", matmul),
+    "an output one element on": ("u * 16 + u_2]", "u * 16 + u_2 + 1]", matmul),
+    "copies that nothing awaits": ("await_copies<0>", "await_copies<1>", lambda: matmul(stages=2, is_async=True)),
+    "one copy for all rounds": ("(k + 1) % 2 * 64", "0", lambda: matmul(stages=2, is_async=True)),
+    "an edge past the row": ("index_step < 10", "index_step < 11", row_sum_with_edges),
+    "an edge before the row's end": ("index_step < 10", "index_step < 8", row_sum_with_edges),
+    "threads that are not summed": ("total += __shfl_xor_sync(0x000000ffu, total, 1);", "", row_sum_with_edges),
+}  # fmt: skip
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", list(BUGS))
+def test_planted_bugs_are_refuted(name: str) -> None:
+    right, wrong, made = BUGS[name]
+    assert planted(made(), right, wrong).verdict == "refuted"
+
+
+@needs_compiler
+def test_a_difference_under_exp_is_not_proved() -> None:
+    exchange = "highest = max_or_nan(highest, __shfl_xor_sync(0x0000000fu, highest, 1));"
+    proof = planted(softmax_of_threads(), exchange, "")
+    assert proof.verdict == "unchecked" and "no law makes these equal" in proof.reason

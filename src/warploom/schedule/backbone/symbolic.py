@@ -74,7 +74,11 @@ class _Symbolic(Evaluation):
         operator, dtype = instruction.operator, instruction.dtype
         if operator is Operator.CAST:
             source = _source(self.backbone, instruction)
-            return _each(lambda a: convert(a, source, dtype), operands)
+
+            def converted(term: Term) -> Term:
+                return convert(term, source, dtype)
+
+            return _each(converted, operands)
         return _each(lambda *items: term_of(operator, *items), operands)
 
 

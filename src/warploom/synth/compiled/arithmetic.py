@@ -364,7 +364,7 @@ class Arithmetic:
         if op is None:
             raise NotFollowedError(f"the comparison .{test}")
         is_signed = kind.kind == "int"
-        tests: dict[str, Callable[[int, int], bool]] = {
+        tests: dict[str, Callable[[float, float], bool]] = {
             "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
             "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
         }  # fmt: skip

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from math import prod
 
 from warploom.core import UnsupportedError, UserError
@@ -30,6 +31,8 @@ _REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
 _SLOWER = 8
+_DIVISORS = (1, 2, 4, 8)
+"""Of the tiles, where a launch with the tiles as they are is too large."""
 _BEYOND_STAGES = 2
 """Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
 
@@ -63,7 +66,7 @@ def proof_of(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
 ) -> Proof:
-    """Of the largest launch with these decisions that is small enough, the size asked for first. UserError: TOOL_MISSING."""
+    """At the size asked for if it is small enough, else at a small one. UserError: TOOL_MISSING."""
     started = time.process_time()
 
     def ended(proof: Proof) -> Proof:
@@ -72,15 +75,13 @@ def proof_of(
     try:
         if work_of(program) <= MOST_PROVED:
             return ended(prove_nests(program, [i.nest for i in implementations], target, sizes))
-        reason = ""
-        for small, kernels, nests in _instances(function, sizes, program, implementations, target):
-            if isinstance(nests, str):
-                reason = reason or nests
-                continue
-            return ended(prove_nests(kernels, nests, target, small))
+        found = _instance(function, sizes, program, implementations, target)
+        if isinstance(found, str):
+            return ended(Proof("unchecked", reason=found))
+        proof = prove_nests(found.program, found.nests, target, found.sizes)
+        return ended(replace(proof, domain=", ".join([proof.domain, *found.told])))
     except UnsupportedError as error:
         return ended(Proof("unchecked", reason=one_line(error.diagnostics[0])))
-    return ended(Proof("unchecked", reason=reason))
 
 
 def work_of(program: Program) -> int:
@@ -89,33 +90,69 @@ def work_of(program: Program) -> int:
         prod(stage.axes[a].size for a in i.axes) * (1 if i.operator in _QUICK else _SLOWER)
         for stage in program.stages
         for i in stage.instructions
-        if i.access is None
+        if i.access is None and i.operator is not Operator.MOVE
     )
 
 
-def _instances(
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    sizes: Mapping[str, int]
+    program: Program
+    nests: Sequence[Nest]
+    told: tuple[str, ...]
+    """For the domain: how its tiles differ from those of the kernel."""
+
+
+def _instance(
     function: Function,
     sizes: Mapping[str, int],
     program: Program,
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
-) -> Iterator[tuple[Mapping[str, int], Program, list[Nest] | str]]:
-    """Small sizes with the nests there, or why there are none: several blocks first, as far as these cost little."""
+) -> _Instance | str:
+    """The first small launch with these decisions that is not too large, the tiles as they are before smaller ones; or why there
+    is none."""
     rounds = _BEYOND_STAGES + max((b.copies for i in implementations for b in i.nest.buffers), default=1)
-    for blocks, loops, most in ((2, rounds, MOST_PROVED // 4), (1, rounds, MOST_PROVED), (2, rounds, MOST_PROVED)):
-        sizes_of = [shortened(stage, i, blocks, loops) for stage, i in zip(program.stages, implementations, strict=True)]
+    failed, least = "", 0
+    for divisor, blocks in product(_DIVISORS, (2, 1)):
+        pairs = list(zip(program.stages, implementations, strict=True))
+        whole = [shortened(stage, i, blocks, rounds) for stage, i in pairs]
+        sizes_of = [_smaller(stage, i, found, divisor) for (stage, i), found in zip(pairs, whole, strict=True)]
         small = small_sizes(sizes, program, sizes_of)
         try:
             kernels = function.program(small, tiles_of(program, sizes_of))
-            if (work := work_of(kernels)) > most:
-                at = ", ".join(f"{name} = {n}" for name, n in small.items())
-                if most == MOST_PROVED:
-                    yield small, kernels, f"the smallest launch of these tiles, {at}, does {work} operations: too many to prove"
+            if (work := work_of(kernels)) > MOST_PROVED:
+                least = min(least or work, work)
                 continue
-            pairs = zip(kernels.stages, implementations, strict=True)
-            yield small, kernels, [carried_over(stage, implementation, target) for stage, implementation in pairs]
+            nests = [carried_over(stage, i, target) for stage, i in zip(kernels.stages, implementations, strict=True)]
         except UserError as error:
-            yield small, program, f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
+            failed = failed or error.diagnostics[0].message
+            continue
+        return _Instance(small, kernels, nests, _tiles_told(program, whole, sizes_of))
+    if failed:
+        return f"the decisions do not carry over to a size that is small enough to prove: {failed}"
+    return f"the smallest launch of these decisions does {least} operations: too many to prove"
+
+
+def _smaller(stage: Backbone, implementation: Implementation[Candidate], sizes: Sequence[int], divisor: int) -> list[int]:
+    """Tiles of threads and of unrolled loops divided, where at least two iterations are left; vectors stay."""
+    found = list(sizes)
+    for n, extent in enumerate(stage.extents):
+        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
+        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+        if extent.level and "VECTOR" not in kinds and "BLOCK" not in kinds:
+            by = next(d for d in range(divisor, 0, -1) if d == 1 or (sizes[n] % d == 0 and sizes[n] >= 2 * d))
+            found[n] = sizes[n] // by
+    return found
+
+
+def _tiles_told(program: Program, whole: Sequence[Sequence[int]], sizes_of: Sequence[Sequence[int]]) -> tuple[str, ...]:
+    return tuple(
+        f"tile {stage.axes[extent.axis].name}{extent.level} of {now} in place of {before}"
+        for stage, sizes, others in zip(program.stages, whole, sizes_of, strict=True)
+        for extent, before, now in zip(stage.extents, sizes, others, strict=True)
+        if before != now
+    )
 
 
 def prove_nests(program: Program, nests: Sequence[Nest], target: Target, sizes: Mapping[str, int]) -> Proof:

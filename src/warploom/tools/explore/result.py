@@ -145,7 +145,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
             write_text(options.page, render_explore(explored.program.name, line, stages, code, language, explored.events))
             written.append(options.page)
     except UserError as error:  # the decisions stay in the line
-        kept = {name: value for name, value in line.items() if name not in ("domain", "cases")}
+        kept = {name: value for name, value in line.items() if name not in ("domain", "cases", "proved_at")}
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))

@@ -10,15 +10,24 @@ from dataclasses import replace
 
 import pytest
 from tests.schedule.cuda import nests
+from tests.tools.explore.test_check import implementation
 
 from warploom.core import f32
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import Backbone
+from warploom.schedule.backbone import Backbone, cuda_tiles
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
 from warploom.schedule.frontend import exp, out, tensor
+from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
-from warploom.tools.explore.proof import prove_kernel
+from warploom.tools.command.lines import broken_rules
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore import check
+from warploom.tools.explore.budget import OutOfTimeError
+from warploom.tools.explore.check import Checked
+from warploom.tools.explore.options import KernelOptions
+from warploom.tools.explore.proof import Proof, proof_of, prove_kernel
+from warploom.tools.explore.result import Explored, judged_line
 
 needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
 
@@ -106,3 +115,59 @@ def test_a_difference_under_exp_is_not_proved() -> None:
     exchange = "highest = max_or_nan(highest, __shfl_xor_sync(0x0000000fu, highest, 1));"
     proof = planted(softmax_of_threads(), exchange, "")
     assert proof.verdict == "unchecked" and "no law makes these equal" in proof.reason
+
+
+def told(checked: Checked) -> dict[str, object]:
+    stage = tensor_kernel("axpy").program({"n": 64}, cuda_tiles)
+    options = KernelOptions(target=target("sm_90"))
+    return judged_line("axpy", checked, None, (), {"sizes": {"n": 64}}, Explored(stage, ()), options, Stopwatch())
+
+
+@pytest.mark.parametrize(
+    ("proof", "status", "verdict", "proved_at"),
+    [
+        (Proof("proved", {"n": 64}, "real sums"), "solved", "proved", None),
+        (Proof("proved", {"n": 32}, "real sums"), "solved", "tested", {"n": 32}),
+        (Proof("unchecked", reason="too large"), "solved", "tested", None),
+        (Proof("refuted", {"n": 32}, reason="y[0] differs"), "error", "unchecked", None),
+    ],
+)
+def test_lines_say_what_is_proved(proof: Proof, status: str, verdict: str, proved_at: object) -> None:
+    line = told(Checked("tested", 64, proof=proof))
+    assert not broken_rules(line)
+    assert (line["status"], line["verdict"], line.get("proved_at")) == (status, verdict, proved_at)
+    assert line["proof"] == proof.line
+    assert ("domain" in line) == (verdict == "proved")
+
+
+def test_what_no_check_compared_is_not_proved() -> None:
+    line = told(Checked("unchecked", 0, "too large", proof=Proof("proved", {"n": 64}, "real sums")))
+    assert line["verdict"] == "unchecked" and line["proved_at"] == {"n": 64}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OutOfTimeError, MemoryError])
+def test_what_ends_a_proof_leaves_the_result(error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*_: object) -> Proof:
+        raise error
+
+    monkeypatch.setattr(check, "proof_of", ends)
+    kernel = tensor_kernel("axpy")
+    found = check.proved(kernel, {"n": 64}, kernel.program({"n": 64}), (), target("sm_90"), 60.0)
+    assert found.verdict == "unchecked" and found.reason
+
+
+@needs_compiler
+def test_sizes_asked_for_are_proved_where_they_are_small() -> None:
+    kernel, sizes = tensor_kernel("axpy"), {"n": 256}
+    program = kernel.program(sizes, cuda_tiles)
+    found = implementation("axpy", 0, sizes)
+    small = proof_of(kernel, sizes, program, [found], target("sm_90"))
+    assert (small.verdict, small.sizes) == ("proved", sizes)
+
+
+@needs_compiler
+def test_large_sizes_are_proved_at_small_ones() -> None:
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    found = proof_of(kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    assert found.verdict == "proved" and 0 < found.sizes["n"] < 1 << 20
+    assert "n" in found.sizes and found.seconds > 0

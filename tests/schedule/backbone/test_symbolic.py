@@ -1,9 +1,12 @@
 """The terms of a backbone have the values that its evaluation on numbers gives."""
 
+from collections.abc import Mapping
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from warploom.core import BY_NAME
 from warploom.kernels.tensors import tensor_kernel
@@ -17,6 +20,11 @@ CASES = {
     "conv2d_same": {"c": 1, "o": 2, "h": 3, "w": 4},
     "gesummv": {"n": 3},
 }
+
+
+def known(given: Mapping[str, NDArray[np.float32]], numbers: Mapping[str, float], symbol: Term) -> Fraction:
+    array, index = symbol.data[:2]
+    return Fraction(float(given[array][index[0]])) if index else Fraction(numbers[array])
 
 
 @pytest.mark.parametrize("name", ["matmul_strided", "conv2d_same", "gesummv"])
@@ -33,15 +41,11 @@ def test_terms_have_the_values_of_the_evaluation(name: str) -> None:
         }
         expected = evaluate(stage, shaped, numbers)
 
-        def known(symbol: Term) -> Fraction:
-            array, index = symbol.data[:2]
-            return Fraction(float(given[array][index[0]])) if index else Fraction(numbers[array])
-
         elements = evaluate_terms(stage)
         for name_of, values in expected.items():
             found = elements[name_of]
             assert found.stored.all()
-            numbers_found = value_of_terms(found.terms.tolist(), BY_NAME["f32"], known)
+            numbers_found = value_of_terms(found.terms.tolist(), BY_NAME["f32"], partial(known, given, numbers))
             assert numbers_found is not None
             assert [float(v) for v in numbers_found] == values.ravel().tolist()
         for name_of in given:

@@ -1,7 +1,9 @@
 """Warploom: invents GPU data movement and proves it right.
 
-`__init__.pyi` beside this file says what the package offers and where each name comes from; a name is imported when it is first
-used, so that the command line and small programs load only what they need.
+Takes sketches and specs (Python functions), dataflow programs, PTX, serial loops, tensor functions. Gives completed kernels and
+operators with their proofs, and code for them. `__init__.pyi` beside this file says what the package offers and where each name
+comes from; open it first. A name is imported when it is first used, so that the command line and small programs load only what
+they need.
 """
 
 import warploom.core.starting  # noqa: F401, I001  # pyright: ignore[reportUnusedImport]

@@ -1,4 +1,8 @@
-"""What every layer shares: source spans, diagnostics, element types. Standard library and NumPy only."""
+"""Basics that every layer shares: source spans, diagnostics, element types, limits of a run, private folders, the C compiler.
+
+Takes nothing of the other packages (only the standard library and NumPy are imported). Gives `Diagnostic`, `UserError`, `DType`
+and the helpers around them. Open `diagnostics.py` first.
+"""
 
 import warploom.core.starting  # noqa: F401  # pyright: ignore[reportUnusedImport]
 from warploom.core.diagnostics import Diagnostic, UnsupportedError, UserError, WarploomError, placed

@@ -23,7 +23,7 @@ KERNEL_FLAGS = (
 )  # fmt: skip
 """Vectors are a decision of the nest: a compiler that makes its own would beat a bound that counts what is written."""
 ORDER_FLAGS = ("-fno-loop-interchange", "-fno-loop-unroll-and-jam")
-"""Of GCC, for kernels: the order of loops is a decision of the nest, too."""
+"""Flags of GCC for kernels: the order of loops is a decision of the nest, too."""
 _SECONDS = 120
 _INTRINSICS = "#include <immintrin.h>"
 
@@ -74,7 +74,7 @@ def the_compiler() -> Compiler:
 
 
 def order_flags(flags: tuple[str, ...], compiler: Compiler | None) -> tuple[str, ...]:
-    """What a compiler is told besides, so that the loops of a kernel stay where they are."""
+    """Further flags for a compiler, so that the loops of a kernel stay where they are."""
     return ORDER_FLAGS if flags == KERNEL_FLAGS and compiler is not None and compiler.is_gcc else ()
 
 
@@ -153,7 +153,7 @@ def _prepared_headers(compiler: Compiler, command: tuple[str, ...], folder: Path
 
 @cache
 def machine_text() -> str:
-    """What `-march=native` may depend on: a cache folder can be shared by machines."""
+    """A text of everything that `-march=native` may depend on: a cache folder can be shared by machines."""
     try:
         for line in Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines():
             if line.startswith(("flags", "Features")):

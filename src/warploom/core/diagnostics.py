@@ -12,7 +12,7 @@ class Diagnostic:
     """One located problem in a user's sketch, spec or input file."""
 
     code: str
-    """Stable, for scripts: `HOLE_UNREACHED`, `SHAPE_MISMATCH`, `RACE`, ..."""
+    """Stable code for scripts: `HOLE_UNREACHED`, `SHAPE_MISMATCH`, `RACE`, ..."""
     message: str
     """Expected X, got Y: in the user's words."""
     span: Span = NOWHERE

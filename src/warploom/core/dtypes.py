@@ -17,10 +17,10 @@ class DType:
     """A scalar type (`lanes` = 1) or a vector of 2 or 4 equal scalars moved as one unit."""
 
     name: str
-    """As the user writes it: `f32`, `u8`, `int4`."""
+    """The type as the user writes it: `f32`, `u8`, `int4`."""
     kind: Kind
     bits: int
-    """Of one component."""
+    """Bits of one component."""
     lanes: int = 1
     """Components: 1, 2 or 4."""
 

@@ -1,4 +1,4 @@
-"""What a launch on any NVIDIA GPU may ask for.
+"""Limits of a launch on any NVIDIA GPU.
 
 Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
 """

@@ -1,4 +1,4 @@
-"""How much CPU time and memory one command may use, and what happens when it is spent.
+"""Limits of the CPU time and memory that one command may use, and what happens when they are spent.
 
 A spent budget raises `LimitReachedError` where the program is, as SIGINT raises KeyboardInterrupt: whatever keeps its best on an
 interruption keeps it here, too. Code that blocks in a library (a solver) asks `left_s` first, because no exception reaches it
@@ -19,9 +19,9 @@ from types import FrameType
 TICK_S = 0.02
 """CPU seconds between two looks at the clock."""
 GRACE = 0.1
-"""Of the budget: what may be spent, after it ended, on proving what was found."""
+"""Share of the budget that may be spent, after it ended, on proving the answer."""
 LAST_GRACE = 0.03
-"""Of the budget: between any two ends after that, since every stage of a work may keep its best and go on."""
+"""Share of the budget between any two later ends: every stage of a work may keep its best and go on."""
 LEAST_GRACE_S = 0.1, 0.03
 CONVERSION = "from_param"
 """ctypes calls a method of this name for every argument, and turns what is raised there into an error of its own: the next look
@@ -44,7 +44,7 @@ children: set[int] = set()
 
 
 def cpu_seconds() -> float:
-    """Of this process, of its children that ended, and of `children`."""
+    """CPU seconds of this process, of its children that ended, and of `children`."""
     spent = 0.0
     for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN):
         usage = resource.getrusage(who)
@@ -69,7 +69,8 @@ def peak_mb() -> float:
 
 
 class Limits:
-    """In force inside its `with` block. It raises only inside `watched` blocks, so that the report of what was found is safe.
+    """Limits that are in force inside its `with` block. It raises only inside `watched` blocks, so that the report of what was
+    found is safe.
 
     `clock`: CPU seconds, for tests. The first time is at the end of the budget; should the work go on, GRACE later,
     then every LAST_GRACE.
@@ -148,12 +149,13 @@ def left_s() -> float | None:
 
 
 def tick() -> None:
-    """For long loops: raises LimitReachedError if the command's budget is spent."""
+    """To be called in long loops: raises LimitReachedError if the command's budget is spent."""
     _current.tick()
 
 
 def _lower_data_limit(memory_bytes: int | None) -> tuple[int, int] | None:
-    """What to set again; the limit counts private memory, in use now or later. None: nothing was changed."""
+    """Lowers the limit of private memory, in use now or later, and returns the limit to set again; None: nothing was changed.
+    None: nothing was changed."""
     if memory_bytes is None:
         return None
     before = resource.getrlimit(resource.RLIMIT_DATA)

@@ -88,7 +88,7 @@ def _is_made(folder: Path) -> bool:
 
 
 def _fresh() -> Path:
-    """Made for this process and those that it starts, gone when it ends."""
+    """A folder made for this process and those that it starts, gone when it ends."""
     given = os.environ.get(FRESH)
     if given and is_private(Path(given)):
         return Path(given)

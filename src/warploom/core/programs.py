@@ -41,7 +41,7 @@ def find_program(name: str) -> str | None:
 
 
 def program_folders() -> list[str]:
-    """Of PATH; empty and relative ones mean the current folder, or one below it, and are left out."""
+    """Folders of PATH, without empty and relative ones, which mean the current folder or one below it."""
     return [folder for folder in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(folder)]
 
 

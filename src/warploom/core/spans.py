@@ -22,4 +22,4 @@ class Span:
 
 
 NOWHERE = Span("<generated>", 0, 0, 0, 0)
-"""For nodes that no user wrote (tests, generated kernels)."""
+"""The span of nodes that no user wrote (tests, generated kernels)."""

@@ -23,7 +23,8 @@ MAIN = f"import sys; sys.path.append({ROOT!a}); sys.argv[0] = 'warploom'; from w
 
 
 def is_command(argv: list[str], orig_argv: list[str]) -> bool:
-    """Before the program itself runs: `-m` stands for its name until its package is imported."""
+    """Whether this process is a command, asked before the program itself runs: `-m` stands for its name until its package is
+    imported."""
     if argv[:1] == ["-m"]:
         return "warploom" in orig_argv
     if MAIN in orig_argv:

@@ -1,4 +1,4 @@
-"""Whether running Python code assigns to a component of an element, as in `a[i].x = ...`."""
+"""Decides whether running Python code assigns to a component of an element, as in `a[i].x = ...`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""CUDA: printing completed kernels, reading the print back, compiling, running; machine description and cost."""
+"""CUDA: prints completed kernels, reads the print back, compiles and runs it; estimates cost.
+
+Takes a kernel IR without holes. Gives CUDA C++ (`cuda_source`), PTX from the compiler, arrays from a device, and an estimate of
+registers and time. Open `cuda.py` first, then `lower.py`, which maps IR nodes to C text.
+"""
 
 from warploom.gpu.cost import Cost, estimate
 from warploom.gpu.cuda import CudaSource, cuda_source, index_overflow, safe_sizes

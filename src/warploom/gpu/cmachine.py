@@ -33,12 +33,12 @@ class Variable:
 
 @dataclass(slots=True)
 class Events:
-    """What the kernel did, counted as the interpreter counts (32-byte sectors per warp request)."""
+    """Events of the kernel, counted as the interpreter counts (32-byte sectors per warp request)."""
 
     load_sectors: dict[str, int] = field(default_factory=dict[str, int])
     store_sectors: dict[str, int] = field(default_factory=dict[str, int])
     syncs: int = 0
-    """Once per block and barrier."""
+    """Barriers, counted once per block."""
 
 
 @dataclass(slots=True)

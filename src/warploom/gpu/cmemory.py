@@ -29,7 +29,7 @@ class Memory:
     extents: tuple[int, ...]
     data: Data
     row: NDArray[np.int64]
-    """Which row each thread uses."""
+    """Row that each thread uses."""
     defined: Mask
     writer: NDArray[np.int64] = field(init=False)
     write_epoch: NDArray[np.int64] = field(init=False)

@@ -1,4 +1,4 @@
-"""Loops that only copy a permuted register array, dropped."""
+"""Drops loops that only copy a permuted register array."""
 
 from __future__ import annotations
 

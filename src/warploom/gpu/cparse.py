@@ -28,9 +28,9 @@ class Parsed:
     functions: dict[str, Any]
     """Device functions by name."""
     bound: int
-    """Of `__launch_bounds__`."""
+    """Bound of `__launch_bounds__`."""
     block: tuple[int, int, int]
-    """As the host helper launches it."""
+    """Block shape with which the host helper launches it."""
     grid: tuple[Any, Any, Any]
     """Expressions over the sizes, as the host helper computes them."""
     launch_arguments: tuple[str, ...]

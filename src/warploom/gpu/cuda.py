@@ -55,7 +55,7 @@ Past that it holds too many values at once: a 5 x 5 convolution takes 127 regist
 two copies of it.
 """
 _MOST_COPIES = 4
-"""Of the body of a loop that is not unrolled fully."""
+"""Most copies of the body of a loop that is not unrolled fully."""
 _BUILTINS = {"thread_id": ("thread", "threadIdx"), "block_id": ("block", "blockIdx"),
              "block_dim": ("block_dim", "blockDim"), "grid_dim": ("grid_dim", "gridDim")}  # fmt: skip
 
@@ -87,7 +87,7 @@ def cuda_source(kernel: Kernel, completions: Mapping[str, IndexExpr] | None = No
 
 
 def index_overflow(kernel: Kernel) -> Diagnostic | None:
-    """Why a filled kernel cannot be printed: an index that no size bounds leaves 32 bits."""
+    """The reason why a filled kernel cannot be printed: an index that no size bounds leaves 32 bits."""
     ranges = gather_facts(kernel).ranges
     found = (index_range(p, ranges) for p in parts(kernel.body) if isinstance(p, IndexExpr))
     if all(not known.is_finite or -INT_MAX - 1 <= known.low <= known.high <= INT_MAX for known in found):
@@ -122,7 +122,7 @@ class _Printer:
     _holes: dict[str, Hole] = field(init=False)
     _said: set[str] = field(init=False, default_factory=set[str])
     _copies: float = field(init=False, default=1)
-    """Of the statement being printed, once the loops around that must be unrolled are."""
+    """Copies of the statement being printed, once the loops around that must be unrolled are."""
     _declared: set[str] = field(init=False, default_factory=set[str])
     _aliases: set[str] = field(init=False, default_factory=set[str])
     """Variables that are a thread, block or grid number under the user's name: printed once, before the body."""

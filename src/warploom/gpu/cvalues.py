@@ -40,7 +40,7 @@ def type_named(words: list[str]) -> str:
 
 
 def component_type(name: str) -> str:
-    """Of a vector type; a scalar is its own."""
+    """Type of one component of a vector type; a scalar is its own."""
     return _COMPONENTS[name[:-1]] if name not in NUMPY else name
 
 

@@ -89,7 +89,7 @@ class _Prepared:
     arguments: Any
     """Addresses of the arguments, for cuLaunchKernel."""
     keep: tuple[Any, ...]
-    """What the addresses point to."""
+    """Objects that keep the memory at the addresses alive."""
     dynamic_shared_bytes: int
 
     def launch(self) -> None:

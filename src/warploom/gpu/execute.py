@@ -53,7 +53,7 @@ def time_on_device(
 
 @dataclass(frozen=True, slots=True)
 class Executed:
-    """What a launch of the compiled kernel moves."""
+    """Traffic of a launch of the compiled kernel."""
 
     counts: Counts
     counted: Literal["sass", "interpreter"]

@@ -1,4 +1,5 @@
-"""What the printer must know of a filled kernel before it prints: types of variables, ranges of indices, numbered statements."""
+"""Facts of a filled kernel that the printer needs before it prints: types of variables, ranges of indices, numbered
+statements."""
 
 from __future__ import annotations
 
@@ -48,7 +49,7 @@ ANYTHING = Interval(float("-inf"), float("inf"))
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Of one filled kernel; names are the kernel's."""
+    """Facts of one filled kernel; names are the kernel's."""
 
     params: dict[str, Param]
     arrays: dict[str, Declare]
@@ -59,7 +60,7 @@ class Facts:
     """Whether an index variable holds a truth value."""
     ranges: dict[IndexExpr, Interval]
     bindings: dict[str, int]
-    """How many statements set each index or value variable."""
+    """Number of statements that set each index or value variable."""
 
     def dtype(self, expr: ValueExpr, state: DType | None = None) -> DType:
         """Type of a value expression; `state` is the type of `$state`, `$a`, `$b` inside finalize and operator bodies."""

@@ -1,4 +1,4 @@
-"""How index expressions grow with the run-time sizes: polynomials below and above every value that they take.
+"""Growth of index expressions with the run-time sizes: polynomials below and above every value that they take.
 
 Sizes are natural numbers and stay symbols, so a bound holds at every size. Where the exact bound is no polynomial a wider one
 is given; an expression without a known bound has None.
@@ -33,7 +33,7 @@ from warploom.ir import (
 Monomial = tuple[str, ...]
 """Sizes, sorted, one name as often as its power."""
 _ROUNDS = 3
-"""Of joining what the passes over a loop find, before its iterations are followed one by one."""
+"""Rounds of joining the results of passes over a loop, before its iterations are followed one by one."""
 _MOST_STEPS = 20_000
 """Statements that are followed."""
 
@@ -71,7 +71,7 @@ class Polynomial:
         return made({m: c * factor for m, c in self.terms.items()})
 
     def above(self, other: Polynomial) -> Polynomial:
-        """Not below either of the two."""
+        """A polynomial that is nowhere below either of the two."""
         monomials = {**self.terms, **other.terms}
         zero = Fraction(0)
         return made({m: max(self.terms.get(m, zero), other.terms.get(m, zero)) for m in monomials})
@@ -106,7 +106,7 @@ class Growth:
 
     @property
     def size(self) -> Polynomial | None:
-        """Not below the absolute value."""
+        """A polynomial that is nowhere below the absolute value."""
         if self.low is None or self.high is None:
             return None
         return number(0).above(self.high).above(self.low.scaled(-1))
@@ -239,7 +239,7 @@ def _shifted(bound: Polynomial | None, by: int) -> Polynomial | None:
 
 
 def _replace(now: dict[str, Growth], one: Mapping[str, Growth], other: Mapping[str, Growth]) -> None:
-    """What holds after one of two ways here; a variable that only one of them sets has no value after the other."""
+    """Sets the state after one of two ways here; a variable that only one of them sets has no value after the other."""
     joined = {n: one[n].joined(other[n]) if n in one and n in other else one.get(n) or other[n] for n in {**one, **other}}
     now.clear()
     now.update(joined)
@@ -322,7 +322,7 @@ def _sure(bound: Polynomial | None) -> Polynomial:
 
 
 def _lower(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
-    """Not above either of the two."""
+    """A polynomial that is nowhere above either of the two."""
     return None if a is None or b is None else a.scaled(-1).above(b.scaled(-1)).scaled(-1)
 
 

@@ -35,7 +35,7 @@ class IndexCode:
     ranges: dict[IndexExpr, Interval]
     helpers: Helpers
     builtin: Callable[[Builtin], str]
-    """How a thread, block or grid number is written."""
+    """Gives the text of a thread, block or grid number."""
     on_host: bool = False
     growing: dict[IndexExpr, None] = field(default_factory=dict[IndexExpr, None])
     """Printed expressions whose values have no bound without one of the sizes."""

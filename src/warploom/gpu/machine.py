@@ -25,9 +25,9 @@ class Machine:
     max_blocks: int
     """Resident per SM."""
     shared_bytes: int
-    """Per SM."""
+    """Shared bytes per SM."""
     shared_bytes_per_block: int
-    """With the opt-in; 48 KiB without."""
+    """Shared bytes per block with the opt-in; 48 KiB without."""
     float_lanes: int
     """f32 additions, multiplications or fused ones."""
     integer_lanes: int | None

@@ -1,4 +1,4 @@
-"""Which shared-memory accesses of a PTX text ptxas makes one, read from the SASS that it prints.
+"""Finds the shared-memory accesses of a PTX text that ptxas merges, by the SASS that it prints.
 
 Every access gets a line of debug information of its own, the cubin is disassembled with these lines, and the widths of the
 machine's instructions are read off. What the interpreter of PTX counts can then be counted as the machine executes it.

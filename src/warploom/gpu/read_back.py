@@ -19,7 +19,7 @@ from warploom.gpu.cparse import Parsed, parse_cuda
 from warploom.ir import IndexExpr, Kernel, RunResult, SizeVar, run, tabulate
 
 MOST_THREADS = 4096
-"""Of a default choice of sizes."""
+"""Most threads of a default choice of sizes."""
 
 
 @dataclass(frozen=True, slots=True)

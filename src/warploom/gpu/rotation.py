@@ -38,12 +38,12 @@ class Rotation:
     """`index` = (static + amount * stride) rotated inside groups: read a copy of the array rotated so, at `static`."""
 
     amount: IndexExpr
-    """Without the loop variable; 0 <= amount < group / stride."""
+    """Amount without the loop variable; 0 <= amount < group / stride."""
     stride: int
     group: int
     """Rotation wraps inside groups of this many registers (the whole array, mostly)."""
     static: IndexExpr
-    """Over loop variables that are unrolled."""
+    """Index over loop variables that are unrolled."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -56,11 +56,11 @@ class Exchange:
     """`index` = static ^ amount: read a copy of the array with every place p exchanged with p ^ amount, at `static`."""
 
     amount: IndexExpr
-    """Without the loop variable."""
+    """Amount without the loop variable."""
     bits: int
     """Every bit that the amount may have; all places p ^ bits are registers."""
     static: IndexExpr
-    """Over loop variables that are unrolled."""
+    """Index over loop variables that are unrolled."""
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -69,11 +69,11 @@ class Exchange:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Taken where `bit` of the amount is set."""
+    """A step that is taken where `bit` of the amount is set."""
 
     bit: int
     distance: int
-    """Between a register and the one its value comes from."""
+    """Distance between a register and the one its value comes from."""
 
 
 Permutation: TypeAlias = Rotation | Exchange
@@ -124,7 +124,7 @@ def _exchanges(table: Table, at_first: IndexExpr, static: IndexExpr, registers: 
 
 
 def inverse(permutation: Permutation, ranges: Ranges) -> Permutation:
-    """What brings values stored at `static` to `index`."""
+    """The permutation that brings values stored at `static` to `index`."""
     match permutation:
         case Rotation(amount, stride, group):
             count = IndexConst(group // stride)
@@ -145,7 +145,7 @@ def covers(static: IndexExpr, loop: For, registers: int) -> bool:
 
 
 def source_of(permutation: Permutation, step: Step, position: IndexExpr, registers: int) -> IndexExpr:
-    """Where register `position` comes from in a step that is taken."""
+    """The register from which register `position` comes in a step that is taken."""
     distance = IndexConst(step.distance)
     match permutation:
         case Exchange():
@@ -161,7 +161,7 @@ def source_of(permutation: Permutation, step: Step, position: IndexExpr, registe
 
 
 def described(permutation: Permutation, array: str, amount: str, registers: int) -> str:
-    """What all steps together do, for a comment."""
+    """A comment that says what all steps together do."""
     match permutation:
         case Exchange():
             return f"{array}[p] and {array}[p ^ {amount}] exchanged"

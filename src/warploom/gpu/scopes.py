@@ -1,4 +1,4 @@
-"""Where C must declare the scalar variables of a kernel body, whose scope in the IR is the whole kernel."""
+"""Finds where C must declare the scalar variables of a kernel body, whose scope in the IR is the whole kernel."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Scopes:
 
     here: set[str] = field(default_factory=set[str])
     constant: set[str] = field(default_factory=set[str])
-    """Of `here`, those set once: `const`."""
+    """Variables of `here` that are set once: `const`."""
     hoisted: list[str] = field(default_factory=list[str])
 
 

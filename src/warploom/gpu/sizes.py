@@ -41,7 +41,7 @@ class SizeLimits:
 
 
 def size_limits(sizes: Iterable[str], growths: Growths, printed: Iterable[IndexExpr], grid: Iterable[IndexExpr]) -> SizeLimits:
-    """Of a kernel with these sizes whose text holds the expressions `printed`, launched on `grid`."""
+    """Size limits of a kernel with these sizes whose text holds the expressions `printed`, launched on `grid`."""
     names = tuple(sizes)
     bounds: list[tuple[Polynomial, int]] = []
     for expr in dict.fromkeys(printed):

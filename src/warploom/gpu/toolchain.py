@@ -34,7 +34,7 @@ class Compiled:
     ptx: str
     cubin: bytes
     registers: int
-    """Per thread."""
+    """Registers per thread."""
     local_bytes: int
     """Stack frame per thread: what did not fit in, or could not be put into, registers."""
     spill_bytes: int

@@ -1,4 +1,8 @@
-"""Kernel IR: nodes, rewriting, text form, verifier, reference interpreter, grammars of holes."""
+"""Intermediate representations: kernels with holes (`kernel`), grammars of holes (`swizzle`), dataflow programs (`dataflow`).
+
+Takes nodes that the front ends build, or their text form. Gives verified kernels, their text, results of the reference
+interpreter, and for each hole the set of functions that may fill it. Open `kernel/nodes.py` first.
+"""
 
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
 from warploom.ir.intervals import Interval, Ranges, index_range

@@ -1,4 +1,4 @@
-"""What the data operations of a kernel mean: the machine's arithmetic, or a prime field's for checking identities."""
+"""Meaning of a kernel's data operations: the machine's arithmetic, or a prime field's for checking identities."""
 
 from __future__ import annotations
 

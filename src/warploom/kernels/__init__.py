@@ -1,4 +1,8 @@
-"""Ready sketches with specification, shared-memory baseline and NumPy reference: the paper's case studies at 32 lanes."""
+"""Ready sketches, each with its specification, its shared-memory baseline and a NumPy reference.
+
+Takes the name of a case (`stencil2d-9`, `mult64`, ...). Gives an `Example` with sketch, spec and inputs. The case studies of
+the Swizzle Inventor paper are here at 32 lanes. Open `registry.py` first: it lists every case.
+"""
 
 from warploom.kernels.binary_field import is_irreducible, pentanomial
 from warploom.kernels.example import Example, random_arrays

@@ -18,10 +18,10 @@ class Example:
     """Two kernels of the same specification, one with holes, and what both must compute."""
 
     name: str
-    """As the benchmarks call it: `conv1d-9`, `aos-store-crc-6-direct`."""
+    """Name as the benchmarks call it: `conv1d-9`, `aos-store-crc-6-direct`."""
     sketch: Sketch
     baseline: Sketch
-    """Through shared memory, without holes; same parameters as the sketch."""
+    """Baseline through shared memory, without holes; same parameters as the sketch."""
     reference: Reference
     sizes: tuple[Mapping[str, int], ...]
     """Run-time sizes to try, small ones that do not divide among them."""

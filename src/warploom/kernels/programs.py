@@ -35,9 +35,9 @@ class ProgramFamily:
     form: str
     """The pattern for people."""
     numbers: range
-    """What the last group may be."""
+    """Values that the last group may have."""
     build: Callable[[tuple[str, ...], int], str]
-    """From the other groups and the number."""
+    """Makes the program from the other groups and the number."""
 
 
 def transposition(order: str, registers: int, lanes: int = 32) -> str:

@@ -1,4 +1,4 @@
-"""What Swizzleflow itself took for its benchmarks: the numbers that ours are compared with."""
+"""Figures that Swizzleflow itself took for its benchmarks: the numbers that ours are compared with."""
 
 from __future__ import annotations
 

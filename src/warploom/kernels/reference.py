@@ -1,4 +1,4 @@
-"""What the kernels must compute, in NumPy: shares no code with sketches, baselines or specs.
+"""Values that the kernels must compute, in NumPy: shares no code with sketches, baselines or specs.
 
 Arguments and results are the kernels' arrays by name; arguments that only the kernel writes are ignored.
 """

@@ -18,7 +18,7 @@ IMAGE_SIZES = ({"h": 8, "w": 16}, {"h": 1, "w": 1}, {"h": 19, "w": 37})
 PAIR_SIZES = ({"pairs": 1}, {"pairs": 3})
 TILE_SIZES = ({"tiles": 1}, {"tiles": 3})
 LINE_OUTPUTS = 4
-"""Per lane, in blocks of one warp: its halo then costs no more sectors than that of 128 threads with a shared tile."""
+"""Outputs per lane, in blocks of one warp: its halo then costs no more sectors than that of 128 threads with a shared tile."""
 
 IMAGE_NOTES = (
     "A warp of 8 x 4 lanes, several outputs per lane (paper section 7.1), beside one output per thread in blocks of 16 x 8. From "
@@ -45,7 +45,7 @@ class Family:
     form: str
     """The pattern for people."""
     numbers: range
-    """What the first group may be; an empty range if there is none."""
+    """Values that the first group may have; an empty range if there is none."""
     build: Callable[..., Example]
 
 

@@ -141,7 +141,7 @@ def mult_shared(rows: int, lanes: int = 32, restricted: bool = True) -> wl.Sketc
 
 
 def mult_baseline(rows: int, lanes: int = 32) -> wl.Sketch:
-    """From shared memory, complete: lane t multiplies a[i] by b[t-i] in 2 * rows * rows guarded accumulates."""
+    """Baseline from shared memory, complete: lane t multiplies a[i] by b[t-i] in 2 * rows * rows guarded accumulates."""
     R, W, N = rows, lanes, rows * lanes
     pairs = wl.size("pairs")
 

@@ -21,7 +21,7 @@ ENDS = frozenset({"bra", "brx", "ret", "exit", "trap"})
 class BasicBlock:
     index: int
     start: int
-    """Of its first instruction."""
+    """Position of its first instruction."""
     end: int
     """One past its last instruction."""
     successors: tuple[int, ...]
@@ -53,7 +53,7 @@ class FlowGraph:
     post_dominator: tuple[int | None, ...]
     """Immediate post-dominator; None where it is the end of the routine or does not exist."""
     loops: dict[int, Loop]
-    """By header."""
+    """Loops by header."""
     innermost: tuple[int | None, ...]
     """Header of the innermost loop around each block."""
     is_reducible: bool

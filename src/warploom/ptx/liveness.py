@@ -1,4 +1,4 @@
-"""Where registers are written and still needed: liveness, reaching definitions, register pressure.
+"""Liveness, reaching definitions and register pressure: where registers are written and still needed.
 
 Registers are those of `Routine.registers`; an element of a vector register (`%v.x`) stands for the whole. A guarded write keeps
 the old value alive, and so does a write of one element.
@@ -19,12 +19,12 @@ ENTRY = -1
 
 @dataclass(frozen=True, slots=True)
 class Accesses:
-    """What one instruction does to registers."""
+    """Registers that one instruction reads and writes."""
 
     read: tuple[str, ...]
     written: tuple[str, ...]
     killed: tuple[str, ...]
-    """Written whatever happens: no guard, all elements."""
+    """Registers written whatever happens: no guard, all elements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +40,15 @@ class Pressure:
     """The most registers that are live at once: an estimate of what the machine code needs, before its own optimisations."""
 
     registers: int
-    """Of 32 bits; a 64-bit one counts twice, an 8- or 16-bit one once."""
+    """Number of 32-bit registers; a 64-bit one counts twice, an 8- or 16-bit one once."""
     predicates: int
-    """At the instruction where these are most."""
+    """Number of live predicates at the instruction where they are most."""
     instruction: int
-    """Where `registers` is reached first."""
+    """The instruction at which `registers` is reached first."""
 
 
 def accesses(routine: Routine) -> tuple[Accesses, ...]:
-    """By instruction."""
+    """Accesses of each instruction."""
     found: list[Accesses] = []
     for instruction in routine.instructions:
         names = destinations(instruction)

@@ -43,21 +43,21 @@ class Figure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What may live on one multiprocessor (SM) at once."""
+    """Limits of one multiprocessor (SM) for blocks that run at once."""
 
     max_warps: int
     max_blocks: int
     shared_bytes: int
     shared_bytes_per_block: int
-    """With the opt-in where there is one."""
+    """Most shared bytes of a block, with the opt-in where there is one."""
     shared_unit_bytes: int
     reserved_shared_bytes: int = 0
-    """Taken by the system from every block's."""
+    """Bytes that the system takes from every block's shared memory."""
     registers: int = 65536
     """32-bit."""
     registers_per_block: int = 65536
     max_registers: int = 255
-    """Per thread."""
+    """Most registers per thread."""
     register_unit: int = 256
     """Registers are given to a warp in multiples of this."""
     partitions: int = 4
@@ -69,10 +69,10 @@ class Timing:
     """Latencies in cycles; rates per cycle and multiprocessor."""
 
     arithmetic_cycles: Figure
-    """From an addition to one that depends on it."""
+    """Cycles from an addition to one that depends on it."""
     shuffle_cycles: Figure
     shared_cycles: Figure
-    """Without conflict."""
+    """Cycles of an access without conflict."""
     l1_cycles: Figure
     """Load that hits the first-level cache."""
     l2_cycles: Figure
@@ -101,11 +101,11 @@ class Machine:
     issue_per_partition: int = 1
     """Instructions per cycle that a scheduler can send off; 2: pairs of independent ones of a warp. Source: white."""
     multiprocessors: int
-    """Of the example."""
+    """Number of multiprocessors of the example board."""
     clock_mhz: int
-    """Boost, of the example."""
+    """Boost clock of the example board."""
     dram_gigabytes_per_s: float
-    """Of the example. Source: data."""
+    """Memory bandwidth of the example board. Source: data."""
     l1_by_default: bool
     """Whether plain global loads are cached at the first level without `-dlcm=ca`. Source: tuning."""
     nc_is_texture: bool
@@ -272,7 +272,7 @@ _SMALL_BLACKWELL = _since_volta(
 
 
 def _old(max_blocks: int, shared: int, *, registers: int = 65536, partitions: int = 4) -> Limits:
-    """Before Volta. `shared` in KiB."""
+    """Limits before Volta. `shared` in KiB."""
     return Limits(
         max_warps=64, max_blocks=max_blocks, shared_bytes=shared * _KIB, shared_bytes_per_block=48 * _KIB, shared_unit_bytes=256,
         registers=registers, partitions=partitions,

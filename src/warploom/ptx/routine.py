@@ -68,7 +68,7 @@ class Variable:
     """A named piece of memory: a parameter, a shared, local, global or constant variable."""
 
     name: str
-    """Unique in its routine, or in the module."""
+    """Name, unique in its routine or in the module."""
     space: str
     """param, shared, local, global, const."""
     type: str
@@ -105,13 +105,13 @@ class Routine:
     variables: dict[str, Variable]
     """Declared inside the body, and the parameters."""
     targets: dict[str, tuple[str, ...]]
-    """Of `.branchtargets` and `.calltargets` directives by label."""
+    """Labels of `.branchtargets` and `.calltargets` directives, with their targets."""
     prototypes: dict[str, str]
-    """Of `.callprototype` directives by label, as written."""
+    """Labels of `.callprototype` directives, with their text as written."""
     source: Source
 
     def span(self, index: int) -> Span:
-        """Where instruction `index` stands in the text."""
+        """Place of instruction `index` in the text."""
         extent = self.instructions[index].extent
         return self.source.span(max(extent.start, 0), extent.end)
 
@@ -213,7 +213,7 @@ def _variables(declaration: Declaration, source: Source, rename: dict[str, str] 
 
 
 def _type_faults(declaration: Declaration, source: Source) -> list[Diagnostic]:
-    """That the type is none of PTX ISA 5.2; [] for one that is."""
+    """Diagnostics where the type is none of PTX ISA 5.2; [] for one that is."""
     if declaration.type in TYPE_BITS:
         return []
     span = source.span(max(declaration.extent.start, 0), declaration.extent.end)

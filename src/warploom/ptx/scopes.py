@@ -20,9 +20,9 @@ class Scope:
     def __init__(self, outer: Scope | None) -> None:
         self.outer = outer
         self.names: dict[str, str] = {}
-        """As written -> unique."""
+        """Unique names by the names as written."""
         self.ranges: dict[str, RegisterRange] = {}
-        """By prefix."""
+        """Register ranges by prefix."""
 
     def range_of(self, name: str) -> RegisterRange | None:
         """The parameterised declaration of this very scope that has the name."""

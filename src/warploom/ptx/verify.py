@@ -75,7 +75,7 @@ def _duplicates(module: Module) -> Iterator[Diagnostic]:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    """What the file's header says; None where it says nothing."""
+    """PTX version and target in the file's header; None where it says nothing."""
 
     version: tuple[int, int] | None
     sm: int | None
@@ -90,7 +90,7 @@ class _Machine:
 
 
 def _module_names(module: Module, program: Program) -> frozenset[str]:
-    """What a call may name."""
+    """Names that a call may use."""
     names = {*program.routines, *program.declared, *program.variables}
     for item in module.items:
         if isinstance(item, Directive) and item.name == "alias":
@@ -200,7 +200,8 @@ class _Checker:
                 self.say("PTX_TYPE", f"{message}found {part.text} of type .{kind}", index)
 
     def agrees(self, index: int, instruction: Instruction, operand: Operand, wanted: str) -> None:
-        """Same width, and no integer register for a float or the reverse (PTX ISA 9.4)."""
+        """Checks that register and instruction have the same width, and that no integer register stands for a float or the
+        reverse (PTX ISA 9.4)."""
         bits = TYPE_BITS.get(wanted)
         if bits is None or isinstance(operand, (Address, Group)):
             return

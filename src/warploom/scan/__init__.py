@@ -1,6 +1,7 @@
 """Associative operators out of serial loops: the operator that turns a loop into a parallel scan or reduction, and its proof.
 
-How it works, in the order of the modules:
+Takes a plain Python function with a loop. Gives a `Lifting`: an associative operator that computes the loop, with its proof.
+`operators/lifting.py` runs all the steps; open it first. How it works, in the order of the modules:
 
 - `source`, `subset`, `types`, `values`, `interpret`, `loop`, `transition`: a plain Python function of a file that has been run is
   read, run on symbols, and becomes a transition on named states. Names mean what they are bound to, `subset` says which Python

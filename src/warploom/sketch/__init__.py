@@ -1,4 +1,8 @@
-"""The embedded language of docs/language.md: Python source to kernel IR with holes."""
+"""The embedded language of docs/language.md.
+
+Takes a Python function marked as sketch or spec. Gives kernel IR with holes, or an error at its place in the source. Open
+`sketches.py` first, then `parser/kernels.py`; `subset.py` says what Python is accepted.
+"""
 
 from warploom.sketch.loader import load, load_variables
 from warploom.sketch.operators import UserOperator, operator

@@ -89,14 +89,15 @@ def _variables(file: Path) -> tuple[dict[str, object], list[Broken]]:
 
 
 def _run_once(file: Path, variables: dict[str, object]) -> None:
-    """Of a pipe, whose text is there only once: kept where Python, and the reader of sketches, look for sources."""
+    """Runs the text of a pipe, which can be read only once: it is kept where Python, and the reader of sketches, look for
+    sources."""
     text = file.read_bytes().decode("utf-8")
     linecache.cache[str(file)] = len(text), None, text.splitlines(keepends=True), str(file)
     exec(compile(text, str(file), "exec"), variables)
 
 
 def _problems(error: BaseException, file: Path) -> tuple[Diagnostic, ...]:
-    """What the user can do about an exception of the file."""
+    """Diagnostics of an exception of the file, with what the user can do about it."""
     match error:
         case UserError():
             return error.diagnostics

@@ -1,4 +1,4 @@
-"""What an expression of a sketch can stand for while it is read."""
+"""Values that an expression of a sketch can stand for while it is read."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Accumulators:
     name: str
     dtype: DType
     result: DType
-    """Of the finalized value."""
+    """Type of the finalized value."""
     shape: tuple[int, ...]
     inner: tuple[str, ...]
     prefix: tuple[IndexExpr, ...] = ()
@@ -112,7 +112,7 @@ class Device:
 
 
 def describe(operand: Operand) -> str:
-    """What `operand` is, for messages."""
+    """Description of `operand` for messages."""
     match operand:
         case Index(is_bool=True):
             return "a condition"

@@ -1,4 +1,4 @@
-"""What can be said about index expressions before the run, by trying every thread, block and loop trip.
+"""Ranges of index expressions, found before the run by trying every thread, block and loop trip.
 
 Used to tell statically false conditions, loops without trips and masks that are never needed. An answer of None is always
 allowed (run-time sizes, reassigned variables, too many points) and only costs precision.
@@ -82,7 +82,8 @@ class Facts:
         return bool((values.any(axis=threads) != values.all(axis=threads)).all())
 
     def depends(self, expr: IndexExpr) -> frozenset[str]:
-        """Which of thread, block, size, loop, hole, variable (reassigned) `expr` depends on; `constant` is always there."""
+        """The subset of thread, block, size, loop, hole, variable (reassigned) on which `expr` depends; `constant` is always
+        there."""
         found = {"constant"}
         match expr:
             case IndexConst():

@@ -140,7 +140,7 @@ def sketch(
 
 
 def _without_launch(function: Callable[..., Any] | None) -> UserError:
-    """What to say to a bare `@wl.sketch`, and to one without `block`."""
+    """The error for a bare `@wl.sketch`, and for one without `block`."""
     fix = "Write @wl.sketch(block=128, spec=...) above the function."
     if function is None:
         return UserError(Diagnostic("LAUNCH", "expected block, the threads of one block, got none", fix=fix))
@@ -177,7 +177,7 @@ def device(function: Callable[..., Any] | None = None, /, *, shared_holes: bool 
 
 @dataclass(frozen=True, slots=True)
 class DeviceFunction(Device):
-    """What `@wl.device` makes of a function: callable in sketches only."""
+    """A function marked `@wl.device`: callable in sketches only."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise UserError(

@@ -13,7 +13,7 @@ from warploom.core import NOWHERE, Diagnostic, Span, UserError
 
 
 class Missing:
-    """What a resolver answers for a name that is bound nowhere."""
+    """The answer of a resolver for a name that is bound nowhere."""
 
 
 MISSING = Missing()
@@ -28,7 +28,7 @@ class Source:
     lines: tuple[str, ...]
 
     def span(self, node: ast.AST) -> Span:
-        """Where `node` (of a tree of this file) stands; columns count characters, not bytes."""
+        """Place of `node` (of a tree of this file); columns count characters, not bytes."""
         line: int = getattr(node, "lineno", 1)
         end_line: int = getattr(node, "end_lineno", None) or line
         start: int = getattr(node, "col_offset", 0)

@@ -1,4 +1,5 @@
-"""What of Python sketches and specs accept: operators and refusals, which the reader looks up here, and a table of examples.
+"""The subset of Python that sketches and specs accept: operators and refusals, which the reader looks up here, and a table of
+examples.
 
 `ROWS` stands in docs/language.md; a test reads every example in a sketch and in a spec.
 """
@@ -15,7 +16,7 @@ SIGNS: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
     ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Pow: "**",
 }  # fmt: skip
-"""Which operands each takes: `parser.numbers.binary`."""
+"""Signs of operators; `parser.numbers.binary` says which operands each takes."""
 COMPARISONS: dict[type[ast.cmpop], CompareOp] = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
 }  # fmt: skip
@@ -50,7 +51,7 @@ REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.AsyncFunctionDef: ("`async def`", "Write a plain `def`."),
     ast.Match: ("`match`", "Write `if`, `elif`, `else`."),
 }
-"""What is no part of the language, by node: its name and what to write instead."""
+"""Python that is no part of the language, by node: its name and what to write instead."""
 
 InSketch = Literal["yes", "no"]
 InSpec = Literal["yes", "one size", "no"]

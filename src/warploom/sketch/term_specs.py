@@ -17,7 +17,7 @@ TermArrays: TypeAlias = Mapping[str, npt.NDArray[np.object_]]
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TermSpec:
-    """What arrays hold before and after the kernel."""
+    """Contents of arrays before and after the kernel."""
 
     outputs: TermArrays
     """Post-condition: output -> terms; None where any value will do."""
@@ -29,7 +29,7 @@ Spec: TypeAlias = Callable[..., Any] | TermSpec
 
 
 def term_spec(outputs: Mapping[str, Any], given: Mapping[str, Any] | None = None) -> TermSpec:
-    """Read arrays (or nested lists) of terms and numbers. Raises UserError for other elements."""
+    """Reads arrays (or nested lists) of terms and numbers. Raises UserError for other elements."""
     wrong: list[Diagnostic] = []
     made = TermSpec(
         {name: _terms(name, array, wrong, may_be_open=True) for name, array in outputs.items()},

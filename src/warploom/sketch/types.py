@@ -94,7 +94,7 @@ def ceil_div(a: int | Size, b: int | Size) -> int | Size:
 
 @dataclass(frozen=True, slots=True)
 class ArrayType:
-    """What `wl.Global[dtype, d0, ...]` means: space, element type and extents (outermost first)."""
+    """Meaning of `wl.Global[dtype, d0, ...]`: space, element type and extents (outermost first)."""
 
     space: Literal["global", "constant"]
     dtype: DType
@@ -124,7 +124,8 @@ def _array_type(space: Literal["global", "constant"], items: object) -> ArrayTyp
 
 
 class _Elements:
-    """What type checkers are told of arrays in a sketch, whose text is read and never run: an index works as on NumPy arrays."""
+    """The type of arrays in a sketch as type checkers see it; its text is read and never run: an index works as on NumPy
+    arrays."""
 
     if TYPE_CHECKING:
 

@@ -1,4 +1,8 @@
-"""Completes sketches: sketch + solver + cost -> completed kernel, proved."""
+"""Completes sketches.
+
+Takes a sketch (kernel IR with holes), a spec, and sizes. Gives completed kernels in order of cost with their verdicts, in a
+`Report`. Open `complete.py` first: it calls `network`, `search`, `proof` and `lift` in order.
+"""
 
 from warploom.synth.complete import complete, kernel_algebra
 from warploom.synth.proof.judge import Judged, judge

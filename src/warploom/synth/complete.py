@@ -121,7 +121,7 @@ class _Completing:
         self.more: list[tuple[dict[str, int], SpecResult]] = []
         """Other sizes that are completed at the same time, with what the spec computes there."""
         self.open_question = ""
-        """Why some completion is neither proved nor refuted."""
+        """Reason why some completion is neither proved nor refuted."""
         self.interrupted = ""
         if sketch.spec is None:
             raise UserError(
@@ -363,7 +363,7 @@ class _Completing:
         return self._finished(status, judged, self.interrupted or doubt or cut, results, space)
 
     def _example(self) -> Judged | None:
-        """Why the simplest completion fails: shows faults that no hole can mend."""
+        """The reason why the simplest completion fails: shows faults that no hole can mend."""
         holes: dict[str, IndexExpr] = {}
         for use in self.engine.network.holes:
             if not len(use.points):
@@ -461,7 +461,7 @@ def _shown(judged: Judged) -> str:
 
 
 def _fault(judged: Judged) -> tuple[str, ...]:
-    """What two completions have in common that fail in the same way: codes and places."""
+    """The codes and places that two completions have in common when they fail in the same way."""
     return tuple(f"{d.code} {d.span} {[str(span) for _, span in d.notes]}" for d in judged.diagnostics) or (judged.reason,)
 
 

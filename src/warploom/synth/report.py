@@ -1,4 +1,4 @@
-"""What completing a sketch reports: the answer, how sure it is, where it is optimal, and what it took."""
+"""Report of completing a sketch: the answer, how sure it is, where it is optimal, and what it took."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ class Report:
     status: Status
     verdict: Verdict | None
     domain: str
-    """With `proved`: over what."""
+    """Domain of a claim that is `proved`."""
     cases: int | None
     """Inputs that the independent checker ran; None: it did not run."""
     reason: str
-    """Empty when solved."""
+    """Reason; empty when solved."""
     space: int | None
     """Search space of the answer."""
     optimal_in: int | None

@@ -1,4 +1,8 @@
-"""Symbolic elements, the algebras they may be compared under, canonical forms and their comparison."""
+"""Symbolic elements, the algebras they may be compared under, canonical forms and their comparison.
+
+Takes terms over the elements of arrays, an `Algebra` that says which laws hold, and types. Gives canonical forms, whether two
+terms are equal, and the domain for which that was shown. Open `term.py` first, then `normal.py`.
+"""
 
 from warploom.terms.algebra import Algebra, AlgebraName, Region, algebra_for
 from warploom.terms.arrays import SymbolicArray, as_terms, stored_mask, symbols, zero_array

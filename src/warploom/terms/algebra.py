@@ -45,11 +45,11 @@ class Algebra:
 
     @property
     def domain(self) -> str:
-        """What a proof with all these laws speaks about."""
+        """The domain of a proof that may use all these laws."""
         return _WHOLE_DOMAIN.get(self.name) or ("real sums reordered" if self.dtype.is_float else self._machine_domain)
 
     def domain_of(self, ops: Collection[str]) -> str:
-        """What a proof speaks about that met only these operators: no broader than `domain`."""
+        """The domain of a proof that met only these operators: no broader than `domain`."""
         used = {region for op, region in self.regions if op in ops}
         if not used:
             return "elements moved unchanged" if not ops else "same operations in the same order"

@@ -23,11 +23,11 @@ class SymbolicArray(np.ndarray[Any, np.dtype[np.object_]]):
 
     label: str = "array"
     kept: Callable[[Term], Term] | None = None
-    """What a cell holds after a term was stored to it; None: the term."""
+    """Gives the content of a cell after a term was stored to it; None: the term itself."""
     lanes: int = 1
     """Components of an element; with several, `a[i].x = ...` stores one of them."""
     blank: Term | None = None
-    """What an element of an output holds that was never stored to; None: the plain integer 0."""
+    """An output's element that was never stored to; None: the plain integer 0."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.label = getattr(obj, "label", "array")
@@ -135,7 +135,7 @@ def zero_array(
 
 
 def stored_mask(array: SymbolicArray) -> npt.NDArray[np.bool_]:
-    """Which elements of a `zero_array` were stored to."""
+    """Flags of the elements of a `zero_array` that were stored to."""
     flat = [v is not array.blank if isinstance(v, Term) else _is_number(v) for v in np.asarray(array).ravel().tolist()]
     return np.array(flat, dtype=bool).reshape(array.shape)
 

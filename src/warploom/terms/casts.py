@@ -72,7 +72,7 @@ def cast_types(term: Term) -> tuple[DType, DType] | None:
 
 
 def undone(operand: Term, source: DType, target: DType, types: Mapping[str, DType]) -> Term | None:
-    """What a conversion of `operand` gives back unchanged; None when it may change the value.
+    """The value that a conversion of `operand` gives back unchanged; None when it may change the value.
 
     types: of the elements, by array. A value survives a type that holds it exactly, and back in its own type a word one of at
     least as many bits.

@@ -11,7 +11,7 @@ from warploom.terms.term import Number, Term, component
 
 _QUOTIENTS = frozenset({"/", "//", "%"})
 _MOST_BITS = 256
-"""Beyond every word: a shift by more has no meaning on a machine."""
+"""More bits than any word has: a shift by more has no meaning on a machine."""
 
 
 def _exact(op: str, values: list[Number]) -> Number | None:
@@ -101,7 +101,7 @@ def evaluate(
 
 
 def _children(term: Term, context: DType) -> list[tuple[Term, DType]]:
-    """What the value of `term` is computed from, each with the type that it is computed in."""
+    """The operands of `term`, each with the type that it is computed in."""
     if term.op == "component":
         vector, position = term.args[0], term.data[0]
         return [(a if a.op == "constant" else component(a, position), context) for a in vector.args]

@@ -12,7 +12,7 @@ from warploom.terms.normal import Normaliser
 from warploom.terms.term import Term
 
 PARTIAL = frozenset({"/", "sqrt", "rsqrt", "log", "lg2"})
-"""Without a value where the last operand is 0 (a quotient) or negative (a root) or both (a logarithm)."""
+"""Operations without a value where the last operand is 0 (a quotient) or negative (a root) or both (a logarithm)."""
 NUMBERS_ONLY = frozenset({"+", "-", "*", "/", "neg"})
 """Operations whose laws hold of numbers, not of infinities and NaN."""
 _TRIALS = 3
@@ -20,7 +20,7 @@ _MOST = 1 << 10
 
 
 def condition_of_value(op: str) -> str:
-    """What a proof says of the inputs of a partial operation on reals."""
+    """The condition on the inputs of a partial operation on reals, as a proof states it."""
     return "no number divided by 0" if op == "/" else "square roots and logarithms have a value"
 
 

@@ -29,7 +29,7 @@ _HELD = "held"
 
 
 _UNTOUCHED = apply("untouched")
-"""In the mark of a cell that was never stored to: a zero that no store leaves behind."""
+"""Element in the mark of a cell that was never stored to: a zero that no store leaves behind."""
 
 
 def held_term(term: Term) -> Term:
@@ -47,9 +47,9 @@ class Stored:
     """The typed term of every store of one spec."""
 
     types: Mapping[str, DType]
-    """Of the elements, by array."""
+    """Types of the elements, by array."""
     other: DType = i32
-    """Of symbols that are no array's."""
+    """Type of symbols that belong to no array."""
     _naturals: dict[int, DType | None] = field(default_factory=dict[int, "DType | None"])
     """By serial number, as everything here: terms cannot be hashed while a user's spec runs."""
     _built: dict[tuple[int, DType], Term] = field(default_factory=dict[tuple[int, DType], Term])
@@ -65,7 +65,8 @@ class Stored:
         self._is_plain = len(scalars) == 1 and all(promoted(t) == t for t in scalars)
 
     def store(self, term: Term, target: DType) -> Term:
-        """What a cell of type `target` holds after the spec stored `term`. Raises TermError for what Python and C tell apart."""
+        """The content of a cell of type `target` after the spec stored `term`. Raises TermError for what Python and C tell
+        apart."""
         if self._are_floats:
             return term
         if term.op == "/" and not target.is_float and not self._is_float(term):
@@ -83,7 +84,7 @@ class Stored:
         return built if built.op == "atom" and self._natural(built) == target else apply(f"{_HELD}.{target.name}", built)
 
     def blank(self, target: DType) -> Term | None:
-        """What an untouched cell of an output holds: a zero of its type; None where numbers need no type."""
+        """The content of an output's cell that was never stored to: a zero of its type; None where numbers need no type."""
         is_untyped = self._is_plain or target.lanes > 1 or self._are_floats
         return None if is_untyped else apply(f"{_HELD}.{target.name}", _UNTOUCHED)
 

@@ -1,4 +1,4 @@
-"""What a proof about terms speaks about: laws that may have been used, and the inputs on which its operations have a value."""
+"""The domain of a proof about terms: laws that may have been used, and the inputs on which its operations have a value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ _NO_NAN = "no NaN in min and max"
 
 
 def condition_of(term: Term, dtype: DType) -> str:
-    """On which inputs the operation, computed in `dtype`, means the same to Python, the prover and the machine; "" for all."""
+    """The inputs on which the operation, computed in `dtype`, means the same to Python, the prover and the machine; "" for
+    all."""
     if term.op in ("<<", ">>"):
         return "" if term.args[1].op == "constant" else _COUNTS
     if term.op in ("/", "//", "%") and not dtype.is_float:
@@ -40,7 +41,7 @@ class Usage:
     """Operators met under each type, and the conditions that come with them."""
 
     dtype: DType
-    """Of the roots."""
+    """Type of the roots."""
     operators: dict[DType, set[str]] = field(default_factory=dict[DType, set[str]])
     conditions: dict[str, None] = field(default_factory=dict[str, None])
     partial: dict[DType, list[Term]] = field(default_factory=dict["DType", "list[Term]"])
@@ -79,7 +80,7 @@ class Usage:
                     others.append((types[0], term.args[0]))
 
     def domain(self, algebra: Algebra) -> str:
-        """What a proof under `algebra` speaks about."""
+        """The domain of a proof under `algebra`."""
         main = scalar_of(self.dtype)
         every = {op for ops in self.operators.values() for op in ops}
         parts = {algebra.domain_of(self.operators.get(main, set())): None}

@@ -1,4 +1,4 @@
-"""What the canonical forms of all regions share: coefficients, pending terms, operands of nested operators."""
+"""Parts that the canonical forms of all regions share: coefficients, pending terms, operands of nested operators."""
 
 from __future__ import annotations
 

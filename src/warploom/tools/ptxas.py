@@ -123,7 +123,7 @@ def _rewritten_file(path: Path, target: Path, arch: str | None) -> Path | None:
 
 
 def options_from(environment: Mapping[str, str], arch: str | None) -> ShuffleOptions:
-    """Of the rewrite; UserError (WRONG_SETTING) names the variable."""
+    """Options of the rewrite; UserError (WRONG_SETTING) names the variable."""
     from warploom.ptx.shuffle import MAX_DELTA, ShuffleOptions
     from warploom.tools.ptx.shuffle import policy_of
 

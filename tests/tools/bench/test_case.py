@@ -167,7 +167,7 @@ def test_no_case() -> None:
     result = CliRunner().invoke(cli, ["bench", "synth", "--case", "nothing", "--json"])
     (line,) = lines_of(result.stdout)
     assert (result.exit_code, line["status"]) == (2, "error")
-    assert "NO_CASE" in result.stderr
+    assert "NO_CASE" in result.stderr and "Cases are called " in result.stderr
 
 
 def test_interruption_leaves_no_case_without_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

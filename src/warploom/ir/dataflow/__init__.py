@@ -1,4 +1,8 @@
-"""The dataflow language: programs of gathers and folds with sets of gathers as holes."""
+"""The dataflow language: programs of gathers and folds, with sets of gathers as holes.
+
+Takes the text of a program. Gives a checked program (`parse_program`), its text again, its values under an interpreter. The
+solver is `warploom.synth.dataflow`. Open `program.py` first, then `parse.py`.
+"""
 
 from warploom.ir.dataflow.gather_set import UNDEFINED, ZERO, GatherSet, Shape
 from warploom.ir.dataflow.goals import GOALS, builtin_goal

@@ -26,7 +26,7 @@ from warploom.ir.dataflow.values import folded
 Element = TypeVar("Element")
 
 MAX_ELEMENTS = 1 << 24
-"""Of one array: a larger type is a slip of the pen."""
+"""Most elements of one array: a larger type is taken for a slip of the pen."""
 
 _OPERATOR_SIGNS = ("+", "*", "&", "|", "^")
 _KEYWORDS = ("define", "goal", "fold")

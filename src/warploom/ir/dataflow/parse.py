@@ -135,7 +135,7 @@ class _Resolver:
         scope.definitions.setdefault(name, []).append(_Definition(choices, printed))
 
     def key(self, name: str, choices: GatherSet) -> tuple[str, tuple[Shape, ...], Shape]:
-        """What a call finds a definition or a set by."""
+        """The key by which a call finds a definition or a set."""
         return name, choices.arguments, choices.out
 
     # ------------------------------------------------------------ statements

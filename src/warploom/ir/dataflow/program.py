@@ -19,7 +19,7 @@ class Folded:
     op: str
     """`+`, `*`, `max`, ...; empty in a program whose folds name no operator. Folds of different operators never meet."""
     values: tuple[Value, ...]
-    """Sorted by `value_key`."""
+    """Values, sorted by `value_key`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Gathered:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Block:
-    """Its last statement's value; its names are its own, outer names may be read."""
+    """A block of statements, whose value is its last statement's; its names are its own, outer names may be read."""
 
     statements: tuple[Statement, ...]
 
@@ -62,14 +62,14 @@ class Block:
 class FoldOver:
     op: str
     length: int
-    """Of the last axis, which is folded away."""
+    """Length of the last axis, which is folded away."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Statement:
     name: str
     shape: Shape
-    """After the fold."""
+    """Shape after the fold."""
     value: Literal | Gathered | Block
     fold: FoldOver | None
     is_pruned: bool | None
@@ -79,7 +79,7 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What the last statement must hold."""
+    """The values that the last statement must hold."""
 
     shape: Shape
     values: tuple[Value, ...]

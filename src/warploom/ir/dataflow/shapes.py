@@ -12,7 +12,7 @@ from warploom.ir.dataflow.values import folded
 
 
 def presumed_shape(item: StatementSyntax) -> Shape:
-    """Of a statement with a fault, so that later statements can be checked."""
+    """A shape for a statement with a fault, so that later statements can be checked."""
     shape = item.type.shape
     folds = item.value.fold is not None if isinstance(item.value, CallSyntax) else False
     has_length = isinstance(item.value, CallSyntax) and any(o.key.text == "fold_len" for o in item.value.options)
@@ -22,7 +22,7 @@ def presumed_shape(item: StatementSyntax) -> Shape:
 def folded_shapes(
     call: CallSyntax, fold_len: OptionSyntax | None, type_: TypeSyntax, argument: Shape | None
 ) -> tuple[Shape, Shape]:
-    """Before and after the fold. `out: [32] = fold x` of an x: [32, 3] (the paper's form) folds x's last axis."""
+    """Shapes before and after the fold. `out: [32] = fold x` of an x: [32, 3] (the paper's form) folds x's last axis."""
     written = type_.shape
     if fold_len is not None:
         length = fold_len.value
@@ -38,7 +38,7 @@ def folded_shapes(
 
 
 def literal_shape(literal: LiteralSyntax, type_: TypeSyntax | None) -> Shape:
-    """After the literal's folds; the written shape may count the folded axes or not."""
+    """Shape after the literal's folds; the written shape may count the folded axes or not."""
     folds = len(literal.folds)
     written = type_.shape if type_ else None
     if isinstance(literal.body, RangeSyntax):

@@ -55,7 +55,7 @@ class TypeSyntax:
 @dataclass(frozen=True, slots=True)
 class FoldSyntax:
     op: str
-    """Empty where none is named."""
+    """Operator; empty where none is named."""
     span: Span
 
 
@@ -75,10 +75,10 @@ class ArraySyntax:
 @dataclass(frozen=True, slots=True)
 class LiteralSyntax:
     folds: tuple[FoldSyntax, ...]
-    """As written: the last one is applied first."""
+    """Folds in the order in which they are written: the last one is applied first."""
     body: RangeSyntax | ArraySyntax
     element_folds: tuple[FoldSyntax, ...]
-    """Those inside the array."""
+    """The folds inside the array."""
     span: Span
 
 
@@ -132,7 +132,7 @@ class DefineSyntax:
     out: TypeSyntax
     members: tuple[tuple[str, GatherArraySyntax | Lambda], ...]
     text: tuple[str, str]
-    """As written: up to the name, and after it."""
+    """The text as written: up to the name, and after it."""
     span: Span
 
 

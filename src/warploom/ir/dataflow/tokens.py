@@ -16,7 +16,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>\.\.\.|->|==|!=|<=|>=|<<|>>|//|[][(){}:=,?@+\-*/%<>.&|^\\])"
 )
 _MAX_DIGITS = 15
-"""Of an integer: symbols and indexes must fit 64-bit arrays with room for sums."""
+"""Most digits of an integer: symbols and indexes must fit 64-bit arrays with room for sums."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Source:
 class Token:
     kind: TokenKind
     text: str
-    """Without the quotes of a string; empty at the end."""
+    """Text without the quotes of a string; empty at the end."""
     start: int
     end: int
 
@@ -122,7 +122,7 @@ class Cursor:
         return self.next()
 
     def integer(self, expected: str = "an integer") -> int:
-        """Of any sign."""
+        """Reads an integer of any sign."""
         if self.accept("-"):
             return -int(self.expect_kind("int", expected).text)
         return int(self.expect_kind("int", expected).text)
@@ -137,5 +137,5 @@ class Cursor:
         return self.source.span(token.start, max(token.end, token.start + 1) if token.kind != "end" else token.end)
 
     def span_from(self, start: int) -> Span:
-        """From an offset to the end of the token before the cursor."""
+        """Span from an offset to the end of the token before the cursor."""
         return self.source.span(start, self.tokens[self.at - 1].end if self.at else start)

@@ -36,14 +36,14 @@ def folded(op: str, values: Iterable[Value]) -> Value:
 
 
 def operators_of(value: Value) -> frozenset[str]:
-    """Of all folds inside."""
+    """Operators of all folds inside."""
     if not isinstance(value, Folded):
         return frozenset()
     return frozenset({value.op}).union(*(operators_of(v) for v in value.values))
 
 
 def value_text(value: Value) -> str:
-    """As an element of a literal array."""
+    """The text of a value as an element of a literal array."""
     match value:
         case int():
             return str(value)

@@ -1,4 +1,4 @@
-"""What an execution costs: events counted per warp request, as the hardware would issue them."""
+"""Cost of an execution: events counted per warp request, as the hardware would issue them."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ _EXACT: dict[str, Callable[[int, int], int]] = {
     "!=": lambda a, b: a != b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b,
 }  # fmt: skip
-"""On Python's own integers."""
+"""Operations on Python's own integers."""
 _COMPARE = {
     "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""What a run of the reference interpreter finds: events counted and problems met, each once per place."""
+"""Findings of a run of the reference interpreter: events counted and problems met, each once per place."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Access: TypeAlias = tuple[int, tuple[int, int]]
 
 
 class Findings:
-    """What all chunks of a run share: events counted, problems found, places of accesses."""
+    """State that all chunks of a run share: events counted, problems found, places of accesses."""
 
     def __init__(self, kernel: Kernel) -> None:
         self.kernel = kernel

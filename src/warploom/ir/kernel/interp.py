@@ -33,7 +33,7 @@ CHUNK_THREADS = 65536
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a kernel left behind."""
+    """Arrays and findings that a kernel left behind."""
 
     arrays: dict[str, NDArray[Any]]
     """Every parameter after the run, shaped; the component axis of vectors comes last, bf16 is float32."""

@@ -98,7 +98,7 @@ class Machine:
     # ------------------------------------------------------------ threads and problems
 
     def _active(self, where: Where) -> int:
-        """How many threads."""
+        """Number of active threads."""
         if where is None:
             return self.blocks * self.threads
         return int(np.count_nonzero(where)) * (self.blocks * self.threads // where.size)
@@ -156,14 +156,14 @@ class Machine:
         return by_warps(address, warp, 0), by_warps(active, warp, False), self.blocks // rows
 
     def _sectors(self, element: Element, where: Where, size_bytes: int) -> int:
-        """Of one access to global memory."""
+        """Sectors of one access to global memory."""
         if where is None and isinstance(element, int):
             return self.blocks * -(-self.threads // self.kernel.warp_size)
         address, active, repeat = self._requests(element, where, size_bytes)
         return count_sectors(address, active) * repeat
 
     def _wavefronts(self, element: Element, where: Where, size_bytes: int) -> int:
-        """Of one access to shared memory."""
+        """Wavefronts of one access to shared memory."""
         address, active, repeat = self._requests(element, where, size_bytes)
         return count_wavefronts(address, active, size_bytes) * repeat
 

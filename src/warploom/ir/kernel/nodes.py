@@ -286,7 +286,7 @@ class For:
     step: int
     body: tuple[Stmt, ...]
     note: str = ""
-    """What the front end expanded this loop from, for the printed comment."""
+    """The statement that the front end expanded to this loop, for the printed comment."""
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -316,7 +316,7 @@ class Param:
     space: Literal["global", "constant"]
     dtype: DType
     shape: tuple[IndexExpr, ...]
-    """Over `SizeVar`s and constants, row-major."""
+    """Extents over `SizeVar`s and constants, row-major."""
     is_output: bool
     """Stored to by the kernel. An output that is also read keeps its old contents as input."""
     is_input: bool = True
@@ -331,7 +331,7 @@ class Hole:
     """The user's name, else `line:col`; a copy made by inlining a device function adds `@call-line:col`."""
     kind: HoleKind
     arg_names: tuple[str, ...]
-    """How each argument reads in the sketch; completions print in these words."""
+    """Text of each argument in the sketch; completions print in these words."""
     n: int = 0
     """part: number of parts; xform: number of indices; choose: number of alternatives."""
     grammar: str = "full"
@@ -372,5 +372,5 @@ class Kernel:
 
     @property
     def threads(self) -> int:
-        """Per block."""
+        """Threads per block."""
         return self.block[0] * self.block[1] * self.block[2]

@@ -68,9 +68,9 @@ class GridStamps:
     def __init__(self, elements: int, threads: int) -> None:
         self.threads = threads
         self.blocks = Stamps(elements)
-        """By block, never forgotten."""
+        """Accesses by block, never forgotten."""
         self.inside = Stamps(elements)
-        """By thread, forgotten at the owner's barriers."""
+        """Accesses by thread, forgotten at the owner's barriers."""
 
     def read(self, element: Ints, thread: Ints, site: int, found: Found, found_blocks: Found) -> None:
         self.inside.read(element, thread, site, found)

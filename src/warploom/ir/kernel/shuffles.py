@@ -1,4 +1,4 @@
-"""Which thread a warp shuffle reads."""
+"""Source thread of a warp shuffle."""
 
 from __future__ import annotations
 

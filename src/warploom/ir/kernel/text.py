@@ -145,7 +145,7 @@ def _number(value: float | None) -> str:
 
 
 def _name(name: str) -> str:
-    """How a variable or array reads: itself when nothing else reads so."""
+    """Text of a variable or array: its name when nothing else reads so."""
     if name.startswith("$") and name[1:].isidentifier():
         return f"__{name[1:]}"
     if name in WORDS or keyword.iskeyword(name) or name.startswith("__") or not name.isidentifier():
@@ -158,7 +158,7 @@ def _wrap(piece: _Piece, level: int) -> str:
 
 
 def _level_of_source(text: str) -> int:
-    """How tightly a user's expression binds."""
+    """Precedence of a user's expression."""
     try:
         node = ast.parse(text, mode="eval").body
     except SyntaxError:

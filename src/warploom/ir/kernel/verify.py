@@ -51,7 +51,7 @@ _PAIRS = frozenset({"-", "/", "//", "%", "<<", ">>"})
 _OF_INTEGERS = frozenset({"&", "|", "^", "<<", ">>", "~", "//", "%"})
 _STATIC = frozenset[str]()
 MOST_VALUES = 1 << 20
-"""Of one hole."""
+"""Most values of one hole."""
 
 
 def verify(kernel: Kernel) -> None:
@@ -104,10 +104,10 @@ class _Verifier:
     accumulators: dict[str, Accumulator] = field(default_factory=dict[str, Accumulator])
     values: dict[str, DType] = field(default_factory=dict[str, DType])
     indices: dict[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
-    """What each index variable depends on: of `thread`, `block`, `size`."""
+    """What each index variable depends on: some of `thread`, `block`, `size`."""
     sorts: dict[str, str] = field(default_factory=dict[str, str])
     shared_bytes: int = 0
-    """Of the arrays met, one after the other, each aligned to its elements."""
+    """Bytes of the arrays met, one after the other, each aligned to its elements."""
     span: Span = NOWHERE
 
     def wrong(self, code: str, message: str, fix: str = "", span: Span = NOWHERE) -> None:
@@ -185,7 +185,7 @@ class _Verifier:
     # ------------------------------------------------------------ index expressions
 
     def index(self, expr: IndexExpr) -> frozenset[str]:
-        """What the expression depends on."""
+        """The set of things (`thread`, `block`, `size`) that the expression depends on."""
         match expr:
             case IndexConst(value):
                 self.number(value)

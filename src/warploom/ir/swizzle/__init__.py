@@ -1,4 +1,8 @@
-"""Grammars of holes as sets of functions on the points where a hole is used."""
+"""Grammars of holes, as sets of functions on the points where a hole is used.
+
+Takes a hole with its grammar, and the index values at which it is evaluated. Gives every distinct function of the grammar on
+those points, with the cost and text of its cheapest expression. Open `functions.py` first.
+"""
 
 from __future__ import annotations
 

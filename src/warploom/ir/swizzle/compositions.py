@@ -86,7 +86,7 @@ class Composition:
 
 
 def shared_cost(outer: Primitive, outer_size: int, inner: Primitive, inner_size: int) -> int:
-    """What `outer o inner` saves because the remainder (and the digit) of `inner` need not be formed."""
+    """The cost that `outer o inner` saves because the remainder (and the digit) of `inner` need not be formed."""
     if isinstance(inner, Cm2Linear):
         if isinstance(outer, Cm2Linear):
             return 0
@@ -104,7 +104,7 @@ def shared_cost(outer: Primitive, outer_size: int, inner: Primitive, inner_size:
 
 
 def _is_sum(core: Rot | Fan | Xor) -> bool:
-    """Its value mod n needs its index mod n only."""
+    """Whether its value mod n needs its index mod n only."""
     match core:
         case Rot():
             return True
@@ -143,7 +143,7 @@ def _settings(parameter: str, uses: bool, **values: int) -> str:
 
 
 def check_domains(composition: Composition, i_count: int, j_count: int) -> str:
-    """Why it is no map of these indices; empty where every primitive gets an index of its own size."""
+    """The reason why it is no map of these indices; empty where every primitive gets an index of its own size."""
     size = i_count if composition.start == "i" else j_count
     for primitive in reversed(composition.primitives):
         expected = domain(primitive)

@@ -30,7 +30,7 @@ class Functions:
 
     tables: Tables
     costs: IntArray
-    """Of the cheapest expression of each, in `ir.kernel.cost` units before simplification."""
+    """Cost of the cheapest expression of each function, in `ir.kernel.cost` units before simplification."""
     expression: Callable[[int], IndexExpr]
     """Row -> the expression, over `HoleArg`."""
     rows: IntArray
@@ -44,7 +44,7 @@ class Functions:
         return Functions(self.tables[keep], self.costs[keep], self.expression, self.rows[keep])
 
     def matching(self, allowed: BoolArray) -> Functions:
-        """Those whose every value is allowed; `allowed` is [points, values]."""
+        """The functions whose every value is allowed; `allowed` is [points, values]."""
         freedom = allowed.sum(axis=1)
         left = np.arange(len(self.tables))
         # The most constrained points first, few at a time while they still remove much.
@@ -83,7 +83,7 @@ class FunctionSet(Protocol):
 
     @property
     def size_bound(self) -> int:
-        """At least as many as there are distinct functions."""
+        """Upper limit of the number of distinct functions."""
         ...
 
     def matching(self, allowed: BoolArray) -> Functions | None:
@@ -102,7 +102,7 @@ class Supporting(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class UnusedSet:
-    """Of a hole that no thread ever evaluates: one function without points."""
+    """The set for a hole that no thread ever evaluates: one function without points."""
 
     expr: IndexExpr
     values: int

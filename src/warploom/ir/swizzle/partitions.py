@@ -115,7 +115,7 @@ class _Listing:
         return self.fits[key]
 
     def count(self, level: int, rest: BoolArray) -> int:
-        """How many lists `extend` appends; at least one more than `limit` if it is more."""
+        """Number of lists that `extend` appends; at least one more than `limit` if it is more."""
         key = level, rest.tobytes()
         if key not in self.counts:
             candidates = self.fitting(level, rest)

@@ -85,12 +85,12 @@ def mask_range(n: int) -> int:
 
 
 def domain(primitive: Primitive) -> int:
-    """How many values the index may have; a group takes any multiple."""
+    """Number of values that the index may have; a group takes any multiple."""
     return primitive.size if isinstance(primitive, Group) else primitive.n
 
 
 def image(primitive: Primitive, index: IntArray, parameter: IntArray) -> IntArray:
-    """Where it takes `index` for the parameter's values, element by element (shapes broadcast)."""
+    """The image of `index` for the parameter's values, element by element (shapes broadcast)."""
     match primitive:
         case Rot(n, scale, period, constant):
             turned = index + parameter * scale + constant
@@ -112,7 +112,7 @@ def image(primitive: Primitive, index: IntArray, parameter: IntArray) -> IntArra
 
 
 def faults(primitive: Primitive) -> str:
-    """What makes it ill-defined; empty for a good one."""
+    """Why the primitive is ill-defined; empty for a good one."""
     match primitive:
         case Rot(n, scale, period, constant):
             good = n > 0 and 0 <= scale < n and period >= 0 and 0 <= constant < n
@@ -180,7 +180,7 @@ def signed(value: int, n: int) -> int:
 
 
 def scale_cost(scale: int, n: int, *, first: bool) -> int:
-    """Of `scale * variable` as a summand of a sum mod n."""
+    """Cost of `scale * variable` as a summand of a sum mod n."""
     factor = signed(scale, n)
     if factor == 0:
         return 0
@@ -189,7 +189,7 @@ def scale_cost(scale: int, n: int, *, first: bool) -> int:
 
 
 def divide_cost(n: int) -> int:
-    """Of a division or a remainder by n."""
+    """Cost of a division or a remainder by n."""
     return 0 if n == 1 else 1 if is_power_of_two(n) else DIVISION_COST
 
 
@@ -202,7 +202,7 @@ def window_cost(window: Window) -> int:
 
 
 def core_cost(core: Core, window: Window, parameters: int) -> int:
-    """Of a primitive on that digit when its parameter is below `parameters`."""
+    """Cost of a primitive on that digit when its parameter is below `parameters`."""
     match core:
         case Rot(n, scale, period, constant):
             floor = 1 + divide_cost(period) if period else 0

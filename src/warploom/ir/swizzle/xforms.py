@@ -34,13 +34,13 @@ class Fan:
 
     @property
     def modulus(self) -> int:
-        """Of the rotation that follows."""
+        """Modulus of the rotation that follows."""
         return self.group // self.period if self.wrap else self.group
 
 
 @dataclass(frozen=True, slots=True)
 class XformGrammar:
-    """Which parameters of the template are open."""
+    """Open parameters of the template."""
 
     n: int
     grouped: bool
@@ -269,7 +269,7 @@ def _fans(grammar: XformGrammar) -> list[Fan]:
 
 
 def _scale_cost(scale: int, modulus: int, *, first: bool) -> int:
-    """Of `scale * variable` as a summand of a sum mod `modulus`."""
+    """Cost of `scale * variable` as a summand of a sum mod `modulus`."""
     signed = scale if scale <= modulus // 2 else scale - modulus
     if signed == 0:
         return 0

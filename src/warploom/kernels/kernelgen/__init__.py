@@ -1,4 +1,8 @@
-"""The stencils that PTXASW was measured on, and larger ones, as CUDA C++ from one definition each, with NumPy references."""
+"""The stencils that PTXASW was measured on, and larger ones.
+
+Takes the definition of a stencil, once. Gives CUDA C++ and a NumPy reference made from it. Open `stencil.py` first, then
+`source.py`.
+"""
 
 from warploom.kernels.kernelgen.application import APPLICATIONS
 from warploom.kernels.kernelgen.convolution import CONVOLUTIONS

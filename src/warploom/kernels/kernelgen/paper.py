@@ -1,4 +1,4 @@
-"""What the text of PTXASW (2023) says of its results: the numbers and signs that a model of profit is compared with.
+"""Results in the text of PTXASW (2023): the numbers and signs that a model of profit is compared with.
 
 Only words and tables: the bars of Figure 2, which hold the result of every kernel, are not in the text. Where no statement names
 a kernel, nothing is known of it but the `Summary` of its GPU. Percentages are changes of performance against the original code,
@@ -20,11 +20,11 @@ Sign: TypeAlias = Literal[-1, 0, 1]
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """Where the kernels ran."""
+    """A GPU on which the paper ran the kernels."""
 
     board: str
     arch: str
-    """Of the board."""
+    """Architecture of the board."""
     compiled_for: str
     """Option of the compiler: `cc(35|50|60|70)` with `loadcache:L1`."""
 
@@ -40,7 +40,7 @@ GPUS: Mapping[Generation, Gpu] = {
 
 @dataclass(frozen=True, slots=True)
 class Latencies:
-    """In cycles."""
+    """Latencies in cycles."""
 
     shuffle_up: int
     shared_read: int
@@ -104,7 +104,7 @@ SUMMARIES: Mapping[Generation, Summary] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the text says of one kernel on one GPU."""
+    """The paper's result of one kernel on one GPU."""
 
     generation: Generation
     kernel: str
@@ -178,7 +178,7 @@ VOLTA_RANGE: tuple[float, float] = (0.315, 1.15)
 
 @dataclass(frozen=True, slots=True)
 class AppliedShuffles:
-    """Of an application on Pascal, |N| <= 1 only; all that were found have |N| = 1."""
+    """Shuffles of an application on Pascal, |N| <= 1 only; all that were found have |N| = 1."""
 
     shuffles: int
     loads: int
@@ -187,7 +187,7 @@ class AppliedShuffles:
 APPLICATION_SHUFFLES: Mapping[str, AppliedShuffles] = {
     "hypterm": AppliedShuffles(12, 48), "rhs4th3fort": AppliedShuffles(44, 179), "derivative": AppliedShuffles(52, 166),
 }  # fmt: skip
-"""Source: section 8.5. Of hypterm, the kernel along the leading dimension."""
+"""Source: section 8.5. For hypterm, the kernel along the leading dimension."""
 
 
 Profiled: TypeAlias = Variant | Literal["original", "uniform branch"]

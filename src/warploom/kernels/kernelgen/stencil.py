@@ -1,4 +1,4 @@
-"""What a stencil is: its arrays, its body in CUDA, and what the body must compute.
+"""Definition of a stencil: its arrays, its body in CUDA, and the values that the body must compute.
 
 A body is CUDA C++ in which a grid of points is read and written as `name(i+1, k-2)`: the moved axes with their distances;
 `name()` is the point itself. `i` is the fastest axis in memory. Square brackets stay as they are.
@@ -17,7 +17,8 @@ Grid: TypeAlias = NDArray[np.float64]
 Real: TypeAlias = Literal["float", "double"]
 Parameter: TypeAlias = NDArray[np.float32 | np.float64] | np.float32 | np.float64 | np.int32
 Reference: TypeAlias = Callable[[Mapping[str, Grid], Mapping[str, float]], Mapping[str, Grid]]
-"""From whole arrays, shape [z, y, x] (outputs with what they held before) and scalars, to the interior of each output."""
+"""A function from whole arrays, shape [z, y, x] (outputs with what they held before), and scalars to the interior of each
+output."""
 
 AXES = "ijk"
 
@@ -55,13 +56,13 @@ class Stencil:
     outputs: tuple[Field, ...]
     """May be read as well."""
     scalars: Mapping[str, float]
-    """With their usual values."""
+    """Scalars with their usual values."""
     body: str
     reference: Reference
     loads: int
     """Global loads in the PTX that NVRTC 13.0 makes of the guarded shape."""
     tolerance: float = 1e-5
-    """Of a result's difference from the reference, relative to the larger of 1 and the largest result."""
+    """Tolerance of a result's difference from the reference, relative to the larger of 1 and the largest result."""
 
     @property
     def symbol(self) -> str:
@@ -77,7 +78,7 @@ class Stencil:
         return (*(field.name for field in self.fields), *self.extents, *self.scalars)
 
     def interior(self) -> tuple[slice, ...]:
-        """Of an output, slowest axis first."""
+        """Slices of an output's interior, slowest axis first."""
         return (slice(self.lower, -self.upper or None),) * self.dims
 
 
@@ -118,7 +119,7 @@ def _rounded(values: NDArray[np.float64], real: Real) -> NDArray[np.float32 | np
 
 
 def reference(stencil: Stencil, given: tuple[Parameter, ...]) -> dict[int, Grid]:
-    """What each output holds after the kernel, in float64, by the index of its parameter; `given` is left as it is."""
+    """Values of each output after the kernel, in float64, by the index of its parameter; `given` is left as it is."""
     named = dict(zip(stencil.parameter_names, given, strict=True))
     arrays = {field.name: np.asarray(named[field.name], dtype=np.float64) for field in stencil.fields}
     scalars = {name: float(np.float64(named[name])) for name in stencil.scalars}

@@ -1,4 +1,7 @@
-"""Whole kernels by name: tensor functions with NumPy references, to explore on any target."""
+"""Whole kernels by name, to explore on any target.
+
+Takes a name and sizes. Gives a `TensorKernel`: the tensor function, its inputs and its NumPy reference. Open `kernel.py` first.
+"""
 
 import difflib
 

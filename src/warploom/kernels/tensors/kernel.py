@@ -21,7 +21,7 @@ class TensorKernel:
     name: str
     function: TensorFunction
     sizes: Mapping[str, int]
-    """To measure at."""
+    """Sizes to measure at."""
     compute: Compute
     """By NumPy: takes inputs and scalars by name, gives the outputs in the function's order."""
     parameters: Mapping[str, float] = field(default_factory=dict[str, float])
@@ -60,5 +60,5 @@ class TensorKernel:
         return count_flops(self.program(sizes))
 
     def bytes(self, sizes: Mapping[str, int] | None = None) -> int:
-        """Of the elements that every schedule must move from and to memory."""
+        """Bytes of the elements that every schedule must move from and to memory."""
         return count_compulsory_bytes(self.program(sizes))

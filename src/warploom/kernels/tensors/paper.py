@@ -13,7 +13,7 @@ _MATMUL_TILES = {"m": (32, 4), "n": (32, 4), "k": (32,)}
 @dataclass(frozen=True, slots=True)
 class PaperSpace:
     name: str
-    """As in Table 2, without the signs."""
+    """Name as in Table 2, without the signs."""
     kernel: str
     sizes: dict[str, int]
     maxima: dict[str, tuple[int, ...]]

@@ -1,4 +1,8 @@
-"""Every PTX instruction: where the ISA defines it, what its operands are for, what it does to memory."""
+"""Every PTX instruction: where the ISA defines it, what its operands are for, what it does to memory.
+
+Takes an instruction of the syntax tree. Gives its row of the table and the roles and types of its operands. Open `rows.py`
+first: it explains the notation of the tables; `lookup.py` answers the questions.
+"""
 
 from warploom.ptx.instructions.document import instruction_table
 from warploom.ptx.instructions.lookup import (

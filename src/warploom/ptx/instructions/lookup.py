@@ -1,4 +1,4 @@
-"""From an instruction to its row, and from the row to what the instruction reads, writes and orders."""
+"""Looks up the row of an instruction, and what the instruction reads, writes and orders."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def operand_slots(instruction: Instruction) -> tuple[Slot, ...] | None:
 def destinations(instruction: Instruction) -> tuple[str, ...]:
     """Names written: registers, elements of vector registers (`%v.x`), results of a call. `_` is left out.
 
-    A guarded instruction may leave them as they were. Of an unknown instruction that has operands the first counts as written,
-    unless it is an address.
+    A guarded instruction may leave them as they were. An unknown instruction counts as writing its first operand, if it has
+    operands, unless it is an address.
     """
     if instruction.opcode == "call":
         first = instruction.operands[0] if instruction.operands else None

@@ -1,4 +1,4 @@
-"""What one row of the instruction table says, and the notation of operand roles.
+"""One row of the instruction table, and the notation of operand roles.
 
 A signature lists operand slots in text order, `ROLE[:TYPE][?*]`:
 
@@ -19,7 +19,7 @@ InstructionClass = Literal[
     "matrix", "async", "video", "misc",
 ]  # fmt: skip
 Collective = Literal["", "warp", "warpgroup", "block", "cluster"]
-"""Who executes the instruction together."""
+"""The threads that execute the instruction together."""
 
 _SLOT = re.compile(r"(?P<role>[dxaml])(?::(?P<type>\w+))?(?P<count>[?*]?)\Z")
 
@@ -42,7 +42,7 @@ class Row:
     name: str
     """Opcode and the modifiers that tell it from its siblings, as the ISA heads its section: `cp.async.bulk.tensor`."""
     section: str
-    """Of PTX ISA 9.1."""
+    """Section of PTX ISA 9.1."""
     kind: InstructionClass
     slots: tuple[Slot, ...]
     types: frozenset[str]

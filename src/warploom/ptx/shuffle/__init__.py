@@ -1,4 +1,7 @@
-"""Loads of what another lane has loaded, replaced by warp shuffles (PTXASW 5.1, 5.2): detection, guards, code, profit.
+"""Replaces loads of values that another lane has loaded by warp shuffles (PTXASW 5.1, 5.2): detection, guards, code, profit.
+
+Takes a PTX module and options. Gives the rewritten module and a report of every load. Open `rewrite.py` first, then `detect.py`
+and `code.py`.
 
     source   ld.global.f32 %a, [A];            target   ld.global.f32 %b, [B];          A(tid.x + N) = B(tid.x), |N| <= 31
 

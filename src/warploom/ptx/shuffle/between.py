@@ -1,4 +1,4 @@
-"""What may run between an instruction and a later one that it dominates, without passing the first again."""
+"""Instructions that may run between one instruction and a later one that it dominates, without passing the first again."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class _Run:
     alone: str = ""
     """Whether so, or the lane has an index that might wrap, among those tested when the run starts."""
     tested: frozenset[_Value] = frozenset()
-    """Those indices."""
+    """The values of those indices that are tested."""
     corners: dict[_Corner, str] = field(default_factory=dict["_Corner", str])
     """Predicates that hold where a lane must load for itself."""
 
@@ -200,7 +200,7 @@ class KernelCode:
         return copy
 
     def _halo(self, plan: Plan, run: _Run) -> HaloRegisters | None:
-        """Of the plan's source, loaded before it; None where the plan has to do without."""
+        """Registers for the halo of the plan's source, loaded before it; None where the plan has to do without."""
         if not self._has_halo(plan):
             return None
         halo, found = self._halos[plan.source], self._halo_registers.get(plan.source)
@@ -215,7 +215,7 @@ class KernelCode:
         return plan.source in self._halos and plan.halo is not None and self._run_of(plan.source) == self._run_of(plan.load)
 
     def _with_halo(self, plan: Plan, halo: HaloRegisters, sources: list[str], lines: list[str]) -> list[str]:
-        """What each lane gives: the lanes at one end give what they have from beyond the other."""
+        """Code for the value that each lane gives: the lanes at one end give what they have from beyond the other."""
         outer, distance = self.fresh.new("pred"), plan.neighbour.x
         test, bound = ("lt", distance) if distance > 0 else ("gt", LAST_LANE + distance)
         lines.append(f"setp.{test}.u32 {outer}, {self.lanes.lane}, {bound};")
@@ -291,7 +291,7 @@ class KernelCode:
         return block.index, max(calls, default=-1)
 
     def _run(self, index: int) -> _Run:
-        """Its mask is taken before the first source in it: who shuffles also loaded together."""
+        """Run of the instruction: its mask is taken before the first source in it, so that who shuffles also loaded together."""
         key = self._run_of(index)
         run = self._runs.get(key)
         if run is None:

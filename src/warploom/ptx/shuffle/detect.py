@@ -1,4 +1,4 @@
-"""Which loads read what another lane, or the same thread, has already read (paper section 5.1)."""
+"""Finds the loads that read what another lane, or the same thread, has already read (paper section 5.1)."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _IRREGULAR = 24
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """How far to look."""
+    """Limits of how far to look."""
 
     max_delta: int
     max_rows: int
@@ -52,7 +52,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Detected:
-    """Of one kernel, in program order."""
+    """Candidates of one kernel, in program order."""
 
     loads: int
     plans: tuple[Plan, ...]
@@ -200,7 +200,7 @@ class _Detector:
     # one load
 
     def _covered(self, place: _Place) -> Plan | str:
-        """How to cover the load, else why not."""
+        """The plan that covers the load, else why there is none."""
         if not any(r != "_" for r in place.load.registers):
             return "nobody takes what it loads"
         reason = ""
@@ -305,7 +305,7 @@ class _Detector:
         return self.graph.dominates(source.block, place.block)
 
     def _guards(self, source: _Place, place: _Place, at: Neighbour) -> str:
-        """Why the predicates of the two loads forbid it; '' if they do not."""
+        """The reason why the predicates of the two loads forbid it; '' if they do not."""
         theirs, own = source.load.guard, place.load.guard
         if theirs is not None:
             first, last = source.load.index, place.load.index

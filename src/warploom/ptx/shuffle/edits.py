@@ -20,7 +20,7 @@ class Edits:
         self._edits: list[_Edit] = []
 
     def insert(self, offset: int, text: str) -> None:
-        """Before the character at `offset`; several insertions at one place keep the order in which they came."""
+        """Inserts before the character at `offset`; several insertions at one place keep the order in which they came."""
         self._edits.append(_Edit(offset, len(self._edits), offset, text))
 
     def replace(self, start: int, end: int, text: str) -> None:

@@ -25,35 +25,35 @@ from warploom.ptx.shuffle.registers import FreshRegisters, written
 from warploom.ptx.syntax import Address, Instruction, Name, Vector, instruction_text
 
 _MAX_OFFSET = 1 << 31
-"""Of an address, in bytes (PTX ISA 6.4.1: a 32-bit signed immediate)."""
+"""Limit of an address's offset, in bytes (PTX ISA 6.4.1: a 32-bit signed immediate)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Halo:
-    """What one source load brings besides its own elements."""
+    """Elements that one source load brings besides its own."""
 
     source: int
     right: int
-    """How many elements beyond the last lane."""
+    """Number of elements beyond the last lane."""
     left: int
-    """How many elements before the first lane."""
+    """Number of elements before the first lane."""
     stride_bytes: int
     ranges: tuple[IndexRange, ...]
-    """Of every lane, where the source stands."""
+    """Ranges of every lane's indices where the source stands."""
 
 
 @dataclass(frozen=True, slots=True)
 class HaloRegisters:
-    """Where a halo is at run time."""
+    """Registers that hold a halo at run time."""
 
     alone: str
     """Whether the warp does without; the same in all its lanes."""
     values: dict[str, str]
-    """By register of the source."""
+    """Register of the halo by register of the source."""
 
 
 def find_halos(plans: Iterable[Plan], routine: Routine) -> dict[int, Halo]:
-    """By source: the halos that serve the plans given, all of one run with their source."""
+    """Halos by source that serve the plans given, all of one run with their source."""
     groups: dict[int, list[Plan]] = {}
     for plan in plans:
         if plan.halo is not None and plan.stride_bytes:

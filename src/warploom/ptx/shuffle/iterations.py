@@ -1,4 +1,4 @@
-"""Whether all lanes that stand together in a loop are in the same iteration.
+"""Decides whether all lanes that stand together in a loop are in the same iteration.
 
 Lanes part at branches that they decide differently. A branch inside a loop keeps them aligned when it is decided alike by all
 (uniform), when at most one of its successors stays in the loop (those who leave do not come back), or when whoever stays runs

@@ -1,4 +1,4 @@
-"""What a kernel computes once, at its start, to know which lanes have which neighbours."""
+"""Code at a kernel's start that computes which lanes have which neighbours."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class LaneValues:
         self.fresh = fresh
         self.shape = shape
         self.prologue: list[str] = []
-        """Instructions, for the kernel's start."""
+        """Instructions for the kernel's start."""
         self._values: dict[str, str] = {}
 
     def without_source(self, neighbour: Neighbour, corner: str, incomplete: str) -> str:
@@ -71,14 +71,14 @@ class LaneValues:
         return self._value(name, "b32", f"mov.u32 {{}}, %{name};")
 
     def _room_above(self) -> str:
-        """How far above this one lie the end of the warp and the end of the row, whichever is nearer: at least 1."""
+        """Distance from this lane to the end of the warp or the end of the row, whichever is nearer: at least 1."""
         x, width = self._special("tid.x"), self._special("ntid.x")
         end = self._value("warp rest", "b32", f"sub.u32 {{}}, {FULL_WARP}, {self.lane};")
         rest = self._value("row rest", "b32", f"sub.u32 {{}}, {width}, {x};")
         return self._value("room above", "b32", f"min.u32 {{}}, {rest}, {end};")
 
     def _room_below(self) -> str:
-        """How many lanes of the same row lie below this one in its warp."""
+        """Number of lanes of the same row that lie below this one in its warp."""
         x, lane = self._special("tid.x"), self.lane
         return self._value("room below", "b32", f"min.u32 {{}}, {x}, {lane};")
 

@@ -1,4 +1,4 @@
-"""Which loads may be replaced by a shuffle, or feed one (PTX ISA 9.7.9.8, 9.7.9.9, chapter 8)."""
+"""Finds the loads that may be replaced by a shuffle, or feed one (PTX ISA 9.7.9.8, 9.7.9.9, chapter 8)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Load:
     """A weak load that a shuffle may replace or start from."""
 
     index: int
-    """Of the instruction in its routine."""
+    """Index of the instruction in its routine."""
     space: str
     """global or shared."""
     type: str
@@ -33,7 +33,8 @@ class Load:
 
     @property
     def form(self) -> tuple[str, int, frozenset[str]]:
-        """What two loads have in common if one may supply the other: how a value is extended, its size, the qualifiers."""
+        """The properties that two loads must share if one may supply the other: how a value is extended, its size, the
+        qualifiers."""
         is_extended = any(bits > 8 * self.element_bytes for bits in self.register_bits)
         return "s" if is_extended and self.type[0] == "s" else "b", self.element_bytes, self.qualifiers
 

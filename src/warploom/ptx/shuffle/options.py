@@ -17,7 +17,7 @@ class ShuffleOptions:
     """The defaults are sound for every launch."""
 
     policy: Policy = field(default_factory=Profitable)
-    """By default what is expected to gain on the module's own target."""
+    """Policy; by default it applies what is expected to gain on the module's own target."""
     max_delta: int = MAX_DELTA
     """Largest distance along x, 0 to 31."""
     max_rows: int | None = None
@@ -30,4 +30,4 @@ class ShuffleOptions:
     assume_nsw: bool = False
     """Take it that signed index arithmetic does not wrap, instead of testing it at run time."""
     limits: LaunchLimits | None = None
-    """What is known of every launch; None: what every device allows. Beyond them the result may be wrong."""
+    """Limits that every launch keeps; None: those of every device. Beyond them the result may be wrong."""

@@ -1,4 +1,4 @@
-"""What is to be done to one load: where each of its elements comes from, and what must hold at run time."""
+"""The plan for one load: where each of its elements comes from, and what must hold at run time."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class Neighbour:
     """A thread of the same warp and block, by its place relative to this one."""
 
     x: int
-    """Its tid.x less this thread's."""
+    """The neighbour's tid.x less this thread's."""
     y: int = 0
-    """Its tid.y less this thread's; tid.z is the same."""
+    """The neighbour's tid.y less this thread's; tid.z is the same."""
 
     @property
     def is_self(self) -> bool:
@@ -36,7 +36,7 @@ class NoWrap:
     register: str
     offset: int
     amount: int
-    """Not 0."""
+    """The amount, which is never 0."""
     is_signed: bool
     width: int
     """16, 32 or 64 bits."""
@@ -57,14 +57,14 @@ class Element:
     source: str
     target: str
     bits: int
-    """Of both registers: 16, 32 or 64."""
+    """Bits of both registers: 16, 32 or 64."""
     must_copy: bool
     """Whether the source register may have changed by the time of the target."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How one load is covered."""
+    """Plan that covers one load."""
 
     load: int
     """Index of the instruction that is covered."""
@@ -73,13 +73,13 @@ class Plan:
     neighbour: Neighbour
     """The thread whose value is taken."""
     elements: tuple[Element, ...]
-    """In the order of the registers; elements that nobody reads (`_`) are left out."""
+    """Elements in the order of the registers; those that nobody reads (`_`) are left out."""
     element_bits: int
-    """Of one element in memory: 8, 16, 32 or 64."""
+    """Bits of one element in memory: 8, 16, 32 or 64."""
     checks: tuple[NoWrap, ...] = ()
     """All must hold in the lane that takes a neighbour's value."""
     assumed: tuple[str, ...] = ()
-    """What `--assume nsw` took for granted, as text."""
+    """Assumptions taken for granted by `--assume nsw`, as text."""
     stride_bytes: int | None = None
     """Formal distance in memory of the source's addresses in adjacent lanes."""
     halo: tuple[NoWrap, ...] | None = None
@@ -94,7 +94,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class BlockShape:
-    """What is known of the block at compile time."""
+    """The block's shape, as far as it is known at compile time."""
 
     whole_rows: bool
     """Every warp lies in one row, and the lane is tid.x modulo 32."""

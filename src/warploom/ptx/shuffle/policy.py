@@ -1,4 +1,4 @@
-"""Which candidates to apply: all, none, or those that a model expects to gain. The model itself is passed in."""
+"""Choice of the candidates to apply: all, none, or those that a model expects to gain. The model itself is passed in."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Candidate:
     """Tested at run time in every lane, together with those of the other loads around; where one fails, the lane loads for
     itself, as it may where one of another load fails."""
     assumed: tuple[str, ...]
-    """Not tested: taken for granted under `--assume nsw`."""
+    """Assumptions that are not tested but taken for granted under `--assume nsw`."""
     indices: tuple[str, ...] = ()
     """The registers that the conditions are about; in straight-line code each is tested once."""
 
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """What a decision may look at."""
+    """Facts that a decision may look at."""
 
     routine: Routine
     graph: FlowGraph
@@ -49,7 +49,7 @@ class KernelFacts:
     candidates: tuple[Candidate, ...]
     """All of the kernel, in program order."""
     target: str
-    """Of the module: `sm_80`."""
+    """Target of the module: `sm_80`."""
     whole_rows: bool
     """Whether the block's shape is known to put every warp into one row."""
 

@@ -1,4 +1,4 @@
-"""Whether a shuffle pays: cycles of a multiprocessor per warp before and after, by the resource that is asked for most.
+"""Decides whether a shuffle pays: cycles of a multiprocessor per warp before and after, by the resource that is asked for most.
 
     cycles = p-norm of { issue, f32 units, f64 units, load path, texture path, shuffles, memory, latency / resident warps }
 
@@ -29,11 +29,11 @@ Resource: TypeAlias = Literal["issue", "f32 units", "f64 units", "load path", "t
 LEAST_GAIN = 0.02
 """Less than this share of the time is not worth other code."""
 _NORM = 8
-"""Of resources that are asked for at once: 2 equal ones cost 9 percent more than one."""
+"""Exponent of the norm that joins resources asked for at once: 2 equal ones cost 9 percent more than one."""
 _BLOCK_THREADS = 128
-"""Of a launch that is not known."""
+"""Threads of a block whose launch is not known."""
 _MORE_REGISTERS = 4
-"""Of a rewritten kernel: 2.7 to 9.2 in the mean. Source: PTXASW (2023), section 7."""
+"""Registers that a rewritten kernel takes more: 2.7 to 9.2 in the mean. Source: PTXASW (2023), section 7."""
 _INDEX_TEST_SLOTS = 2
 """An addition and a comparison, for all loads of a block that use the index."""
 _DOUBLE_LANES: Mapping[str, float] = {
@@ -81,7 +81,7 @@ def nearest_machine(arch: str) -> Machine:
 
 
 def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Machine) -> Forecast:
-    """What applying these candidates of the kernel changes on a machine."""
+    """The changes that applying these candidates of the kernel makes on a machine."""
     before = usage_of(facts.routine, facts.graph)
     distinct = _memory_bytes(facts)
     registers = _registers(facts)

@@ -1,4 +1,4 @@
-"""What was found and done, ready for JSON."""
+"""Report of what was found and done, ready for JSON."""
 
 from __future__ import annotations
 

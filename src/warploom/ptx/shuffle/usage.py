@@ -1,4 +1,4 @@
-"""What one warp asks of a multiprocessor while it runs a kernel: slots, lanes and sectors, summed over its instructions.
+"""Resources that one warp uses while it runs a kernel: slots, lanes and sectors, summed over its instructions.
 
 Counts are of PTX; an instruction that ptxas expands counts as often as the expansion has instructions. A loop whose trips are
 unknown counts `LOOP_TRIPS` times. Global accesses are taken as coalesced.
@@ -30,14 +30,14 @@ _CALL_SLOTS = 20
 
 @dataclass(slots=True)
 class Usage:
-    """Per warp."""
+    """Usage per warp."""
 
     slots: float = 0.0
     """Instructions to issue."""
     float_slots: float = 0.0
-    """Of them, f32 arithmetic."""
+    """Slots for f32 arithmetic, part of those above."""
     double_slots: float = 0.0
-    """Of them, f64 arithmetic."""
+    """Slots for f64 arithmetic, part of those above."""
     plain: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
     """Requests of the load and store units that are no `ld.global.nc`: (how often, sectors)."""
     read_only: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
@@ -46,7 +46,7 @@ class Usage:
 
 
 def usage_of(routine: Routine, graph: FlowGraph) -> Usage:
-    """Of one pass through every block, loops repeated."""
+    """Usage of one pass through every block, loops repeated."""
     found = Usage()
     for block in graph.blocks:
         weight = block_weight(graph, block.index)
@@ -56,12 +56,12 @@ def usage_of(routine: Routine, graph: FlowGraph) -> Usage:
 
 
 def block_weight(graph: FlowGraph, block: int) -> float:
-    """How often a warp is taken to execute the block."""
+    """How often a warp is assumed to execute the block."""
     return float(LOOP_TRIPS ** len(graph.loop_nest(block)))
 
 
 def sectors(instruction: Instruction) -> float:
-    """Of a coalesced access of a whole warp at an address that is not aligned to a sector."""
+    """Sectors of a coalesced access of a whole warp at an address that is not aligned to a sector."""
     width = next((TYPE_BITS[m] for m in reversed(instruction.modifiers) if m in TYPE_BITS), 32)
     elements = next((len(o.elements) for o in instruction.operands if isinstance(o, Vector)), 1)
     return width // 8 * elements * WARP_LANES / SECTOR_BYTES + 1

@@ -1,4 +1,4 @@
-"""Where registers hold values that code elsewhere in the kernel can read."""
+"""Places where registers hold values that code elsewhere in the kernel can read."""
 
 from __future__ import annotations
 

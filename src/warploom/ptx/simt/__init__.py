@@ -1,4 +1,8 @@
-"""The concrete SIMT interpreter of PTX."""
+"""The concrete SIMT interpreter of PTX.
+
+Takes a module, the name of a kernel, the launch shape and the arrays. Gives the arrays afterwards, faults, races, and counts of
+instructions, sectors and wavefronts. Open `launch.py` first, then `machine.py`.
+"""
 
 from warploom.ptx.simt.counts import Counts, LineCounts
 from warploom.ptx.simt.findings import Finding

@@ -67,7 +67,7 @@ class Effects:
     reads: int
     writes: int
     kills: int
-    """Written whatever the guard says."""
+    """Registers written whatever the guard says."""
 
 
 def effects(code: Code, instruction: Instruction, carry: int) -> Effects:

@@ -25,10 +25,10 @@ class Bound:
     array: NDArray[Any]
     region: Region
     offset: int
-    """Of its first byte in the region: arrays that overlap share one."""
+    """Offset of its first byte in the region: arrays that overlap share one."""
 
     def contents(self) -> NDArray[Any]:
-        """What the array holds now, as a new array of the same shape and type."""
+        """The array's elements now, as a new array of the same shape and type."""
         raw = self.region.views.bytes[self.offset : self.offset + self.array.nbytes].copy()
         return raw.view(self.array.dtype).reshape(self.array.shape)
 

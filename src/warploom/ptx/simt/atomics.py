@@ -34,7 +34,7 @@ _ROUNDS = 64
 
 @dataclass(frozen=True, slots=True)
 class Atomic:
-    """What one atomic does to a word."""
+    """The operation of one atomic on a word."""
 
     operation: str
     type_name: str

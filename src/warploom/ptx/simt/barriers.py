@@ -47,11 +47,11 @@ class Barriers:
     def __init__(self, blocks: int) -> None:
         self.blocks = blocks
         self.waits: dict[int, list[Wait]] = {}
-        """By barrier number."""
+        """Waits by barrier number."""
         self.arrived: dict[int, NDArray[np.int64]] = {}
-        """Of `bar.arrive`: threads by block, by barrier number."""
+        """Number of threads that have executed `bar.arrive`: for each barrier number an array by block."""
         self.arrivals: dict[int, dict[int, list[Arrival]]] = {}
-        """Of `bar.arrive`, by barrier number and block."""
+        """Arrivals by `bar.arrive`, by barrier number and block."""
         self.expected: dict[int, int] = {}
         """Counts given with `bar.arrive`."""
 
@@ -272,7 +272,7 @@ def _opcode(group: Group, index: int) -> str:
 
 
 def deadlock(machine: Machine) -> FaultError:
-    """What all threads that are left wait for."""
+    """The fault when all threads that are left wait, with what they wait for."""
     places: list[tuple[str, Span, Group]] = []
     for number, waits in machine.barriers.waits.items():
         for wait in waits:

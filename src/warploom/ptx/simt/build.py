@@ -1,4 +1,4 @@
-"""From a routine to code: cut into segments, give registers slots, lay out the stack frame."""
+"""Makes code of a routine: cuts it into segments, gives registers slots, lays out the stack frame."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ends_segment(instruction: Instruction) -> bool:
 
 
 def is_barrier(instruction: Instruction) -> bool:
-    """Of a block, not of a warp."""
+    """Whether the instruction is a barrier of a block, not of a warp."""
     return instruction.opcode in ("bar", "barrier") and "warp" not in instruction.modifiers[:1]
 
 

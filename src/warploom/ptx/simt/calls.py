@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 DEPTH_LIMIT = 1024
 """Nested calls."""
 STACK_BYTES = 1 << 30
-"""Of all threads that run together."""
+"""Most stack bytes of all threads that run together."""
 PRINTED = 10_000
 """Texts of printf that are kept."""
 BUFFER_BYTES = 256
-"""Of the arguments of one printf."""
+"""Most bytes of the arguments of one printf."""
 
 
 def parts_of(operands: tuple[Operand, ...]) -> tuple[tuple[Operand, ...], Operand, tuple[Operand, ...], Operand | None]:

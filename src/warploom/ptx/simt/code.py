@@ -23,7 +23,7 @@ Step: TypeAlias = "Callable[[Group, Machine], None]"
 End: TypeAlias = "Callable[[Group, Machine], int]"
 """Ends a segment: the next segment of the whole group, or -1 when the group was split, parked or has left."""
 Gate: TypeAlias = "Callable[[Group, Machine], Group | None]"
-"""Before a segment: the threads that may go on now; the others are parked."""
+"""A check before a segment: it returns the threads that may go on now; the others are parked."""
 Members: TypeAlias = "Callable[[Group, Machine], Value]"
 """The lanes that a warp-wide instruction names: u32 per thread, or one for all."""
 
@@ -44,7 +44,7 @@ class Segment:
     finish: End | None = None
     gate: Gate | None = None
     members: Members | None = None
-    """Of a segment that starts with a warp-wide instruction."""
+    """Members of a segment that starts with a warp-wide instruction."""
     classes: tuple[tuple[str, int], ...] = ()
     """Instruction classes and how many of each, for the counts."""
 
@@ -70,9 +70,9 @@ class Code:
     doubtful: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
     """Instruction -> slots that it reads and that some path has not written."""
     written: dict[int, int] = field(default_factory=dict[int, int])
-    """Of every slot that is doubtful somewhere: the slot that says which threads have written it."""
+    """For every slot that is doubtful somewhere, the slot that says which threads have written it."""
     undefined: dict[int, int] = field(default_factory=dict[int, int])
-    """Of every slot that a shuffle may leave undefined: the slot of its marks (`simt.undefined`)."""
+    """For every slot that a shuffle may leave undefined, the slot of its marks (`simt.undefined`)."""
 
 
 @dataclass(slots=True, eq=False)
@@ -90,7 +90,7 @@ class Context:
     on_return: Step | None = None
     """Hands the results over; runs with the callee's frame still in place and the caller's registers restored."""
     inner: dict[tuple[int, int], Context] = field(default_factory=dict["tuple[int, int]", "Context"])
-    """By calling segment and number of the called routine."""
+    """Contexts by calling segment and number of the called routine."""
 
     @property
     def depth(self) -> int:

@@ -129,7 +129,7 @@ def _indexed(site: Site) -> End:
 
 
 def _guarded(site: Site, code: Code, end: End) -> End:
-    """Only the threads whose guard holds take the end; the others fall through."""
+    """The end under a guard: only the threads whose guard holds take it; the others fall through."""
     guard = site.instruction.guard
     if guard is None:
         return end

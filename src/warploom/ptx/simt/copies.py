@@ -28,7 +28,7 @@ class _Flight:
 
     threads: Threads
     number: NDArray[np.int64]
-    """Of the thread's group that each copy belongs to."""
+    """Number of the thread's group to which each copy belongs."""
     granules: NDArray[np.int64]
     """[copies, granules each] in the marks of shared memory."""
 

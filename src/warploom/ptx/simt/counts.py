@@ -1,4 +1,4 @@
-"""What a launch costs, counted: instructions by class, memory sectors, shared-memory wavefronts, divergence.
+"""Cost of a launch, counted: instructions by class, memory sectors, shared-memory wavefronts, divergence.
 
 A warp instruction is one issue for the threads of a warp that run together; threads whose guard is false count as executing it.
 """
@@ -27,7 +27,7 @@ BANK_BYTES = 4
 
 @dataclass(frozen=True, slots=True)
 class LineCounts:
-    """Of the instructions on one line of the file."""
+    """Counts of the instructions on one line of the file."""
 
     warps: int
     """Executions by warps."""
@@ -35,7 +35,7 @@ class LineCounts:
     requests: int = 0
     """Memory requests of warps."""
     sectors: int = 0
-    """Of 32 bytes, global memory."""
+    """Sectors of 32 bytes in global memory."""
     wavefronts: int = 0
     """Shared memory."""
     divergent: int = 0
@@ -44,7 +44,7 @@ class LineCounts:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Of a whole launch."""
+    """Counts of a whole launch."""
 
     warp_instructions: Mapping[str, int]
     """By class: how often warps issued one."""
@@ -60,19 +60,19 @@ class Counts:
     shared_load_wavefronts: int
     shared_store_requests: int
     shared_store_wavefronts: int
-    """Of stores and atomics."""
+    """Wavefronts of stores and atomics."""
     local_requests: int
     shuffles: int
-    """Of warps."""
+    """Shuffles, counted per warp."""
     barriers: int
     """Arrivals of warps at barriers of the block."""
     divergent_branches: int
-    """Of warps."""
+    """Divergent branches, counted per warp."""
     by_line: Mapping[int, LineCounts]
 
     @property
     def instructions(self) -> int:
-        """Of warps, all classes."""
+        """Instructions of all classes, counted per warp."""
         return sum(self.warp_instructions.values())
 
     @property

@@ -1,4 +1,4 @@
-"""From the instructions of a segment to closures: finds each opcode's decoder, adds guards and checks around what it gives."""
+"""Makes closures of a segment's instructions: finds each opcode's decoder, adds guards and checks around what it gives."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def check_form(site: Site) -> None:
 
 
 def _doubts(site: Site) -> list[Step]:
-    """Before an instruction that may read registers never written: they are zero, and reported."""
+    """Steps before an instruction that may read registers never written: they are zero, and reported."""
     slots = site.code.doubtful.get(site.index)
     if slots is None:
         return []
@@ -133,7 +133,7 @@ def _doubts(site: Site) -> list[Step]:
 
 
 def _records(site: Site) -> list[Step]:
-    """After an instruction: which threads have written registers that are doubtful somewhere."""
+    """Steps after an instruction that record which threads have written registers that are doubtful somewhere."""
     written = site.code.written
     if not written:
         return []

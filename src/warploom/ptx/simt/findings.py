@@ -1,4 +1,4 @@
-"""What a run reports besides its arrays: faults that stop it and mistakes that hardware would hide."""
+"""Findings of a run besides its arrays: faults that stop it and mistakes that hardware would hide."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Finding:
     """The instruction."""
     block: Coordinates | None = None
     thread: Coordinates | None = None
-    """Within its block."""
+    """Thread within its block."""
     address: int | None = None
     count: int = 1
     """Threads (occurrences) in all, as far as the launch ran."""

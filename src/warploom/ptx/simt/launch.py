@@ -25,18 +25,18 @@ Status: TypeAlias = Literal["finished", "fault", "deadlock", "limit"]
 BATCH_THREADS = 16_384
 """Threads that run together; whole blocks."""
 BATCH_BYTES = 1 << 25
-"""Of shared memory and of stack that they have together, roughly."""
+"""About how many bytes of shared memory and of stack the blocks of a batch have together."""
 MAX_BLOCK = 1024
 """Threads of a block."""
 MAX_EXTENTS = {"grid": (2**31 - 1, 65535, 65535), "block": (1024, 1024, 64)}
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
 MAX_BLOCKS = 2**28
-"""That one launch here may have."""
+"""Most blocks that one launch here may have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """What a launch did."""
+    """Result of a launch."""
 
     status: Status
     """`finished`, or why it stopped: `fault` (as on hardware), `deadlock`, `limit` (of executed instructions: unknown)."""
@@ -44,7 +44,7 @@ class Launch:
     """By argument index: the arrays after the launch (copies; after a fault as far as it came)."""
     findings: tuple[Finding, ...]
     counts: Counts | None
-    """When asked for."""
+    """Counts, when asked for."""
     executed: int
     """Instructions times threads."""
     printed: tuple[str, ...] = ()

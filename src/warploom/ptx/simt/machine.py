@@ -57,7 +57,7 @@ class Machine:
         self.total = count * self.padded_threads
         all_threads = np.arange(self.total, dtype=np.int64)
         self.alive: NDArray[np.bool_] = np.ones(self.total, np.bool_)
-        """By thread; False once it has left."""
+        """Whether each thread is alive; False once it has left."""
         self.block_of: Threads = all_threads // self.padded_threads
         if self.padded_threads != self.block_threads:
             self.alive = all_threads % self.padded_threads < self.block_threads
@@ -90,7 +90,7 @@ class Machine:
     # Running
 
     def run(self) -> None:
-        """Until all threads have left; FaultError, OutOfBudgetError, UserError."""
+        """Runs until all threads have left; FaultError, OutOfBudgetError, UserError."""
         code = self.launch.entry
         context = Context(code)
         self.reserve_local(code.frame_bytes)
@@ -180,7 +180,7 @@ class Machine:
         return merged(groups, context.code.segments[index].live_in), index
 
     def push_through(self, group: Group, index: int) -> None:
-        """As `push`, past the gate of the segment."""
+        """Like `push`, past the gate of the segment."""
         group.has_passed = True
         self._passing.append((group, index))
 
@@ -257,12 +257,12 @@ class Machine:
         return region.views.bytes[start : min(start + most, region.size)].tobytes()
 
     def fence(self, group: Group, *, is_wide: bool = True) -> None:
-        """What these threads wrote before may be published by now, and what they read is taken to be acquired."""
+        """Publishes the earlier writes of these threads, and takes what they read as acquired."""
         self.clock.release(group.threads, is_wide=is_wide)
         self.clock.acquire(group.threads, is_wide=is_wide)
 
     def reserve_local(self, size: int) -> None:
-        """At least `size` bytes of stack for every thread."""
+        """Reserves at least `size` bytes of stack for every thread."""
         if size <= self.local_stride:
             return
         stride = max(64, 1 << (size - 1).bit_length())

@@ -99,7 +99,8 @@ def _pack(site: Site, target: Operand, parts: tuple[Operand, ...], type_name: st
 
 
 def _cvta(site: Site) -> Step:
-    """Between generic addresses and those of a state space: an offset for windows, nothing for global, const and param."""
+    """Converts between generic addresses and those of a state space: an offset for windows, nothing for global, const and
+    param."""
     modifiers = site.instruction.modifiers
     to_space = "to" in modifiers
     spaces = [m.partition("::")[0] for m in modifiers if m.partition("::")[0] in ("global", "shared", "local", "const", "param")]
@@ -124,7 +125,7 @@ def _cvta(site: Site) -> Step:
 
 
 def in_window(address: Value, start: int, size: int) -> Value:
-    """Which addresses lie in [start, start + size)."""
+    """Flags of the addresses that lie in [start, start + size)."""
     return (address - address.dtype.type(start)) < address.dtype.type(size)
 
 

@@ -31,7 +31,7 @@ def value_of(registers: Registers, slot: int) -> Value:
 
 
 def dtype_of(type_name: str) -> np.dtype[np.generic] | None:
-    """What a register of the type holds; None for types that have no NumPy word (b128)."""
+    """NumPy's type for a register of this type; None for types that have no NumPy word (b128)."""
     return DTYPES.get(TYPE_BITS.get(type_name, 0))
 
 
@@ -144,7 +144,7 @@ class Site:
                 raise self.unsupported(f"the operand {operand_text(operand)} in {self.instruction.name}")
 
     def sized(self, operand: Operand, type_name: str) -> int:
-        """As `source`, but a register must have the type's width."""
+        """Like `source`, but a register must have the type's width."""
         slot = self.source(operand, type_name)
         wanted = dtype_of(type_name)
         if wanted is not None and self.dtype(slot) != wanted:

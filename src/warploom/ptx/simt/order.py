@@ -1,4 +1,4 @@
-"""In which order parted threads of a warp run: a static rank per program point, lowest first.
+"""Order in which parted threads of a warp run: a static rank per program point, lowest first.
 
 The rank is a weak topological order (Bourdoncle 1993) of the flow graph: predecessors first, every loop contiguous. Running the
 lowest point first makes threads wait for each other at the earliest point where they can meet (thread frontiers, Diamos et

@@ -1,4 +1,5 @@
-"""What orders the accesses of different threads: barriers, and fences with strong reads (PTX ISA 8.8, without its finer points).
+"""Order between the accesses of different threads: barriers, and fences with strong reads (PTX ISA 8.8, without its finer
+points).
 
 In one block a barrier orders the threads that take part; `bar.arrive` orders only what came before it. Between any two threads, a
 release orders what came before it (a fence; `.release`; what a barrier brought to the thread counts, too) before what follows an
@@ -37,7 +38,7 @@ class Arrival:
 
 
 class Clock:
-    """When the threads of a batch last synchronised with each other."""
+    """Times at which the threads of a batch last synchronised with each other."""
 
     def __init__(self, machine: Machine) -> None:
         self.now = 1
@@ -56,7 +57,8 @@ class Clock:
         self.released: Threads = np.zeros((_KEPT, 2, total), np.int64)
         """The last releases, by scope and thread."""
         self.by_warp: Threads = np.zeros((_KEPT, 2, 2, total >> 5), np.int64)
-        """Of the last releases by scope and warp: the time before which a barrier had brought everything of the warp, its own."""
+        """Last releases by scope and warp: the time up to which a barrier had published everything of the warp, and that of the
+        release."""
         self.by_block: Threads = np.zeros((_KEPT, 2, 2, machine.blocks), np.int64)
         self.read: Threads = np.zeros((2, total), np.int64)
         """By scope and thread: time of its last strong read."""
@@ -116,7 +118,7 @@ class Clock:
         self.acquired[:, threads] = latest
 
     def arrive(self, threads: Threads) -> Arrival:
-        """Of threads of one block."""
+        """Records the arrival of threads of one block."""
         row = self._seen()[threads].max(axis=0)
         return Arrival(threads, self.tick(), row)
 
@@ -128,7 +130,7 @@ class Clock:
     # fences and strong reads
 
     def release(self, threads: Threads, *, is_wide: bool) -> None:
-        """What these threads did, and what they know that others did, may be published by now."""
+        """Publishes what these threads did, and what they know that others did."""
         now = self.tick()
         blocks, warps = self.block_of[threads], threads >> 5
         for scope in (_CTA, _WIDE) if is_wide else (_CTA,):

@@ -1,4 +1,4 @@
-"""Who touched a word last: finds races and reads of shared memory that nobody wrote.
+"""Last accesses of each word: finds races and reads of shared memory that nobody wrote.
 
 Every watched region has two shadows with one mark per granule (4 bytes; 1 byte once something narrower was accessed): the last
 write and the last read. A mark is `(thread + 1) << 32 | site << 21 | narrow << 20 | many << 19 | strong << 18 | time`; `many`
@@ -103,7 +103,8 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
 
 
 def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, machine: Machine) -> None:
-    """Before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the words."""
+    """To be called before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the
+    words."""
     for chosen, region, index in pieces:
         if not region.is_watched:
             continue

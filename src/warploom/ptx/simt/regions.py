@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 UNSIGNED: dict[int, np.dtype[np.unsignedinteger[Any]]] = {
     1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32), 8: np.dtype(np.uint64),
 }  # fmt: skip
-"""By width in bytes."""
+"""Types by width in bytes."""
 ALIGNMENT = 256
-"""Of every base, in bytes."""
+"""Alignment of every base, in bytes."""
 GUARD = 1 << 20
 """At least so many bytes that belong to nobody lie after each region."""
 

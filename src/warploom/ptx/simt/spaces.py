@@ -1,4 +1,4 @@
-"""Where an access goes: addresses of a group's threads to regions and word positions, checked for bounds and alignment."""
+"""Translates the addresses of a group's threads to regions and word positions, checked for bounds and alignment."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Access:
     offset: int
     """Bytes, added to the base."""
     width: int
-    """Of one element, bytes."""
+    """Width of one element in bytes."""
     elements: int
     is_strong: bool
     is_cached: bool = False
@@ -51,9 +51,9 @@ class Access:
     acquires: bool = False
     """`.acquire`, `.acq_rel`."""
     mark: np.uint64 = NO_MARK
-    """Its part of a race mark."""
+    """The access's part of a race mark."""
     region: Region | None = None
-    """Where the last access went."""
+    """The region of the last access."""
 
     @property
     def bytes(self) -> int:

@@ -24,7 +24,7 @@ _FIXED: dict[str, int] = {
 
 
 def special_value(name: str, machine: Machine) -> Value | None:
-    """Per thread of the batch, or zero-dimensional; None for registers that the interpreter does not have."""
+    """Value per thread of the batch, or zero-dimensional; None for registers that the interpreter does not have."""
     launch = machine.launch
     base, _, axis = name.partition(".")
     place = _AXES.get(axis, 0)

@@ -1,4 +1,4 @@
-"""What all batches of one launch share: memory regions, decoded code, findings, counts, the budget."""
+"""State that all batches of one launch share: memory regions, decoded code, findings, counts, the budget."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ KEPT = 16
 
 
 class Decoded:
-    """What one kernel decodes to, whatever it is launched with; filled as launches reach its parts."""
+    """Decoded form of one kernel, whatever it is launched with; filled as launches reach its parts."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -58,7 +58,7 @@ def _decoded(program: Program, kernel: str) -> Decoded:
 
 
 class LaunchState:
-    """Made once per launch; the kernel's parameters and the user's arrays are added before the first batch runs."""
+    """State made once per launch; the kernel's parameters and the user's arrays are added before the first batch runs."""
 
     def __init__(
         self, program: Program, kernel: Routine, *, grid: tuple[int, int, int], block: tuple[int, int, int], dynamic_bytes: int,
@@ -79,7 +79,7 @@ class LaunchState:
         self.fences = np.zeros(grid[0] * grid[1] * grid[2], np.int64)
         """By block: time in its batch of the last fence."""
         self.printed: list[str] = []
-        """What the kernel printed, a text per call of a thread."""
+        """Texts that the kernel printed, one per call of a thread."""
         self.counter = Counter(merged or {}) if counts else None
         self.findings = Findings()
         is_narrow = program.module.directive("address_size").strip() == "32"
@@ -107,7 +107,8 @@ class LaunchState:
         self.parameter_offsets: dict[str, int] = {}
 
     def set_variable(self, name: str, content: NDArray[Any]) -> None:
-        """What the host put into a variable of the module before the launch; UserError (LAUNCH_SYMBOL) where it does not fit."""
+        """Sets a variable of the module to what the host put there before the launch; UserError (LAUNCH_SYMBOL) where it does
+        not fit."""
         region = self.variables.get(name)
         if region is None:
             known = ", ".join(self.variables) or "none"

@@ -1,4 +1,4 @@
-"""Which instructions the interpreter has: for documentation, and to check a file before it runs."""
+"""Instructions that the interpreter has: for documentation, and to check a file before it runs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 Value: TypeAlias = NDArray[Any]
 """Raw bits (unsigned) or a predicate (bool): shape [threads of the group], or no dimension when uniform."""
 Registers: TypeAlias = "list[Value | None]"
-"""By slot; None where nothing was written or the value is dead."""
+"""Values by slot; None where nothing was written or the value is dead."""
 Threads: TypeAlias = NDArray[np.int64]
 
 
@@ -98,7 +98,7 @@ class WarpLayout:
         return whole.reshape(self.count, 32)
 
     def full_rows(self, value: Value) -> Value:
-        """As `rows`, uniform values repeated."""
+        """Like `rows`, uniform values repeated."""
         return np.full((self.count, 32), value, value.dtype) if value.ndim == 0 else self.rows(value)
 
     def lanes(self, rows: Value) -> Value:

@@ -28,13 +28,13 @@ _LANE_BITS = 5
 
 
 def marks_of(index: int, undefined: Value, lanes: Value) -> Value:
-    """Of the shuffle at `index`: which threads got nothing, and from which lane."""
+    """Marks of the shuffle at `index`: which threads got nothing, and from which lane."""
     first = np.uint32((index + 1) << _LANE_BITS)
     return np.where(undefined, first | lanes.astype(np.uint32), DEFINED)
 
 
 def undefined_steps(site: Site) -> list[Step]:
-    """Before an instruction: its uses of undefined values are reported, its destinations are defined from here on.
+    """Steps before an instruction: its uses of undefined values are reported, its destinations are defined from here on.
 
     Shuffles mark their own destination.
     """
@@ -59,7 +59,7 @@ def undefined_steps(site: Site) -> list[Step]:
 
 
 class _Guard:
-    """Which threads execute the instruction."""
+    """The threads that execute the instruction."""
 
     __slots__ = ("negated", "slot")
 
@@ -134,7 +134,7 @@ def _report(code: Code, index: int, name: str, mark: int, thread: int, count: in
 
 
 def _carry(site: Site, guard: _Guard) -> Step | None:
-    """Of a `mov` or `selp`; None for a form that counts as a use."""
+    """The step that carries marks through a `mov` or `selp`; None for a form that counts as a use."""
     match site.instruction.opcode, site.instruction.operands:
         case "selp", (target, first, second, Name(predicate)) if predicate in site.code.slots:
             return _choose(site, guard, target, (first, second), site.code.slots[predicate])

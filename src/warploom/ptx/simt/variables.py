@@ -1,4 +1,4 @@
-"""Where variables lie: the layout of shared memory, and initialisers of global and constant variables (PTX ISA 5.4.4)."""
+"""Addresses of variables: the layout of shared memory, and initialisers of global and constant variables (PTX ISA 5.4.4)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class SharedLayout:
     offsets: dict[str, int]
     static_bytes: int
     size_bytes: int
-    """Without what a launch adds."""
+    """Size in bytes without what a launch adds."""
     mentioned: frozenset[str] = frozenset()
     """All names that the kernel and what it reaches mention."""
 

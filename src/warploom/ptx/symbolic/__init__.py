@@ -1,4 +1,8 @@
-"""Symbolic emulation of PTX: canonical bit-vector terms, memory traces, path conditions, addresses of other threads."""
+"""Symbolic emulation of PTX: canonical bit-vector terms, memory traces, path conditions, addresses of other threads.
+
+Takes a routine and the limits of its launch. Gives an `Emulation`: for each instruction its values as terms, its path
+condition, and its accesses to memory. Open `emulate.py` first, then `term.py`.
+"""
 
 from warploom.ptx.symbolic import bitwise, comparisons
 from warploom.ptx.symbolic.algebra import Algebra

@@ -22,7 +22,7 @@ class NoWrap:
     """`term + offset`, read as signed or unsigned, is the sum over the integers: it stays within its width."""
 
     term: Term
-    """Of this thread."""
+    """The term of this thread."""
     offset: int
     width: int
     is_signed: bool
@@ -55,7 +55,7 @@ def difference(algebra: Algebra, x: Term, y: Term) -> int | None:
 
 
 def skeleton(algebra: Algebra, address: Term) -> Skeleton:
-    """For grouping and for guessing a delta only: never a proof of anything."""
+    """Skeleton of an address, for grouping and for guessing a delta only: never a proof of anything."""
     constant, parts = linear(address)
     total: dict[Term, int] = {}
     for atom, coefficient in parts:
@@ -72,7 +72,7 @@ def skeleton(algebra: Algebra, address: Term) -> Skeleton:
 
 
 def stride(emulation: Emulation, block: int, address: Term, atom: Term) -> int | None:
-    """How far an address moves, in bytes, when the atom grows by 1, if nothing wraps; None where it does not move evenly."""
+    """Distance in bytes that an address moves when the atom grows by 1, if nothing wraps; None where it does not move evenly."""
     algebra = emulation.algebra(block)
     moved = Substitution(algebra, {atom: algebra.shifted(atom, 1)})(address)
     now, then = skeleton(algebra, address), skeleton(algebra, moved)

@@ -1,4 +1,4 @@
-"""What instructions do to memory: their kind of access, and what they may change."""
+"""Effects of instructions on memory: their kind of access, and what they may change."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _QUIET = frozenset({
     "redux", "activemask", "elect", "shfl", "createpolicy", "mapa", "getctarank", "movmatrix", "mma", "istypep", "txq", "suq",
     "stacksave", "alloca", "setmaxnreg",
 })  # fmt: skip
-"""Not pure, but without effect on memory; results are unknown values."""
+"""Opcodes that are not pure, but without effect on memory; results are unknown values."""
 _READING = frozenset({"tex", "tld4", "suld", "ldmatrix"})
-"""Read memory in ways that the trace does not follow: results are unknown values."""
+"""Opcodes that read memory in ways that the trace does not follow: results are unknown values."""
 _ORDERING = frozenset({"bar", "barrier", "membar", "fence", "griddepcontrol"})
 
 
@@ -55,7 +55,7 @@ def effect_of(instruction: Instruction) -> tuple[AccessKind, str, int | None]:
 
 
 def effect_clobber(access: Access) -> Clobber | None:
-    """What the event may change; None: nothing."""
+    """The memory that the event may change; None: nothing."""
     if access.space == "none":
         return None
     precise = access.kind in ("store", "atomic") and access.is_weak

@@ -22,7 +22,8 @@ from warploom.ptx.symbolic.uses import CARRY, live_at_entry
 from warploom.ptx.syntax import Instruction
 
 _MERGED_PATHS = 6
-"""Where more paths meet, nothing is said of the condition under which, and differing values become unknown."""
+"""Most paths that are merged with their conditions. Where more meet, no condition is kept, and differing values become
+unknown."""
 _CONDITIONS = 200
 """A path keeps so many conditions, the first and the last."""
 _CHOICES = 8
@@ -31,7 +32,7 @@ _CHOICES = 8
 
 @dataclass(frozen=True, slots=True)
 class EmulationOptions:
-    """How to emulate."""
+    """Options of an emulation."""
 
     assume_nsw: bool = False
     """Take it that sums and products that are sign-extended do not wrap; every use is recorded in `Emulation.assumptions`."""
@@ -150,7 +151,8 @@ class _Emulator:
         self.outs[block] = registers
 
     def _unstructured(self, block: int, done: set[int]) -> tuple[tuple[Term, ...], Registers]:
-        """In a routine with a loop of several entries: nothing is known where a block begins, except at the routine's."""
+        """Registers where a block begins, in a routine with a loop of several entries: nothing is known, except at the
+        routine's entry."""
         if not done and not self.graph.predecessors[block]:
             return (), {}
         self.trace.versions.add(Clobber(len(self.trace.accesses), "*", None, 0))

@@ -1,4 +1,4 @@
-"""What an emulation found: the trace, values, path conditions, uniformity."""
+"""Result of an emulation: the trace, values, path conditions, uniformity."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class Emulation:
     routine: Routine
     graph: FlowGraph
     limits: LaunchLimits
-    """With the routine's own `.reqntid` and `.maxntid`."""
+    """Limits, with the routine's own `.reqntid` and `.maxntid`."""
     table: TermTable
     trace: tuple[Access, ...]
-    """In an order in which forward branches go forward and loops are contiguous."""
+    """Accesses in an order in which forward branches go forward and loops are contiguous."""
     clobbers: tuple[Clobber, ...]
     """Events after which memory may hold other values, in the order of the trace."""
     blocks: dict[int, BlockState]
@@ -54,7 +54,7 @@ class Emulation:
 
     @property
     def assumptions(self) -> tuple[Assumption, ...]:
-        """What was taken not to wrap, under `assume_nsw`."""
+        """Sums that were assumed not to wrap, under `assume_nsw`."""
         found: dict[Assumption, None] = {}
         for state in self.blocks.values():
             found.update(state.algebra.assumptions)
@@ -78,7 +78,7 @@ class Emulation:
         return found
 
     def value(self, instruction: int, operand: Operand) -> Term:
-        """What the operand holds when the instruction begins."""
+        """Value of the operand when the instruction begins."""
         block = self.graph.block_of(instruction)
         machine = Machine(
             self.routine, self.blocks[block].algebra, self.registers_before(instruction), block, self.graph.loop_nest(block), None
@@ -86,7 +86,7 @@ class Emulation:
         return machine.read(operand)
 
     def result(self, instruction: int, register: str) -> Term | None:
-        """What the instruction left in a register; None if it does not write it."""
+        """Value that the instruction left in a register; None if it does not write it."""
         block = self.graph.block_of(instruction)
         return self.blocks[block].results.get(instruction, {}).get(register)
 

@@ -1,4 +1,4 @@
-"""What a path condition and the launch limits say about the values of terms: arcs and trailing zeros."""
+"""Facts about the values of terms that follow from a path condition and the launch limits: arcs and trailing zeros."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Facts:
                 self._arcs.clear()
 
     def arc(self, term: Term) -> Arc:
-        """Where the term's value lies, modulo 2^width."""
+        """The arc in which the term's value lies, modulo 2^width."""
         found = self._arcs.get(term)
         if found is None:
             if self._depth > _DEPTH:
@@ -71,7 +71,7 @@ class Facts:
         return arcs.signed_bounds(self.arc(term), term.width)
 
     def trailing_zeros(self, term: Term) -> int:
-        """How many of the lowest bits are known to be 0."""
+        """Number of the lowest bits that are known to be 0."""
         constant, parts = linear(term)
         zeros = _zeros(constant, term.width)
         for atom, coefficient in parts:

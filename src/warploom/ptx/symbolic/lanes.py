@@ -1,4 +1,4 @@
-"""Which terms are the same for all threads of a warp."""
+"""Finds the terms that are the same for all threads of a warp."""
 
 from __future__ import annotations
 

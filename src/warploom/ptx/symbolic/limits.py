@@ -1,4 +1,4 @@
-"""What is known of every launch of a kernel: bounds of the special registers."""
+"""Bounds of the special registers that hold for every launch of a kernel."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ class Induction:
     """Registers at a loop's header, and what its back edge tells."""
 
     registers: Registers
-    """Of every register that the loop changes and that is live at the header."""
+    """Values of every register that the loop changes and that is live at the header."""
     steps: dict[str, Term]
     """Change per iteration of those with a recurrence."""
     invariant: tuple[Term, ...]
@@ -110,7 +110,7 @@ class BodySketch:
         self.carried = sorted(r for r in live[loop.header] & self.changed if r != CARRY and r not in routine.register_vectors)
         """Live at the header and changed by the loop."""
         self.roots = [r for r in self.carried if routine.registers[r] in INTEGERS]
-        """Those of them that are followed."""
+        """Carried registers that are followed."""
         self._slice = self._sliced()
 
     def _instructions(self, block: int) -> tuple[Instruction, ...]:

@@ -44,7 +44,7 @@ _CHANGING = ("%clock", "%globaltimer", "%pm", "%smid", "%warpid", "%nwarpid", "%
 
 @dataclass(slots=True)
 class Trace:
-    """What one emulation records as it goes."""
+    """Records of one emulation, made as it goes."""
 
     accesses: list[Access] = field(default_factory=list[Access])
     versions: Versions = field(default_factory=Versions)
@@ -284,7 +284,7 @@ class Machine:
     # memory
 
     def _address(self, operand: Operand, space: str) -> Term | None:
-        """At 64 bits for global and generic, else at 32."""
+        """Address of an operand, at 64 bits for global and generic, else at 32."""
         if not isinstance(operand, Address):
             return None
         if operand.rest:

@@ -30,15 +30,15 @@ class Access:
     space: str
     """global, shared, local, const, param, or generic."""
     type: str
-    """Of one element; '' where there is none."""
+    """Type of one element; '' where there is none."""
     bits: int
-    """Of one element."""
+    """Bits of one element."""
     elements: int
     """1, or the elements of a vector."""
     qualifiers: tuple[str, ...]
     """Modifiers of the instruction, as written."""
     address: Term | None
-    """Of the first element: 64 bits for global and generic, 32 for the other spaces. None where nothing is known."""
+    """Address of the first element: 64 bits for global and generic, 32 for the other spaces. None where nothing is known."""
     values: tuple[Term, ...]
     """Loaded into or stored from registers, one for every element, at the width of the element."""
     guard: Term
@@ -47,8 +47,8 @@ class Access:
     loops: tuple[int, ...]
     """Headers of the loops around it, outermost first."""
     version: int
-    """Of a load: loads of one address with equal versions, in the same iteration, read the same value. 0: memory as the kernel
-    found it."""
+    """Version of memory that a load reads: loads of one address with equal versions, in the same iteration, read the same
+    value. 0: memory as the kernel found it."""
 
     @property
     def size_bytes(self) -> int:
@@ -61,7 +61,7 @@ class Access:
 
     @property
     def is_weak(self) -> bool:
-        """Neither volatile nor synchronising."""
+        """Whether the access is neither volatile nor synchronising."""
         return not _STRONG.intersection(self.qualifiers)
 
 
@@ -88,7 +88,7 @@ class Clobber:
     """Something after which memory may hold other values."""
 
     index: int
-    """In the trace."""
+    """Index in the trace."""
     space: str
     """'*': every space but const."""
     address: Term | None

@@ -1,4 +1,4 @@
-"""What instructions without memory compute, as terms (PTX ISA 9.7.1 to 9.7.9).
+"""Results of instructions without memory, as terms (PTX ISA 9.7.1 to 9.7.9).
 
 Integer, logic, comparison, move and conversion instructions are exact; floating-point ones are functions named as the instruction
 is written, so that equal operations on equal operands are equal terms. `PURE` lists the opcodes.
@@ -334,7 +334,7 @@ _EXACT = frozenset({*_INTEGER_OPERATIONS, *_WORD_OPERATIONS, *CARRYING, "setp", 
 MODELLED: Mapping[str, Model] = MappingProxyType(
     {o: "exact" if o in _EXACT else "uninterpreted" for o in sorted(_EXACT | _FUNCTIONS | {"ld", "ldu"})}
 )
-"""How results are modelled, by opcode; those of all others are opaque: values of which nothing is known.
+"""Model of the results, by opcode; those of all others are opaque: values of which nothing is known.
 
 exact: bit-vector terms, on integers, bits and predicates, without `.sat` and the like; `shf`, `prmt` and `lop3` by constant
 amounts, selectors and the usual tables, `bfe` and `bfi` of constant fields, `rem` by what cannot be 0; otherwise uninterpreted.
@@ -352,11 +352,11 @@ _SOURCES: dict[str, range] = {
     "lop3": range(4, 6), "prmt": range(3, 4), "selp": range(3, 4), "slct": range(3, 4), "setp": range(2, 4), "set": range(2, 4),
     "neg": range(1, 2), "abs": range(1, 2), "not": range(1, 2), "cnot": range(1, 2), "cvt": range(1, 2),
 }  # fmt: skip
-"""How many sources the exact operations take; 2 unless listed."""
+"""Number of sources that the exact operations take; 2 unless listed."""
 
 
 _TYPES: dict[str, range] = {"cvt": range(2, 3), "slct": range(2, 3), "set": range(2, 3)}
-"""How many types the exact operations name; at least 1 unless listed."""
+"""Number of types that the exact operations name; at least 1 unless listed."""
 
 
 def extended(algebra: Algebra, value: Term, width: int, of: str) -> Term:

@@ -117,7 +117,7 @@ class TermTable:
         return self.make("address", width, (), (variable,))
 
     def counter(self, loop: int) -> Term:
-        """How often the loop's header has been reached again since it was entered: 0, 1, ... modulo 2^64."""
+        """Counter of a loop: how often its header has been reached again since it was entered: 0, 1, ... modulo 2^64."""
         return self.make("counter", 64, (), (loop,))
 
     def loop(self, loop: int, register: str, width: int) -> Term:
@@ -129,11 +129,12 @@ class TermTable:
         return self.make("opaque", width, (), (name, block))
 
     def after(self, loop: int, leaf: Term) -> Term:
-        """What a leaf of a loop's body was when the loop was left."""
+        """The value of a leaf of a loop's body when the loop was left."""
         return self.make("other", leaf.width, (leaf,), ("after", loop))
 
     def load(self, address: Term, width: int, space: str, version: int, counters: tuple[Term, ...], *, read_only: bool) -> Term:
-        """What memory holds at an address, as of a version; `counters` tell apart the iterations in which it may have changed."""
+        """The content of memory at an address, as of a version; `counters` tell apart the iterations in which it may have
+        changed."""
         return self.make("load", width, (address, *counters), (space, version, "read-only" if read_only else "mutable"))
 
     def function(self, name: str, width: int, *args: Term) -> Term:

@@ -1,4 +1,4 @@
-"""Which registers instructions read and write, and which are live where blocks begin."""
+"""Registers that instructions read and write, and those that are live where blocks begin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,8 @@
-"""PTX text and its syntax tree: parse, print, lower to routines."""
+"""PTX text and its syntax tree.
+
+Takes the text of a PTX module. Gives a `Module` that prints as exactly this text; errors have a place and a fix. Open
+`parse.py` first, then `nodes.py`.
+"""
 
 from warploom.ptx.syntax.constants import integer_literal
 from warploom.ptx.syntax.nodes import (

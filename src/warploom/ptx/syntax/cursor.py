@@ -10,7 +10,7 @@ from warploom.ptx.syntax.tokens import TOKEN, TRIVIA, Source
 Token: TypeAlias = tuple[str, str, int, int]
 """Kind, text, start, end; kind `end` at the end of the file."""
 MAX_DEPTH = 100
-"""Of braces, brackets and parentheses."""
+"""Most levels of braces, brackets and parentheses."""
 _SHOWN = 60
 """Characters of a wrong token in a message."""
 
@@ -22,11 +22,11 @@ class Cursor:
         self.source = source
         self.text = source.text
         self.position = 0
-        """Where the white space before the next token starts."""
+        """Position where the white space before the next token starts."""
         self.depth = 0
 
     def fault(self, message: str, start: int, end: int | None = None, fix: str = "") -> UserError:
-        """What is raised for wrong text in [start, end)."""
+        """The error for wrong text in [start, end)."""
         return self.source.error("PTX_SYNTAX", message, start, end, fix=fix)
 
     def skip(self, position: int) -> int:

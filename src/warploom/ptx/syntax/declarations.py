@@ -10,11 +10,11 @@ from warploom.ptx.syntax.operands import read_offset, read_operand
 SPACES = frozenset({"reg", "sreg", "param", "const", "global", "local", "shared", "tex"})
 LINKAGES = frozenset({"visible", "extern", "weak", "common"})
 MAX_REGISTERS = 1 << 20
-"""Of one parameterised declaration."""
+"""Most registers of one parameterised declaration."""
 
 
 def read_declaration(cursor: Cursor, lead: int, start: int, linkage: tuple[str, ...], *, parameter: bool = False) -> Declaration:
-    """From the state space to the semicolon, which parameters do not have."""
+    """Reads from the state space to the semicolon, which parameters do not have."""
     space = type_name = ""
     align = pointer_align = None
     vector = 1

@@ -104,7 +104,7 @@ def _line_directive(cursor: Cursor, name: str, lead: int, start: int, end: int) 
 
 
 def _unknown_directive(cursor: Cursor, name: str, lead: int, start: int, end: int) -> Directive:
-    """To the semicolon on its line, or else to the end of the line; braces and parentheses may span lines."""
+    """Reads to the semicolon on its line, or else to the end of the line; braces and parentheses may span lines."""
     depth = 0
     line_end = cursor.text.find("\n", end)
     line_end = len(cursor.text) if line_end < 0 else line_end

@@ -25,8 +25,8 @@ class Extent(NamedTuple):
 
 
 NEW = Extent(-1, -1, -1)
-"""Of a node that a program made: it is printed in normal form. Give it to a node that `dataclasses.replace` changes, too:
-`exact` copies the text of every other node from the file (but for the items of functions and blocks, which it visits)."""
+"""Extent of a node that a program made: it is printed in normal form. Give it to a node that `dataclasses.replace` changes,
+too: `exact` copies the text of every other node from the file (but for the items of functions and blocks, which it visits)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Instruction:
 
     opcode: str
     modifiers: tuple[str, ...]
-    """Without their dots; `::` stays inside (`L1::no_allocate`)."""
+    """Modifiers without their dots; `::` stays inside (`L1::no_allocate`)."""
     operands: tuple[Operand, ...]
     """Destinations first, as written."""
     guard: Guard | None = None
@@ -154,7 +154,7 @@ class Declarator:
     dimensions: tuple[int | None, ...] = ()
     """None: `[]`."""
     count: int | None = None
-    """Of a parameterised name: `%r<3>` declares %r0, %r1, %r2."""
+    """Count of a parameterised name: `%r<3>` declares %r0, %r1, %r2."""
     initialiser: Initialiser | None = None
 
 
@@ -198,9 +198,10 @@ class Declaration:
     align: int | None = None
     vector: int = 1
     attributes: tuple[str, ...] = ()
-    """As written, without the leading dot: `attribute(.managed)`, `ptr`, `global` (the space a pointer parameter points to)."""
+    """Attributes as written, without the leading dot: `attribute(.managed)`, `ptr`, `global` (the space a pointer parameter
+    points to)."""
     pointer_align: int | None = None
-    """Of `.ptr ... .align n`."""
+    """Alignment of `.ptr ... .align n`. .align n`."""
     extent: Extent = field(default=NEW, compare=False)
 
 
@@ -209,9 +210,9 @@ class Directive:
     """Anything else that starts with a dot: `.version`, `.target`, `.loc`, `.pragma`, `.maxntid`, `.branchtargets`, ..."""
 
     name: str
-    """Without the dot."""
+    """Name without the dot."""
     arguments: str
-    """As written, but without comments and spaces that do not matter, and without the closing semicolon."""
+    """The text as written, but without comments and spaces that do not matter, and without the closing semicolon."""
     label: str = ""
     """`NAME:` before `.branchtargets`, `.calltargets` or `.callprototype`."""
     terminated: bool = False
@@ -249,7 +250,7 @@ class Function:
     returns: tuple[Declaration, ...] = ()
     parameters: tuple[Declaration, ...] = ()
     directives: tuple[Directive, ...] = ()
-    """Between the parameters and the body: maxntid, reqntid, minnctapersm, noreturn, ..."""
+    """Directives between the parameters and the body: maxntid, reqntid, minnctapersm, noreturn, ..."""
     body: Block | None = None
     extent: Extent = field(default=NEW, compare=False)
 
@@ -263,7 +264,7 @@ class Module:
 
     items: tuple[Item, ...]
     text: str = field(default="", compare=False, repr=False)
-    """What was parsed; extents point into it."""
+    """The parsed text; extents point into it."""
     file: str = field(default="<ptx>", compare=False)
 
     @property

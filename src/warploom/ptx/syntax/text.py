@@ -144,7 +144,7 @@ def instruction_text(instruction: Instruction) -> str:
 
 
 def operand_text(operand: Operand) -> str:
-    """As it stands in an instruction."""
+    """Text of the operand as it stands in an instruction."""
     match operand:
         case Name(text):
             return text
@@ -220,7 +220,7 @@ def _parameters(parameters: tuple[Declaration, ...]) -> str:
 
 
 def declaration_text(declaration: Declaration) -> str:
-    """Without the closing semicolon."""
+    """Text without the closing semicolon."""
     words = [f".{w}" for w in declaration.linkage]
     words.append(f".{declaration.space}")
     words += [f".{a}" for a in declaration.attributes if a.startswith("attribute")]

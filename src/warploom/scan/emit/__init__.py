@@ -1,4 +1,8 @@
-"""Kernels out of lifted loops: CUDA, CUB, Triton, Numba, NumPy; their tests and the proof of their data movement."""
+"""Kernels out of lifted loops: CUDA, CUB, Triton, Numba, NumPy; their tests, and the proof of their data movement.
+
+Takes a lifted loop, a network and a variant. Gives source code for one target (`cuda_scan`), and the comparison of a run of it
+with the loop. Open `cuda.py` first, then `printer.py`, which prints expressions for every target.
+"""
 
 from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
 from warploom.scan.emit.dialect import Types

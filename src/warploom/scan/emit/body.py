@@ -24,7 +24,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """Of one function: named temporaries in order, then a text for every result."""
+    """Statements of one function: named temporaries in order, then a text for every result."""
 
     temporaries: tuple[tuple[Scalar, str, str], ...]
     """Type, name, text."""
@@ -33,7 +33,7 @@ class Statements:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """What printers of whole programs need to know of an operator."""
+    """An operator as printers of whole programs need it."""
 
     operator: Operator
     dialect: Dialect
@@ -43,10 +43,10 @@ class Body:
     constants: tuple[Slot, ...]
     outputs: tuple[Slot, ...]
     infinite: Mapping[Expr, Ends]
-    """Fields, of both operands, that may be infinite."""
+    """Fields of both operands that may be infinite."""
 
     def lift(self, element: str = "{}") -> Statements:
-        """Over the elements' names, written as `element` says."""
+        """Lift over the elements' names, written as `element` says."""
         names = {s.expr: element.format(s.name) for s in self.elements if s.expr is not None}
         return self._statements(self.operator.lift, names, self.fields)
 

@@ -67,7 +67,7 @@ cudaError_t scan_device(@PARAMETERS@, long long n@KERNEL_CONSTANTS@, cudaStream_
 
 
 def cub_source(operator: Operator, types: Types | None = None) -> str:
-    """For nvcc (whole) and for NVRTC (without the host example)."""
+    """Source for nvcc (whole) and for NVRTC (without the host example)."""
     ready = body(operator, C, types or Types())
     if ready.uses_constants(variables(*operator.combine)):
         raise unserved("an operator that depends on the function's other parameters", "a CUB functor")

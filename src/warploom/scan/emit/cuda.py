@@ -25,9 +25,9 @@ SIZES: dict[Scalar, int] = {"int32": 4, "int64": 8, "float32": 4, "float64": 8, 
 WARP = 32
 _HERE = Path(__file__).parent
 _TILE_BYTES = 128
-"""Of values that one thread of a device-wide kernel holds, about."""
+"""About how many bytes of values one thread of a device-wide kernel holds."""
 _STAGING_BYTES = 40_000
-"""Of shared memory for a tile, at most; 48 KiB is the limit of static shared memory."""
+"""Most bytes of shared memory for a tile; 48 KiB is the limit of static shared memory."""
 _EMPTY, _WRONG = 5_000_000, 6_000_000
 """Codes of no interval, and of neighbours that were not; `first * 2048 + last` for intervals."""
 SPAN = 2048
@@ -35,14 +35,14 @@ SPAN = 2048
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What does not change results, only speed."""
+    """Choices that change only the speed, not the results."""
 
     network: str = "kogge-stone"
-    """Of a warp; a name of `scan.networks`."""
+    """Network of a warp; a name of `scan.networks`."""
     threads: int = 256
-    """Per block of the device-wide kernels; a multiple of 32, at most 1024."""
+    """Threads per block of the device-wide kernels; a multiple of 32, at most 1024."""
     items: int | None = None
-    """Per thread of the device-wide kernels; None: as many as fit."""
+    """Elements per thread of the device-wide kernels; None: as many as fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def warp_steps(program: Program) -> list[tuple[str, str]]:
 
 
 def c_index(expr: IndexExpr, numbers: dict[str, int]) -> str:
-    """For indices that are never negative, where C and Python divide alike."""
+    """C text for indices that are never negative, where C and Python divide alike."""
     known = map_index(expr, lambda e: IndexConst(numbers[e.name]) if isinstance(e, IndexVar) and e.name in numbers else None)
     return index_text(known).replace("//", "/").replace(" and ", " && ").replace(" or ", " || ").replace("not ", "!")
 
@@ -176,7 +176,7 @@ def _parts(ready: Body, chosen: Choices, items: int, bodies: Bodies) -> dict[str
 
 
 def operator_parts(ready: Body, bodies: Bodies = "inlined") -> dict[str, str]:
-    """What stands for `@NAME@` in texts about values, elements and results."""
+    """Replacements for `@NAME@` in texts about values, elements and results."""
     c = ready.dialect.types
     pointers = [f"const {c[s.scalar]}* {s.name}" for s in ready.elements] + [f"{c[s.scalar]}* {s.name}" for s in ready.outputs]
     packed_input = f"Input{{{', '.join(s.name for s in ready.elements)}}}"
@@ -233,13 +233,13 @@ def _declarations(ready: Body) -> list[str]:
 
 
 def operator_source(made: CudaScan) -> str:
-    """What a text with opaque calls calls: the operator's functions."""
+    """The operator's functions, which a text with opaque calls calls."""
     ready = made.body
     return "\n".join([*_structs(ready), *helpers(ready), *_functions(ready, 'extern "C" __device__')])
 
 
 def intervals_source(made: CudaScan) -> str:
-    """What a text with opaque calls may call instead: intervals of elements."""
+    """Intervals of elements, which a text with opaque calls may call instead."""
     return "\n".join([*_structs(made.body), _intervals(made.body)])
 
 
@@ -280,7 +280,7 @@ def _filled(kind: str, members: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def helpers(ready: Body) -> list[str]:
-    """Only those that the operator calls."""
+    """Helpers that the operator calls."""
     functions = "\n".join(_functions(ready))
     c = ready.dialect.types
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""How each target language writes a value: one table per language."""
+"""Text of values in each target language: one table per language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Infinities = Literal["numbers", "sentinels"]
 """Whether whole numbers of the language have infinities, or its least and greatest number stand for them."""
 
 TERNARY, OR, AND, NOT, COMPARE, BITWISE, SUM, PRODUCT, ATOM = range(9)
-"""How tightly a text binds."""
+"""Precedence of a text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Dialect:
     false: str
     infinities: Infinities
     below: Mapping[Scalar, str]
-    """What minus infinity is written as."""
+    """Text for minus infinity, by scalar type."""
     above: Mapping[Scalar, str]
 
 

@@ -45,7 +45,8 @@ class Movement:
 def movement(
     operator: Operator, types: Types | None = None, choices: Choices | None = None, threads: tuple[int, ...] = THREADS
 ) -> Movement:
-    """Of `scan_warp`, `scan_block`, both exclusive ones, `reduce_warp` and `reduce_block`; UserError without the CUDA tools."""
+    """Proof of the data movement of `scan_warp`, `scan_block`, both exclusive ones, `reduce_warp` and `reduce_block`;
+    UserError without the CUDA tools."""
     made = cuda_scan(operator, types, choices, "opaque")
     kernels = compile_to_ptx(made.source, ARCH, options=SEPARATE)
     missing = [name for name in FUNCTIONS if not re.search(_DECLARATION.format(name), kernels, re.S)]

@@ -25,7 +25,7 @@ using virtual void volatile wchar_t while xor xor_eq
 _CUDA = "threadIdx blockIdx blockDim gridDim warpSize dim3 half nv_bfloat16 uint uchar ushort ulong cub thrust cuda std tl"
 _MACROS = "linux unix i386 stdin stdout stderr errno environ complex imaginary near far small interface assert major minor"
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
-"""But attributes, which stand in nobody's way."""
+"""Words of a text, but not attributes, which stand in nobody's way."""
 _LOOKS_MADE = re.compile(r"[abvsu]_.*|.*_(pointer|out)|[a-z]\d+|_.*|.*__.*")
 _HERE = Path(__file__).parent
 
@@ -44,7 +44,7 @@ def reserved() -> frozenset[str]:
 
 @cache
 def words_printed_by(module: str) -> frozenset[str]:
-    """Of one module of this package, with Python's own."""
+    """Words of one module of this package, with Python's own."""
     tree = ast.parse((_HERE / f"{module}.py").read_text(encoding="utf-8"))
     return frozenset({*_words_printed(tree), *keyword.kwlist, *dir(builtins)})
 

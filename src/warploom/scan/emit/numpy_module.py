@@ -178,7 +178,7 @@ def _is_whole(slot: Slot) -> bool:
 
 
 def whole_bound(operator: Operator) -> tuple[str, str] | None:
-    """What whole numbers stay within, in words and as text over `n` and `most`; None: nothing is known."""
+    """Bound that whole numbers stay within, in words and as text over `n` and `most`; None: nothing is known."""
     if is_selection([*operator.lift, *operator.combine, *operator.projection, *operator.identity], 64):
         return "max(1, |element|)", "max(1, most)"
     found = growth(operator)

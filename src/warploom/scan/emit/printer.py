@@ -57,7 +57,7 @@ class Printer:
     _ends: dict[Expr, Ends] = field(default_factory=dict[Expr, Ends])
 
     def named(self, expr: Expr, name: str) -> None:
-        """From now on written by name."""
+        """Writes the expression by name from now on."""
         self._named[expr] = name
 
     def text(self, expr: Expr, level: int = TERNARY, wanted: Scalar | None = None) -> str:

@@ -33,7 +33,7 @@ class Emitted:
     source: str
     verdict: Literal["tested", "unchecked", "refuted"]
     cases: int = 0
-    """Results compared with the loop's."""
+    """Number of results compared with the loop's."""
     reason: str = ""
     kernels: tuple[str, ...] = ()
     movement: Movement | None = None
@@ -118,7 +118,7 @@ def _tried(operator: Operator, target: Target, types: Types, choices: Choices | 
 
 
 def _notes(operator: Operator, target: Target, types: Types) -> list[str]:
-    """Where machine numbers and the proof's may part: of the whole program, lift and projection included."""
+    """Notes on where machine numbers and the proof's may part, for the whole program, lift and projection included."""
     notes: list[str] = []
     real = in_floats(operator, 64 if types.real == "float64" or target == "numpy" else 32)
     if real:

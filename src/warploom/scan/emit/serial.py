@@ -1,4 +1,4 @@
-"""What kernels are compared with: the loop, one element after the other, on exact numbers; it knows nothing of operators."""
+"""The reference for kernels: the loop, one element after the other, on exact numbers; it knows nothing of operators."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _is_beyond(value: Value, bits: int) -> bool:
 
 
 def column(values: Sequence[Value], scalar: Scalar) -> Array:
-    """As the machine has them; characters as their codes."""
+    """A column of values as the machine has them; characters as their codes."""
     return np.array([machine_value(v, scalar) for v in values], DTYPES[scalar])
 
 

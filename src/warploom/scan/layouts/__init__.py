@@ -1,4 +1,8 @@
-"""Where a network's elements lie in banked memory: accesses, bank conflicts, index remappings and their cost."""
+"""Places of a network's elements in banked memory.
+
+Takes the accesses of a scan network. Gives an index remapping (`best_layout`) with the bank conflicts and the cost that remain.
+Open `choice.py` first, then `remaps.py`.
+"""
 
 from warploom.scan.layouts.choice import FAMILIES, TABLE_ELEMENTS, Family, Layout, Priced, best_layout, priced
 from warploom.scan.layouts.remaps import Lookup, Padding, Plain, Remap, Swizzle, addresses, operations, paddings, swizzles

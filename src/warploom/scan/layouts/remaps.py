@@ -18,7 +18,7 @@ from warploom.ir.swizzle import Composition, Rot, Xor, divide_cost
 from warploom.scan.layouts.trace import Ints
 
 TABLE_OPERATIONS = 4
-"""Of looking an address up: a load from constant memory, which lanes do not share."""
+"""Operations that looking up an address counts for: a load from constant memory, which lanes do not share."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Padding:
 class Swizzle:
     banks: int
     composition: Composition
-    """Of the column (i) and the row (j) of e."""
+    """Composition that maps the column (i) and the row (j) of e."""
 
     def __str__(self) -> str:
         return f"j * {self.banks} + {self.composition}, i = e % {self.banks}, j = e // {self.banks}"

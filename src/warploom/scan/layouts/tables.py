@@ -21,7 +21,8 @@ class BestTable:
 
 
 def best_table(trace: Trace, elements: int, banks: int, slots: int | None = None, nodes: int = NODES) -> BestTable | None:
-    """Into `slots` addresses (none to spare by default), within a budget of search nodes; None: none found within it."""
+    """A table into `slots` addresses (none to spare by default), found within a budget of search nodes; None: none found
+    within it."""
     search = _Search(trace, elements, banks, elements if slots is None else slots, nodes)
     search.run()
     if search.best is None:

@@ -1,4 +1,4 @@
-"""What a network does to shared memory, in order: accesses of warps, index computations, barriers.
+"""Work of a network on shared memory, in order: accesses of warps, index computations, barriers.
 
 Every operation of a step is three accesses by its lane: it reads the source, reads the destination, writes the destination. The
 lanes of a warp access together. Lanes are *packed* (the active ones of a step are numbered 0, 1, ...) or *in place* (lane i owns
@@ -26,7 +26,7 @@ class Access:
     """One warp-wide load or store."""
 
     addresses: Ints
-    """Of the active lanes, in elements."""
+    """Addresses of the active lanes, in elements."""
     is_write: bool
     idle: int
     """Lanes of the warp that wait."""
@@ -109,7 +109,7 @@ class Trace:
 
 
 Cost: TypeAlias = Callable[[Trace], float]
-"""What a layout is chosen for; smaller is better. Users may pass their own."""
+"""The cost by which a layout is chosen; smaller is better. Users may pass their own."""
 
 
 def trace(net: Network, warp: int, lanes: Lanes = "packed") -> Trace:

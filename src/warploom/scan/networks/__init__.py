@@ -1,4 +1,8 @@
-"""Scan networks: pictures, validity for all operators, SIMD loops for every size, enumeration, composition."""
+"""Scan networks: pictures, validity for all operators, SIMD loops for every size, enumeration, composition.
+
+Takes a picture or rows of moves for one size. Gives whether the network is a scan, a `Program` for every size, or a list of all
+networks up to a size. Open `network.py` first, then `generalise.py`.
+"""
 
 from warploom.scan.networks.drawing import network_text, parse_network
 from warploom.scan.networks.enumeration import Census, Limits, census, networks

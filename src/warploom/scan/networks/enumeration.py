@@ -23,7 +23,7 @@ MAX_COLUMNS = 15
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What every step must keep to; None: no limit."""
+    """Limits that every step must keep to; None: no limit."""
 
     fan_out: int | None = None
     """Reads of one cell."""
@@ -41,7 +41,8 @@ class Census:
 
 
 def census(columns: int, depth: int, limits: Limits | None = None) -> Census:
-    """Of exactly `depth` steps, each with at least one dot; time and memory grow with the states (at most columns!)."""
+    """Census of networks of exactly `depth` steps, each with at least one dot; time and memory grow with the states (at most
+    columns!)."""
     if not 1 <= columns <= MAX_COLUMNS:
         raise ValueError(f"expected 1 to {MAX_COLUMNS} columns, got {columns}")
     states = np.array([sum(column << 4 * column for column in range(columns))], dtype=np.int64)
@@ -66,7 +67,7 @@ class _Rows:
 
     codes: Codes
     origins: NDArray[np.int64]
-    """Which state each comes from."""
+    """State from which each comes."""
     dots: NDArray[np.int64]
 
 

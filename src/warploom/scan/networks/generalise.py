@@ -1,4 +1,4 @@
-"""From one drawn network to a SIMD loop for every size.
+"""Generalises one drawn network to a SIMD loop for every size.
 
 The drawn steps are cut into at most `MAX_PHASES` runs; each run must be one move of the grammar at consecutive levels. Guards
 explain the drawn destinations and sources the drawn sources independently of each other, so the moves of a run are the
@@ -168,7 +168,7 @@ class _Search:
             self._extend(found, start, after, first, level + (1 if rising else -1), rising, repeated, masks)
 
     def _level(self, at: int, level: int, repeated: bool, sets: tuple[int, int]) -> Iterator[tuple[int, tuple[int, int]]]:
-        """What is left of the sets after one level, with the next drawn step: each of its steps is drawn, or idle."""
+        """The sets that are left after one level, with the next drawn step: each of its steps is drawn, or idle."""
         states = [(at, sets)]
         for turn in range(1, self._shape.radix(level)) if repeated else (1,):
             masks = self._guard_masks(level, turn)
@@ -235,7 +235,7 @@ class _Search:
 
 
 def _price(bound: Bound) -> float:
-    """Of a bound that is not the first or last level: a constant of the program, dearer the further in."""
+    """Price of a bound that is not the first or last level: a constant of the program, dearer the further in."""
     return 0 if bound.count == 0 else 10 * bound.count + 5 * bound.from_top
 
 

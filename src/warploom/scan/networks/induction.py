@@ -31,7 +31,7 @@ class Induction:
     """A proof, as far as it can be said in words."""
 
     invariants: tuple[str, ...]
-    """Of every phase: inputs in cell i once the offsets below D (down-sweeps: from D on) are done."""
+    """Invariant of every phase: inputs in cell i once the offsets below D (down-sweeps: from D on) are done."""
     queries: int
     """Lemmas that z3 decided."""
 

@@ -1,4 +1,4 @@
-"""Whether a network is a scan, for every operator at once: one run on intervals instead of values.
+"""Decides whether a network is a scan, for every operator at once: one run on intervals instead of values.
 
 A cell holds the interval of inputs it combines. Two intervals combine only if the second starts where the first ends; a network
 whose cells end as 0..i computes a scan for every associative operator, and one whose cells do not fails for concatenation of
@@ -18,17 +18,17 @@ from numpy.typing import NDArray
 from warploom.scan.networks.network import Network
 
 Adjacency = Literal["strict", "overlapping"]
-"""Which operators a network is a scan for: every associative one, or the idempotent ones among them only."""
+"""The operators for which a network is a scan: every associative one, or the idempotent ones among them only."""
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class Flaw:
-    """Where a network stops being a scan."""
+    """The place where a network stops being a scan."""
 
     column: int
     step: int
-    """From 1; 0: after the last step."""
+    """Number of the step, from 1; 0: after the last step."""
     reason: str
 
     def __str__(self) -> str:
@@ -50,7 +50,7 @@ def lows(net: Network) -> list[list[int]]:
 
 
 def flaw(net: Network, adjacency: Adjacency = "strict") -> Flaw | None:
-    """The first reason why it is no scan; None: it is one. Of backward networks, in terms of their own columns."""
+    """The first reason why it is no scan; None: it is one. For backward networks it is told in terms of their own columns."""
     if net.is_backward:
         found = flaw(net.mirrored(), adjacency)
         return found and Flaw(net.columns - 1 - found.column, found.step, f"mirrored: {found.reason}")

@@ -24,7 +24,7 @@ def simd_source(program: Program | Network, name: str = "scan") -> str:
 
 
 def combine(program: Program | Network) -> list[str]:
-    """What an active lane does; `{source}` is the other cell."""
+    """Text of the combination that an active lane executes; `{source}` is the other cell."""
     return ["a[i] = op(old[i], old[{source}])" if program.is_backward else "a[i] = op(old[{source}], old[i])"]
 
 
@@ -44,7 +44,7 @@ def index_maps(program: Program, move: Move) -> Move:
 
 
 def body(program: Program | Network, act: list[str], copies: tuple[str, ...] = ("old = a[:]",)) -> list[str]:
-    """Statements of the loops; `act` as in `combine`, `copies` keep what a step reads. Of a network: for its n alone."""
+    """Statements of the loops; `act` as in `combine`, `copies` keep what a step reads. For a network they serve its n alone."""
     lines = ["n = len(a)"]
     if isinstance(program, Network):
         return [f"{lines[0]}  # {program.columns}", *_tabulated(program, act, copies)]

@@ -18,13 +18,13 @@ from warploom.scan.networks.network import Dot, Network, canonical, network
 
 @dataclass(frozen=True, slots=True)
 class Module:
-    """In canonical form, with how often it was seen."""
+    """A module in canonical form, with how often it was seen."""
 
     network: Network
     places: int
     """Occurrences in all networks searched that share no dot."""
     networks: int
-    """That contain it."""
+    """Number of networks that contain it."""
     is_scan: bool
 
     @property

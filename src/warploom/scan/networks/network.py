@@ -26,7 +26,7 @@ class Dot:
 
 
 Step = tuple[Dot, ...]
-"""In order of destinations."""
+"""Dots in order of destinations."""
 
 
 @dataclass(frozen=True, slots=True)

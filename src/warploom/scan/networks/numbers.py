@@ -195,7 +195,7 @@ class Symbolic:
         return self._split[key]
 
     def _multiples(self) -> list[Handle]:
-        """Of every unit, for all pairs of values that were split."""
+        """Multiples of every unit, for all pairs of values that were split."""
         facts: list[Handle] = []
         multiples = self._bases
         for level in reversed(range(len(self._chain))):

@@ -118,7 +118,7 @@ class Program:
 
 
 def values(lanes: Ints, offset: int, radix: int, below: int, turn: int) -> Mapping[IndexExpr, object]:
-    """What index expressions of a move may refer to."""
+    """Values that index expressions of a move may refer to."""
     return {LANE: lanes, OFFSET: offset, NEXT: offset * radix, BELOW: below, TURN: turn}
 
 

@@ -17,7 +17,7 @@ from warploom.scan.operators.forms import FLAT, Clause, FormError, Leaf, Number,
 Style = Literal["affine", "greatest", "least"]
 Role = Literal["plain", "offset", "factor", "bound"]
 Combine: TypeAlias = Callable[[Expr, Expr, Role], Expr]
-"""Of two coefficients in the same place and what they are there."""
+"""A function that joins two coefficients in the same place, given their role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +123,7 @@ def _monomials(slope: Slope) -> list[ex.Monomial]:
 
 
 def _slopes(clause: Clause) -> frozenset[object]:
-    """What a clause is told by: slopes with numbers, and the products of those with other factors."""
+    """Slopes that tell a clause apart: slopes with numbers, and the products of those with other factors."""
     return frozenset(t.slope if t.slope.is_constant else tuple(_monomials(t.slope)) for t in clause)
 
 

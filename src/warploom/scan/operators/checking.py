@@ -41,12 +41,12 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Machine:
-    """What becomes of the law in the machine's arithmetic: 32-bit words for integers, floats for reals."""
+    """The law in the machine's arithmetic: 32-bit words for integers, floats for reals."""
 
     associative: Literal["proved", "refuted", "unknown"]
     witness: Witness | None = None
     safe: str = ""
-    """Where the machine's arithmetic is exact."""
+    """The range in which the machine's arithmetic is exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def _refused(binary: Binary, domain: str, witness: Witness) -> Checked:
 
 
 def text(value: object) -> str:
-    """As Python writes it."""
+    """Text of a value as Python writes it."""
     if isinstance(value, tuple):
         parts = [text(v) for v in cast("tuple[object, ...]", value)]
         return f"({', '.join(parts)}{',' if len(parts) == 1 else ''})"
@@ -149,7 +149,7 @@ def _searched(binary: Binary, function: Function) -> Witness | None:
 
 
 def _meant_triples(binary: Binary, tries: int) -> Iterator[list[tuple[Value, ...]]]:
-    """Of small values for which the assertions hold; the same ones every time."""
+    """Triples of small values for which the assertions hold; the same ones every time."""
     choose = random.Random(11)
     constants = [
         int(e.value)
@@ -200,7 +200,7 @@ def _zero(variable: Expr) -> Value:
 def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]]) -> Witness | None:
     """The three values and what the function makes of them, if its results differ by more than rounding.
 
-    Of reals they must differ on exact numbers, too, so that no difference is due to rounding.
+    For reals they must differ on exact numbers, too, so that no difference is due to rounding.
     """
     if any(f.sort.base == "real" for f in binary.fields):
         numbers = [binary.packed([exact(v) for v in part]) for part in triple]
@@ -210,7 +210,8 @@ def _differs(binary: Binary, function: Function, triple: Sequence[Sequence[Value
 
 
 def _bracketed(function: Callable[..., object], operands: Sequence[object], name: str = "") -> Witness | None:
-    """What fails by its operands, an assertion for instance, is no witness; other faults are the user's, who is called `name`."""
+    """The witness if both bracketings differ. An error that the operands cause, such as an assertion, is no witness; other
+    errors are the fault of the function, which is called `name`."""
     a, b, c = operands
     try:
         first, second = function(function(a, b), c), function(a, function(b, c))

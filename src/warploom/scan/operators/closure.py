@@ -131,7 +131,7 @@ class _Shape:
 
 
 def _slot_sort(value: Expr, role: Role, few: tuple[int, ...] | None) -> Sort:
-    """Of a coefficient; only factors and states with few values keep them."""
+    """Sort of a coefficient; only factors and states with few values keep the list of their values."""
     if value.sort.base in ("bool", "text"):
         return value.sort
     values = value.sort.values

@@ -1,4 +1,4 @@
-"""Over what something was proved, in words."""
+"""The domain of a proof, in words."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ def numbers_of(bases: Collection[Base]) -> str:
 
 
 def told(numbers: str, rounds: bool, may_divide_by_zero: bool) -> str:
-    """Which numbers, and where Python's arithmetic is that of the proof."""
+    """Words for the numbers of a claim, and for where Python's arithmetic is that of the proof."""
     exact = f"{numbers}, integers exact up to 2**53 where they become floats" if rounds else numbers
     return f"{exact}, where no divisor is 0" if may_divide_by_zero else exact

@@ -34,7 +34,7 @@ MAX_CASES = 64
 
 
 MOST_BITS = 8192
-"""Of a number. Python prints no more than 14,000, and what has more comes from a mistake."""
+"""Most bits of a number. Python prints no more than 14,000, and what has more comes from a mistake."""
 
 
 class UndefinedError(Exception):
@@ -43,7 +43,7 @@ class UndefinedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Sort:
-    """What a value is; text is only compared for equality."""
+    """Sort of a value; text is only compared for equality."""
 
     base: Base
     below: bool = False
@@ -81,12 +81,13 @@ class Expr:
     op: Op
     args: tuple[Expr, ...]
     value: Value
-    """Of a constant; of a variable its name; of a remainder or rounded quotient the divisor; of a quotient if it is guarded."""
+    """Value of a constant; of a variable its name; of a remainder or rounded quotient the divisor; of a quotient if it is
+    guarded."""
     terms: tuple[tuple[int | Fraction, Monomial], ...]
-    """Of a polynomial."""
+    """Terms of a polynomial."""
     sort: Sort
     serial: int
-    """In order of creation, for the table of known expressions only."""
+    """Number in order of creation, for the table of known expressions only."""
     order: tuple[int, str]
     """The same in every process: what sums and maxima are ordered by."""
 
@@ -152,7 +153,7 @@ def is_infinite(expr: Expr) -> bool:
 
 
 def _sort_of(parts: Iterable[Expr]) -> Sort:
-    """Of a number computed from numbers."""
+    """Sort of a number computed from numbers."""
     sorts = [p.sort for p in parts]
     base: Base = "real" if any(s.base == "real" for s in sorts) else "int"
     return Sort(base, any(s.below for s in sorts), any(s.above for s in sorts))
@@ -542,7 +543,7 @@ def _resolved(first: Expr, second: Expr) -> Expr | None:
 
 
 def _bound(expr: Expr) -> tuple[tuple[tuple[int | Fraction, Monomial], ...], bool, int | Fraction] | None:
-    """Of a comparison `p + c >= 0` or its negation: p, whether it is negated, c."""
+    """Parts of a comparison `p + c >= 0` or its negation: p, whether it is negated, c."""
     inner = expr.args[0] if expr.op == "not" else expr
     if inner.op != "ge" or inner.args[0].sort.base != "int":
         return None
@@ -630,7 +631,7 @@ def quotient(left: Expr, right: Expr, *, is_guarded: bool = False) -> Expr:
 
 
 def greatest_common_divisor(left: Expr, right: Expr) -> Expr:
-    """As `math.gcd`: never negative; gcd(a, 0) is the absolute value of a."""
+    """Greatest common divisor as in `math.gcd`: never negative; gcd(a, 0) is the absolute value of a."""
     flat: dict[Expr, None] = {}
     for part in (left, right):
         for inner in part.args if part.op == "gcd" else (part,):

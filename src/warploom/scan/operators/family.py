@@ -24,7 +24,7 @@ LISTS, LONGEST = 120, 7
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """As `Closure`, with what is asked of the states at the start: the results."""
+    """A family as `Closure` finds it, with the results that are asked of the states at the start."""
 
     loop: Loop
     slots: tuple[Expr, ...]
@@ -47,7 +47,7 @@ class Family:
         return {v: ex.substituted(e, initial) for v, e in self.transformers.items()}
 
     def replaced(self, values: Mapping[Expr, Expr]) -> Family:
-        """With slots expressed by others."""
+        """The family with slots expressed by others."""
         kept = tuple(s for s in self.slots if s not in values)
         both = {**values, **{right(s): ex.substituted(e, {k: right(k) for k in self.slots}) for s, e in values.items()}}
         return replace(

@@ -35,7 +35,7 @@ class FormError(Exception):
 
 @dataclass(slots=True)
 class Work:
-    """What normalising may still do, in leaves of trees and tables: deterministic, unlike time."""
+    """The work that normalising may still do, in leaves of trees and tables: deterministic, unlike time."""
 
     left: int = WORK
 
@@ -197,7 +197,7 @@ def branch(atom: Atom, then: Tree, otherwise: Tree) -> Tree:
 
 
 def restricted(tree: Tree, atom: Atom, value: bool) -> Tree:
-    """Where `atom` is known."""
+    """The tree where `atom` is known to have this value."""
     if not isinstance(tree, Branch):
         return tree
     decided = _decided(tree.atom, atom, value)
@@ -287,7 +287,7 @@ def _given(test: Expr, then: Tree, otherwise: Tree) -> Tree:
 
 
 def number(clauses: Iterable[Iterable[Term]]) -> Number:
-    """With equal slopes merged and clauses that others imply dropped."""
+    """The number with equal slopes merged and clauses that others imply dropped."""
     kept: list[Clause] = []
     for clause in clauses:
         merged: dict[Slope, Expr] = {}
@@ -330,7 +330,7 @@ def _place(slope: Slope) -> tuple[object, ...]:
 
 
 def _corners(terms: dict[Slope, Expr]) -> dict[Slope, Expr]:
-    """Of several multiples of one product of states, the greatest is that of the greatest or the least factor."""
+    """Keeps what can be greatest: of several multiples of one product of states, that of the greatest or the least factor."""
     scaled: dict[ex.Monomial, list[Expr]] = {}
     for slope, offset in terms.items():
         if offset is ex.ZERO and len(slope.parts) == 1:
@@ -391,7 +391,7 @@ def negative(leaf: Leaf) -> Leaf:
 
 
 def scaled(leaf: Leaf, factor: Expr) -> Tree:
-    """By a coefficient; one of unknown sign by cases."""
+    """The leaf times a coefficient; one of unknown sign by cases."""
     value = _number(leaf)
     if factor is ex.ZERO:
         return plain_number(ex.ZERO)

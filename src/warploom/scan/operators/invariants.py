@@ -1,4 +1,4 @@
-"""What all lists have in common: orders of slots and bounds, guessed on random lists, kept if they are inductive."""
+"""Invariants of all lists: orders of slots and bounds, guessed on random lists, kept if they are inductive."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What has to hold for an operator to compute the loop, for all inputs and all lengths.
+"""The laws that must hold for an operator to compute the loop, for all inputs and all lengths.
 
 With T the family's functions of the states, p, q, r slots of lists, I what is known of all slots:
 
@@ -97,7 +97,7 @@ def met_by_elements(family: Family, claimed: Sequence[Expr]) -> Verdict:
 def associativity(
     slots: Sequence[Expr], operator: Mapping[Expr, Expr], known: Sequence[Expr], width: int | None = None, rlimit: int = RLIMIT
 ) -> Verdict:
-    """Over the slots of three lists; with `width`, in words of so many bits."""
+    """The law of associativity over the slots of three lists; with `width`, in words of so many bits."""
     to_right = {s: right(s) for s in slots}
     to_middle = {**to_right, **{right(s): third(s) for s in slots}}
     later = {s: ex.substituted(operator[s], to_middle) for s in slots}
@@ -165,7 +165,8 @@ def decided(
     width: int | None,
     rlimit: int = RLIMIT,
 ) -> Verdict:
-    """By canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical forms."""
+    """Decides the laws by canonical forms where nothing can be infinite, else by z3 law by law, else by cases and canonical
+    forms."""
     assumed = list(given)
     finite = width is None and not any(v.sort.is_infinite for v in variables)
     settled: set[int] = set()

@@ -1,4 +1,4 @@
-"""From a loop to a proved operator: the closed family, made small, its laws, an identity, names, and a test on the loop."""
+"""Makes a proved operator of a loop: the closed family, made small, its laws, an identity, names, and a test on the loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Serial: TypeAlias = Callable[..., object]
 
 @dataclass(frozen=True, slots=True)
 class Lifting:
-    """What was found for a loop."""
+    """The operator found for a loop, with its proof."""
 
     loop: Loop
     status: Literal["solved", "unknown", "error"]
@@ -144,7 +144,7 @@ def _judged(family: Family, serial: Serial | None, rlimit: int = RLIMIT) -> Lift
 
 
 def domain_of(family: Family) -> str:
-    """Over what the laws were proved."""
+    """The domain for which the laws were proved."""
     return _domain([*family.slots, *family.transformers], family.loop)
 
 
@@ -228,7 +228,7 @@ class Trial:
     cases: int
     mismatch: str = ""
     fault: str = ""
-    """What the function itself raised, if that kept it from being compared."""
+    """The error that the function itself raised, if that kept it from being compared."""
 
 
 ROUNDED_SHARE = 8
@@ -285,7 +285,7 @@ def can_round(loop: Loop) -> bool:
 
 
 def shown(elements: Sequence[Sequence[Value]]) -> str:
-    """As a person writes a list."""
+    """The list as a person writes it."""
     parts = [literal(e[0]) if len(e) == 1 else f"({', '.join(map(literal, e))})" for e in elements]
     return f"[{', '.join(parts)}]"
 

@@ -12,7 +12,7 @@ from warploom.scan.operators.samples import Element, constant_values
 
 
 def names(family: Family) -> dict[Expr, str]:
-    """Distinct, by slot."""
+    """Distinct names, by slot."""
     seen = observations(family, seed=3)
     fixed = constant_values(family.loop, 3)
     states = family.loop.states
@@ -51,7 +51,7 @@ def _same(left: Sequence[Value], right: Sequence[Value]) -> bool:
 
 
 def _descriptions(family: Family, lists: Sequence[Sequence[Element]]) -> list[tuple[str, list[Value]]]:
-    """What is often kept of a list, with its value for each."""
+    """Descriptions of values often kept of a list, with the value for each."""
     found: list[tuple[str, list[Value]]] = [("length", [len(x) for x in lists])]
     for position, field in enumerate(family.loop.fields):
         columns = [[e[position] for e in x] for x in lists]

@@ -17,7 +17,8 @@ MAX_TRIES = 20_000
 
 
 def find_identity(family: Family, known: Sequence[Expr], projection: Sequence[Expr]) -> dict[Expr, Expr] | None:
-    """Its value by slot, proved to change nothing on either side, with the empty list's results; None if none was found.
+    """Value of the identity by slot, proved to change nothing on either side, with the empty list's results; None if none was
+    found.
 
     `projection`: results over the slots.
     """

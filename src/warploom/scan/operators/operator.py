@@ -21,22 +21,22 @@ class Operator:
 
     loop: Loop
     fields: tuple[Expr, ...]
-    """Of a value, named; as variables they are the left operand's."""
+    """Named fields of a value; as variables they are the left operand's."""
     right: tuple[Expr, ...]
     """The right operand's."""
     lift: tuple[Expr, ...]
-    """Over the loop's element fields."""
+    """Expressions over the loop's element fields."""
     combine: tuple[Expr, ...]
-    """Over `fields` and `right`."""
+    """Expressions over `fields` and `right`."""
     identity: tuple[Expr, ...]
     """Constants."""
     projection: tuple[Expr, ...]
-    """Over `fields`."""
+    """Expressions over `fields`."""
     known: tuple[Expr, ...]
     """Holds of the fields of every value but the identity."""
     inner: tuple[Expr, ...] = ()
-    """Where the first field says whether there are elements at all (the identity has none): `combine` of two that have, of the
-    other fields; else empty."""
+    """Where the first field says whether there are elements at all (the identity has none), `combine` of the other fields of
+    two values that have some; else empty."""
 
     @property
     def is_adjoined(self) -> bool:

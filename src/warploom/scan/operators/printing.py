@@ -57,7 +57,7 @@ class _Printer:
     def __init__(self, names: Mapping[Expr, str]) -> None:
         self._names = names
         self._facts: list[Expr] = []
-        """What is true where the text stands that is being written."""
+        """Conditions that hold where the text stands that is being written."""
 
     @contextmanager
     def _where(self, *facts: Expr) -> Generator[None]:
@@ -125,7 +125,8 @@ class _Printer:
         return f"not {self.text(inner, _NOT)}", _NOT
 
     def _operands(self, parts: Sequence[Expr], level: int, known: Callable[[Expr], Expr]) -> list[str]:
-        """Of `and` and `or`: what divides stands behind what guards it; `known` is what an operand says to those behind it."""
+        """Operands of `and` and `or`: what divides stands behind what guards it; `known` is what an operand says to those
+        behind it."""
         ordered = sorted(parts, key=lambda p: any(e.op == "div" for e in subexpressions(p)))
         texts: list[str] = []
         for number, part in enumerate(ordered):

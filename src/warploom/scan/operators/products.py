@@ -35,7 +35,7 @@ def equal_over_products(left: Expr, right: Expr, given: Sequence[Expr]) -> bool:
 
 
 def has_products(*exprs: Expr) -> bool:
-    """Of variables and of what is computed."""
+    """Whether there are products of variables and of what is computed from them."""
     return any(len(m) > 1 for e in ex.subexpressions(*exprs) if e.op == "poly" for _, m in e.terms)
 
 

@@ -38,19 +38,19 @@ Bindings: TypeAlias = Mapping[Expr, Number]
 
 @dataclass(frozen=True, slots=True)
 class Holds:
-    """For all values of the variables."""
+    """The claim holds for all values of the variables."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fails:
-    """For these values, which the caller replays."""
+    """The claim fails for these values, which the caller replays."""
 
     values: Mapping[str, Value]
 
 
 @dataclass(frozen=True, slots=True)
 class Open:
-    """Not decided: never the same as either."""
+    """The claim is not decided: never the same as either."""
 
     reason: str
 
@@ -74,7 +74,7 @@ class Translator:
         self._texts: dict[str, int] = {}
         self._opaque: dict[Expr, Number] = {}
         self.known: list[Handle] = []
-        """What the sorts of the variables say."""
+        """Facts that the sorts of the variables state."""
 
     def bound(self, values: Mapping[Expr, Expr], bindings: Bindings | None = None) -> dict[Expr, Number]:
         """Expressions as bindings."""
@@ -171,7 +171,7 @@ class Translator:
                 return self._opaque[expr]
 
     def _facts(self, expr: Expr, term: Handle, args: Sequence[Number]) -> list[Handle]:
-        """Of a power of e or a common divisor that is a variable of its own."""
+        """Facts about a power of e or a common divisor that is a variable of its own."""
         a = self.arithmetic
         zero, one = a.constant(0, "int"), a.constant(1, "int")
         if expr.op == "exp":
@@ -209,7 +209,7 @@ class Translator:
         return found
 
     def value(self, expr: Expr, found: Found) -> Value:
-        """Of a variable, in a model."""
+        """Value of a variable in a model."""
         name = str(expr.value)
         if found.values.get(f"{name} below"):
             return float("-inf")

@@ -50,7 +50,7 @@ def _relation(other: Expr, theirs: Column, ours: Column) -> Expr | None:
 
 
 def _sum_relation(kept: Sequence[Expr], columns: Mapping[Expr, Column], ours: Column) -> Expr | None:
-    """As the sum or difference of two others, plus a constant."""
+    """A relation that makes this column the sum or difference of two others, plus a constant."""
     if not _all_numbers(ours):
         return None
     numeric = [(s, [Fraction(v.value) for v in columns[s]]) for s in kept if _all_numbers(columns[s])]  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from warploom.scan.operators.transition import Loop
 Element: TypeAlias = tuple[Value, ...]
 """Values of the loop's fields."""
 REPEAT = 0.35
-"""How often an element is the one before, so that runs are as common as changes."""
+"""Probability that an element is the one before, so that runs are as common as changes."""
 
 
 def interesting(sort: ex.Sort, constants: Sequence[Value]) -> list[Value]:
@@ -80,7 +80,7 @@ def random_lists(loop: Loop, count: int, longest: int, seed: int = 0) -> list[li
 
 
 def _meant(variable: Expr, values: list[Value], loop: Loop) -> list[Value]:
-    """With values around the numbers of the assertions on it."""
+    """The values, with others around the numbers of the assertions on the variable."""
     fixed = assignment(loop.constants, constant_values(loop))
     about = [ex.substituted(a, fixed) for a in loop.assumed if variable in ex.variables(a)]
     if variable.sort.values is not None or not variable.sort.is_numeric:
@@ -113,7 +113,7 @@ def constant_values(loop: Loop, seed: int = 0) -> tuple[Value, ...]:
 
 @cache
 def _meant_constants(loop: Loop) -> tuple[Value, ...]:
-    """For which some element meets what the loop asserts."""
+    """Constants for which some element meets what the loop asserts."""
     t = Translator()
     try:
         given = [t.condition(a) for a in loop.assumed]

@@ -346,7 +346,7 @@ def _with_value(leaf: Number, state: Expr, value: int) -> Number:
 
 
 def _pruned(table: Table) -> Table:
-    """Without bounds and axes that make no difference."""
+    """The table without bounds and axes that make no difference."""
     changed = True
     while changed:
         changed = False
@@ -383,7 +383,7 @@ def _without(table: Table, position: int, level: int) -> Table:
 
 
 def _with_axes(table: Table, keys: Iterable[AxisKey], others: Mapping[AxisKey, tuple[Expr, ...]]) -> Table:
-    """On these axes; along one that it lacks, nothing changes at the other table's bounds."""
+    """The table on these axes; along one that it lacks, nothing changes at the other table's bounds."""
     own = dict(table.axes)
     axes = tuple((k, own[k] if k in own else others[k]) for k in keys)
     order = [k for k, _ in table.axes]
@@ -396,7 +396,8 @@ def _with_axes(table: Table, keys: Iterable[AxisKey], others: Mapping[AxisKey, t
 
 
 def _levelled(left: Table, right: Table, position: int) -> tuple[Table, Table]:
-    """With equally many bounds along one axis: some bounds of the shorter one are repeated, with an empty region between."""
+    """Both tables with equally many bounds along one axis: some bounds of the shorter one are repeated, with an empty region
+    between."""
     a, b = left.axes[position][1], right.axes[position][1]
     are_numbers = _is_few(left.axes[position][0]) and all(e.op == "const" for e in (*a, *b))
     if a == b or (len(a) == len(b) and not are_numbers):
@@ -428,7 +429,7 @@ def _is_few(key: AxisKey) -> bool:
 
 
 def _refined(table: Table, position: int, bounds: tuple[Expr, ...]) -> Table:
-    """With more bounds along one axis, that make no difference."""
+    """The table with more bounds along one axis, that make no difference."""
     key, own = table.axes[position]
     leaves: dict[Region, Leaf | None] = {}
     for region in itertools.product(
@@ -443,7 +444,7 @@ def _refined(table: Table, position: int, bounds: tuple[Expr, ...]) -> Table:
 
 
 def _repeated(table: Table, position: int, at: int) -> Table:
-    """With bound `at` of one axis twice."""
+    """The table with bound `at` of one axis twice."""
     key, bounds = table.axes[position]
     leaves: dict[Region, Leaf | None] = {}
     for region, leaf in table.leaves.items():

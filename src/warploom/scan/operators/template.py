@@ -38,7 +38,7 @@ class Completed:
     verdict: Literal["proved", "unchecked"]
     holes: dict[str, Value]
     solutions: int = 0
-    """How many completions were asked for and found."""
+    """Number of completions that were asked for and found."""
     is_only: bool = False
     """Whether there is no other one, with constants up to `LARGEST`."""
     source: str = ""
@@ -52,7 +52,7 @@ class _Hole:
     variable: Expr
     node: ast.Name | ast.Call
     options: int | None
-    """Of a choice; None: a constant."""
+    """Number of options of a choice; None: a constant."""
 
 
 def complete_template(module: Module, spec: str, template: str, *, unique: bool = False) -> Completed:

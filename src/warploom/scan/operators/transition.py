@@ -21,7 +21,7 @@ class State:
     variable: Expr
     initial: Expr
     step: Expr
-    """Its next value, over the states and the element's fields."""
+    """The state's next value, over the states and the element's fields."""
 
     @property
     def name(self) -> str:
@@ -37,12 +37,12 @@ class Loop:
     lists: tuple[str, ...]
     """Names of the parameters that are read element by element, together."""
     fields: tuple[Expr, ...]
-    """Of one element: one for a list of numbers, more for tuples and for several lists."""
+    """Fields of one element: one for a list of numbers, more for tuples and for several lists."""
     constants: tuple[Expr, ...]
     """Further parameters: the same for every element."""
     states: tuple[State, ...]
     outputs: tuple[Expr, ...]
-    """Over the final states."""
+    """Outputs over the final states."""
     is_tuple: bool
     """Whether it returns a tuple."""
     is_scan: bool
@@ -77,7 +77,7 @@ def exact_loop(loop: Loop) -> Callable[[Sequence[Sequence[Value]], Sequence[Valu
 
 
 def needed(loop: Loop, kept: set[Expr]) -> Loop:
-    """Without states that neither an output nor one of those to keep depends on."""
+    """The loop without states that neither an output nor one of those to keep depends on."""
     wanted = {v for o in loop.outputs for v in ex.variables(o)} | kept
     while True:
         more = {v for s in loop.states if s.variable in wanted for v in ex.variables(s.step)} | wanted
@@ -88,7 +88,7 @@ def needed(loop: Loop, kept: set[Expr]) -> Loop:
 
 
 MAX_DIVISOR = 256
-"""Of remainders of states: each is a state of an automaton."""
+"""Largest divisor of remainders of states: each is a state of an automaton."""
 
 
 def with_remainders(loop: Loop) -> Loop:

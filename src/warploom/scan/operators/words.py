@@ -1,4 +1,4 @@
-"""What becomes of an operator that was proved over numbers in the machine's words and floats.
+"""Meaning of an operator, proved over numbers, in the machine's words and floats.
 
 Two questions: is the combination still associative in words that wrap, and are the results of the whole program (lift,
 combinations, projection, start values) still those of the loop. The second is answered by a range within which no intermediate
@@ -31,7 +31,7 @@ WORD_RLIMIT = 250_000
 NO_ARITHMETIC = "no arithmetic"
 GROWTHS = ("length * max(1, |element|)", "(length + 1) * max(1, |element|)")
 ELEMENTS = 3
-"""Of the longest lists on which a difference is looked for."""
+"""Length of the longest lists on which a difference is looked for."""
 MOST_LISTS = 1200
 
 
@@ -51,13 +51,13 @@ class InWords:
 
     associative: Literal["proved", "refuted", "unknown"]
     safe: str = ""
-    """Where every result is the loop's."""
+    """Range in which every result is the loop's."""
     triple: tuple[tuple[Value, ...], ...] | None = None
     results: tuple[tuple[Value, ...], ...] = ()
     exact: Literal["always", "modulo", "within"] = "within"
     """Results: always the loop's; the loop's modulo 2**width; the loop's within what `safe` says."""
     differing: Differing | None = None
-    """Beyond `safe`."""
+    """A difference beyond `safe`."""
 
 
 def fits(width: int = machine.WIDTH) -> str:
@@ -108,7 +108,8 @@ def _replayed(fields: Sequence[Expr], results: Sequence[Expr], safe: str, values
 
 
 def operator_in_words(operator: Operator, width: int = machine.WIDTH) -> InWords:
-    """Of a lifted operator: associativity of the combination, and where the whole program gives the loop's results."""
+    """Judges a lifted operator in words: associativity of the combination, and where the whole program gives the loop's
+    results."""
     exact, safe = range_of(operator, width)
     found = in_words(operator.fields, operator.combine, operator.known, safe, width)
     differing = None if exact == "always" else differing_list(operator, width)
@@ -116,7 +117,7 @@ def operator_in_words(operator: Operator, width: int = machine.WIDTH) -> InWords
 
 
 def range_of(operator: Operator, width: int = machine.WIDTH) -> tuple[Literal["always", "modulo", "within"], str]:
-    """Where the results of lift, combinations and projection in words are the loop's."""
+    """Range in which the results of lift, combinations and projection in words are the loop's."""
     program = [*operator.lift, *operator.combine, *operator.projection, *operator.identity]
     ops = {e.op for e in ex.subexpressions(*program)}
     largest = 2 ** (width - 1) - 1
@@ -176,7 +177,8 @@ def is_selection(results: Sequence[Expr], width: int) -> bool:
 
 @lru_cache(maxsize=256)
 def growth(operator: Operator) -> str | None:
-    """What bounds every intermediate value of the program, by induction over the list: one of GROWTHS, or None if none was shown.
+    """The bound of every intermediate value of the program, by induction over the list: one of GROWTHS, or None if none was
+    shown.
 
     A list's size is the sum of max(1, |element|) over its elements: values of a list are within its size, so are the sums that
     make them. The empty list's size is 0, or 1 where its value is not zero.
@@ -223,7 +225,8 @@ def _grows_within(operator: Operator, least: int) -> bool:
 
 
 def _prefixes(terms: Sum) -> Iterator[Sum]:
-    """What a sum is after each of its terms, as they are printed: those that are added, those that are taken off, the number."""
+    """Values of a sum after each of its terms, as they are printed: those that are added, those that are taken off, the
+    number."""
     ordered = sorted(terms.items(), key=lambda t: (not t[0], t[1] < 0))
     for count in range(1, len(ordered) + 1):
         yield dict(ordered[:count])
@@ -280,7 +283,7 @@ def _in_machine(
 
 
 def in_floats(operator: Operator, width: int = 64) -> str:
-    """What floats of a width make of the operator; empty where it has whole numbers and truth values only."""
+    """Effect of floats of a width on the operator; empty where it has whole numbers and truth values only."""
     program = [*operator.lift, *operator.combine, *operator.projection, *operator.identity]
     every = [*ex.subexpressions(*program), *operator.loop.fields, *(s.variable for s in operator.loop.states)]
     if not operator.loop.rounds and not any(e.sort.base == "real" for e in every):

@@ -1,4 +1,8 @@
-"""Lifted loops over real data: processes, threads or a cluster; order is kept."""
+"""Lifted loops over real data, in processes, threads or a cluster.
+
+Takes a lifted loop and an array or an iterable. Gives the result of the loop, or all its prefixes, in order. Open
+`map_reduce.py` first.
+"""
 
 from warploom.scan.parallel.chunks import TextLines, text_lines
 from warploom.scan.parallel.map_reduce import map_reduce, map_scan

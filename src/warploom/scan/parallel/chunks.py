@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UserError
 
 Parse: TypeAlias = Callable[[str], object]
-"""From a line, without its end, to an element; None: the line has none. Importable by the workers."""
+"""A function from a line, without its end, to an element; None: the line has none. Importable by the workers."""
 PIECE = 1 << 16
 """Elements of a chunk of an iterable of unknown length."""
 _BLOCK = 1 << 16

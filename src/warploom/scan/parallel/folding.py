@@ -1,4 +1,4 @@
-"""What a worker does with a chunk: folds it by the operator, in one printed loop, or vectorised where it is arrays."""
+"""Work of a worker on a chunk: it folds the chunk by the operator, in one printed loop, or vectorised where it is arrays."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Recipe:
     vectorised: str
     """A NumPy module with `lift` and `_total`; empty: not expressible."""
     kinds: tuple[Base, ...]
-    """Of the values of an element."""
+    """Kinds of the values of an element."""
     takes_infinities: bool
     """Real elements may be infinite: nothing is computed with them."""
     has_infinities: bool
@@ -270,7 +270,7 @@ def _combined(operator: Operator) -> Callable[..., Partial]:
 
 
 def result_of(operator: Operator, value: Partial | None, constants: Sequence[Value]) -> object:
-    """What the loop returns."""
+    """The result that the loop returns."""
     held = value if value is not None else tuple(e.value for e in operator.identity)
     projection = cast("Callable[..., object]", _function(operator.projection_source(), "projection"))
     used = variables(*operator.projection)

@@ -30,7 +30,7 @@ def map_reduce(
     chunks: int = CHUNKS,
     constants: Mapping[str, Value] | None = None,
 ) -> object:
-    """What the loop returns for the whole data (a scan: its last result).
+    """The result that the loop returns for the whole data (a scan: its last result).
 
     data: an iterable of elements (of tuples where an element has several values), an array (one row per element), or
     `text_lines`. Whole numbers are exact: arrays are folded with NumPy in int64 where the operator's growth shows that none can
@@ -59,7 +59,8 @@ def map_scan(
 ) -> Iterator[object]:
     """The loop's results for every prefix, in order, for data that can be read twice (sequences, arrays, files).
 
-    The first pass folds the chunks, the second one runs every chunk from the value of all before it. As `map_reduce` otherwise.
+    The first pass folds the chunks, the second one runs every chunk from the value of all before it.
+    Otherwise it is like `map_reduce`.
     """
     operator = _operator(found)
     given = _constants(operator, constants)
@@ -130,7 +131,7 @@ def _size(chunk: Chunk) -> int:
 
 
 def _run(executor: Executor | None, work: Any, function: Any) -> Iterator[Any]:
-    """In the order of the work."""
+    """Runs the work and yields results in its order."""
     if executor is None:
         yield from map(function, work)
         return

@@ -148,7 +148,7 @@ def _result_shape(function: Function, value: Value, shape: Shape, is_annotated: 
 
 
 def _shape(function: Function) -> tuple[Shape, bool]:
-    """And whether it is annotated; what is not is an integer, or a tuple of them if it is taken apart."""
+    """Shape of the values, and whether they are annotated; what is not is an integer, or a tuple of them if it is taken apart."""
     found: list[tuple[str, Shape]] = []
     for name, argument in function.parameters.items():
         hint = function.annotation(name)
@@ -173,7 +173,7 @@ def _shape(function: Function) -> tuple[Shape, bool]:
 
 
 def _parts(node: ast.FunctionDef, name: str) -> int:
-    """How many parts the parameter is taken apart into; 0 for a scalar."""
+    """Number of parts that the parameter is taken apart into; 0 for a scalar."""
     found = 0
     for part in ast.walk(node):
         match part:

@@ -1,4 +1,4 @@
-"""Whether a divisor can be 0 where the division is reached, and whether any value meets the assertions."""
+"""Decides whether a divisor can be 0 where the division is reached, and whether any value meets the assertions."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ MAX_DEPTH = 20
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a block ended: it ran to its end, or it returned."""
+    """End of a block: it ran to its end, or it returned."""
 
     bindings: dict[str, Value]
     result: Value | None = None
@@ -56,7 +56,7 @@ class Interpreter:
     holes: Holes | None = None
     """Meaning of `??` and `choose(...)` in a template."""
     assumed: list[Expr] = field(default_factory=list[Expr])
-    """What the `assert` statements met say: their conditions where they are reached."""
+    """Conditions of the `assert` statements met, each under the condition that it is reached."""
     divisions: list[Division] = field(default_factory=list[Division])
     rounds: bool = False
     """Whether integers became floats."""
@@ -113,7 +113,7 @@ class Interpreter:
 
     @contextlib.contextmanager
     def _where(self, condition: Expr) -> Generator[None]:
-        """What is read inside is reached only where the condition holds."""
+        """Reads the inside as reached only where the condition holds."""
         self._path.append(condition)
         try:
             yield
@@ -121,7 +121,7 @@ class Interpreter:
             self._path.pop()
 
     def _assume(self, condition: Expr) -> None:
-        """Of every element for which the statement is reached."""
+        """Assumes the condition for every element for which the statement is reached."""
         reached = [ex.negation(p) for p in self._path if p is not ex.TRUE]
         said = ex.either(*reached, condition) if reached else condition
         self.assumed += said.args if said.op == "and" else [said]
@@ -183,7 +183,7 @@ class Interpreter:
                 return ex.as_condition(bare(self.number(node, bindings)))
 
     def _conditions(self, is_and: bool, values: Sequence[ast.expr], bindings: dict[str, Value]) -> Expr:
-        """Of `and` and `or`: an operand is reached if all before it are true (false)."""
+        """Operands of `and` and `or`: an operand is reached if all before it are true (false)."""
         first = self.condition(values[0], bindings)
         if len(values) == 1 or first is (ex.FALSE if is_and else ex.TRUE):
             return first
@@ -270,7 +270,7 @@ class Interpreter:
             return found
 
     def bound(self, node: ast.expr) -> object:
-        """What a name that is no value of the loop, or an attribute of a module, is bound to."""
+        """The object to which a name that is no value of the loop, or an attribute of a module, is bound."""
         match node:
             case ast.Name(id=name):
                 found = MISSING if name in self.function.locals else self.function.lookup(name)

@@ -51,7 +51,7 @@ def read_loop(module: Module, name: str, keep: Sequence[str] = ()) -> Loop:
 
 @dataclass(frozen=True, slots=True)
 class _Header:
-    """What one iteration binds."""
+    """Names that one iteration binds."""
 
     lists: tuple[str, ...]
     bindings: Mapping[str, Value]
@@ -75,7 +75,7 @@ class _Reader:
         """Names that the reader gives to nothing else."""
         self._unannotated: list[Expr] = []
         self._targets: list[ast.expr] = []
-        """What stands for appending."""
+        """Expressions that stand for appending."""
         self._earlier: set[str] = set()
         """Names that have a value before the loop."""
 
@@ -156,7 +156,7 @@ class _Reader:
         return name
 
     def _check_header(self, loop: ast.For, header: _Header, initial: Mapping[str, Value]) -> None:
-        """That the lists are those that were passed, and that only the loop sets the index."""
+        """Checks that the lists are those that were passed, and that only the loop sets the index."""
         for name in header.lists:
             if name in initial:
                 self._module.unsupported(
@@ -302,7 +302,7 @@ class _Reader:
         self._module.unsupported(node, f"expected {wanted}, got {written(hint)}", "Annotate what the loop gets.")
 
     def _variable(self, name: str, shape: Shape | None) -> Value:
-        """Of a value of a list; what is not annotated is an integer, and noted."""
+        """The variable for a value of a list; a value without annotation is an integer, and noted."""
         if isinstance(shape, tuple):
             return tuple(self._variable(f"{name}_{n}", p) for n, p in enumerate(shape))
         # the user's own name, unless a state has it, which it then is between elements
@@ -342,7 +342,7 @@ class _Reader:
         return found
 
     def _body(self, loop: ast.For) -> tuple[list[ast.stmt], dict[str, str]]:
-        """Without appends, which become assignments to a variable; result list -> that variable."""
+        """The body without appends, which become assignments to a variable; result list -> that variable."""
         appended: dict[str, str] = {}
         body: list[ast.stmt] = []
         for statement in loop.body:

@@ -23,9 +23,9 @@ from typing import NoReturn, cast
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
 
 HOLE = "__"
-"""What `??` in a template is read as: a name of the same width, so that places stay right."""
+"""The name as which `??` in a template is read; it has the same width, so that places stay right."""
 MISSING = object()
-"""What a name is that is bound to nothing."""
+"""Stands for a name that is bound to nothing."""
 _numbers = itertools.count(1)
 
 
@@ -66,7 +66,7 @@ class Function:
         return dict(zip(names[len(names) - len(values) :], values, strict=True))
 
     def lookup(self, name: str) -> object:
-        """What a name that is not local is bound to when the function runs; MISSING if to nothing."""
+        """The object to which a name that is not local is bound when the function runs; MISSING if to nothing."""
         code = self.value.__code__
         if name in code.co_freevars:
             cell = (self.value.__closure__ or ())[code.co_freevars.index(name)]
@@ -100,7 +100,7 @@ class Module:
     _scope: dict[str, object] = field(default_factory=dict[str, object])
 
     def span(self, node: ast.AST) -> Span:
-        """Where `node` stands."""
+        """Place of `node`."""
         line: int = getattr(node, "lineno", 1)
         start: int = getattr(node, "col_offset", 0)
         end_line: int = getattr(node, "end_lineno", None) or line
@@ -159,7 +159,7 @@ class Module:
         return any(isinstance(n, ast.FunctionDef) and n.name == name and n.decorator_list for n in ast.walk(self.tree))
 
     def _place(self, name: str) -> Span:
-        """Of the last statement that binds it, as far as the text shows."""
+        """Place of the last statement that binds the name, as far as the text shows."""
         nodes = [n for n in ast.walk(self.tree) if isinstance(n, ast.FunctionDef | ast.ClassDef) and n.name == name]
         return self.span(nodes[-1]) if nodes else Span(self.file, 1, 1, 1, 1)
 

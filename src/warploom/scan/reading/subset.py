@@ -31,10 +31,10 @@ class Operation:
     sign: str
     meaning: Callable[[Expr, Expr], Expr]
     is_whole: bool = False
-    """Of whole numbers only."""
+    """Whether it is for whole numbers only."""
     is_bitwise: bool = False
     counts: Callable[[int], bool] | None = None
-    """Where the right side has to be a constant: which ones."""
+    """Says which constants the right side may be, where it has to be a constant."""
     wanted: str = ""
     """The same in words."""
 
@@ -54,7 +54,7 @@ def _floor_quotient(a: Expr, b: Expr) -> Expr:
 
 
 def _remainder(a: Expr, b: Expr) -> Expr:
-    """Of the sign of the divisor."""
+    """Remainder with the sign of the divisor."""
     divisor = _integer(b)
     return ex.remainder(a, divisor) if divisor > 0 else ex.negate(ex.remainder(ex.negate(a), -divisor))
 
@@ -204,7 +204,7 @@ USE = f"Use numbers, truth values, {SIGNS}, comparisons, and/or/not, {NAMES}, an
 
 
 def function(value: object) -> Known | None:
-    """What a call of this object means; None: not served."""
+    """Meaning of a call of this object; None: not served."""
     try:
         return _FUNCTIONS.get(value)
     except TypeError:  # unhashable
@@ -212,7 +212,7 @@ def function(value: object) -> Known | None:
 
 
 def instead_of(called: str) -> str:
-    """What to write in place of a function that is not served."""
+    """The replacement to write for a function that is not served."""
     name = called.rpartition(".")[2]
     if name in ("argmax", "argmin", "nanargmax", "nanargmin", "index"):
         sign = "<" if "min" in name else ">"

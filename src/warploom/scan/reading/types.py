@@ -1,4 +1,4 @@
-"""What annotations say of values. One table: the reader, its messages and docs/scan.md follow it."""
+"""Sorts of values by their annotations. One table: the reader, its messages and docs/scan.md follow it."""
 
 from __future__ import annotations
 
@@ -64,5 +64,5 @@ def item_of(hint: object) -> tuple[bool, object]:
 
 
 def written(hint: object) -> str:
-    """As a person writes it."""
+    """The annotation as a person writes it."""
     return hint.__name__ if isinstance(hint, type) and not typing.get_args(hint) else str(hint)

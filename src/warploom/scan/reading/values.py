@@ -11,9 +11,9 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
 
 MAX_BITS = 4096
-"""Of a number in an expression."""
+"""Most bits of a number in an expression."""
 MAX_TERMS = 2000
-"""Of a sum."""
+"""Most terms of a sum."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ Scalar: TypeAlias = Expr | Floating
 
 
 def bare(value: Scalar) -> Expr:
-    """Its expression."""
+    """Expression of a scalar."""
     return value.expr if isinstance(value, Floating) else value
 
 

@@ -1,6 +1,7 @@
 """Tasks of the literature with their definitions: loops to lift, operators to accept and to refuse, rows of the paper's Table 1.
 
-Names are `lift/NAME`, `accept/NAME`, `refuse/NAME`, `table1/NAME`.
+Takes a name: `lift/NAME`, `accept/NAME`, `refuse/NAME`, `table1/NAME`. Gives the function to read and the definition to check
+the answer against. Open `registry.py` first.
 """
 
 from warploom.scan.tasks.definitions import DEFINITIONS

@@ -138,7 +138,7 @@ def boolean_matrices(a: tuple[bool, bool, bool, bool], b: tuple[bool, bool, bool
 
 
 def permutations(a: tuple[int, int, int], b: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Of three, first a, then b."""
+    """Composes permutations of three, first a, then b."""
     assert 0 <= a[0] < 3 and 0 <= a[1] < 3 and 0 <= a[2] < 3
     assert 0 <= b[0] < 3 and 0 <= b[1] < 3 and 0 <= b[2] < 3
     return b[a[0]], b[a[1]], b[a[2]]

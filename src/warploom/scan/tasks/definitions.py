@@ -1,4 +1,4 @@
-"""What each task's loop computes, from the definition and by brute force; shares no code with the loops or the search."""
+"""Results of each task's loop, from the definition and by brute force; shares no code with the loops or the search."""
 
 from __future__ import annotations
 
@@ -210,4 +210,4 @@ DEFINITIONS: dict[str, tuple[str, Callable[..., object]]] = {
     "hamming": ("the number of places where two lists differ", distance),
     "poly": ("the polynomial's value, coefficients from the lowest", polynomial),
 }
-"""Of each task: one line, and the function itself."""
+"""Definition of each task: one line, and the function itself."""

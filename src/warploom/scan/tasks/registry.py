@@ -24,7 +24,7 @@ _HERE = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class TaskRecord:
-    """How a task ended; `is_expected` says whether that is how it should."""
+    """End of a task; `is_expected` says whether it is the expected one."""
 
     name: str
     status: Literal["solved", "unsat", "unknown", "refused", "error"]

@@ -19,7 +19,7 @@ from warploom.scan.operators.laws import associativity
 from warploom.scan.operators.prover import Holds
 
 Formal = tuple[int, ...]
-"""How often each element occurs."""
+"""Number of occurrences of each element."""
 Item = tuple[Formal, int]
 Tree: TypeAlias = "int | tuple[Tree, Tree]"
 """A bracketing: a position, or two parts."""

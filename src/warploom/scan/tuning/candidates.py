@@ -41,7 +41,7 @@ class Candidate:
     """None: nothing is remapped."""
     variant: Variant
     elements: int
-    """Of a block."""
+    """Elements of a block."""
 
     @property
     def name(self) -> str:
@@ -106,7 +106,7 @@ def flagged(operator: Operator) -> Operator | None:
 
 
 def operations(operator: Operator) -> int:
-    """Of one combination, each distinct expression once."""
+    """Operations of one combination, each distinct expression once."""
     return sum(1 for e in subexpressions(*operator.combine) if e.op not in ("const", "var"))
 
 

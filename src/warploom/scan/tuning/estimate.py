@@ -1,4 +1,4 @@
-"""What a way costs: counted before it is compiled, and measured on the PTX it becomes.
+"""Cost of a way to scan: counted before it is compiled, and measured on the PTX it becomes.
 
 Cycles are of one multiprocessor for one block, as its busiest unit has it (`gpu.machine`: warp instructions issued, lanes of
 shuffles, wavefronts of shared memory), plus 10 for a barrier, as in the layouts' cost.
@@ -30,7 +30,7 @@ BARRIER_CYCLES = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Of one block. Instructions, wavefronts and shuffles are of warps; barriers are what each warp waits at."""
+    """Counts of one block. Instructions, wavefronts and shuffles are of warps; barriers are what each warp waits at."""
 
     instructions: int
     shuffles: int
@@ -53,12 +53,12 @@ class Measured:
     counted: Counted
     cases: int
     registers: int | None
-    """Per thread, by ptxas, of the most demanding of the kernels compiled together; None without it."""
+    """Registers per thread, by ptxas, of the most demanding of the kernels compiled together; None without it."""
     ptx: str
 
 
 def estimated(way: Candidate, types: Types) -> Counted:
-    """From the network alone: combinations, accesses, index operations."""
+    """Counts from the network alone: combinations, accesses, index operations."""
     words = sum(max(1, SIZES[s.scalar] // 4) for s in way.made(types).body.fields)
     combine = combine_operations(way.operator)
     if way.variant == "shuffles":

@@ -21,7 +21,7 @@ from warploom.scan.tuning.estimate import Counted, Measured, estimated, measured
 MOST = 1024
 """Elements of a block."""
 _BLOCKS = 4096
-"""Of a timed launch."""
+"""Blocks of a timed launch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Ranked:
     by: Literal["estimate", "counts", "time"]
     measured: Measured | None = None
     cycles: float | None = None
-    """Of the counts of its PTX."""
+    """Cycles by the counts of its PTX."""
     milliseconds: float | None = None
 
 
@@ -44,7 +44,7 @@ class Tuned:
 
     ranked: tuple[Ranked, ...]
     reason: str = ""
-    """Why none was measured."""
+    """Reason why none was measured."""
 
 
 def tune(

@@ -1,4 +1,8 @@
-"""Variants of scan programs: backward, segmented, exclusive."""
+"""Variants of scan programs: backward, segmented, exclusive.
+
+Takes a scan program for every size and the names of variants. Gives the program that computes the variant, and whether it is
+valid. Open `variant.py` first.
+"""
 
 from warploom.scan.variants.segments import (
     Flags,

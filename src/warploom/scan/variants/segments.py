@@ -110,7 +110,7 @@ def segmented_operator(kind: Flags) -> SegmentedOperator:
 
 
 def is_associative(operator: SegmentedOperator) -> bool:
-    """For every associative operator with identity: all eight flags, free words as values."""
+    """Whether the law holds for every associative operator with identity: all eight flags, free words as values."""
     apply = operator.lifted(_joined, ())
     for f, g, h in product((False, True), repeat=3):
         x, y, z = (("x",), f), (("y",), g), (("z",), h)
@@ -149,7 +149,7 @@ def _list(flags: Sequence[bool]) -> Iterator[Pair]:
 
 
 def _serial(pairs: Sequence[Pair], kind: Flags) -> Word:
-    """What the last element (the first, backwards) holds after the serial loop."""
+    """Result of the serial loop for the last element (the first, backwards)."""
     value: Word = ()
     for word, flag in pairs if kind == "heads" else reversed(pairs):
         value = word if flag else value + word if kind == "heads" else word + value

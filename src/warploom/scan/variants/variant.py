@@ -25,7 +25,7 @@ class Variant:
 
     program: Program | Network
     flags: Flags | None = None
-    """Of a segmented scan: what the flags of the input mark."""
+    """Meaning of the input's flags, for a segmented scan."""
     is_exclusive: bool = False
 
     @property
@@ -48,12 +48,12 @@ def mirrored(variant: Variant) -> Variant:
 
 
 def segmented(variant: Variant, flags: Flags | None = None) -> Variant:
-    """Over segments; by default heads for a forward scan and tails for a backward one, which need no preparation."""
+    """The variant over segments; by default heads for a forward scan and tails for a backward one, which need no preparation."""
     return replace(variant, flags=flags or ("tails" if variant.is_backward else "heads"))
 
 
 def whole(variant: Variant) -> Variant:
-    """Over one segment, without flags."""
+    """The variant over one segment, without flags."""
     return replace(variant, flags=None)
 
 
@@ -67,7 +67,7 @@ def inclusive(variant: Variant) -> Variant:
 
 @dataclass(frozen=True, slots=True)
 class Validity:
-    """Why a variant is right, and how far that is known."""
+    """Reason why a variant is right, and how far that is known."""
 
     verdict: str
     """`proved`, for every n (of a network: its own), or `tested`, for every n up to `largest`; `refuted` where it is wrong."""
@@ -75,11 +75,11 @@ class Validity:
     largest: int
     invariants: tuple[str, ...]
     reason: str = ""
-    """Why there is no proof."""
+    """Reason why there is no proof."""
 
 
 def validity(variant: Variant, largest: int = 1024, adjacency: Adjacency = "strict") -> Validity:
-    """Of the network by intervals and induction; of flags by the eight cases of the segmented operator.
+    """Validity of the network, by intervals and induction, and of the flags, by the eight cases of the segmented operator.
 
     An idempotent operator has an idempotent segmented one: (x, f) op (x, f) = (x, f), so overlapping networks keep their domain.
     """
@@ -113,7 +113,7 @@ def variant_source(variant: Variant, name: str = "scan") -> str:
 
 
 def _act(variant: Variant) -> list[str]:
-    """What an active lane does."""
+    """Code of an active lane."""
     if not variant.flags:
         return combine(variant.program)
     own, other = ("old[i]", "old_flags[i]"), ("old[{source}]", "old_flags[{source}]")

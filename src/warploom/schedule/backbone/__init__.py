@@ -1,4 +1,8 @@
-"""The semantic backbone of a kernel: nodes, text form, verifier, reference evaluation."""
+"""The semantic backbone of a kernel: what it computes, without an order or a place.
+
+Takes statements that `schedule.frontend` builds, or text. Gives a verified `Backbone`, its text and its reference results. Open
+`nodes.py` first.
+"""
 
 from warploom.schedule.backbone.build import backbone
 from warploom.schedule.backbone.counts import count_compulsory_bytes, count_flops

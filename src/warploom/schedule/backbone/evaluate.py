@@ -1,4 +1,4 @@
-"""What a backbone computes, on arrays: slow and plain, one instruction after the other over all points of its axes."""
+"""Reference evaluation of a backbone on arrays: slow and plain, one instruction after the other over all points of its axes."""
 
 from __future__ import annotations
 

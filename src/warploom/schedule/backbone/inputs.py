@@ -15,7 +15,7 @@ Array: TypeAlias = NDArray[Any]
 
 
 def random_inputs(regions: Iterable[Region], seed: int = 0) -> dict[str, Array]:
-    """Of each input, by name, in its shape."""
+    """Random values of each input, by name, in its shape."""
     chance = np.random.default_rng(seed)
     return {r.name: random_array(r.dtype, r.shape, chance) for r in regions if r.role is Role.INPUT}
 

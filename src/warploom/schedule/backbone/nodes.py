@@ -45,7 +45,7 @@ class Operator(StrEnum):
 
 
 class Scope(StrEnum):
-    """How a value may travel between two nests (paper, section 4.4)."""
+    """Ways in which a value may travel between two nests (paper, section 4.4)."""
 
     LOCAL = "local"
     """Merged or unrolled loops only: registers."""
@@ -106,7 +106,7 @@ class Region:
 
     @property
     def elements(self) -> int:
-        """From the first to the last that is used."""
+        """Number of elements from the first to the last that is used."""
         return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
 
@@ -172,7 +172,7 @@ class Instruction:
     axes: tuple[int, ...]
     dtype: DType
     access: Access | None = None
-    """Of loads and stores; the operand of a store is what it writes."""
+    """The element that a load or store accesses; the operand of a store is the value that it writes."""
     span: Span = NOWHERE
 
     @property
@@ -194,7 +194,7 @@ class Backbone:
     regions: tuple[Region, ...]
     instructions: tuple[Instruction, ...]
     dims: tuple[Dim, ...]
-    """By instruction, then by its axes, then by level."""
+    """Dims by instruction, then by its axes, then by level."""
     can_reorder: bool = True
     """Sums of floats may be taken in another order."""
 

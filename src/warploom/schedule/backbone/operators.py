@@ -22,7 +22,7 @@ REORDERED_EXACTLY = (Operator.MAX, Operator.MIN)
 
 
 def identity_of(operator: Operator, dtype: DType) -> int | float:
-    """What a reduction starts from. Raises ValueError for operators that reduce nothing."""
+    """The value from which a reduction starts. Raises ValueError for operators that reduce nothing."""
     match operator:
         case Operator.ADD | Operator.FMA:
             return 0.0

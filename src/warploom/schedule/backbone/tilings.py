@@ -14,7 +14,7 @@ Levels: TypeAlias = tuple[tuple[int, ...], ...]
 """Sizes that each tile level may take, ascending, outer to inner."""
 
 MOST_DIVISORS = 16
-"""Of a size, the smallest are kept."""
+"""Most divisors of a size that are kept, the smallest."""
 
 MOST_SIZES = 64
 """Values that one choice of a size may have."""
@@ -25,7 +25,7 @@ SHORT = 8
 
 @dataclass(frozen=True, slots=True)
 class AxisUse:
-    """What a kernel does along an axis: all that a policy needs to propose tiles."""
+    """Use of an axis by a kernel: all that a policy needs to propose tiles."""
 
     kernel: str
     name: str
@@ -71,7 +71,7 @@ def tilings(size: int, levels: int, maxima: Sequence[int], *, divisors_only: boo
 
 
 def rounded(size: int, wanted: Sequence[int]) -> tuple[int, ...]:
-    """Of `wanted` the powers of two and three times them, up to the first power of two that covers `size`."""
+    """Those of `wanted` that are powers of two or three times one, up to the first power of two that covers `size`."""
     enough = 1 << max(0, (size - 1).bit_length())
     return tuple(n for n in sorted(wanted) if n <= enough and (_is_power(n) or (n % 3 == 0 and _is_power(n // 3))))
 

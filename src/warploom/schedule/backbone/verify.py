@@ -1,4 +1,4 @@
-"""Whether a backbone means something: names, numbers, types, ranges and the flow of values."""
+"""Decides whether a backbone means something: names, numbers, types, ranges and the flow of values."""
 
 from __future__ import annotations
 

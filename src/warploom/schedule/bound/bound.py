@@ -28,7 +28,7 @@ SECOND, OTHERS = 0.5, 0.25
 
 
 class Bound:
-    """Of the candidates of one space; `target` replaces the figures of the space's, for example by measured ones."""
+    """Bound of the candidates of one space; `target` replaces the figures of the space's, for example by measured ones."""
 
     def __init__(self, space: KernelSpace, target: Target | None = None) -> None:
         self.space = space
@@ -83,7 +83,7 @@ class Bound:
         return longest + SECOND * second + OTHERS * sum(rest)
 
     def explain(self, candidate: Candidate) -> Explanation:
-        """What the bound of the candidate is made of, the part that binds first."""
+        """Parts of the candidate's bound, the part that binds first."""
         self._last = None
         least = self.of(candidate)
         names = [o.name for o in self.space.objects.operations]
@@ -93,7 +93,7 @@ class Bound:
 
 
 def positions_of(space: KernelSpace, problem: Problem) -> Positions:
-    """Where the space's domains hold what a view shows."""
+    """Positions in the space's domains of everything that a view shows."""
     instance = space.instance
     choices = instance.space.choices
 

@@ -1,4 +1,4 @@
-"""Why a bound is what it is: its parts as a tree with amounts and rates."""
+"""Explanation of a bound: its parts as a tree with amounts and rates."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def explanation(
     *,
     has_blocks: bool = True,
 ) -> Explanation:
-    """Of the evaluation that `scratch` holds. `names` of the instructions, `loops` of the dims. Without blocks of threads (CPU)
-    there are shares that threads take."""
+    """Explanation of the evaluation that `scratch` holds. `names` of the instructions, `loops` of the dims. Without blocks of
+    threads (CPU) there are shares that threads take."""
     parts = [part for level in range(3) for part in _resources(level, machine, scratch, names)]
     moved = scratch.others[DRAM] * machine.bandwidth
     parts.append(
@@ -84,7 +84,7 @@ def explanation(
 
 
 def _largest(parts: list[Explanation], least_ms: float) -> list[Explanation]:
-    """Of each kind of part the level that takes longest, the longest first."""
+    """For each kind of part, the level that takes longest; the longest kind first."""
     found: dict[str, Explanation] = {}
     for part in sorted(parts, key=lambda p: -p.time_ms):
         if part.time_ms > least_ms:

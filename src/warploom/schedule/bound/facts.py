@@ -1,4 +1,4 @@
-"""What a candidate surely has around each instruction: sizes of loop groups as intervals.
+"""Facts that hold around each instruction of a candidate: sizes of loop groups as intervals.
 
 Along an axis the sizes of all levels multiply to the axis (or a little more where tiles do not divide). So for a set X of levels
 
@@ -51,8 +51,8 @@ one thread, block loops); threads, blocks, threads times blocks, vector lanes, u
 iterations of its own sequential loops; executions per thread one after another, waves counted; executions on the busiest core."""
 
 BLOCKS, THREADS, CONCURRENT, WAVES, ACCUMULATORS, RESIDENT, SHARED_BYTES, GRID_FACTS = range(8)
-"""Of the whole grid: least blocks, least threads per block, most blocks at once, least waves, least accumulator registers of a
-thread, most blocks per core, least bytes of shared memory per block."""
+"""Positions of the facts of the whole grid: least blocks, least threads per block, most blocks at once, least waves, least
+accumulator registers of a thread, most blocks per core, least bytes of shared memory per block."""
 
 
 @compiled
@@ -132,7 +132,7 @@ def least(problem: Problem, view: View, instruction: int, mask: int) -> float:
 
 @compiled
 def least_whole(problem: Problem, view: View, instruction: int, mask: int, beyond: int) -> float:
-    """As `least`, of iterations that surely run, in loops of more than so many iterations."""
+    """Like `least`, for iterations that surely run, in loops of more than so many iterations."""
     product = 1.0
     for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
         axis = problem.slot_axis[slot]

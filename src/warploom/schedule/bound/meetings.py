@@ -1,5 +1,5 @@
-"""What a compiler may find to be equal: elements that several points or several loads read, products that become part of a sum,
-points outside an array, values that are only copied.
+"""Accesses and values that a compiler may find to be equal: elements that several points or several loads read, products that
+become part of a sum, points outside an array, values that are only copied.
 
 A C compiler and ptxas load an element once where it finds that loads in one body, or in iterations that follow each other, read
 the same; they compute a value once that has the same operands. Both keep what they have in registers only.
@@ -21,14 +21,14 @@ _MOST_COUNTED = 1 << 20
 
 
 class Reads(NamedTuple):
-    """Of the instructions of a backbone, each in their order."""
+    """Reads of the instructions of a backbone, each in their order."""
 
     points: list[float]
-    """That surely run: distinct values of a computation, points within the array of an access."""
+    """Numbers of points that surely run: distinct values of a computation, points within the array of an access."""
     leaders: list[int]
     """The first load of the same array whose index differs by constants only."""
     constants: list[tuple[int, ...]]
-    """By array axis, of the index of an access."""
+    """Constants of the index of an access, by array axis."""
     inside: list[float]
     """Share of the points that lie in the array."""
     distinct: list[float]
@@ -70,7 +70,7 @@ def reads_of(backbone: Backbone) -> Reads:
 
 
 def _share_inside(backbone: Backbone, access: Access | None) -> float:
-    """Of the points of an access that has a value for places outside the array: those inside, at least."""
+    """Share of the points of an access that are surely inside the array, where it has a value for places outside."""
     if access is None or access.fill is None:
         return 1.0
     share = 1.0

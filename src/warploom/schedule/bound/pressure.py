@@ -75,7 +75,7 @@ def use(usage: Floats, facts: Floats, instruction: int, resource: int, per_point
 
 @compiled
 def per_element(problem: Problem, instruction: int, together: float) -> float:
-    """What one element counts of a CPU's ports, in instructions of the widest kind, if one takes up to `together` elements."""
+    """Load of one element on a CPU's ports, in instructions of the widest kind, if one takes up to `together` elements."""
     power = int(np.ceil(np.log2(max(1.0, together)) - 1e-9))
     return problem.per_element[instruction, min(power, problem.per_element.shape[1] - 1)]
 
@@ -128,7 +128,7 @@ def find_usage(problem: Problem, machine: Machine, view: View, scratch: Scratch)
 
 @compiled
 def share_equal(problem: Problem, view: View, leader: int, usage: Floats) -> None:
-    """Of loads of one array that may read the same elements in a thread only those count that surely do not."""
+    """Counts, among loads of one array that may read the same elements in a thread, only those that surely do not."""
     count = equal_loads(problem, view, leader, ANY_LOOP)
     first, last = problem.member_start[leader], problem.member_start[leader + 1]
     for level in range(usage.shape[1]):
@@ -143,7 +143,7 @@ def share_equal(problem: Problem, view: View, leader: int, usage: Floats) -> Non
 
 @compiled
 def use_combining(problem: Problem, view: View, facts: Floats, instruction: int, usage: Floats) -> None:
-    """Of a reduction over threads: exchanges and additions between them."""
+    """Counts the exchanges and additions between the threads of a reduction."""
     together = 1.0
     reduced = 1.0
     for slot in range(problem.slot_start[instruction], problem.slot_start[instruction + 1]):
@@ -282,7 +282,7 @@ def use_memory(
 def use_ports(
     problem: Problem, machine: Machine, view: View, facts: Floats, instruction: int, usage: Floats, plain: Floats, again: Floats
 ) -> None:
-    """Of a CPU: accesses by vectors, and lines into the caches."""
+    """Counts a CPU's accesses by vectors, and lines into the caches."""
     is_load = problem.operation[instruction] == LOAD
     is_temporary = problem.is_temporary[problem.region[instruction]] != 0
     gain = vector_gain(problem, view, facts, instruction)

@@ -1,4 +1,4 @@
-"""What the lower bound reads of a kernel: flat tables that no decision changes, and the view of one candidate.
+"""The kernel as the lower bound reads it: flat tables that no decision changes, and the view of one candidate.
 
 Units: sizes in iterations, offsets in elements, times in nanoseconds. Masks of a choice have one bit per value, in the order of
 the constants below; a bit is set where the value is still possible.
@@ -35,7 +35,7 @@ LEVELS = ("thread", "core", "machine")
 NO_LIMIT = 1e30
 
 PIPES = 4
-"""Of a CPU: products and all else, sums, comparisons, and sums that may become part of a product (`FUSIBLE`)."""
+"""Pipes of a CPU: products and all else, sums, comparisons, and sums that may become part of a product (`FUSIBLE`)."""
 FUSIBLE = 3
 
 
@@ -154,7 +154,7 @@ class Problem(NamedTuple):
     """Distinct bytes of inputs that every implementation reads."""
     compulsory_written: float
     is_temporary: Masks
-    """By region."""
+    """Whether each region is a temporary."""
 
 
 class View(NamedTuple):
@@ -166,7 +166,7 @@ class View(NamedTuple):
     kind: Masks
     smallest: Ints
     largest: Ints
-    """By extent."""
+    """Largest size of each extent."""
     order: Masks
     """[statement, statement]."""
     mapping: Masks
@@ -174,7 +174,7 @@ class View(NamedTuple):
     space: Masks
     cache: Masks
     partials: Masks
-    """By dim."""
+    """Possible forms of partial results, by dim."""
     pipelined: Masks
     """By region: 1 where the iterations of a loop may fill it ahead."""
 

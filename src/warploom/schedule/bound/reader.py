@@ -1,4 +1,4 @@
-"""From the flat domains of a candidate to a view."""
+"""Fills a view from the flat domains of a candidate."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ NEVER_STATE, MEMBER_STATE = 0, 2
 
 
 class Positions(NamedTuple):
-    """Where the domains of a space hold what a view shows; -1: the space has no such variable and the view keeps its value."""
+    """Positions in the domains of a space of everything that a view shows; -1: the space has no such variable and the view
+    keeps its value."""
 
     member: Ints
     """By instruction, in the states of members."""

@@ -1,4 +1,4 @@
-"""What must be brought again because it could not be kept: into registers, into each cache, from memory.
+"""Data that is fetched again because it could not be kept: into registers, into each cache, from memory.
 
 The argument of passes: what one iteration of a loop touches and a place that holds `capacity` cannot have had is brought there in
 that iteration. It holds for whatever order a compiler gives the instructions inside the iteration, and for the registers just as

@@ -1,4 +1,4 @@
-"""From a backbone, its possible temporaries and a target to the tables of the bound."""
+"""Makes the tables of the bound from a backbone, its possible temporaries and a target."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _KINDS_OF = {
     Operator.ADD: ("add", "fma"), Operator.SUB: ("add", "fma"), Operator.MUL: ("mul", "fma"), Operator.FMA: ("fma",),
     Operator.MAX: ("max",), Operator.MIN: ("max",),
 }  # fmt: skip
-"""Which ports an operation may use; all where it is not said."""
+"""Ports that an operation may use; all where it is not said."""
 _WIDEST_LOG = 7
 """Elements of one instruction, at most, as a power of two."""
 
@@ -62,7 +62,7 @@ class _Instruction:
     dims: tuple[tuple[int, int, bool], ...]
     """(extent, statement, is_reduction)."""
     coefficients: dict[int, int]
-    """By axis, elements."""
+    """Elements by axis."""
     region: int
     element_bytes: int
     sources: tuple[int, ...]

@@ -38,7 +38,7 @@ REGISTERS = 160.0
 UNUSUAL = 1.3
 """By how much slower a kernel is taken for, per loop of a sum of another kind."""
 LEAST_THREADS = 64.0
-"""Of a block."""
+"""Least threads of a block."""
 
 
 def usual_kinds(problem: Problem, machine: Machine) -> Masks:

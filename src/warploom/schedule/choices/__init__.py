@@ -1,4 +1,8 @@
-"""The space of a kernel's implementations: its choices and constraints, and the loop nest of a decided candidate."""
+"""The space of a kernel's implementations, and the loop nest of a decided candidate.
+
+Takes a backbone and a target. Gives a `KernelSpace`: choices and constraints in the language of `solve.space`; and for a
+decided candidate its nest (`lower`). Open `kernel.py` first, then `lower.py`.
+"""
 
 from warploom.schedule.choices.decided import Decided, DimPair, LoweringError, Table, Temporary
 from warploom.schedule.choices.features import Features

@@ -1,4 +1,4 @@
-"""What lowering needs to know of a fully decided candidate, as a protocol, and a table that satisfies it by hand.
+"""Interface of a fully decided candidate as lowering needs it, and a table that satisfies it by hand.
 
 Statement numbers are those of the backbone (instructions, then dims); temporaries bring further ones for their store, their load
 and the copies of the mapped dims on both sides.
@@ -78,7 +78,8 @@ class Decided(Protocol):
     def size(self, extent: int) -> int: ...
 
     def thread_mapping(self, first: int, second: int) -> str:
-        """NOT_THREADS, MAPPED, MAPPED_OUT (first is on an outer hardware level), MAPPED_IN. Of two dims (statements)."""
+        """NOT_THREADS, MAPPED, MAPPED_OUT (first is on an outer hardware level), MAPPED_IN.
+        The arguments are two dims (statements)."""
         ...
 
     def mem_space(self, region: int) -> str:
@@ -86,15 +87,15 @@ class Decided(Protocol):
         ...
 
     def cache(self, statement: int) -> str:
-        """Of a global access: ALL, L2, READ_ONLY, NONE."""
+        """Cache of a global access: ALL, L2, READ_ONLY, NONE."""
         ...
 
     def layout(self, first: DimPair, second: DimPair) -> str:
-        """Of two pairs of one temporary: INNER (first varies faster), OUTER."""
+        """Order of two pairs of one temporary: INNER (first varies faster), OUTER."""
         ...
 
     def partials(self, statement: int) -> str:
-        """Of a reduction's dim: CHAIN, TREE."""
+        """Form of partial results along a reduction's dim: CHAIN, TREE."""
         ...
 
     def stages(self, region: int) -> int:
@@ -126,16 +127,16 @@ class Table:
 
     backbone: Backbone
     orders: Mapping[tuple[int, int], str]
-    """In either direction."""
+    """Orders; a pair may be given in either direction."""
     sizes: Mapping[int, int]
-    """By extent."""
+    """Sizes by extent."""
     kinds: Mapping[int, str] = field(default_factory=dict[int, str])
-    """By statement; LOOP where missing."""
+    """Kinds by statement; LOOP where missing."""
     mappings: Mapping[tuple[int, int], str] = field(default_factory=dict[tuple[int, int], str])
-    """In either direction; NOT_THREADS where missing."""
+    """Mappings; a pair may be given in either direction; NOT_THREADS where missing."""
     arrays: tuple[Temporary, ...] = ()
     spaces: Mapping[int, str] = field(default_factory=dict[int, str])
-    """By region; temporaries are SHARED, others GLOBAL where missing."""
+    """Spaces by region; temporaries are SHARED, others GLOBAL where missing."""
     caches: Mapping[int, str] = field(default_factory=dict[int, str])
     layouts: Mapping[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
     """By region: extents from the slowest to the fastest; the order of `pairs` where missing."""

@@ -1,4 +1,4 @@
-"""Which decisions are open, beyond the tilings that the backbone lists."""
+"""Decisions that are open beyond the tilings that the backbone lists."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Features:
     orders_equal_loops: bool = False
     """Loops of one kind over levels of one axis may be nested in any order."""
     orders_siblings: bool = False
-    """Which of two loops that do not depend on each other comes first is a decision."""
+    """Whether the order of two loops that do not depend on each other is a decision."""
     stages_results: bool = True
     """Results of arithmetic may travel through a temporary to other arithmetic, not only what was loaded."""
     stages_unshared: bool = True
@@ -67,7 +67,8 @@ class Features:
 
     @classmethod
     def cpu(cls) -> Features:
-        """As `full`, less what the caches of a CPU do by themselves: neighbours need no common array to share what they load."""
+        """Like `full`, less what the caches of a CPU do by themselves: neighbours need no common array to share what they
+        load."""
         return cls(stages_unshared=False, shares_sums=True)
 
     @classmethod

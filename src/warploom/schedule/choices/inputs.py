@@ -1,4 +1,4 @@
-"""What the description of the space needs to know of one kernel on one target: sets, facts, constants, lowerings."""
+"""Inputs of the space's description for one kernel on one target: sets, facts, constants, lowerings."""
 
 from __future__ import annotations
 
@@ -270,7 +270,7 @@ class _Inputs:
             return ()
         if operation.temporary is not None:
             return lanes
-        # Of a CPU, the lanes of a vector that are beyond the axis are masked.
+        # On a CPU the lanes of a vector that are beyond the axis are masked.
         size = 0 if self.target.has_vector_arithmetic else backbone.axes[loop.axis].size
         if loop.is_reduction:
             can = self.features.partials and loop.is_parallel and self.target.has_vector_arithmetic

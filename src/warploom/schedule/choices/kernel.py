@@ -35,7 +35,7 @@ SEQUENTIAL = 0b11
 @dataclass(frozen=True, slots=True)
 class Alternative:
     value: str
-    """Its name; several values that are one alternative are joined by `|`."""
+    """Name of the value; several values that are one alternative are joined by `|`."""
     mask: int
 
 
@@ -49,7 +49,7 @@ class Decision:
 
 
 def default_order(target: Target) -> tuple[str, ...]:
-    """In which choices are decided unless somebody says otherwise."""
+    """The order in which choices are decided unless somebody says otherwise."""
     return DEFAULT_ORDER if target.has_threads else CPU_ORDER
 
 
@@ -92,7 +92,7 @@ class KernelSpace:
         return {f"direction({self.backbone.name})": "FORWARD"} if "direction" in self.instance.space.choices else {}
 
     def choices(self, order: Sequence[str] = DEFAULT_ORDER) -> tuple[str, ...]:
-        """Those of `order` that this space has. UserError (CHOICE) for a name that is no choice."""
+        """The choices of `order` that this space has. UserError (CHOICE) for a name that is no choice."""
         for name in order:
             if name not in SORTS:
                 raise UserError(Diagnostic("CHOICE", f"expected one of {', '.join(SORTS)}, got {name}"))
@@ -107,8 +107,8 @@ class KernelSpace:
         return None
 
     def _in_turn(self, candidate: Candidate, choices: Sequence[str]) -> Iterator[tuple[str, tuple[int, ...]]]:
-        """Open variables. Whether loops of a load are those of its user comes before what they become: an array has a dimension
-        for each one that is not, so that its size is known early."""
+        """Open variables in the order in which they are decided. Whether loops of a load are those of its user comes before
+        what they become: an array has a dimension for each one that is not, so that its size is known early."""
         for n, choice in enumerate(choices):
             if choice != "dim_kind" or not self._turns:
                 yield from ((choice, arguments) for arguments in self._open(candidate, choice))
@@ -124,7 +124,7 @@ class KernelSpace:
         return sorted(found, key=lambda a: self._turns[a[0]]) if choice == "dim_kind" and self._turns else found
 
     def alternatives(self, candidate: Candidate, choice: str, arguments: tuple[int, ...]) -> tuple[Alternative, ...]:
-        """What a variable may become; none where its value makes no difference."""
+        """Values that a variable may take; none where its value makes no difference."""
         mask = candidate.domain(choice, *arguments)
         if choice == "order":
             if self._is_instruction.issuperset(arguments):

@@ -1,4 +1,4 @@
-"""From a fully decided candidate to its loop nest.
+"""Makes the loop nest of a fully decided candidate.
 
     merged dims -> loops, siblings in order (`lower_tree`) -> hardware dimensions (`lower_hardware`) -> registers and reductions
     (`lower_values`) -> statements with places in memory (`lower_memory`) -> loops that fill temporaries ahead (`lower_pipeline`)
@@ -73,7 +73,7 @@ def lower(decided: Decided) -> Nest:
 
 
 def _gap(tree: Tree) -> int:
-    """Above every loop number in use."""
+    """A number above every loop number in use."""
     return max((b.number for b in tree.branches), default=0) + 1
 
 

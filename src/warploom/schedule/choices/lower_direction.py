@@ -43,6 +43,6 @@ def _guards(guards: tuple[Guard, ...], sizes: Mapping[int, int]) -> tuple[Guard,
 
 
 def _affine(affine: Affine, sizes: Mapping[int, int]) -> Affine:
-    """With `size - 1 - i` for the index i of each of the loops."""
+    """The affine form with `size - 1 - i` for the index i of each of the loops."""
     constant = affine.constant + sum(stride * (sizes[n] - 1) for n, stride in affine.terms if n in sizes)
     return Affine(constant, tuple((n, -stride if n in sizes else stride) for n, stride in affine.terms))

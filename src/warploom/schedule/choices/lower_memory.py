@@ -83,7 +83,7 @@ class Places:
         return tuple(guards)
 
     def _range(self, expression: AxisSum) -> tuple[int, int]:
-        """Over the unpadded axes."""
+        """Range of the expression over the unpadded axes."""
         low = high = expression.constant
         for axis, coefficient in expression.terms:
             reach = coefficient * (self.operations.axis(axis).size - 1)
@@ -164,7 +164,7 @@ class Places:
         return tuple(b for b in store if b.kind is Kind.THREAD and b in load)
 
     def elements(self, temporary: Temporary) -> int:
-        """Of one copy."""
+        """Elements of one copy."""
         elements = self._paired_elements(temporary)
         for branch in self.private_threads(temporary):
             elements *= branch.size

@@ -36,7 +36,7 @@ class Operation:
     """Instruction whose type this is."""
     access: Access | None = None
     temporary: Temporary | None = None
-    """What a temporary's own store or load accesses."""
+    """The temporary that its own store or load accesses."""
 
     @property
     def carry(self) -> Carry | None:
@@ -52,7 +52,7 @@ class Operations:
     backbone: Backbone
     by_statement: Mapping[int, Operation]
     sizes: Mapping[int, int]
-    """By extent."""
+    """Sizes by extent."""
     levels: Mapping[int, tuple[int, ...]]
     """Axis -> its extents, outer to inner."""
     users: Mapping[int, tuple[int, ...]]
@@ -78,7 +78,7 @@ class Operations:
         return self.backbone.instructions[operation.dtype_of].dtype
 
     def neutral(self, operation: Operation) -> float | None:
-        """What leaves a reduction's total unchanged; None where partial results cannot be joined."""
+        """The value that leaves a reduction's total unchanged; None where partial results cannot be joined."""
         position = next(n for n, operand in enumerate(operation.operands) if isinstance(operand, Carry))
         match operation.operator:
             case Operator.FMA if position != 2:

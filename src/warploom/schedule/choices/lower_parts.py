@@ -23,7 +23,7 @@ class Parts:
     tree: Tree
     registers: Registers
     number: int
-    """Of the buffer."""
+    """Number of the buffer."""
 
     @property
     def cell(self) -> Cell:
@@ -41,7 +41,7 @@ class Parts:
 
     @property
     def count(self) -> int:
-        """Of one total."""
+        """Count of parts of one total."""
         return prod(block.size for block in self.reduction.blocks)
 
     @property

@@ -15,13 +15,13 @@ from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Space, Store, S
 _ROW_BYTES = 128
 """One element of every bank."""
 _MOST_WARPS = 4
-"""Of a block that are looked at."""
+"""Most warps of a block that are looked at."""
 _PERIODS = (1, 2, 4, 8, 16, 32)
 
 
 @dataclass(frozen=True, slots=True)
 class _Access:
-    """Of a block's first warps, at index 0 of all loops that are no threads."""
+    """An access of a block's first warps, at index 0 of all loops that are no threads."""
 
     places: NDArray[np.int64]
     """[warps, threads of a warp]; of each thread's first element."""
@@ -61,7 +61,7 @@ def swizzled(nest: Nest, buffer: int) -> Nest:
 
 
 def _cheapest_first(elements: int, together: int, element_bytes: int) -> Sequence[Swizzle]:
-    """By the operations of an index; rows of a few banks to a few times all of them."""
+    """Candidates in order of the operations of an index; rows of a few banks to a few times all of them."""
     priced = [(core_cost(s.core, Window(elements, s.unit, s.core.n), elements // s.row), n, s)
               for n, s in enumerate(_swizzles(elements, together, element_bytes))]  # fmt: skip
     return [s for *_, s in sorted(priced, key=lambda p: p[:2])]

@@ -19,12 +19,12 @@ from warploom.schedule.nest import Affine, Kind, Ref, Register, Value
 
 
 class Start(StrEnum):
-    """How a reduction gets its first value."""
+    """Origin of a reduction's first value."""
 
     SHARED = "shared"
-    """Its `init` writes the accumulator itself."""
+    """The reduction's `init` writes the accumulator itself."""
     COPIED = "copied"
-    """From `init`'s value, before the reduction's outermost loop."""
+    """The first value comes from `init`'s value, before the reduction's outermost loop."""
     PARTIAL = "partial"
     """Partial results start neutral and are joined after the outermost loop."""
 
@@ -36,7 +36,7 @@ class Cell:
     name: str
     dtype: DType
     extents: tuple[int, ...]
-    """Not 1; those that may become axes."""
+    """Extents other than 1 that may become axes."""
     loops: dict[int, list[Branch | None]] = field(default_factory=dict[int, list["Branch | None"]])
     """By extent, of every access; None: a loop that only lowering makes."""
     partial: dict[int, Branch] = field(default_factory=dict[int, Branch])
@@ -53,13 +53,13 @@ class Cell:
 
 @dataclass(eq=False, slots=True)
 class Reduction:
-    """How one accumulating instruction is carried out."""
+    """Form in which one accumulating instruction is carried out."""
 
     operation: Operation
     init: Operation
     start: Start
     outermost: Branch | None
-    """Of the loops over reduced extents; with thread loops among them, the outermost of the thread nest."""
+    """The outermost of the loops over reduced extents; with thread loops among them, that of the thread nest."""
     registers: dict[int, Branch]
     """By extent: unrolled and vector loops that keep partial results."""
     threads: tuple[Branch, ...]
@@ -87,11 +87,11 @@ class Registers:
     operations: Operations
     tree: Tree
     reductions: dict[int, Reduction]
-    """By statement."""
+    """Reductions by statement."""
     written: dict[int, Cell]
-    """By statement: what it writes."""
+    """Cells that each statement writes."""
     read: dict[int, Cell]
-    """By statement: what users of its value read."""
+    """Cells that users of each statement's value read."""
     parts: dict[int, Cell]
     """By statement of a sum that blocks share: the result of one of them."""
     cells: list[Cell]

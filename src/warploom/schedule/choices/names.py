@@ -28,7 +28,7 @@ SORTS: Mapping[str, tuple[str, ...]] = {
     "prefetch": ("kernel",),
     "direction": ("kernel",),
 }
-"""What the choices that people may set are about."""
+"""Subjects of the choices that people may set."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ class Operation:
     name: str
     operator: Operator
     instruction: int
-    """Of the backbone; for temporaries the one whose value is stored."""
+    """Number of the backbone's instruction; for temporaries the one whose value is stored."""
     loops: tuple[int, ...]
     """Statements."""
     temporary: int | None = None

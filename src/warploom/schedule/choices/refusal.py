@@ -12,7 +12,7 @@ from warploom.solve.space import Candidate, Instance, Step, last_step, removal, 
 
 
 class Decided(Protocol):
-    """What is used of a kernel's space."""
+    """The part of a kernel's space that is used here."""
 
     @property
     def instance(self) -> Instance: ...

@@ -9,9 +9,9 @@ from warploom.schedule.choices.description import MOST_SUMS
 from warploom.schedule.choices.objects import Objects
 
 MOST_TOTALS = 4096
-"""With more results than that, threads share them out instead."""
+"""Most totals: with more results, threads share them out instead."""
 MOST_AXES = 2
-"""Of the results: blocks are nested three deep at most, and what is no block must fit registers."""
+"""Most axes of the results: blocks are nested three deep at most, and what is no block must fit registers."""
 
 
 def shared_sums(objects: Objects) -> tuple[int, ...]:
@@ -22,7 +22,7 @@ def shared_sums(objects: Objects) -> tuple[int, ...]:
 
 
 def facts_of_shared_sums(objects: Objects) -> dict[str, frozenset[int] | frozenset[tuple[int, int]]]:
-    """Of the facts that `description.shared_sums` asks for, by name."""
+    """The facts that `description.shared_sums` asks for, by name."""
     backbone = objects.backbone
     starts = set(_sums(backbone).values())
     feeds: set[tuple[int, int]] = set()
@@ -60,7 +60,7 @@ def _has_few_totals(backbone: Backbone, number: int) -> bool:
 
 
 def _start_of_parts(backbone: Backbone, number: int) -> int | None:
-    """What starts the reduction, where it only gives what changes no total: each part can start so."""
+    """The instruction that starts the reduction, where it only gives what changes no total: each part can start so."""
     instruction = backbone.instructions[number]
     carry = instruction.carry
     if carry is None:

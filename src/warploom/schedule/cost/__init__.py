@@ -1,6 +1,7 @@
-"""What a decided kernel takes on a GPU: its work counted warp by warp, its traffic, its waiting, and a time made of them.
+"""Cost of a decided kernel.
 
-For a CPU, what it waits for its caches.
+Takes a loop nest, its target and sizes. Gives on a GPU its work counted warp by warp, its traffic, its waiting, and a time made
+of them (`modelled`); on a CPU the time that it waits for its caches. Open `time.py` first, then `work.py`.
 """
 
 from warploom.schedule.cost.caches import waiting_ns

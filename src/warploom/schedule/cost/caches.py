@@ -1,4 +1,5 @@
-"""What a decided kernel waits for the caches of a CPU: lines that do not stay from one use to the next, and how well they stream.
+"""Time that a decided kernel waits for the caches of a CPU: lines that do not stay from one use to the next, and how well they
+stream.
 
 A guess, for choosing what to measure first. An access finds its lines again in the next iteration of a loop if all that one
 iteration touches fits the cache; lines that neighbour each other in the order of execution are fetched ahead by the hardware.
@@ -16,12 +17,12 @@ from warploom.schedule.targets import Target
 KEPT = 0.8
 """Share of a cache that one thread's data may count on."""
 WAYS = 12
-"""Of the first-level cache: lines whose addresses differ by multiples of a page compete for so many places."""
+"""Ways of the first-level cache: so many lines whose addresses differ by multiples of a page can stay at once."""
 PAGE_BYTES = 4096
 PAGES = 64
-"""Whose addresses a core keeps at hand."""
+"""Pages whose addresses a core keeps at hand."""
 PAGE_NS = 2.5
-"""For the address of another one."""
+"""Nanoseconds to get the address of another page."""
 HUGE_BYTES = 8 << 20
 """Arrays of this size on lie in pages so large that their addresses stay at hand."""
 STREAMS = 32
@@ -37,11 +38,11 @@ class _Level:
     unit_bytes: int
     capacity: float
     ns: float
-    """To bring a unit."""
+    """Nanoseconds to bring a unit."""
     restart: float
     """Units' worth of waiting where a run of neighbours begins."""
     ways: int = 0
-    """Of one set of a page's lines; 0: addresses do not compete."""
+    """Ways of one set of a page's lines; 0: addresses do not compete."""
     spared: float = 0.0
     """Units that one run of the kernel leaves for the next."""
 
@@ -49,7 +50,7 @@ class _Level:
 @dataclass(frozen=True, slots=True, eq=False)
 class _Access:
     strides: dict[int, int]
-    """Bytes, by loop."""
+    """Strides in bytes, by loop."""
     width: int
     around: tuple[Loop, ...]
     has_pages: bool

@@ -18,34 +18,34 @@ from warploom.schedule.nest import WARP, Kind, Loop, Nest, Space, Statement, cod
 from warploom.schedule.targets import Target, board
 
 START_CYCLES = 300.0
-"""Of a block: parameters, indices, first addresses."""
+"""Cycles before a block's first work: parameters, indices, first addresses."""
 SHARPNESS = 4.0
-"""Of the norm: infinite for the maximum, 1 for the sum."""
+"""Exponent of the norm: infinite for the maximum, 1 for the sum."""
 STREAMED = 0.92
 """Share of the memory bandwidth of data sheets that kernels reach which only stream (axpy and copies: 90 to 93%)."""
 CODE = 6000
 """Instructions that stay in the instruction caches."""
 SLOWER = 1.4
-"""What a load takes over what the target says: its latencies are the least."""
+"""Factor of a load's time over the target's latency, which is the least."""
 OWN_REGISTERS = 24
-"""Of a thread, for addresses and indices."""
+"""Registers of a thread for addresses and indices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Modelled:
-    """Of one launch."""
+    """Modelled time of one launch."""
 
     time_ms: float
     launch_ns: float
     parts: tuple[tuple[str, float], ...]
-    """What would take how many nanoseconds by itself, the longest first."""
+    """Nanoseconds that each part would take by itself, the longest first."""
     registers: int
-    """Of a thread, estimated."""
+    """Estimated registers of a thread."""
     blocks_per_core: int
     blocks: int
     threads: int
     work: Work
-    """Of one block."""
+    """Work of one block."""
     traffic: Traffic
 
     @property
@@ -59,11 +59,11 @@ class Modelled:
 
 
 _KEPLER = Machine("sm_35", "Quadro K4000", 64, 16, 48 << 10, 48 << 10, 192, 160, bank_bytes=8, issue_per_cycle=8)
-"""Where `gpu.MACHINES` has nothing: compute capability 3.0, whose multiprocessors hold as many warps as those of 3.5."""
+"""Machine for what `gpu.MACHINES` lacks: compute capability 3.0, whose multiprocessors hold as many warps as those of 3.5."""
 
 
 def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
-    """Of a kernel on a CUDA target. `bound_ms` is its lower bound, below which its time never is."""
+    """Modelled time of a kernel on a CUDA target. `bound_ms` is its lower bound, below which its time never is."""
     machine = MACHINES.get(target.name, _KEPLER)
     rates = target.rates
     clock = rates.clock_ghz
@@ -117,8 +117,8 @@ def _pipes(work: Work, machine: Machine, target: Target) -> dict[str, float]:
 
 
 def registers_of(nest: Nest) -> int:
-    """Of a thread: the most that values hold at once, each from its first statement to its last, over whole loops where it lives
-    across their iterations."""
+    """Registers of a thread: the most that values hold at once, each from its first statement to its last, over whole loops
+    where it lives across their iterations."""
     order = list(statements(nest.body))
     first: dict[int, int] = {}
     last: dict[int, int] = {}

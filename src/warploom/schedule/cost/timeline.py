@@ -45,7 +45,7 @@ class _Clock:
     copied: frozenset[int]
     now: float = 0.0
     ready: dict[int, float] = field(default_factory=dict[int, float])
-    """By value."""
+    """Ready times by value."""
     filled: dict[int, float] = field(default_factory=dict[int, float])
     """By buffer: when asynchronous copies have arrived."""
     is_ahead: bool = False
@@ -147,7 +147,7 @@ class _Clock:
 
 
 def cycles_of(nest: Nest, threads: Threads, latencies: Latencies) -> float:
-    """Of one block that is alone."""
+    """Cycles of one block that is alone."""
     clock = _Clock(nest, threads, latencies, copied_values(nest))
     clock.run(nest.body, 1, ())
     return max([clock.now, *(t for t in clock.ready.values() if t < clock.now)])

@@ -20,10 +20,10 @@ class Traffic:
     """Bytes of the whole launch."""
 
     read: float
-    """Into the first-level caches."""
+    """Bytes read into the first-level caches."""
     written: float
     memory: float
-    """From and to memory; nothing where all arrays fit the second-level cache, which repeated launches find filled."""
+    """Bytes from and to memory; nothing where all arrays fit the second-level cache, which repeated launches find filled."""
     is_near: bool
     """All arrays fit the second-level cache."""
 

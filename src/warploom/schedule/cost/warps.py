@@ -27,7 +27,7 @@ def lines_touched(threads: Threads, mask: Masks, memory: Memory, element_bytes: 
 
 
 def wavefronts(threads: Threads, mask: Masks, memory: Memory, element_bytes: int, lanes: int) -> int:
-    """Of the warps of a block in one execution of an access to shared memory; `lanes` neighbours per thread."""
+    """Wavefronts of the warps of a block in one execution of an access to shared memory; `lanes` neighbours per thread."""
     places = threads.value(memory.offset)
     if memory.swizzle is not None:
         places = memory.swizzle.of(places)

@@ -51,7 +51,7 @@ LOOP_CONTROL = 3
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Of one block, in executions by warps."""
+    """Work of one block, in executions by warps."""
 
     arithmetic: float = 0.0
     special: float = 0.0
@@ -62,7 +62,7 @@ class Work:
     """Requests to shared memory."""
     wavefronts: float = 0.0
     lines: float = 0.0
-    """Of 128 bytes, touched by the requests to global memory."""
+    """Lines of 128 bytes that the requests to global memory touch."""
     read_sectors: float = 0.0
     written_sectors: float = 0.0
     shuffles: float = 0.0
@@ -85,7 +85,7 @@ class Work:
 
 
 def work_of(nest: Nest) -> Work:
-    """Of one block; edges of axes that tiles do not divide are not regarded."""
+    """Work of one block; edges of axes that tiles do not divide are not regarded."""
     threads = threads_of(nest)
     copied = copied_values(nest)
     total = Work(overhead=30.0 * threads.warps)
@@ -101,7 +101,7 @@ def copied_values(nest: Nest) -> frozenset[int]:
 
 
 def statement_work(nest: Nest, threads: Threads, statement: Statement, around: tuple[Loop, ...], copied: frozenset[int]) -> Work:
-    """Of one iteration of the loops around it, all lanes of a vector loop together."""
+    """Work of one iteration of the loops around the statement, all lanes of a vector loop together."""
     vector = next((x for x in around if x.kind is Kind.VECTOR), None)
     match statement:
         case Load(memory=memory):
@@ -194,7 +194,7 @@ def combining(nest: Nest, threads: Threads, node: Combine) -> Combining:
 
 
 def _combine(nest: Nest, threads: Threads, node: Combine, around: tuple[Loop, ...]) -> Work:
-    """Of all registers summed over: additions between registers, then those between threads."""
+    """Work of summing over all registers: additions between registers, then those between threads."""
     warps = threads.warps if node.threads else threads.warps_of(threads.running(around))
     summands = math.prod(nest.values[node.source.value].axes[a].size for a in node.registers)
     vector = next((x for x in around if x.kind is Kind.VECTOR), None)
@@ -224,7 +224,7 @@ def _is_reused(around: tuple[Loop, ...]) -> bool:
 
 
 def _control(nest: Nest, threads: Threads) -> Work:
-    """Of sequential loops: theirs, and an addition per address that moves with them."""
+    """Work of sequential loops: their control, and an addition per address that moves with them."""
     total = Work()
     around: dict[int, int] = {}
     moving: dict[int, set[tuple[int, tuple[tuple[int, int], ...], bool]]] = {}

@@ -1,4 +1,8 @@
-"""The CPU target: nests as C, compiled, run on threads, measured."""
+"""The CPU target: nests as C, compiled, run on threads, measured.
+
+Takes a loop nest. Gives C source, a compiled function (`compile_nest`) and its measured times. Open `compiled.py` first, then
+`printer.py`.
+"""
 
 from warploom.core.compiler import (
     COMMON,

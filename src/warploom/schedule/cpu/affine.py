@@ -31,7 +31,7 @@ class Indices:
     """Which loops run here: their index is a number (unrolled) or a C variable."""
 
     sizes: Mapping[int, int]
-    """Of every loop of the nest."""
+    """Sizes of every loop of the nest."""
     at: dict[int, int | str]
 
     def place(self, affine: Affine) -> Place:
@@ -61,7 +61,7 @@ class Indices:
         return low, high
 
     def inner_span(self, place: Place) -> tuple[int, int]:
-        """Of the loops not yet running, alone."""
+        """Least and largest offset that the loops not yet running add."""
         reaches = [stride * (self.sizes[loop] - 1) for loop, stride in place.inner]
         return sum(min(0, r) for r in reaches), sum(max(0, r) for r in reaches)
 

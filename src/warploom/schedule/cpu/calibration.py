@@ -1,4 +1,4 @@
-"""What this machine does per second: the figures that a bound or an estimate of CPU nests is made of."""
+"""Rates of this machine: the figures from which a bound or an estimate of CPU nests is made."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _WORDS = ("load_word", "store_word")
 _WORD_BYTES = 8
 _WIDTHS = (4, 16, 32, 64)
 _WINDOWS = 5
-"""In which the bandwidth of the memory is measured, which other machines share."""
+"""Number of windows in which the bandwidth of the memory, which other machines share, is measured."""
 _PAUSE_S = 0.03
 _FLAGS = ("-O2", "-ffp-contract=fast")
 
@@ -40,7 +40,7 @@ class Calibration:
     clock_ghz: float
     """Dependent integer additions per ns."""
     fma_gflops: float
-    """f32, of the widest vectors, in registers."""
+    """Rate in f32, of the widest vectors, in registers."""
     fma_latency_ns: float
     loop_ns: float
     """An iteration of an empty loop."""
@@ -66,7 +66,7 @@ class Calibration:
     dram_copy_gbs: float
     """Bytes read plus bytes written."""
     l2_column_gbs: float
-    """As `l2_read_gbs`, one vector per row of 4160 bytes."""
+    """Like `l2_read_gbs`, one vector per row of 4160 bytes."""
     l1_latency_ns: float
     l2_latency_ns: float
     l3_latency_ns: float
@@ -100,7 +100,7 @@ def calibrate(threads: int = 1, *, use_cache: bool = True) -> Calibration:
 
 
 def caches() -> Caches:
-    """Of core 0, as the system tells."""
+    """Caches of core 0, as the system tells."""
     sizes = dict(_CACHES)
     line = 64
     for index in sorted((_SYSFS / "cpu0" / "cache").glob("index*")):
@@ -116,7 +116,7 @@ def caches() -> Caches:
 
 
 def core_count() -> int:
-    """Those this process may use."""
+    """Number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

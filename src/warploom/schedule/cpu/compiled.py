@@ -38,11 +38,11 @@ class CompiledNest:
     units: int
     """Iterations that threads share."""
     scratch_bytes: int
-    """Of each thread."""
+    """Scratch memory of each thread."""
     second_units: int = 0
-    """Of the part that runs when all units are done; 0: there is none."""
+    """Units of the part that runs when all units are done; 0: there is none."""
     common_bytes: tuple[int, ...] = ()
-    """Of the arrays that the second part gets from the first."""
+    """Bytes of the arrays that the second part gets from the first."""
 
     def run(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None, threads: int = 1) -> float:
         """Runs it once on arrays, flat or of any shape, and returns the elapsed seconds. Outputs are written in place."""
@@ -57,7 +57,8 @@ class CompiledNest:
         effort: Effort = DEFAULT_EFFORT,
         best_ms: float | None = None,
     ) -> Timing:
-        """As `time_call`. Outputs are written many times over; a kernel that adds to an output adds each time."""
+        """Times the nest like `time_call`. Outputs are written many times over; a kernel that adds to an output adds each
+        time."""
         return time_call(self.call(arrays, parameters), threads, effort, best_ms)
 
     def call(self, arrays: Sequence[NDArray[Any]], parameters: Mapping[str, float] | None = None) -> Call:
@@ -91,7 +92,7 @@ class Call:
         return self.run_timed(threads, repeats)[0][0]
 
     def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
-        """As `run_job`."""
+        """Like `run_job`."""
         return run_job(self._job, threads, repeats, samples)
 
 

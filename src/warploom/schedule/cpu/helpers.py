@@ -155,7 +155,7 @@ class Helpers:
         return self.vector(DType(f"i{dtype.bits}", "int", dtype.bits), lanes)
 
     def fma(self, dtype: DType) -> str:
-        """Of scalars."""
+        """Name of the multiply-add of scalars."""
         return {"f64": "fma", "f32": "fmaf"}.get(dtype.name, "")
 
     def unary(self, operator: Operator, dtype: DType, lanes: int) -> str:

@@ -13,7 +13,7 @@ SLACK = 1.15
 MEMORY_SLACK = 1.3
 """The same of the memory, which other processes and machines share."""
 _ROUNDING = 0.1
-"""Of an instruction per cycle that a measurement may show too much."""
+"""Part of an instruction per cycle by which a measurement may be too high."""
 
 
 def host(threads: int = 1) -> Target:

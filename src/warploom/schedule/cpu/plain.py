@@ -42,7 +42,7 @@ PLAIN_FLAGS = (
     "-ffinite-math-only",
     "-funroll-loops",
 )
-"""As `-ffast-math`, whose start-up code would flush subnormal numbers in the whole process."""
+"""Flags like `-ffast-math`, whose start-up code would flush subnormal numbers in the whole process."""
 
 
 def plain_loop(backbone: Backbone, *, folder: Path | None = None, compiler: Compiler | None = None) -> CompiledNest:

@@ -36,16 +36,16 @@ class Source:
     units: int
     """Iterations of the shared loops together."""
     scratch_bytes: int
-    """Of each thread."""
+    """Scratch memory of each thread."""
     entry: str = ENTRY
     """The function's name."""
     buffers: tuple[Buffer, ...] = ()
     """The arrays of a call, in order."""
     second_entry: str = ""
-    """Of a part that runs when all units are done, with the same arrays; empty: there is none."""
+    """Entry of the part that runs when all units are done, with the same arrays; empty: there is none."""
     second_units: int = 0
     common_bytes: tuple[int, ...] = ()
-    """Of further arrays of a call, behind `buffers`: what the second part gets from the first."""
+    """Bytes of further arrays of a call, behind `buffers`: the data that the second part gets from the first."""
 
 
 def c_source(nest: Nest) -> Source:
@@ -87,7 +87,7 @@ def _source(nest: Nest, helpers: Helpers, suffix: str) -> Source:
 
 
 class _Printer:
-    """Of one part of a kernel."""
+    """Prints one part of a kernel."""
 
     def __init__(self, nest: Nest, helpers: Helpers) -> None:
         self.nest = nest
@@ -229,7 +229,7 @@ class _Printer:
             self.split_loop(loop, guards, own)
 
     def split_loop(self, loop: Loop, guards: Sequence[Guard], own: Sequence[Guard]) -> None:
-        """Before the range where all guards hold, in it, and behind it."""
+        """Prints the loop in three parts: before the range where all guards hold, in it, and behind it."""
         variable = self.variables[loop.number]
         others = self.scope.tests([g for g in guards if g not in own])
         lows, highs = first_holding(own, loop, self.scope.indices)
@@ -300,7 +300,7 @@ class _Printer:
                     pass
 
     def open_guards(self, nodes: Sequence[Node]) -> list[Guard]:
-        """Neither certain nor settled nor given up, each once."""
+        """Guards that are neither certain nor settled nor given up, each once."""
         found = dict.fromkeys(guards_of(nodes))
         return [g for g in found if g not in self.spurned and not self.scope.is_certain(g)]
 

@@ -49,7 +49,7 @@ class Variable:
     is_whole: bool = False
     """All lanes of a vector."""
     parts: tuple[Variable, ...] = ()
-    """In place of a vector: one scalar per lane."""
+    """Scalars in place of a vector, one per lane."""
 
     @property
     def text(self) -> str:
@@ -61,7 +61,7 @@ class Storage:
     name: str
     dtype: DType
     axes: tuple[int, ...]
-    """Without the vector axis."""
+    """Axes without the vector axis."""
     lanes: int
     """1: no vector."""
     is_array: bool
@@ -118,7 +118,7 @@ class Registers:
         return Variable(name, lane, is_whole=storage.lanes > 1 and lane is None)
 
     def declaration(self, number: int, used: frozenset[str], helpers: Helpers) -> str:
-        """Of those registers that are `used`."""
+        """Declaration of those registers that are `used`."""
         storage = self.storages[number]
         kind = helpers.vector(storage.dtype, storage.lanes) if storage.lanes > 1 else c_type(storage.dtype)
         if storage.is_array:

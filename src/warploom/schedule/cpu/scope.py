@@ -1,4 +1,4 @@
-"""Where the printer stands: which loops run, which guards hold, whether a statement does all lanes at once."""
+"""The printer's position: which loops run, which guards hold, whether a statement does all lanes at once."""
 
 from __future__ import annotations
 

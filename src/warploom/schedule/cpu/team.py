@@ -28,16 +28,16 @@ class Job:
     units: int
     """Iterations that the threads share."""
     scratch_bytes: int = 0
-    """Of each thread."""
+    """Scratch memory of each thread."""
     second: ctypes.c_void_p | None = None
-    """What runs when all units are done."""
+    """Function that runs when all units are done."""
     second_units: int = 0
 
 
 def run_job(job: Job, threads: int, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
-    """Of each sample the elapsed seconds of all its repeats, and CPU seconds of the thread that worked longest; of several
-    repeats those of the caller, its waiting for the others included. Threads wake up before the first. UserError where resources
-    lack."""
+    """For each sample the elapsed seconds of all its repeats, and CPU seconds of the thread that worked longest; for several
+    repeats those of the caller, its waiting for the others included. Threads wake up before the first. UserError where
+    resources lack."""
     walls, busies = (ctypes.c_double * samples)(), (ctypes.c_double * samples)()
     second = job.second if job.second is not None else ctypes.c_void_p()
     arrays, parameters = (ctypes.cast(a, ctypes.c_void_p) for a in (job.pointers, job.parameters))

@@ -26,17 +26,17 @@ class Runnable(Protocol):
     """A kernel with its arguments."""
 
     def run_timed(self, threads: int = 1, repeats: int = 1, samples: int = 1) -> tuple[tuple[float, float], ...]:
-        """Of each sample: elapsed seconds of all repeats, and CPU seconds of the busiest thread; of several repeats those of the
-        caller, which waits for the others within them."""
+        """For each sample the elapsed seconds of all repeats, and CPU seconds of the busiest thread; for several repeats those
+        of the caller, which waits for the others within them."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How long to measure."""
+    """Effort of a measurement: how long it may take."""
 
     min_s: float = 0.05
-    """Of all samples together, unless the nest is surely slow or the noise is already small."""
+    """Least seconds of all samples together, unless the nest is surely slow or the noise is already small."""
     max_s: float = 2.0
     least_samples: int = 5
     sample_s: float = 1e-4
@@ -51,7 +51,7 @@ DEFAULT_EFFORT = Effort()
 @dataclass(frozen=True, slots=True)
 class Timing:
     median_ms: float
-    """Of all samples."""
+    """Median time of all samples."""
     best_ms: float
     busy_ms: float
     """Least CPU time of the busiest thread, of repeated runs that of the caller and its waiting: what other processes hardly
@@ -62,7 +62,7 @@ class Timing:
     is_early: bool
     """Stopped because it is surely slower than the best time given."""
     spread: float = 0.0
-    """Between the quartiles of the samples, over the median."""
+    """Distance between the quartiles of the samples, over the median."""
 
 
 def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT, best_ms: float | None = None) -> Timing:
@@ -89,8 +89,8 @@ def time_call(call: Runnable, threads: int = 1, effort: Effort = DEFAULT_EFFORT,
 def retime(
     calls: Sequence[Runnable], threads: int = 1, *, rounds: int = 11, effort: Effort = DEFAULT_EFFORT
 ) -> tuple[Timing, ...]:
-    """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike. Of each
-    turn the least CPU time counts: short kernels have many samples in one."""
+    """Several kernels in turns, every other round in reverse order, so that a change of the machine meets all alike. The
+    least CPU time of each turn counts: short kernels have many samples in one."""
     plans = [_plan(call, threads, call.run_timed(threads)[0][1], effort) for call in calls]
     walls: list[list[float]] = [[] for _ in calls]
     busies: list[list[float]] = [[] for _ in calls]

@@ -28,7 +28,7 @@ _START_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Crashed:
-    """What the kernel did to the child, for the journal."""
+    """How the kernel ended the child, for the journal."""
 
     reason: str
     """`signal 11`, `no answer within 5 s`, or an error's text."""
@@ -89,7 +89,7 @@ class MeasureWorker:
 
     arrays: Sequence[NDArray[Any]]
     timeout_s: float = 30.0
-    """For one request; the child is killed after that."""
+    """Time limit of one request; the child is killed after that."""
     shared: list[NDArray[Any]] = field(init=False, default_factory=list["NDArray[Any]"])
     starts: int = field(init=False, default=0)
     _memories: list[SharedMemory] = field(init=False, default_factory=list[SharedMemory])
@@ -131,7 +131,7 @@ class MeasureWorker:
         effort: Effort = DEFAULT_EFFORT,
         best_ms: float | None = None,
     ) -> Timing | Crashed:
-        """As `time_call`, in the child."""
+        """Like `time_call`, in the child."""
         answer = self._times((kernel,), parameters, threads, effort, best_ms, 0)
         return answer if isinstance(answer, Crashed) else answer[0]
 
@@ -143,7 +143,7 @@ class MeasureWorker:
         threads: int = 1,
         rounds: int = 11,
     ) -> tuple[Timing, ...] | Crashed:
-        """As `retime`, in the child."""
+        """Like `retime`, in the child."""
         return self._times(tuple(kernels), parameters, threads, DEFAULT_EFFORT, None, rounds)
 
     def retime_programs(
@@ -154,7 +154,7 @@ class MeasureWorker:
         threads: int = 1,
         rounds: int = 11,
     ) -> tuple[Timing, ...] | Crashed:
-        """As `retime`, of kernels that run one after the other."""
+        """Like `retime`, for kernels that run one after the other."""
         request = _TimeTogether(tuple(tuple(p) for p in programs), dict(parameters or {}), threads, rounds)
         answer = self._ask(request, self.timeout_s)
         return answer if isinstance(answer, tuple | Crashed) else Crashed(f"expected times, got {answer!r}")

@@ -1,4 +1,8 @@
-"""CUDA C++ of loop nests: printed, compiled, run on the PTX interpreter or on a device."""
+"""The CUDA target: nests as CUDA C++, compiled, run on the PTX interpreter or on a device.
+
+Takes a loop nest. Gives CUDA C++ of its kernels (`cuda_kernel`, `cuda_program`) and the results of a run. Open `kernel.py`
+first, then `body.py`.
+"""
 
 from warploom.schedule.cuda.kernel import CudaKernel, cuda_kernel, cuda_program
 from warploom.schedule.cuda.options import Options

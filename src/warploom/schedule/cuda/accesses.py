@@ -220,7 +220,7 @@ def _under(tests: Sequence[str], items: list[Item]) -> list[Item]:
 
 
 def _moved(load: Load, argument: Ref) -> Memory:
-    """Where the register `argument` was loaded from, over the loops around its use."""
+    """The memory from which the register `argument` was loaded, over the loops around its use."""
     replaced: dict[int, Affine] = {}
     for made, used in zip(load.target.at, argument.at, strict=True):
         if made.terms:

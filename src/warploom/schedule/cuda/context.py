@@ -30,7 +30,7 @@ class Context:
     values: list[str] = field(default_factory=list[str])
     parameters: dict[str, str] = field(default_factory=dict[str, str])
     phases: dict[int, Phase] = field(default_factory=dict[int, Phase])
-    """Of buffers with several copies."""
+    """Phases of buffers with several copies."""
     bound: frozenset[int] = frozenset()
     """Hardware dimensions of the thread loops around."""
     helpers: set[str] = field(default_factory=set[str])

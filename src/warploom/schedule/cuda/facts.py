@@ -1,4 +1,4 @@
-"""What the printer must know of a whole nest: its loops, the shape of the launch, where registers are selected."""
+"""Facts about a whole nest that the printer needs: its loops, the shape of the launch, where registers are selected."""
 
 from __future__ import annotations
 
@@ -178,12 +178,12 @@ def _problem(message: str) -> UserError:
 
 
 def shifted(affine: Affine, number: int, distance: int) -> Affine:
-    """With the index of loop `number` replaced by index + distance."""
+    """The affine form with the index of loop `number` replaced by index + distance."""
     stride = sum(s for n, s in affine.terms if n == number)
     return Affine(affine.constant + stride * distance, affine.terms)
 
 
 def fixed(affine: Affine, number: int, index: int) -> Affine:
-    """With the index of loop `number` replaced by a constant."""
+    """The affine form with the index of loop `number` replaced by a constant."""
     moved = shifted(affine, number, index)
     return Affine(moved.constant, tuple(t for t in moved.terms if t[0] != number))

@@ -71,7 +71,7 @@ def helper_texts(names: Iterable[str]) -> list[str]:
 
 
 def joined(texts: Sequence[str]) -> str:
-    """Of several kernels, with each helper where it first stands."""
+    """Text of the helpers of several kernels, each where it first stands."""
     found: list[str] = []
     for text in texts:
         for helper in _TEXTS.values():

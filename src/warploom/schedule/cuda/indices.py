@@ -39,7 +39,7 @@ class Form:
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """Which copy of a buffer: (loop index + shift) % copies, or a constant where `loop` is None."""
+    """Copy of a buffer that is used: (loop index + shift) % copies, or a constant where `loop` is None."""
 
     loop: int | None
     shift: int
@@ -77,7 +77,7 @@ class Indices:
         """By name of loops: the names of their indices."""
         self.open_names: list[str] = []
         self.shifts: dict[int, int] = {}
-        """What to add to the index of loops whose iterations run ahead."""
+        """Summands of the index of loops whose iterations run ahead."""
 
     def loop_names(self, wish: str) -> str:
         """A name for a loop's index: one that loops of that name have used before, if none of them is open."""
@@ -209,5 +209,5 @@ class Indices:
         return self.text(left, current) if left.terms or left.constant or not current else current
 
     def divisor(self, form: Form, but: Atom | None = None) -> int:
-        """What always divides the form, terms over `but` left out; 0 if it is 0."""
+        """The greatest number known to divide the form, terms over `but` left out; 0 if it is 0."""
         return math.gcd(form.constant, *(s for a, s in form.terms if a != but))

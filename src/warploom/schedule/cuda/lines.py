@@ -72,7 +72,7 @@ def with_declarations(items: Sequence[Item], declaration: Callable[[int], str], 
 def _declared_inside(
     items: Sequence[Item], own: set[int], declaration: Callable[[int], str], words: Callable[[int], str]
 ) -> list[Item]:
-    """Only the values in `own` are declared in here."""
+    """Declares in here only the values in `own`."""
     hidden = [_hide(item, own) for item in items]
     return with_declarations(hidden, declaration, words)
 

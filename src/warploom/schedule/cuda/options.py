@@ -1,4 +1,4 @@
-"""How a nest is printed and compiled, beyond what the nest decides."""
+"""Options for printing and compiling a nest, beyond what the nest decides."""
 
 from __future__ import annotations
 

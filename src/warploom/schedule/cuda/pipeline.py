@@ -39,15 +39,15 @@ from warploom.schedule.nest import (
 class Pipeline:
     loop: Loop
     buffers: frozenset[int]
-    """That are filled ahead."""
+    """Buffers that are filled ahead."""
     fill: tuple[Node, ...]
     """One iteration's fill in one piece; in three: `copies`, `loads`, `stores`."""
     copies: tuple[Node, ...]
-    """What is copied without registers, or cannot be split."""
+    """Nodes that are copied without registers, or cannot be split."""
     loads: tuple[Node, ...]
     stores: tuple[Node, ...]
     body: tuple[Node, ...]
-    """What uses them, with the barriers that it needs itself."""
+    """Nodes that use the copies, with the barriers that they need themselves."""
 
     @property
     def ahead(self) -> int:
@@ -88,7 +88,7 @@ def _is_reachable(nest: Nest, value: int, load: Load) -> bool:
 
 
 def plan(loop: Loop, nest: Nest, copied: frozenset[int]) -> tuple[Pipeline, tuple[Value, ...]] | None:
-    """How to run `loop` ahead, and the values with the registers that this takes; None if nothing in it can.
+    """A plan that runs `loop` ahead, and the values with the registers that this takes; None if nothing in it can.
     `copied`: values that need no registers."""
     if loop.stages < 2 or loop.size < 2 or any(inner.stages > 1 for inner in loops_of(loop.body)):
         return None
@@ -239,7 +239,7 @@ class _Split:
 
 
 def _value_of(node: Node) -> int | None:
-    """What a load makes or a store stores."""
+    """The value that a load makes or a store stores."""
     match node:
         case Load():
             return node.target.value
@@ -296,7 +296,7 @@ def _kept(body: tuple[Node, ...], keep: Callable[[int], bool], *, has_barriers: 
 
 
 def _trimmed(body: tuple[Node, ...]) -> tuple[Node, ...]:
-    """Without barriers at either end and repeated ones: the loop has one of its own between iterations."""
+    """The body without barriers at either end and repeated ones: the loop has one of its own between iterations."""
     nodes: list[Node] = []
     for node in body:
         if not (isinstance(node, Barrier) and nodes and isinstance(nodes[-1], Barrier)):

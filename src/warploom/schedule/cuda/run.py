@@ -21,23 +21,23 @@ from warploom.schedule.nest import Buffer
 
 @dataclass(frozen=True, slots=True)
 class KernelFacts:
-    """Of a compiled kernel and its launch."""
+    """Facts about a compiled kernel and its launch."""
 
     threads: int
-    """Of a block."""
+    """Threads of a block."""
     blocks: int
     registers: int
-    """Per thread."""
+    """Registers per thread."""
     local_bytes: int
-    """Per thread, what is not in registers; 0 unless too many are asked for."""
+    """Bytes per thread that are not in registers; 0 unless too many are asked for."""
     spill_bytes: int
     shared_bytes: int
-    """Per block, dynamic included."""
+    """Shared bytes per block, dynamic included."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Of a run on the PTX interpreter."""
+    """Outcome of a run on the PTX interpreter."""
 
     arrays: Mapping[str, NDArray[Any]]
     """By name of the buffer: after the run, in the shape given."""
@@ -47,7 +47,7 @@ class Outcome:
 
 
 def compile_kernel(kernel: CudaKernel, arch: str | None = None) -> Compiled:
-    """For the machine of its options, or a newer one."""
+    """Compiles for the machine of its options, or a newer one."""
     return compile_cuda(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
 
 
@@ -130,7 +130,8 @@ def run(
     *,
     device: int = 0,
 ) -> None:
-    """On a device, once; arrays are NumPy's or on the device, and are changed in place. UserError as `warploom.gpu.launch`."""
+    """Runs on a device, once; arrays are NumPy's or on the device, and are changed in place. UserError as
+    `warploom.gpu.launch`."""
     launch_on_device(
         compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
         device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,
@@ -147,7 +148,7 @@ def time(
     warm_up: int = 3,
     device: int = 0,
 ) -> Timing:
-    """On a device, by events around each of `repeats` launches."""
+    """Times on a device, by events around each of `repeats` launches."""
     return time_kernel(
         compiled, kernel.name, kernel.grid, kernel.block, _device_arrays(kernel, arrays), _scalars(kernel, scalars or {}),
         repeats=repeats, warm_up=warm_up, device=device, dynamic_shared_bytes=kernel.dynamic_shared_bytes,

@@ -314,7 +314,7 @@ def _added(a: tuple[dict[str, int], int], b: tuple[dict[str, int], int]) -> tupl
 
 
 def _function_name(state: State, node: ast.expr) -> str | None:
-    """Which of `FUNCTIONS` is called: by a free name, or by one bound to that function (of NumPy, too)."""
+    """Name of the function of `FUNCTIONS` that is called: by a free name, or by one bound to that function (of NumPy, too)."""
     name = node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
     if name not in FUNCTIONS:
         return None

@@ -136,7 +136,7 @@ def collecting_broken() -> Generator[list[BrokenTensor]]:
 
 
 def tensor(function: Callable[..., Any] | None = None) -> TensorFunction:
-    """Read the decorated function's source as a tensor function; the name becomes a `TensorFunction`.
+    """Reads the decorated function's source as a tensor function; the name becomes a `TensorFunction`.
 
     Raises UserError with every problem of the source; while `load_tensors` runs a file, it is kept and raised once that
     function is asked for.

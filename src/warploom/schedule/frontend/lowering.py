@@ -52,7 +52,7 @@ from warploom.schedule.frontend.tree import (
 )
 
 Source: TypeAlias = Constant | Parameter | int
-"""What an expression became; an integer is the number of an instruction."""
+"""The lowered form of an expression; an integer is the number of an instruction."""
 
 
 def region_of(array: ArrayParameter, sizes: Mapping[str, int], role: Role) -> Region:
@@ -112,7 +112,7 @@ class _Lowering:
         self.names: set[str] = set()
         self.locals: dict[str, Source] = {}
         self.expressions: dict[Expression, Source] = {}
-        """Of the statement being lowered."""
+        """Expressions of the statement being lowered."""
 
     def use(self, kernel: str, number: int) -> AxisUse:
         is_stored = is_reduced = is_shared = False
@@ -201,7 +201,7 @@ class _Lowering:
         return self.pointwise(hint or operator.value, operator, sources, dtype, span)
 
     def factors(self, product: Expression, dtype: DType) -> tuple[Expression, ...] | None:
-        """Of a product that may become part of an FMA: floats, and not computed already."""
+        """Factors of a product that may become part of an FMA: floats, and not computed already."""
         match product:
             case Apply(operator=Operator.MUL, operands=factors, dtype=DType()) if (
                 dtype.is_float and product not in self.expressions

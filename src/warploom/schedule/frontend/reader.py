@@ -79,7 +79,7 @@ def _bound_indices(function: ast.FunctionDef) -> Iterator[str]:
 
 
 def _poison(state: State, statement: ast.stmt) -> None:
-    """What a wrong statement would have defined or stored causes no further problems."""
+    """Marks names that a wrong statement would have defined or stored, so that they cause no further problems."""
     for node in ast.walk(statement):
         target = node.value if isinstance(node, ast.Subscript) else node
         if not isinstance(target, ast.Name) or not isinstance(getattr(node, "ctx", None), ast.Store):

@@ -1,4 +1,4 @@
-"""Which values may go through a temporary array, and which stay in registers.
+"""Decides which values may go through a temporary array, and which stay in registers.
 
 Goal: no temporary where none can pay, since each one that may exist adds statements to the space. A value may be staged if
 it is loaded (reuse, or another order of threads than memory's), if its user runs over more axes (reuse), or if its user has
@@ -47,7 +47,7 @@ def _kept(instruction: Instruction) -> set[int]:
 
 
 def _followers(instructions: Sequence[Instruction]) -> list[set[int]]:
-    """Of each instruction those that wait for its value, directly or not."""
+    """For each instruction those that wait for its value, directly or not."""
     after: list[set[int]] = [set() for _ in instructions]
     for number in range(len(instructions) - 1, -1, -1):
         for source in filter(None, map(_source, instructions[number].operands)):

@@ -1,4 +1,4 @@
-"""What the reader of one tensor function knows: names, the stage so far, problems."""
+"""State of the reader of one tensor function: names, the stage so far, problems."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ class State:
     arrays: dict[str, ArrayParameter] = field(default_factory=dict[str, ArrayParameter])
     scalars: dict[str, Parameter] = field(default_factory=dict[str, Parameter])
     sizes: dict[str, Span] = field(default_factory=dict[str, Span])
-    """In order of appearance."""
+    """Sizes in order of appearance."""
     declared: dict[str, tuple[SizeSum, Span]] = field(default_factory=dict[str, tuple[SizeSum, Span]])
     """Ranges of indices said by `k: range(...)`."""
     definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
-    """Of the stage being read."""
+    """Definitions of the stage being read."""
     ended: dict[str, Span] = field(default_factory=dict[str, Span])
     """Values of earlier stages, and what ended their stage."""
     used: set[str] = field(default_factory=set[str])
@@ -55,7 +55,7 @@ class State:
     own_indices: frozenset[str] = frozenset()
     """Those, and names that stand alone between brackets."""
     target: str = ""
-    """What the statement being read assigns."""
+    """Name that the statement being read assigns."""
     stages: list[Stage] = field(default_factory=list[Stage])
     problems: list[Diagnostic] = field(default_factory=list[Diagnostic])
 

@@ -1,4 +1,4 @@
-"""What of Python tensor functions accept, by example; docs/schedule.md shows the table and a test reads every row."""
+"""The subset of Python that tensor functions accept, by example; docs/schedule.md shows the table and a test reads every row."""
 
 from __future__ import annotations
 

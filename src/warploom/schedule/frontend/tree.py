@@ -1,4 +1,4 @@
-"""What a tensor function says, read but not yet for particular sizes.
+"""The content of a tensor function, read but not yet for particular sizes.
 
     function   := arrays scalars stage*
     stage      := definition* store+                 (the stores of one statement)
@@ -34,7 +34,7 @@ class IndexSum:
     """constant + sum of coefficient * index."""
 
     terms: tuple[tuple[str, int], ...]
-    """By index name, no coefficient 0."""
+    """Coefficients by index name, none of them 0."""
     constant: int = 0
     span: Span = field(default=NOWHERE, compare=False)
 
@@ -66,7 +66,7 @@ class Read:
     array: ArrayParameter
     indices: tuple[IndexSum, ...]
     fill: float | None
-    """Outside of the array; None: the indices must stay inside."""
+    """Value outside of the array; None: the indices must stay inside."""
     span: Span = field(default=NOWHERE, compare=False)
 
 
@@ -123,7 +123,7 @@ class Stage:
     definitions: tuple[Definition, ...]
     stores: tuple[Store, ...]
     ranges: tuple[tuple[str, SizeSum, Span], ...]
-    """Of every index: iterations, and where that is said. In the order of the axes: those stored first."""
+    """For every index its iterations, and the place where they are given. In the order of the axes: those stored first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ class TensorTree:
     arrays: tuple[ArrayParameter, ...]
     scalars: tuple[Parameter, ...]
     sizes: tuple[str, ...]
-    """In order of appearance."""
+    """Sizes in order of appearance."""
     stages: tuple[Stage, ...]
 
 

@@ -93,4 +93,4 @@ FUNCTIONS: dict[str, tuple[object, ...]] = {
     "prod": (prod, math.prod, np.prod),
     "pad": (pad,),
 }
-"""What may be called, by name, and the Python objects that the name may be bound to; a free name is taken, too."""
+"""Functions that may be called, by name, and the Python objects that the name may be bound to; a free name is taken, too."""

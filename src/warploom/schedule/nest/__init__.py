@@ -1,4 +1,8 @@
-"""Loop nests of fully specified implementations: nodes, text form, verifier, interpreter."""
+"""Loop nests of fully specified implementations: nodes, text form, verifier, interpreter.
+
+Takes loops and statements that `schedule.choices` builds with `Builder`, or text. Gives a verified nest, its text, and its
+reference results. Open `nodes.py` first.
+"""
 
 from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop

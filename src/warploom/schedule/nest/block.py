@@ -22,13 +22,13 @@ WARP = 32
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Of one block, in the order of their warps."""
+    """Threads of one block, in the order of their warps."""
 
     at: tuple[Ints, ...]
-    """By hardware dimension, the index of each thread."""
+    """Index of each thread, by hardware dimension."""
     warp: Ints
     hardware: Mapping[int, int]
-    """By number of a thread loop."""
+    """Hardware dimension by number of a thread loop."""
 
     @property
     def count(self) -> int:
@@ -51,7 +51,7 @@ class Threads:
         return mask
 
     def value(self, affine: Affine) -> Ints:
-        """At index 0 of all loops that are no threads."""
+        """Value at index 0 of all loops that are no threads."""
         found = np.full(self.count, affine.constant, np.int64)
         for number, stride in affine.terms:
             if number in self.hardware:

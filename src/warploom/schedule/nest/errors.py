@@ -1,4 +1,4 @@
-"""What an interpreted nest does wrong."""
+"""Errors of an interpreted nest."""
 
 
 class NestError(RuntimeError):

@@ -129,7 +129,8 @@ class _Walker:
         return _Pending(frozenset(read), frozenset(written))
 
     def _writer(self, statement: Load | Store) -> object | None:
-        """Of a store that puts each element always by the same thread: itself. Its iterations do not disturb each other."""
+        """A key of the writing thread, for a store that puts each element always by the same thread; else None. Its iterations
+        do not disturb each other."""
         if isinstance(statement, Load):
             return None
         reach = 0

@@ -11,7 +11,7 @@ from warploom.schedule.nest.walk import Statement, hardware_sizes, statements
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Of one statement, guards not regarded."""
+    """Counts of one statement, guards not regarded."""
 
     statement: Statement
     loops: tuple[Loop, ...]
@@ -20,17 +20,17 @@ class Count:
     """Iterations of one thread that runs it; a vector loop counts as one."""
     lanes: int
     threads: int
-    """Of a block, redundant ones included."""
+    """Threads of a block, redundant ones included."""
     blocks: int
 
     @property
     def instructions(self) -> int:
-        """Of the whole kernel: one for each thread and vector."""
+        """Instructions of the whole kernel: one for each thread and vector."""
         return self.per_thread * self.threads * self.blocks
 
     @property
     def executions(self) -> int:
-        """Of the whole kernel: scalar operations."""
+        """Scalar operations of the whole kernel."""
         return self.instructions * self.lanes
 
 

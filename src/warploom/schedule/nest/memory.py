@@ -71,7 +71,7 @@ class Buffers:
         return found
 
     def enter(self, block: int) -> None:
-        """Its own temporaries hold nothing yet."""
+        """Starts a block, whose own temporaries hold nothing yet."""
         self.block = block
         self.by_threads.clear()
         for number, buffer in enumerate(self.nest.buffers):

@@ -21,7 +21,7 @@ from warploom.schedule.nest.swizzle import Swizzle
 
 
 class Kind(StrEnum):
-    """How a loop is run (the paper's dim_kind)."""
+    """Ways to run a loop (the paper's dim_kind)."""
 
     LOOP = "loop"
     UNROLL = "unroll"
@@ -44,7 +44,7 @@ class Space(StrEnum):
 
 
 class Cache(StrEnum):
-    """Of a global access (the paper's cache directives)."""
+    """Cache of a global access (the paper's cache directives)."""
 
     ALL = "all"
     L2 = "l2"
@@ -74,7 +74,7 @@ class Buffer:
     name: str
     dtype: DType
     elements: int
-    """Of one copy."""
+    """Elements of one copy."""
     role: Role
     space: Space = Space.GLOBAL
     copies: int = 1
@@ -94,7 +94,7 @@ class Value:
     name: str
     dtype: DType
     axes: tuple[Register, ...]
-    """At most one of them a vector, the last."""
+    """Axes, at most one of them a vector, the last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Memory:
     fill: float = 0.0
     cache: Cache = Cache.ALL
     swizzle: Swizzle | None = None
-    """Of a shared offset."""
+    """Swizzle of a shared offset."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,8 +138,8 @@ class Store:
     memory: Memory
     argument: Argument
     guards: tuple[Guard, ...] = ()
-    """On threads that do not run this nest's thread loops (index 0 only). They may name a thread loop that does not enclose the
-    store: its index is the thread's in that hardware dimension."""
+    """Guards on threads that do not run this nest's thread loops (index 0 only). They may name a thread loop that does not
+    enclose the store: its index is the thread's in that hardware dimension."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ class Combine:
     target: Ref
     operator: Operator
     source: Ref
-    """Its `at` for the axes summed over is the constant 0."""
+    """Source of the sum; its `at` for the axes summed over is the constant 0."""
     registers: tuple[int, ...]
     """Axes of the source value that are summed over, a vector axis included."""
     threads: tuple[int, ...]

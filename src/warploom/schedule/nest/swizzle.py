@@ -34,7 +34,7 @@ class Swizzle:
         return places + (image(self.core, digit, places // self.row) - digit) * self.unit
 
     def faults(self, elements: int) -> Iterator[str]:
-        """Why it is no permutation of a buffer of so many elements."""
+        """Reasons why it is no permutation of a buffer of so many elements."""
         if found := faults(self.core):
             yield found
         if self.core.constant:

@@ -53,7 +53,7 @@ class Thread:
     silent: Silent
     number: int
     position: tuple[int, ...]
-    """By hardware dimension."""
+    """Position by hardware dimension."""
     indices: dict[int, int]
     values: dict[tuple[int, tuple[int, ...]], float] = field(default_factory=dict[tuple[int, tuple[int, ...]], float])
 

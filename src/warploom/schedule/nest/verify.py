@@ -40,14 +40,14 @@ _MOST_POINTS = 1 << 20
 
 
 def verify(nest: Nest) -> tuple[str, ...]:
-    """What is wrong with the nest, in words; empty: every rule holds.
+    """Faults of the nest, in words; empty: every rule holds.
 
     Loops: numbers are unique, blocks are outermost, at most one has nodes behind it and each is on its own hardware dimension,
     thread loops of one hardware dimension are not nested, a vector loop holds one statement whose lanes have registers of their
     own. Expressions use loops around them. Registers exist and are written, in program order, before they are read. Places are
     inside their buffers where the guards hold. No two threads store to one place; barriers and totals over threads are outside
-    of thread loops, and barriers stand wherever threads exchange data. What runs behind the blocks reads of them common arrays
-    only. Copies of a buffer belong to one loop with as many stages, filled first in its body.
+    of thread loops, and barriers stand wherever threads exchange data. Nodes behind the blocks read only common arrays of
+    theirs. Copies of a buffer belong to one loop with as many stages, filled first in its body.
     """
     checker = _Checker(nest)
     return tuple(dict.fromkeys(checker.problems()))

@@ -32,11 +32,11 @@ class Blocks:
     """The block loops of a nest and what they hold."""
 
     around: tuple[Loop, ...]
-    """Around everything, outer to inner."""
+    """Loops around everything, outer to inner."""
     inner: tuple[Loop, ...]
     """Further ones, all of whose iterations are done before `rest`."""
     body: tuple[Node, ...]
-    """Of the innermost."""
+    """Body of the innermost loop."""
     rest: tuple[Node, ...]
 
 
@@ -52,7 +52,8 @@ def blocks_of(nest: Nest) -> Blocks:
 
 
 def hardware_sizes(nest: Nest, kind: Kind) -> tuple[int, ...]:
-    """Of the hardware dimensions of block or thread loops, x first; the largest loop of each. Grids have one entry per loop."""
+    """Sizes of the hardware dimensions of block or thread loops, x first; the largest loop of each. Grids have one entry per
+    loop."""
     sizes: dict[int, int] = {}
     for loop in loops(nest.body):
         if loop.kind is kind and loop.hardware is not None:
@@ -129,7 +130,8 @@ def _factor(terms: dict[int, int], part: Affine) -> int | None:
 
 
 def staged_fills(nest: Nest, loop: Loop) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    """Of a loop with stages: (the children that run ahead, the others, the first of which is a barrier where threads share)."""
+    """The two parts of a loop with stages: (the children that run ahead, the others, the first of which is a barrier where
+    threads share)."""
     last = max(
         (
             n

@@ -1,4 +1,8 @@
-"""Search for the fastest implementation of a kernel: the space as a model of `solve`, measurements, journal, live progress."""
+"""Search for the fastest implementation of a kernel.
+
+Takes a kernel space, a target, and options such as the strategy and the budget. Gives an `Exploration`: the best candidate, its
+times, the bound, statistics; progress and a journal on the way. Open `explore.py` first, then `model.py`.
+"""
 
 from warploom.schedule.search.arrays import difference, program_arrays
 from warploom.schedule.search.cpu import CpuEvaluator, CpuPrograms

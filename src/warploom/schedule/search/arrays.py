@@ -1,4 +1,4 @@
-"""What kernels are measured on, and whether they compute what they should."""
+"""Arrays on which kernels are measured, and the check that kernels compute what they should."""
 
 from __future__ import annotations
 
@@ -38,7 +38,8 @@ def with_outputs(backbone: Backbone, arrays: Arrays) -> dict[str, NDArray[Any]]:
 
 
 def program_arrays(program: Program, given: Arrays) -> dict[str, NDArray[Any]]:
-    """What the kernels of a program share, by name in the order of its arguments, flat: those given as copies, others zero."""
+    """Arrays that the kernels of a program share, by name in the order of its arguments, flat: those given as copies, others
+    zero."""
     found: dict[str, NDArray[Any]] = {}
     for region in program.arguments:
         array = given.get(region.name)

@@ -106,7 +106,7 @@ class CpuEvaluator:
                     yield int(task.key), Unfit(reason)
 
     def _wrong(self, kernel: CompiledNest) -> str:
-        """How the results differ from the reference; empty if they do not."""
+        """Difference of the results from the reference; empty if there is none."""
         if self._reference is None:
             return ""
         worker = self._open_worker()
@@ -136,7 +136,7 @@ class CpuPrograms:
         self._names = list(self._arrays)
 
     def retime(self, variants: Sequence[Sequence[Nest]]) -> Sequence[Measurement]:
-        """Of each variant, a nest for each stage; interleaved. What crashes makes all of them unfit."""
+        """Times each variant, a nest for each stage, interleaved. A kernel that crashes makes all of them unfit."""
         programs = [[self._step(nest) for nest in nests] for nests in variants]
         with MeasureWorker(list(self._arrays.values())) as worker, device_turn("cpu"):
             timings = worker.retime_programs(programs, self._scalars, threads=self._threads)

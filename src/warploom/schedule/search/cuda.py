@@ -160,11 +160,11 @@ class CudaEvaluator:
 
 
 def _started() -> None:
-    """In the measuring process, once it has imported what it needs."""
+    """Called in the measuring process, once it has imported what it needs."""
 
 
 def launch_and_time(request: _Launches) -> list[Measurement]:
-    """In the measuring process. Several kernels take turns, each round in the reverse order of the one before."""
+    """Runs in the measuring process. Several kernels take turns, each round in the reverse order of the one before."""
     arrays, reference = _load(request.data)
     if request.check:
         for built in request.kernels:

@@ -1,4 +1,4 @@
-"""How candidates are judged: compiled by worker processes, measured one at a time on their device, remembered in a journal."""
+"""Judging of candidates: compiled by worker processes, measured one at a time on their device, remembered in a journal."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Timed:
     is_modelled: bool = False
     """No kernel ran: a time of the model."""
     runs: int = 0
-    """That `time_ms` is the median of; 0: not known."""
+    """Number of runs of which `time_ms` is the median; 0: not known."""
     spread: float = 0.0
-    """Between the quartiles of the runs, over their median."""
+    """Distance between the quartiles of the runs, over their median."""
     least_ms: float | None = None
-    """Of all runs."""
+    """Least time of all runs."""
 
     @property
     def is_disturbed(self) -> bool:
@@ -41,7 +41,7 @@ class Timed:
 
     @property
     def judged_ms(self) -> float:
-        """What implementations are compared by."""
+        """The time by which implementations are compared."""
         return self.time_ms if self.busy_ms is None else self.busy_ms
 
 
@@ -60,7 +60,7 @@ class Evaluator(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the device and how it is used (threads): times under different names are not compared."""
+        """Name of the device and how it is used (threads): times under different names are not compared."""
         ...
 
     def open(self) -> AbstractContextManager[None]:
@@ -77,7 +77,7 @@ class Evaluator(Protocol):
 
 
 LONGEST_WAIT_S = 5.0
-"""For a turn: a process that holds it and does not go on must not hold up others for good."""
+"""Longest wait for a turn: a process that holds it and does not go on must not hold up others for good."""
 _LOOK_S = 0.005
 
 
@@ -153,7 +153,7 @@ def _is_time(ms: float) -> bool:
 
 
 class Memory:
-    """What was measured of one kernel on one device, in a journal's file or only here."""
+    """Measurements of one kernel on one device, in a journal's file or only here."""
 
     def __init__(self, problem: str, journal: Journal | None, events: EventSink | None) -> None:
         self._problem = problem

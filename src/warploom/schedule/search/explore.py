@@ -39,11 +39,11 @@ Strategy: TypeAlias = BestFirst | Mcts | Refine
 StrategyName: TypeAlias = Literal["refine", "mcts", "uct", "best-first"]
 
 _FINAL_SHARE = 0.08
-"""Of a stage's wall seconds, kept for timing its fastest implementations side by side."""
+"""Share of a stage's wall seconds that is kept for timing its fastest implementations side by side."""
 _FINAL_S = 5.0
-"""Of all of them together at most."""
+"""Most seconds for all of them together."""
 _ROUNDS, _TURN_MS = 12, 3.0
-"""How often each of them runs, and for how long at least, about."""
+"""Number of runs of each, and about how long at least."""
 _FAR = 1.25
 """Implementations that were slower than the best by this factor are not timed again."""
 _NEAR = 0.02
@@ -54,7 +54,7 @@ _NEAR = 0.02
 class Options:
     strategy: Strategy = field(default_factory=Refine)
     order: tuple[str, ...] | None = None
-    """Of decisions, by choice; None: the target's."""
+    """Order of decisions, by choice; None: the target's."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     """Decisions taken by hand, by name."""
     budget_s: float | None = None
@@ -62,24 +62,24 @@ class Options:
     nodes: int | None = None
     evaluations: int | None = None
     below_ms: float | None = None
-    """Only faster implementations count."""
+    """Upper limit: only faster implementations count."""
     margin: float = 0.0
-    """Only what is faster than the best by this share is looked for."""
+    """Share by which an implementation must be faster than the best to be looked for."""
     most_bytes: int | None = None
-    """Of this process's memory; None: most of what the machine has left when the search begins."""
+    """Most bytes of this process's memory; None: most of what the machine has left when the search begins."""
     finalists: int = 24
     """Implementations timed side by side in the end, at most (fewer of slow ones, with a budget of seconds); 0: none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """What is known while a search goes on."""
+    """State of a search while it goes on."""
 
     kernel: str
     best_ms: float | None
     """Measured, or the model's where nothing is measured."""
     bound_ms: float
-    """Of the whole space: no implementation is faster, if the model is right."""
+    """Bound of the whole space: no implementation is faster, if the model is right."""
     nodes: int
     pruned: int
     """Candidates cut by the bound."""
@@ -91,18 +91,19 @@ class Live:
 
 @dataclass(frozen=True, slots=True)
 class Exploration(Generic[C]):
-    """Of one kernel."""
+    """Result of exploring one kernel."""
 
     kernel: str
     best: Implementation[C] | None
     decisions: Mapping[str, str]
-    """Of the best, in the order in which they were taken; `KernelSpace.replay` makes the candidate again."""
+    """Decisions of the best implementation, in the order in which they were taken; `KernelSpace.replay` makes the candidate
+    again."""
     time_ms: float | None
     """Measured; None where nothing is."""
     bound_ms: float | None
-    """Of the best implementation, by the model."""
+    """Bound of the best implementation, by the model."""
     root_bound_ms: float
-    """Of the whole space."""
+    """Bound of the whole space."""
     proved_ms: float | None
     """No implementation left has a lower bound; None where the strategy does not tell."""
     nodes: int
@@ -117,10 +118,10 @@ class Exploration(Generic[C]):
     """Measurements found in the journal."""
     complete: bool
     reason: str
-    """Why the search ended early; empty if complete."""
+    """Reason why the search ended early; empty if complete."""
     wall_s: float
     timed: Timed | None = None
-    """How `time_ms` was taken; None where nothing was timed with care."""
+    """Way in which `time_ms` was taken; None where nothing was timed with care."""
     contradictions: tuple[str, ...] = ()
     """Decided candidates that could not be lowered: faults of the space."""
 
@@ -209,7 +210,7 @@ class _Search(Generic[C]):
         self._began = time.monotonic()
         self._root_bound_ms = 0.0
         self._found: dict[str, Implementation[C]] = {}
-        """What was measured in this run and is not surely slow."""
+        """Implementations that were measured in this run and are not surely slow."""
         self._unfit = 0
         self._told: Cost | None = None
         self._most_bytes: float = most_bytes() if options.most_bytes is None else options.most_bytes
@@ -352,7 +353,7 @@ class _Search(Generic[C]):
         return best, time_ms, chosen
 
     def _finalists(self, time_ms: float) -> Iterator[tuple[str, Record]]:
-        """Of those nearly as fast as the best, as many as there is time for."""
+        """The implementations nearly as fast as the best, as many as there is time for."""
         budget_s = self._options.budget_s
         left_ms = 1e3 * (_FINAL_S if budget_s is None else min(_FINAL_S, 0.5 * _FINAL_SHARE * budget_s))
         left_ms -= _ROUNDS * max(time_ms, _TURN_MS)

@@ -1,4 +1,4 @@
-"""How much memory a search may take, and takes."""
+"""Memory that a search may take, and takes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 
 _SHARE = 0.8
-"""Of what is free when a search begins."""
+"""Share of the memory that is free when a search begins."""
 
 
 def most_bytes() -> float:
-    """What this process has and most of what is free; without a limit where the system does not tell."""
+    """The memory that this process has and most of what is free; without a limit where the system does not tell."""
     try:
         for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
             if line.startswith("MemAvailable:"):
@@ -21,7 +21,7 @@ def most_bytes() -> float:
 
 
 def resident_bytes() -> int:
-    """Of this process now; 0 where the system does not tell."""
+    """Memory of this process now; 0 where the system does not tell."""
     try:
         pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     except (OSError, ValueError, IndexError):

@@ -43,7 +43,7 @@ class Naming(Protocol):
 
 
 class Domains(Protocol):
-    """What is used of `solve.space.Candidate`."""
+    """The part of `solve.space.Candidate` that is used here."""
 
     def domain(self, choice: str, /, *arguments: int) -> int: ...
     def open(self, choice: str, /) -> Sequence[tuple[Hashable, ...]]: ...
@@ -55,7 +55,7 @@ C = TypeVar("C", bound=Domains)
 
 
 class Choices(Protocol[C]):
-    """What is used of `schedule.choices.KernelSpace`."""
+    """The part of `schedule.choices.KernelSpace` that is used here."""
 
     @property
     def names(self) -> Naming: ...
@@ -70,7 +70,7 @@ C_contra = TypeVar("C_contra", bound=Domains, contravariant=True)
 
 
 class Bounds(Protocol[C_contra]):
-    """What is used of `schedule.bound.Bound`; milliseconds."""
+    """The part of `schedule.bound.Bound` that is used here; milliseconds."""
 
     def of(self, candidate: C_contra, /) -> float: ...
     def estimate(self, candidate: C_contra, /) -> float: ...
@@ -84,7 +84,7 @@ class Step(Generic[C]):
     candidate: C
     trail: Trail = None
     guesses: list[float] = field(default_factory=list[float])
-    """Its estimate in ms, once it is known: made together with the bound, which costs most of it."""
+    """The candidate's estimate in ms, once it is known: made together with the bound, which costs most of it."""
 
     @property
     def decisions(self) -> dict[str, str]:
@@ -105,7 +105,7 @@ class Implementation(Generic[C]):
     key: str
     """Equal for equal nests, 64 hexadecimal digits."""
     decisions: Mapping[str, str]
-    """In the order in which they were taken; replayed they give the candidate."""
+    """Decisions in the order in which they were taken; replayed they give the candidate."""
     bound_ms: float
     """No run of it takes less, if the figures of the target are right."""
 
@@ -141,7 +141,7 @@ class KernelModel(Generic[C]):
         self._known: dict[tuple[int, int], str] = {}
         """By choice and mask, the value of each alternative seen."""
         self.contradictions: list[str] = []
-        """Why decided candidates could not be lowered: constraints that the space lacks."""
+        """Reasons why decided candidates could not be lowered: constraints that the space lacks."""
 
     def root(self) -> Step[C]:
         step = Step(self.space.root())
@@ -194,7 +194,7 @@ class KernelModel(Generic[C]):
         return self._bound.appraise(implementation.candidate, implementation.nest) * PS_PER_MS
 
     def value(self, leaf: Step[C], choice: int) -> Hashable:
-        """What a decided candidate has for a choice, as in `Alternative.value`."""
+        """The value of a choice in a decided candidate, as in `Alternative.value`."""
         name, arguments = self._variables[choice]
         return leaf.candidate.domain(name, *arguments)
 
@@ -213,7 +213,7 @@ class KernelModel(Generic[C]):
         return None if candidate is None else Step(candidate, trail)
 
     def remaining(self, candidate: Step[C]) -> int:
-        """Open choices: Chen's strata."""
+        """Number of open choices: Chen's strata."""
         return sum(len(candidate.candidate.open(choice)) for choice in self.space.choices(self._order))
 
     def answer(self, candidate: Step[C]) -> tuple[Cost, Implementation[C]] | None:
@@ -259,7 +259,7 @@ def milliseconds(cost: Cost) -> float:
 
 
 def features(implementation: Implementation[C]) -> list[Hashable]:
-    """What the time of a nest may depend on: its loops with kinds and sizes, what is in what, where data lies."""
+    """Features on which the time of a nest may depend: its loops with kinds and sizes, what is in what, where data lies."""
     nest = implementation.nest
     found: list[Hashable] = [("buffer", b.name, b.space, b.copies) for b in nest.buffers]
 

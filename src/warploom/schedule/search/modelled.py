@@ -13,7 +13,7 @@ from warploom.schedule.targets import Target
 
 
 class ModelEvaluator:
-    """Its times are those of the nest alone: `Implementation.judged` joins them with the bound."""
+    """Evaluates by the model; its times are those of the nest alone: `Implementation.judged` joins them with the bound."""
 
     def __init__(self, target: Target) -> None:
         self.target = target

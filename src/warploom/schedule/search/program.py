@@ -63,7 +63,7 @@ def recipes(
 @dataclass(frozen=True, slots=True)
 class ProgramExploration:
     stages: tuple[Exploration[Candidate], ...]
-    """Those that were begun, in the program's order."""
+    """Stages that were begun, in the program's order."""
     complete: bool
     reason: str
     damage: tuple[Diagnostic, ...] = ()
@@ -73,12 +73,12 @@ class ProgramExploration:
 
     @property
     def time_ms(self) -> float | None:
-        """Of all stages; None unless each has a measured implementation."""
+        """Time of all stages; None unless each has a measured implementation."""
         return _sum([s.time_ms for s in self.stages]) if self.together is None else self.together.time_ms
 
     @property
     def timings(self) -> tuple[Timed, ...]:
-        """How `time_ms` was taken: of the program, or of each stage; empty where one was not timed with care."""
+        """Ways in which `time_ms` was taken: of the program, or of each stage; empty where one was not timed with care."""
         if self.together is not None:
             return (self.together,)
         known = tuple(s.timed for s in self.stages if s.timed is not None)
@@ -86,7 +86,7 @@ class ProgramExploration:
 
     @property
     def bound_ms(self) -> float | None:
-        """Of the best implementations, by the model."""
+        """Bound of the best implementations, by the model."""
         return _sum([s.bound_ms for s in self.stages])
 
     @property
@@ -95,7 +95,7 @@ class ProgramExploration:
 
     @property
     def decisions(self) -> dict[str, str]:
-        """Of all stages; with several, each name begins with its stage's and a slash."""
+        """Decisions of all stages; with several, each name begins with its stage's and a slash."""
         prefix = len(self.stages) > 1
         return {f"{s.kernel}/{k}" if prefix else k: v for s in self.stages for k, v in s.decisions.items()}
 
@@ -181,7 +181,7 @@ def explore(
 
 
 def _share(weights: list[int]) -> float:
-    """Of what is left, for the first of the stages left: half in equal parts, half by their bounds."""
+    """Share of the rest of the budget for the first of the stages left: half in equal parts, half by their bounds."""
     return 0.5 / len(weights) + 0.5 * weights[0] / sum(weights)
 
 

@@ -16,11 +16,11 @@ from warploom.solve.space import Candidate
 
 MOST_VARIANTS = 8
 MOST_S = 10.0
-"""Of timing all of them."""
+"""Most seconds for timing all of them."""
 TOGETHER_SHARE = 0.1
-"""Of the budget of a program of several kernels, kept for that."""
+"""Share of the budget of a program of several kernels that is kept for that."""
 _ROUNDS = 12
-"""In which each is run, about."""
+"""Rounds in which each is run, about."""
 NEAR = 0.02
 """Kernels are turned for a larger gain than this share only."""
 _DIRECTIONS = {"FORWARD": "BACKWARD", "BACKWARD": "FORWARD"}
@@ -30,7 +30,7 @@ class Programs(Protocol):
     """Times whole programs on one device."""
 
     def retime(self, variants: Sequence[Sequence[Nest]]) -> Sequence[Measurement]:
-        """Of each variant, a nest for each stage; interleaved."""
+        """Times each variant, a nest for each stage, interleaved."""
         ...
 
 

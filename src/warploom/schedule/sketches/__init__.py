@@ -1,4 +1,8 @@
-"""Sketches with open parameters: tile shapes, outputs per thread, warps per block are decisions next to the sketch's holes."""
+"""Sketches with open parameters: tile shapes, outputs per thread and warps per block are decisions next to the sketch's holes.
+
+Takes a function that makes a sketch from parameters, and the values that each may take. Gives a model for `solve.search` and
+the cheapest completed sketch. Open `tunable.py` first.
+"""
 
 from warploom.schedule.sketches.cost import Modelled, modelled
 from warploom.schedule.sketches.model import SketchModel, Tuned

@@ -20,7 +20,7 @@ from warploom.ir import For as Loop
 from warploom.schedule.targets import Board
 
 LATENCY_CYCLES = 500
-"""From a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
+"""Cycles from a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,8 @@ def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelle
 
 
 def modelled(kernel: Kernel, sizes: Mapping[str, int], device: Board, registers: int = 0, shared_bytes: int = 0) -> Modelled:
-    """Of a kernel without holes; `registers` per thread and `shared_bytes` per block limit how many blocks run at once."""
+    """Modelled time of a kernel without holes; `registers` per thread and `shared_bytes` per block limit how many blocks run
+    at once."""
     counts = _counted(kernel, sizes)
     terms = _terms(kernel, counts, device, machine(device.arch), registers, shared_bytes)
     return Modelled(dict(compulsory(kernel, sizes, device).terms) | terms)
@@ -69,10 +70,10 @@ def modelled(kernel: Kernel, sizes: Mapping[str, int], device: Board, registers:
 @dataclass(frozen=True, slots=True)
 class _Counted:
     per_block: Counts
-    """Of the blocks that were run, summed."""
+    """Counts of the blocks that were run, summed."""
     run_blocks: int
     blocks: int
-    """Of the launch."""
+    """Blocks of the launch."""
 
 
 _SAMPLE = 3

@@ -42,9 +42,9 @@ class Tuned:
     report: Report
     source: CudaSource
     modelled: Modelled
-    """In milliseconds, at the sizes asked for."""
+    """Modelled time in milliseconds, at the sizes asked for."""
     bound: Modelled
-    """What was known before its holes were filled."""
+    """The modelled time that was known before its holes were filled."""
     measured_ms: float | None = None
     compiled: Compiled | None = None
     """None without the extra `cuda`."""

@@ -1,4 +1,7 @@
-"""Machines that kernels are written for: limits and rates, as data."""
+"""Machines that kernels are written for, as data.
+
+Takes the name of a target (`cpu`, `sm_90`). Gives a `Target` with its limits and rates. Open `target.py` first.
+"""
 
 from warploom.schedule.targets.boards import BOARDS, Board, board
 from warploom.schedule.targets.figures import cpu_rates

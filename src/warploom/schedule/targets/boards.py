@@ -35,9 +35,9 @@ class Board:
     """First-level cache and shared memory of a multiprocessor."""
     l2_mib: int
     l2_bytes_per_clock: int
-    """At most."""
+    """Upper limit of the bytes per clock."""
     l2_gb_s: float
-    """As measured."""
+    """Measured bandwidth of the second-level cache."""
     load_lanes: int
     """Lanes of loads and stores per multiprocessor and clock."""
 

@@ -26,7 +26,7 @@ _CUDA_OPERATIONS = (
 
 
 def cuda_rates(arch: str) -> Rates:
-    """Of an architecture of `gpu.MACHINES`."""
+    """Rates of an architecture of `gpu.MACHINES`."""
     machine, largest = MACHINES[arch], board(arch)
     clock, cores = largest.clock_ghz, largest.multiprocessors
 
@@ -91,8 +91,8 @@ def cpu_rates(
     caches: tuple[CacheLevel, ...] | None = None,
     ports: tuple[Port, ...] | None = None,
 ) -> Rates:
-    """Of a CPU: what is not given is that of a wide core of today. `alu`, `memory` and `stores` are per widest vector
-    instruction; `ports` says what narrower ones count.
+    """Rates of a CPU: figures that are not given are those of a wide core of today. `alu`, `memory` and `stores` are per widest
+    vector instruction; `ports` says what narrower ones count.
 
     `cores` defaults to those that this process may use.
     """

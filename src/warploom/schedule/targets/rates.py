@@ -1,4 +1,4 @@
-"""What the lower bound knows of a machine: rates and latencies per thread, core and machine, caches, bandwidth.
+"""Rates of a machine as the lower bound knows them: rates and latencies per thread, core and machine, caches, bandwidth.
 
 A core is a multiprocessor (SM) of a GPU or a core of a CPU. Rates are per nanosecond. Source of the Kepler figures: measured
 characterization of a Quadro K4000 (compute capability 3.0) with chains of dependent instructions and pointer chases.
@@ -20,7 +20,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """How many instructions of a kind and width a core takes."""
+    """Number of instructions of a kind and width that a core takes."""
 
     kind: str
     """`fma`, `mul`, `add`, `max`, `load` or `store`; `load_word`, `store_word`: of integers, one at a time."""
@@ -32,7 +32,7 @@ class Port:
 class CacheLevel:
     name: str
     size_bytes: int
-    """Of one copy."""
+    """Bytes of one copy."""
     line_bytes: int
     is_shared: bool
     """One copy for all cores."""
@@ -54,7 +54,7 @@ class Rates:
     rates: tuple[tuple[str, Rate], ...] = ()
     """By resource: issue, alu, sync, memory, l1_lines, l2_lines_read, l2_lines_stored."""
     ports: tuple[Port, ...] = ()
-    """Of a CPU: what `alu`, `memory` and `stores` mean for instructions of each kind and width; empty: all are alike."""
+    """Ports of a CPU: what `alu`, `memory` and `stores` mean for instructions of each kind and width; empty: all are alike."""
     bandwidth_bytes_per_ns: float = 0.0
     caches: tuple[CacheLevel, ...] = ()
     """Innermost first."""
@@ -63,7 +63,7 @@ class Rates:
     operations: tuple[tuple[str, float, float], ...] = ()
     """(operator, latency in cycles, instructions issued); `loop` and `loop_alu`: what one iteration of a loop issues."""
     launch_ns: float = 0.0
-    """From one kernel to the next, with nothing to do; 0: times are without launches."""
+    """Nanoseconds from one kernel to the next, with nothing to do; 0: times are without launches."""
     kept_registers: int = 0
     """Values that a compiler may keep in registers of a thread from one use to a later one; 0: loads and products are as the nest
     says."""

@@ -19,19 +19,19 @@ class Target:
     name: str
     kind: Literal["cuda", "cpu"]
     max_threads: int
-    """Per block; 1 on a CPU, whose blocks are single threads."""
+    """Most threads per block; 1 on a CPU, whose blocks are single threads."""
     max_thread_dims: int
     max_outer_thread_size: int
-    """Of a thread dim outside another one."""
+    """Largest size of a thread dim outside another one."""
     max_block_dims: int
     max_outer_block_size: int
-    """Of a block dim inside another one: only the outermost may be longer."""
+    """Largest size of a block dim inside another one: only the outermost may be longer."""
     shared_bytes: int
-    """Of temporaries, per block."""
+    """Bytes of temporaries, per block."""
     registers: int
     """Vector or scalar registers of one thread that values may use."""
     reserved_registers: int
-    """Of those, for addresses, loop indices and operands of reductions; totals get the others."""
+    """Registers, part of those above, for addresses, loop indices and operands of reductions; totals get the others."""
     max_unroll: int
     """Product of the unrolled loops around one instruction."""
     vector_bytes: int

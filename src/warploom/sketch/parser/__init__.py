@@ -1,4 +1,8 @@
-"""Readers of sketches and specs: Python syntax in, kernel IR out."""
+"""Readers of sketches and specs.
+
+Takes the syntax tree of a Python function. Gives kernel IR with holes, or a spec's statements. Open `kernels.py` first, then
+`statements.py` and `expressions.py`.
+"""
 
 from warploom.sketch.parser import accumulators, calls, functions, holes, transfers  # register their words
 from warploom.sketch.parser.kernels import SketchOptions, read_kernel

@@ -37,7 +37,7 @@ def as_static_int(state: State, operand: Operand, node: ast.AST, what: str) -> i
 
 
 def unsupported(state: State, node: ast.AST, what: str = "", fix: str = "") -> Problem:
-    """What to raise at a piece of Python that the language does not have."""
+    """The problem to raise at a piece of Python that the language does not have."""
     name, default_fix = REFUSED.get(type(node), (f"`{type(node).__name__.lower()}`", "Write it with loops, ifs and scalars."))
     message = f"{what or name} is not part of the {'sketch language' if state.mode == 'sketch' else 'language of specs'}"
     return state.problem("UNSUPPORTED_PYTHON", message, node, fix or default_fix)

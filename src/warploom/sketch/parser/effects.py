@@ -1,4 +1,4 @@
-"""What statements do besides computing values."""
+"""Effects of statements besides computing values."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def _expand(
     *,
     substitute: bool = False,
 ) -> Operand:
-    """Read the body of `target` here; `substitute` writes index operands out wherever they are used."""
+    """Reads the body of `target` here; `substitute` writes index operands out wherever they are used."""
     frame = state.frame
     place = frame.source.place(call)
     if isinstance(target, Device):

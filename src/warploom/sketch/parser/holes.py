@@ -78,7 +78,7 @@ def _starred(state: State, node: ast.Starred) -> tuple[object, ...]:
 
 
 def _integers(state: State, args: Arguments, name: str) -> tuple[int, ...] | None:
-    """What keyword `name` lists; None if it was not given or is None."""
+    """The integers that keyword `name` lists; None if it was not given or is None."""
     node = args.optional(name)
     if node is None:
         return None

@@ -43,7 +43,7 @@ def identity_of(op: object, dtype: DType) -> int | float | None:
 
 
 def _declared(state: State, op: UserOperator, dtype: DType) -> str:
-    """Read the body of `op` for `dtype`; one kernel operator for each pair."""
+    """Reads the body of `op` for `dtype`; one kernel operator for each pair."""
     key = (id(op), dtype.name)
     if key in state.operator_origins:
         return state.operator_origins[key]

@@ -1,4 +1,4 @@
-"""What the reader of one sketch or spec knows: statements so far, names, holes, problems."""
+"""State of the reader of one sketch or spec: statements so far, names, holes, problems."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ class Frame:
     resolve: Resolver
     known: tuple[str, ...]
     assigned: dict[str, int]
-    """How many assignments of the function's text bind each name."""
+    """Number of assignments of the function's text that bind each name."""
     path: tuple[str, ...]
     """Call sites (line:col) that lead here, innermost first; part of a hole's identity."""
     scope: dict[str, Operand] = field(default_factory=dict[str, Operand])
     ir_names: dict[str, str] = field(default_factory=dict[str, str])
     kinds: dict[str, tuple[str, ast.AST]] = field(default_factory=dict[str, tuple[str, ast.AST]])
-    """What each name was first assigned: index, condition or a dtype; and where."""
+    """Kind of each name's first assignment (index, condition or a dtype) and its place."""
     data_names: dict[str, DType] = field(default_factory=dict[str, DType])
     """Spec only: names that hold data although a plain number starts them."""
 
@@ -82,7 +82,7 @@ class State:
     assigning: Mapping[ast.expr, str] = field(default_factory=dict[ast.expr, str])
     """Names by value, of the statement `name = value` or `name, ... = value, ...` being read."""
     conditions: list[IndexExpr] = field(default_factory=list[IndexExpr])
-    """Of the `if`s around."""
+    """Conditions of the `if`s around."""
     calls: list[str] = field(default_factory=list[str])
     """Device functions being expanded."""
 
@@ -126,7 +126,7 @@ class State:
 
     @contextmanager
     def framed(self, frame: Frame) -> Generator[None]:
-        """Read inside of another function."""
+        """Reads inside of another function."""
         outer, self.frame = self.frame, frame
         try:
             yield
@@ -273,7 +273,7 @@ class State:
 
 
 def kind_of(operand: Operand) -> str:
-    """What must not change when a name is reassigned."""
+    """The kind that must not change when a name is reassigned."""
     match operand:
         case Index(is_bool=True):
             return "a condition"

@@ -35,7 +35,7 @@ Scope: TypeAlias = dict[str, Operand]
 
 
 def assignments(node: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
-    """How many assignments bind each name in the text of `node`, nested functions excluded."""
+    """Number of assignments that bind each name in the text of `node`, nested functions excluded."""
     counts: dict[str, int] = {}
 
     def visit(current: ast.AST) -> None:
@@ -55,7 +55,7 @@ def assignments(node: ast.FunctionDef | ast.Lambda) -> dict[str, int]:
 
 
 def read_tail(state: State, stmts: Sequence[ast.stmt]) -> Operand:
-    """Read the body of a function; its result, None if it returns nothing."""
+    """Reads the body of a function; its result, None if it returns nothing."""
     for position, stmt in enumerate(stmts):
         if isinstance(stmt, ast.Return):
             if position + 1 < len(stmts):
@@ -146,7 +146,7 @@ def _joined(state: State, a: Operand, b: Operand, node: ast.AST) -> tuple[Operan
 
 
 def statement(state: State, node: ast.stmt) -> None:
-    """Read one statement; problems are noted and the names it assigns are poisoned."""
+    """Reads one statement; problems are noted and the names it assigns are poisoned."""
     outer = state.direct, state.assigning, state.dead, list(state.conditions)
     state.storing = None
     try:

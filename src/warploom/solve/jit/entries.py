@@ -118,7 +118,7 @@ def _wide(argument: Any) -> Any:
 
 
 class _Native:
-    """What was given last is kept with its parts, since most arguments are the same in the next call."""
+    """A compiled function that keeps its last arguments in parts, since most arguments are the same in the next call."""
 
     def __init__(self, function: Function, library: ctypes.PyDLL, unit: Unit) -> None:
         source = unit.sources[function]

@@ -13,7 +13,7 @@ import numpy as np
 
 
 class Number(Enum):
-    """By the type in C."""
+    """A number type, named as in C."""
 
     INT = "int64_t"
     WORD = "uint64_t"
@@ -33,7 +33,7 @@ class Array:
 
     @property
     def number(self) -> Number:
-        """Of an element that is read: all integers but those of 64 bits without sign are signed."""
+        """Type of an element that is read: all integers but those of 64 bits without sign are signed."""
         if self.element.kind == "f":
             return Number.FLOAT
         return Number.WORD if self.element == np.uint64 else Number.INT
@@ -52,7 +52,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class Several:
-    """What a function returns at once."""
+    """Several values that a function returns at once."""
 
     parts: tuple[Number, ...]
 

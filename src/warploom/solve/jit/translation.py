@@ -66,7 +66,7 @@ _BITS = (ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
 
 
 def c_text(entries: list[Function], *, is_checked: bool = False) -> str:
-    """Of entries and all that they call. `is_checked`: the process ends where an index is outside of its array."""
+    """C text of entries and all that they call. `is_checked`: the process ends where an index is outside of its array."""
     unit = unit_of(tuple(entries))
     writers = {f: _Writer(unit, source, f in entries, is_checked) for f, source in unit.sources.items()}
     for writer in writers.values():
@@ -102,7 +102,7 @@ def _record_text(unit: Unit, record: Record) -> str:
 
 
 class _Writer:
-    """Of one function."""
+    """Writes one function as C."""
 
     def __init__(self, unit: Unit, source: Source, is_entry: bool, is_checked: bool) -> None:
         self.unit, self.source, self.is_entry, self.is_checked = unit, source, is_entry, is_checked
@@ -112,7 +112,7 @@ class _Writer:
         self._stores = [n for n in source.nodes if isinstance(n, ast.For | ast.Assign | ast.AugAssign)]
 
     def find_variables(self) -> None:
-        """Their types: of all that is assigned, a float where some of it is."""
+        """Finds the types of variables: of all that is assigned, a float where some of it is."""
         waiting = True
         while waiting:
             before = dict(self.variables)

@@ -14,7 +14,8 @@ from warploom.solve.jit.kinds import Array, Record, signature
 
 Function: TypeAlias = Callable[..., Any]
 Place: TypeAlias = tuple[object, str]
-"""Of an array: a function and the name of its parameter or variable, or the class of a named tuple and the name of a field."""
+"""Place of an array: a function and the name of its parameter or variable, or the class of a named tuple and the name of a
+field."""
 
 COMPILED: set[Function] = set()
 """All functions that compiled code may call."""
@@ -32,7 +33,7 @@ class Source:
         self.subscripts = [n for n in self.nodes if isinstance(n, ast.Subscript)]
         stored = {n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
         self.names = frozenset(self.parameters) | stored
-        """Of parameters and variables; all others are the module's."""
+        """Names of parameters and variables; all others are the module's."""
         self.c_name = f"{function.__module__.rpartition('.')[2]}_{function.__name__}"
         self.aliases: dict[str, ast.expr] = {}
         """Variables that stand for an array, by what they stand for."""
@@ -41,7 +42,7 @@ class Source:
                 self.aliases[target.id] = value
 
     def _pairs(self) -> Iterator[tuple[ast.expr, ast.expr]]:
-        """What is assigned to what, tuples one by one."""
+        """Pairs of an assignment's target and its value, tuples one by one."""
         for node in self.nodes:
             if isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -95,12 +96,12 @@ def indices_of(node: ast.Subscript) -> list[ast.expr]:
 
 @cache
 def unit_of(entries: tuple[Function, ...]) -> Unit:
-    """Made once: the calls of each entry and the text ask for it."""
+    """The unit of these entries, made once: the calls of each entry and the text ask for it."""
     return Unit(entries)
 
 
 class Unit:
-    """What is compiled together: `sources`, callees first where there is no recursion."""
+    """Everything that is compiled together: `sources`, callees first where there is no recursion."""
 
     def __init__(self, entries: Sequence[Function]) -> None:
         self.sources: dict[Function, Source] = {}

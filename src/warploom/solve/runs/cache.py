@@ -23,7 +23,7 @@ from warploom.solve.runs.keys import source_digest
 
 _BUSY_S = 10.0
 _KEEP_S = 30 * 24 * 3600.0
-"""How long results of other versions of the source are kept."""
+"""Seconds for which results of other versions of the source are kept."""
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS results (
     key TEXT PRIMARY KEY, value TEXT NOT NULL, checksum INTEGER NOT NULL, created REAL NOT NULL, version TEXT NOT NULL
@@ -78,7 +78,7 @@ class ResultCache:
         self.close()
 
     def _execute(self, statement: str, values: tuple[str | int | float, ...]) -> object:
-        """Its first row; None also where the cache cannot serve."""
+        """First row of the result; None also where the cache cannot serve."""
         with self._mutex:
             for attempt in range(2):
                 if not self._usable:

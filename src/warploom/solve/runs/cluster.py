@@ -23,7 +23,7 @@ _LOST = "the connection to the cluster's scheduler is lost"
 
 
 class _Client(Protocol):
-    """What is used of `distributed.Client`, which has no types of its own."""
+    """The part of `distributed.Client` that is used, since it has no types of its own."""
 
     status: str
 

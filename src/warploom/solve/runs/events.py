@@ -48,7 +48,7 @@ def emit(sink: EventSink | None, kind: str, **fields: Json) -> None:
 
 
 def read_events(path: Path) -> tuple[Event, ...]:
-    """In the order they were written; lines that are no events are left out. UserError where the file cannot be read."""
+    """Events in the order they were written; lines that are no events are left out. UserError where the file cannot be read."""
     events: list[Event] = []
     try:
         for line in read_lines(path):

@@ -37,7 +37,7 @@ _STOP_POLL_S = 0.1
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Argument]):
     key: str
-    """In the journal and the events; different for different tasks, and covers all that the result depends on."""
+    """Key in the journal and the events; different for different tasks, and covers all that the result depends on."""
     argument: Argument
 
 
@@ -51,12 +51,12 @@ class Finished(Generic[Argument, Value]):
 
 @dataclass(frozen=True, slots=True)
 class Failed(Generic[Argument]):
-    """Not journaled: another run tries again."""
+    """A task that failed; it is not journaled, so that another run tries again."""
 
     task: Task[Argument]
     reason: str
     traceback: str = ""
-    """Of the worker; empty when the worker died."""
+    """Traceback of the worker; empty when the worker died."""
     spent: Spent | None = None
 
 
@@ -65,10 +65,10 @@ Result: TypeAlias = Finished[Argument, Value] | Failed[Argument]
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How far a run has come."""
+    """Counts that say how far a run has come."""
 
     finished: int = 0
-    """Without the resumed ones."""
+    """Tasks finished, without the resumed ones."""
     resumed: int = 0
     failed: int = 0
     in_flight: int = 0
@@ -150,7 +150,7 @@ class _Run(Generic[Argument, Value]):
         self._ended: queue.SimpleQueue[tuple[_Outcome[Value], Exception | None]] = queue.SimpleQueue()
         """Futures that are done, with what kept the value out of the journal."""
         self._results: dict[int, Result[Argument, Value]] = {}
-        """By place, until it is their turn."""
+        """Results by place, kept until it is their turn."""
         self._turn = 0
         """Results given out so far: with `ordered`, the place of the next one."""
 

@@ -60,7 +60,8 @@ class Journal:
             return self._values.get(key)
 
     def add(self, key: str, value: Json) -> None:
-        """On return the value is on the disk; ValueError or TypeError if it is no JSON, UserError if it cannot be written."""
+        """Adds a value, which is on the disk on return; ValueError or TypeError if it is no JSON, UserError if it cannot be
+        written."""
         with self._mutex:
             try:
                 append_line(self._path, {"key": key, "value": value}, durable=True)
@@ -69,7 +70,7 @@ class Journal:
             self._values[key] = value
 
     def keys(self) -> tuple[str, ...]:
-        """In the order of their first addition."""
+        """Keys in the order of their first addition."""
         with self._mutex:
             self._reread()
             return tuple(self._values)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 Json: TypeAlias = "bool | int | float | str | Sequence[Json] | Mapping[str, Json] | None"
-"""What a line may hold; keys of mappings are strings, numbers are finite."""
+"""Values that a line may hold; keys of mappings are strings, numbers are finite."""
 
 
 def encode(value: Json) -> str:
@@ -58,7 +58,7 @@ def open_locked(path: Path, *, is_ours: bool = False) -> Generator[int]:
 @dataclass(frozen=True, slots=True)
 class ReadLine:
     number: int
-    """From 1."""
+    """Number of the line, from 1."""
     text: str
     value: Json
     """None also for a line that is no JSON."""

@@ -18,7 +18,7 @@ def problem_key(parts: Json) -> str:
 
 @cache
 def source_digest() -> str:
-    """Of every file of this package, names included."""
+    """Digest of every file of this package, names included."""
     digest = hashlib.sha256()
     root = Path(__file__).parents[2]
     for path in sorted(path for path in root.rglob("*") if path.is_file() and "__pycache__" not in path.parts):

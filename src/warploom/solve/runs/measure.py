@@ -1,4 +1,4 @@
-"""What one task used, measured in the process that ran it."""
+"""Resources that one task used, measured in the process that ran it."""
 
 from __future__ import annotations
 

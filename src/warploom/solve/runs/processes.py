@@ -43,7 +43,7 @@ class _Call:
 
 
 class ProcessExecutor(Executor):
-    """At most `workers` processes, started as they are needed and ended with this one, however it ends.
+    """An executor of at most `workers` processes, started as they are needed and ended with this one, however it ends.
 
     Workers ignore SIGINT: what an interruption means is the driver's decision. Leaving the `with` block by an exception ends the
     running tasks at once. As always with new processes, a script's own work belongs under `if __name__ == "__main__"`.
@@ -203,7 +203,8 @@ def starting_workers() -> Generator[None]:
 
 
 def process_executor(workers: int | None = None) -> ProcessExecutor:
-    """As many workers as this process may use CPUs, unless told; UserError (`WORKER_COUNT`) for fewer than one."""
+    """An executor with as many workers as this process may use CPUs, unless told; UserError (`WORKER_COUNT`) for fewer than
+    one."""
     if workers is not None and workers < 1:
         raise UserError(Diagnostic("WORKER_COUNT", f"expected at least one worker, got {workers}"))
     return ProcessExecutor(workers or available_cpus())

@@ -44,7 +44,7 @@ class _BestFirst(Generic[S, A]):
         self._in_hand: Cost | None = None
         """Bound of the candidate that was taken from the queue and is not covered yet."""
         self._unknown = True
-        """Until the root is there."""
+        """Whether the bound is unknown: true until the root is there."""
 
     def cover(self) -> Cost | None:
         root = self._incumbent.root()
@@ -72,7 +72,7 @@ class _BestFirst(Generic[S, A]):
         return None
 
     def bound(self) -> Cost | None:
-        """At most the cost of every answer; None: not known, or there is none."""
+        """A lower bound on the cost of every answer; None: not known, or there is none."""
         if self._unknown:
             return None
         bounds = [leaf.cost for leaf in self._leaves]

@@ -20,7 +20,7 @@ T = TypeVar("T")
 _CHUNK = 4
 """Descents of one task."""
 TEMPERATURES = (0.0, 0.05, 0.3, 1.0)
-"""Of descents, in turn (see `drawn`)."""
+"""Temperatures of descents, in turn (see `drawn`)."""
 
 
 def drawn(children: Sequence[T], guess: Callable[[T], float], chance: random.Random, temperature: float) -> T:
@@ -88,7 +88,7 @@ def run_descents(task: Descents[S, A]) -> list[tuple[Hashable, ...]]:
 
 
 def _made(make: Callable[[], Made[S, A]]) -> Made[S, A]:
-    """Kept for the next task of the worker."""
+    """The object that `make` makes, kept for the next task of the worker."""
     if make not in _KEPT:
         _KEPT.clear()
         _KEPT[make] = make()

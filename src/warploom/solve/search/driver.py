@@ -27,11 +27,11 @@ class Alternative(Generic[S]):
     """One way to decide a choice, not yet propagated."""
 
     bound: Cost
-    """Known before propagation: at most the cost of every answer behind it."""
+    """Lower bound on the cost of every answer behind it, known before propagation."""
     expand: Callable[[], S | None]
     """The propagated candidate; None when propagation refutes it."""
     value: Hashable = None
-    """What is decided; the same wherever the same is decided for this choice. None: the model does not say."""
+    """The decided value; it is the same wherever the same is decided for this choice. None: the model does not say."""
 
 
 class Model(Protocol[S, A_co]):
@@ -46,11 +46,11 @@ class Model(Protocol[S, A_co]):
         ...
 
     def alternatives(self, candidate: S, choice: int) -> Iterator[Alternative[S]]:
-        """In ascending order of bound; they cover the choice's domain and exclude each other."""
+        """Alternatives in ascending order of bound; they cover the choice's domain and exclude each other."""
         ...
 
     def bound(self, candidate: S) -> Cost:
-        """At most the cost of every answer that completes the candidate."""
+        """A lower bound on the cost of every answer that completes the candidate."""
         ...
 
     def answer(self, candidate: S) -> tuple[Cost, A_co] | None:
@@ -74,7 +74,8 @@ def declared_order(choices: Sequence[tuple[int, int]]) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """When to give up; None = never. Nodes (`Statistics.tried`) and evaluations are deterministic, seconds are not."""
+    """Limits at which a search gives up; None = never. Nodes (`Statistics.tried`) and evaluations are deterministic, seconds
+    are not."""
 
     nodes: int | None = None
     cpu_s: float | None = None
@@ -85,7 +86,7 @@ class Budget:
 
 UNLIMITED = Budget()
 BUDGET_SPENT = "budget: "
-"""How the reason of every search begins that a budget ended; then comes what is spent."""
+"""The beginning of the reason of every search that a budget ended; then comes what is spent."""
 PATIENCE = 250
 """Candidates tried for a cheaper answer once one meets the first objective's bound."""
 
@@ -122,11 +123,11 @@ class Outcome(Generic[A]):
     """Goal best: the best only; all: every one, cheapest first."""
     complete: bool
     reason: str
-    """Why the search stopped early: `good enough`, `budget: nodes`, `budget: CPU seconds`, `budget: wall seconds`,
+    """Reason why the search stopped early: `good enough`, `budget: nodes`, `budget: CPU seconds`, `budget: wall seconds`,
     `budget: evaluations`, `interrupted`; empty when complete or, with goal first, when there is an answer."""
     statistics: Statistics = field(default_factory=Statistics)
     bound: Cost | None = None
-    """At most the cost of every answer, as far as the search has proved it; None: it does not tell."""
+    """A lower bound on the cost of every answer, as far as the search has proved it; None: it does not tell."""
 
 
 class StopSearchError(Exception):
@@ -170,7 +171,7 @@ class _Search(Generic[S, A]):
         self.model = model
         self.goal = goal
         self.best = below
-        """Only cheaper answers count; None: any does."""
+        """Cost below which answers count; None: any does."""
         self.good_enough = good_enough
         self.strategy = strategy
         self.budget = budget
@@ -182,7 +183,7 @@ class _Search(Generic[S, A]):
         self.improved_at = 0
 
     def reason(self) -> str | None:
-        """Why the search, run here, stopped before the space was covered; None: it was covered."""
+        """Reason why the search, run here, stopped before the space was covered; None: it was covered."""
         try:
             root = self.model.root()
             if root is None:

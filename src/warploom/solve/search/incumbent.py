@@ -1,4 +1,4 @@
-"""What every strategy that evaluates answers shares: the best so far, what was evaluated, what is left of the budget.
+"""State that all strategies which evaluate answers share: the best so far, what was evaluated, what is left of the budget.
 
 An answer's cost is the model's, or comes from outside: a measurement, which is dear and never made twice for one answer.
 """
@@ -43,7 +43,7 @@ PROGRESS_S = 0.5
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hints(Generic[S, A]):
-    """What a strategy may know beyond `Model`; each may be missing."""
+    """Functions that a strategy may use beyond `Model`; each may be missing."""
 
     key: Callable[[A], Hashable] | None = None
     """Equal for answers that are the same implementation; missing: those with the same decisions are."""
@@ -54,12 +54,12 @@ class Hints(Generic[S, A]):
     appraise: Callable[[A], float] | None = None
     """A better guess at the cost of an answer, before it is measured; missing: the estimate of its candidate."""
     value: Callable[[S, int], Hashable] | None = None
-    """What a fully decided candidate has for a choice, comparable to `Alternative.value`; missing: known only where the
-    choice was branched on."""
+    """Gives the value of a choice in a fully decided candidate, comparable to `Alternative.value`; missing: it is known only
+    where the choice was branched on."""
     decide: Callable[[S, Sequence[tuple[int, Hashable]]], S | None] | None = None
     """A candidate with several decisions taken at once, in any order; None where they contradict it. Missing: one by one."""
     features: Callable[[A], Sequence[Hashable]] | None = None
-    """What to learn corrections of the model from; missing: the decisions that were branched on."""
+    """Gives the features from which corrections of the model are learned; missing: the decisions that were branched on."""
     drafts: Callable[[int, int], Iterable[Sequence[Hashable]]] | None = None
     """(how many, seed): values that lead to complete candidates, made elsewhere (`solve.search.drafts`); missing: made here."""
 
@@ -67,7 +67,7 @@ class Hints(Generic[S, A]):
 @dataclass(frozen=True, slots=True, eq=False)
 class Child(Generic[S]):
     bound: Cost
-    """At least the parent's."""
+    """Lower bound, at least the parent's."""
     candidate: S
     choice: int
     value: Hashable
@@ -163,7 +163,7 @@ class Incumbent(Generic[S, A]):
         return Child(bound, root, -1, None, self.model.root)
 
     def children(self, parent: Child[S]) -> list[Child[S]] | None:
-        """Those that may hold an answer cheaper than the cut, in the model's order; None: the candidate is fully decided.
+        """The children that may hold an answer cheaper than the cut, in the model's order; None: the candidate is fully decided.
 
         StopSearchError when the budget is spent.
         """

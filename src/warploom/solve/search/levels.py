@@ -43,12 +43,12 @@ class Levels:
     nodes: tuple[int, ...]
     kept: tuple[int, ...]
     leaves: tuple[int, ...]
-    """Among the kept."""
+    """Leaves among the kept candidates."""
     dead_ends: tuple[int, ...]
-    """Among the kept."""
+    """Dead ends among the kept candidates."""
     complete: bool = True
     reason: str = ""
-    """Why it is not."""
+    """Reason why it is not."""
 
     def plus(self, other: Levels) -> Levels:
         def add(a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
@@ -204,7 +204,7 @@ class _Walk(Generic[S, A]):
         self._began = time.process_time(), time.monotonic()
 
     def run(self, path: tuple[int, ...], level: int) -> Frontier[S]:
-        """From the candidate at the end of a path on; what is above it is not counted."""
+        """Runs on from the candidate at the end of a path; what is above it is not counted."""
         reason = ""
         try:
             found = self._at(path)
@@ -218,7 +218,7 @@ class _Walk(Generic[S, A]):
         return Frontier(replace(self._levels(), complete=not reason, reason=reason), tuple(self._sample))
 
     def paths(self, path: tuple[int, ...]) -> list[tuple[int, ...]]:
-        """Of the children that would be visited."""
+        """Paths of the children that would be visited."""
         found = self._at(path)
         if found is None:
             return []

@@ -35,7 +35,7 @@ class Mcts:
     delta: float = 1.0
     """Larger explores less."""
     exploration: float = math.sqrt(2)
-    """Of UCT, whose rewards are best cost / cost."""
+    """Exploration constant of UCT, whose rewards are best cost / cost."""
     sharpness: float = 1.0
     """Power of the rollouts' weights max(cut - bound, 0), or 1 / bound while there is no cut."""
     patience: int = 200
@@ -238,7 +238,7 @@ class _Mcts(Generic[S, A]):
             self._stored -= 1
 
     def _remove(self, node: _Node[S]) -> None:
-        """With all below it and the ancestors that have no other child."""
+        """Removes the node with all below it and the ancestors that have no other child."""
         below = [node]
         while below:
             gone = below.pop()

@@ -32,11 +32,11 @@ class Refine:
     first_dives: int = 64
     """Descents from the root before anything is measured."""
     dives: int = 8
-    """Of each further round."""
+    """Dives of each further round."""
     neighbours: int = 48
-    """Of the best measured candidates, each round."""
+    """Neighbours of the best measured candidates that each round tries."""
     elites: int = 8
-    """How many of the best measured candidates have neighbours."""
+    """Number of the best measured candidates that have neighbours."""
     reopened: float = 2.0
     """Decisions of a neighbour that are taken anew, on average; at least one."""
     mixed: float = 0.25
@@ -46,13 +46,14 @@ class Refine:
     apart: float = 0.15
     """Share of features in which two of the elites differ at least."""
     temperatures: tuple[float, ...] = TEMPERATURES
-    """Of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
+    """Temperatures of descents, in turn: a child worse by this share of the best one's guess is chosen 1 / e as often."""
     batch: int = 8
-    """Measured each round."""
+    """Candidates measured each round."""
     pool: int = 512
     """Candidates kept that are not measured yet."""
     balance: float = 1.0
-    """With a budget of wall seconds: seconds for making candidates per second of measuring, while there are enough to measure."""
+    """Seconds for making candidates per second of measuring, with a budget of wall seconds and while there are enough to
+    measure."""
     boldness: float = 0.5
     """Standard deviations by which a candidate may be better than it is predicted."""
     learn_from: int = 200
@@ -62,7 +63,8 @@ class Refine:
 
 
 def refine(incumbent: Incumbent[S, A], options: Refine | None = None) -> Outcome[A]:
-    """Never complete; without a budget its patience or the lack of new answers ends it."""
+    """Refines the best candidates; the search is never complete, and without a budget its patience or the lack of new answers
+    ends it."""
     return incumbent.outcome(_Refine(incumbent, options or Refine()).improve)
 
 
@@ -73,12 +75,12 @@ class _Draft(Generic[S, A]):
     leaf: Leaf[S, A]
     path: Path
     estimate: float
-    """What descents go by."""
+    """Estimated cost by which descents choose."""
     guess: float
     """The best one before it is measured."""
     row: npt.NDArray[np.int32]
     cost: float = math.inf
-    """Once it is measured."""
+    """Cost, once it is measured."""
     trail: list[Child[S]] = field(default_factory=list[Child[S]])
     """The candidates along its path, where it is an elite."""
 
@@ -183,7 +185,7 @@ class _Refine(Generic[S, A]):
         return self._incumbent.guess(child) * math.exp(self._bias.get((child.choice, child.value), 0.0))
 
     def _follow(self, child: Child[S], values: Sequence[Hashable]) -> None:
-        """To the complete candidate that a draft names."""
+        """Follows the choices to the complete candidate that a draft names."""
         for value in values:
             choice = self._incumbent.next_choice(child.candidate)
             following = None if choice is None else self._incumbent.child(child, choice, value)
@@ -360,10 +362,10 @@ def _difference(a: _Draft[S, A], b: _Draft[S, A]) -> float:
 _LEAST = 1e-12
 """Costs above 0 have logarithms."""
 _ENOUGH = 4
-"""Measured candidates before anything is predicted."""
+"""Candidates measured before anything is predicted."""
 _PRIOR = 4
 """Candidates without error that each decision is credited with."""
 _FIRST_SHARE = 0.08
-"""Of a budget of wall seconds, for the first candidates."""
+"""Share of a budget of wall seconds for the first candidates."""
 _FRUITLESS = 5
 """Rounds without a new candidate that end the search."""

@@ -1,4 +1,4 @@
-"""How far measured costs are from a model's, learned from few of them: a Gaussian process over sets of features."""
+"""Differences of measured costs from a model's, learned from few of them: a Gaussian process over sets of features."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LEAST_SCALE = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Residuals:
-    """Of the logarithm: predicted cost = modelled cost * exp(mean), give or take exp(deviation)."""
+    """Residuals of the cost's logarithm: predicted cost = modelled cost * exp(mean), give or take exp(deviation)."""
 
     mean: Floats
     deviation: Floats

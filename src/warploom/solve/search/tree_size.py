@@ -1,4 +1,4 @@
-"""How large a search tree is: Knuth's and Chen's estimates with 95% confidence intervals.
+"""Size of a search tree: Knuth's and Chen's estimates with 95% confidence intervals.
 
 A leaf is a fully decided candidate, a dead end one of which propagation refutes every alternative. With a `Cut`, candidates down
 to its depth whose bound is not below it are left out with all behind them.
@@ -44,12 +44,12 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What one walk or sweep estimates."""
+    """Estimate of one walk or sweep."""
 
     leaves: float
     dead_ends: float
     share: float
-    """Of uniform walks, those that end in a dead end: 0 or 1 for a single walk."""
+    """Share of uniform walks that end in a dead end: 0 or 1 for a single walk."""
     nodes: int
     """Candidates that were made for it."""
 
@@ -59,7 +59,7 @@ class TreeSize:
     leaves: Interval
     dead_ends: Interval
     dead_end_probability: Interval
-    """That a walk from the root ends in a dead end, each valid child being equally likely."""
+    """Probability that a walk from the root ends in a dead end, each valid child being equally likely."""
     probes: int
     nodes: int
 
@@ -93,7 +93,7 @@ def chen(
 
 
 def tree_size(probes: Iterable[Probe]) -> TreeSize:
-    """Of all probes of one tree, wherever they were made; exact in their order (sums are rounded once)."""
+    """Size of a tree, estimated from all its probes wherever they were made; exact in their order (sums are rounded once)."""
     kept = list(probes)
     return TreeSize(
         interval([p.leaves for p in kept]),

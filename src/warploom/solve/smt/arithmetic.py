@@ -81,7 +81,7 @@ class Arithmetic:
         return Handle(self._real(left) / self._real(right))
 
     def floor_divide(self, left: Handle, divisor: int) -> Handle:
-        """By a positive constant."""
+        """Quotient by a positive constant, rounded down."""
         if self._width:
             term, unit = self._any(left), self._any(self.constant(divisor, "int"))
             exact = term - self._any(self.remainder(left, divisor))
@@ -89,13 +89,13 @@ class Arithmetic:
         return Handle(self._any(left) / divisor)
 
     def remainder(self, left: Handle, divisor: int) -> Handle:
-        """By a positive constant; never negative."""
+        """Remainder by a positive constant; never negative."""
         if self._width:
             return Handle(self._any(left) % self._any(self.constant(divisor, "int")))
         return Handle(self._any(left) % divisor)
 
     def bitwise(self, sign: Literal["&", "|", "^"], left: Handle, right: Handle) -> Handle:
-        """Of words, or of truth values."""
+        """A bitwise operation on words or on truth values."""
         first, second = self._any(left), self._any(right)
         if self._z3.is_bool(first):
             match sign:

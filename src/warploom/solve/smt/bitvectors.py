@@ -81,7 +81,7 @@ class BitVectors:
         return self._z3.If(condition, one, zero)
 
     def extended(self, operand: BitVector, width: int, *, is_signed: bool) -> BitVector:
-        """To at least the operand's width."""
+        """The operand extended to a width that is at least its own."""
         vector: Any = operand
         extra = width - vector.size()
         return BitVector((self._z3.SignExt if is_signed else self._z3.ZeroExt)(extra, vector))

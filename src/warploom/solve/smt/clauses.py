@@ -89,7 +89,7 @@ class All:
 
 @dataclass(frozen=True, slots=True)
 class Some:
-    """At least one part holds; of nothing: false."""
+    """Holds if at least one part holds; of nothing: false."""
 
     parts: tuple[Formula, ...]
 
@@ -152,7 +152,7 @@ def disjunction(parts: Iterable[Formula]) -> Formula:
 
 
 def negation(part: Formula) -> Formula:
-    """Not `part`, pushed into inequalities and through All and Some."""
+    """The negation of `part`, pushed into inequalities and through All and Some."""
     match part:
         case Constraint(linear, "<="):
             return Constraint(Linear(tuple((n, -c) for n, c in linear.terms), 1 - linear.constant))
@@ -283,7 +283,7 @@ class ClauseSession:
         return self._flags
 
     def add(self, *literals: int) -> None:
-        """At least one of the literals holds; of none: a contradiction."""
+        """Adds a clause: at least one of the literals holds; of none: a contradiction."""
         if self.true in literals:
             if len(literals) > 1:
                 return
@@ -371,7 +371,7 @@ class ClauseSession:
             self._z3 = import_module("z3")
             self._solver = self._z3.SolverFor("QF_FD")
         if self._fresh:
-            # As text, because building clauses one by one through the API takes ten times as long.
+            # Clauses go in as text, because building them one by one through the API takes ten times as long.
             used = {abs(x) for clause in self._fresh for x in clause} - self._declared
             self._declared |= used
             lines = [f"(declare-const b{x} Bool)" for x in sorted(used)]

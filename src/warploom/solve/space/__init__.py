@@ -1,4 +1,9 @@
-"""A language for choices over the objects of a problem and constraints between them, and its propagation. Knows no kernels."""
+"""A language for choices over the objects of a problem and constraints between them, and its propagation. Knows no kernels.
+
+Takes a description (`Space`) and the objects of one problem (`Inputs`). Gives an `Instance`, whose candidates are narrowed
+decision by decision until every choice has one value or there is a contradiction. Open `description.py` first, then
+`instance.py`.
+"""
 
 from warploom.solve.space.compiled import CompiledSpace
 from warploom.solve.space.description import Space

@@ -1,4 +1,4 @@
-"""What a space declares, and whether what is said about it means something."""
+"""Declarations of a space, and checks that what is said about it means something."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the slots, facts, constants and literals of forms are in the flat tables of an instance."""
+"""Places of the slots, facts, constants and literals of forms in the flat tables of an instance."""
 
 from __future__ import annotations
 

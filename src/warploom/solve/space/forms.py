@@ -1,4 +1,4 @@
-"""What constraints are compiled to: forms over quantified objects, whose slots are the variables that they read."""
+"""Compiled constraints: forms over quantified objects, whose slots are the variables that they read."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class LiteralKind(IntEnum):
 
 
 class Part(IntEnum):
-    """What a literal of a quotient set is about."""
+    """The subject of a literal of a quotient set."""
 
     MEMBER = 0
     BY = 1
@@ -58,11 +58,11 @@ class FormLiteral:
     kind: LiteralKind
     slot: int
     mask: int = 0
-    """Of enum choices."""
+    """Allowed values of an enum choice."""
     other_slot: int = -1
     comparator: Comparator = Comparator.EQ
     constant: Quantity | None = None
-    """What an integer choice or counter is compared with."""
+    """The quantity that an integer choice or counter is compared with."""
     part: Part = Part.MEMBER
 
 
@@ -92,14 +92,14 @@ class Form:
     relation: Relation | None = None
     """[values of slot 0, of slot 1, ...]."""
     parts: tuple[tuple[str, Relation], ...] = ()
-    """Of a relation: the constraints that it joins, each with what it allows."""
+    """The constraints that a relation joins, each with the tuples that it allows."""
     is_triangle: bool = False
     """The slots are one mirrored choice of (0, 1), (1, 2), (0, 2), and the relation is the same for all orders of the objects."""
     is_product: bool = False
     value: Quantity = _ZERO
-    """Of a counter: the slot, or a constant."""
+    """Value of a counter: the slot, or a constant."""
     start: Quantity = _ZERO
-    """Of a counter; of a cover, the total."""
+    """Start of a counter; for a cover, the total."""
     exact: FactLiteral | bool = False
 
 

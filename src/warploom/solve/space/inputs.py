@@ -1,4 +1,4 @@
-"""What a host gives to make an instance of a space: its objects, numbers, relations, and what triggers add."""
+"""Inputs from which a host makes an instance of a space: its objects, numbers, relations, and what triggers add."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ HostFunction: TypeAlias = Mapping[Thing, Thing] | Callable[[Thing], Thing]
 HostFact: TypeAlias = bool | Collection[Thing] | Callable[..., bool]
 """The objects (arity 1) or tuples of objects for which it holds, or a predicate."""
 HostConstant: TypeAlias = int | Mapping[Thing, int] | Callable[..., int]
-"""By object (arity 1) or tuple of objects."""
+"""A constant by object (arity 1) or tuple of objects."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lowering:
-    """What a trigger does for one tuple of objects."""
+    """The additions that a trigger makes for one tuple of objects."""
 
     members: tuple[tuple[str, Thing], ...] = ()
     """(set, object), for parametric sets (set, (owner, object)): reserved until some lowering adds them."""
@@ -30,14 +30,14 @@ class Lowering:
 
 class Inputs(TypedDict, total=False):
     sets: Mapping[str, Sequence[Thing]]
-    """Of sets within others the members, too; of parametric sets the pairs (owner, object)."""
+    """Objects of each set; sets within others list their members, too, and parametric sets list pairs (owner, object)."""
     universes: Mapping[tuple[str, Things], Sequence[int]]
-    """Of integer choices, by name and objects; reserved objects included."""
+    """Values of integer choices, by name and objects; reserved objects included."""
     functions: Mapping[str, HostFunction]
     facts: Mapping[str, HostFact]
     constants: Mapping[str, HostConstant]
     lowerings: Mapping[tuple[str, Things], Lowering]
-    """By trigger and its objects."""
+    """Lowerings by trigger and its objects."""
 
 
 def apply_function(name: str, function: HostFunction, thing: Thing) -> Thing:

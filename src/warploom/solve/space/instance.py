@@ -102,7 +102,7 @@ class Instance:
         return np.arange(first, first + int(np.prod(shape, dtype=np.int64)), dtype=np.int32).reshape(shape)
 
     def number(self, set_name: str, thing: Thing) -> int:
-        """Of an object, within its outermost set."""
+        """Number of an object within its outermost set."""
         if set_name not in self.space.sets:
             raise wrong(f"expected a set ({', '.join(self.space.sets)}), got {set_name!r}")
         return self.numbering.number(self.space.sets[set_name], thing)
@@ -173,7 +173,7 @@ class Candidate:
         return int(self.domains[self.instance.variable(choice, *things)])
 
     def values(self, choice: str, *things: Thing) -> tuple[str, ...] | tuple[int, ...]:
-        """What is still possible."""
+        """Values that are still possible."""
         mask = self.domain(choice, *things)
         universe = self.instance.universe(choice, *things)
         return tuple(v for n, v in enumerate(universe) if mask >> n & 1)  # pyright: ignore[reportReturnType]
@@ -194,7 +194,7 @@ class Candidate:
         return self.narrowed(np.array(variables, dtype=np.int64), np.array(masks, dtype=np.uint64))
 
     def narrowed(self, variables: Ints, masks: Masks) -> Candidate | None:
-        """As `restrict_many`, by position in `domains`."""
+        """Like `restrict_many`, by position in `domains`."""
         child = self.copy()
         own = self.instance
         is_possible = narrow_and_propagate(

@@ -21,9 +21,9 @@ from warploom.solve.space.forms import FormKind
 MAX_RECORDS = 4_000_000
 """Numbers of one wake; the tuples of larger ones are enumerated each time."""
 MAX_TOTAL = 64_000_000
-"""Of all wakes and forms; what comes after is enumerated each time."""
+"""Most numbers of all wakes and forms together; the rest is enumerated each time."""
 MAX_TUPLES = 20_000_000
-"""Of a form; those of larger ones are not listed by condition."""
+"""Most tuples of a form; those of larger ones are not listed by condition."""
 
 
 def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints) -> Records:
@@ -80,7 +80,7 @@ def listed_tuples(tables: Tables, packed: Ints, domains: Masks, members: Bytes, 
 def _waiting(
     tables: Tables, packed: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, left: int
 ) -> tuple[Ints, Records]:
-    """Of all relations, the tuples that wait for members, of at most `left` numbers together: member and tuple, once for each
+    """The tuples of all relations that wait for members, of at most `left` numbers together: member and tuple, once for each
     member that it waits for. Says in `packed` which forms these are all of."""
     none = np.zeros(0, dtype=np.int32)
     found: list[Records] = [none.reshape(0, ACTIVATED)]

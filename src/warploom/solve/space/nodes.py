@@ -1,4 +1,4 @@
-"""What a description of choices and constraints is made of: sets, choices, terms over quantified objects, literals.
+"""Parts of a description of choices and constraints: sets, choices, terms over quantified objects, literals.
 
     argument := object | function(argument)
     literal  := choice(arguments) in {values} | integer term (== != <= < >= >) integer term | fact(arguments) | ~fact(arguments)
@@ -17,7 +17,7 @@ from typing import NoReturn, TypeAlias
 from warploom.core import Diagnostic, UserError
 
 MAX_VALUES = 64
-"""Of one choice: domains are words of 64 bits."""
+"""Most values of one choice: domains are words of 64 bits."""
 
 
 def wrong(message: str, fix: str = "") -> UserError:
@@ -70,7 +70,7 @@ class Number:
 
 
 Quantity: TypeAlias = Applied | Number
-"""Of an integer choice, a counter or a constant; the space knows which, by name."""
+"""An integer choice, a counter or a constant; the space knows which, by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,7 +193,7 @@ class ObjectSet:
     of: ObjectSet | None = None
     disjoint_from: tuple[ObjectSet, ...] = ()
     flag: str = ""
-    """Of quotient sets: the enum choice (FALSE, TRUE) that says who is a member."""
+    """For quotient sets, the enum choice (FALSE, TRUE) that says who is a member."""
 
     @property
     def sort(self) -> str:
@@ -339,7 +339,7 @@ class Quotient:
     member: Quantified
     other: Quantified
     when: tuple[Literal, ...]
-    """Of `member`."""
+    """Conditions of `member`."""
     when_other: tuple[Literal, ...]
     by: tuple[Literal, ...]
     flag: Applied

@@ -126,7 +126,7 @@ class Numbering:
         return variable
 
     def _universes(self, given: Mapping[tuple[str, Things], Sequence[int]]) -> list[tuple[int, ...]]:
-        """By variable; empty for enum choices."""
+        """Universes by variable; empty for enum choices."""
         universes: list[tuple[int, ...]] = [()] * len(self.arguments)
         for (choice, things), values in given.items():
             variable = self.variable(choice, things)

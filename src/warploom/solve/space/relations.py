@@ -23,7 +23,7 @@ class _Group:
     slots: tuple[Applied, ...]
     relation: Relation
     parts: tuple[tuple[str, Relation], ...] = ()
-    """Of what it is joined from."""
+    """The constraints that it is joined from."""
 
 
 def is_relational(requirement: Requirement, choices: Mapping[str, Choice]) -> bool:

@@ -1,4 +1,4 @@
-"""What a form sees of a changed domain: while two domains look the same to it, it need not run."""
+"""Signatures of domains as a form sees them: while two domains look the same to it, it need not run."""
 
 from __future__ import annotations
 

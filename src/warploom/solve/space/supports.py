@@ -1,4 +1,4 @@
-"""What relations are to the engine: for each slot, the values that go with those of the other slots."""
+"""Relations as the engine uses them: for each slot, the values that go with those of the other slots."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def supports_of(relation: Relation | None) -> tuple[list[list[int]], list[int], 
 
 
 def _supports(relation: Relation, is_direct: bool) -> list[int]:
-    """By the other slots' masks (first in the low bits) or values: the values of the last axis that go with them."""
+    """Values of the last axis that go with the others, by the other slots' masks (first in the low bits) or values."""
     rows = relation @ (np.uint64(1) << np.arange(relation.shape[-1], dtype=np.uint64))
     if not is_direct:
         return rows.reshape(-1).tolist()

@@ -1,4 +1,4 @@
-"""How a refutation, or any other change of domains, came about: the step of a propagation and the constraint that took it.
+"""Explains a refutation, or any other change of domains: the step of a propagation and the constraint that took it.
 
 A diagnostic: the propagation is the usual one, with records kept.
 """
@@ -25,7 +25,7 @@ class Step:
     rules: tuple[str, ...]
     """Names of the constraints; of several that speak about the same variables, those that took a value. Empty: the decision."""
     choice: str
-    """Or counter; empty for a failure."""
+    """The choice or counter; empty for a failure."""
     things: Things
     """Objects of the choice; none of counters."""
     before: int
@@ -36,7 +36,7 @@ class Step:
 
 
 def last_step(candidate: Candidate, choice: str, things: Things, mask: int) -> Step | None:
-    """Of the changes that a restriction makes, the last one: the refutation if there is one. None: it changes nothing."""
+    """The last of the changes that a restriction makes: the refutation if there is one. None: it changes nothing."""
     reader = _Reader(candidate.instance, candidate.domains.tolist())
     records = _records(candidate, choice, things, mask)
     for record in records[:-1]:
@@ -83,7 +83,7 @@ class _Reader:
     def __init__(self, instance: Instance, domains: list[int]) -> None:
         self.instance = instance
         self.domains = domains
-        """As they are before the next step."""
+        """The domains before the next step."""
         self.tables = instance.tables
 
     def step(self, record: list[int]) -> Step:
@@ -110,7 +110,7 @@ class _Reader:
                 self.domains[mirror] = self._flipped(position, new)
 
     def after(self, record: list[int], position: int) -> int:
-        """What the record leaves of a variable, whichever direction it is about."""
+        """The values of a variable that the record leaves, whichever direction it is about."""
         return record[3] if record[1] == position else self._flipped(record[1], record[3])
 
     def _flipped(self, position: int, mask: int) -> int:
@@ -132,7 +132,7 @@ class _Reader:
         return tuple(found)
 
     def _objects(self, form: int, k: int, objects: list[int]) -> list[int]:
-        """What the k-th quantified object may be, given those that are bound."""
+        """Objects that the k-th quantified object may be, given those that are bound."""
         if objects[k] >= 0:
             return [objects[k]]
         quantified = self.instance.space.forms[form].over

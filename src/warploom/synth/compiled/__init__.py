@@ -1,6 +1,8 @@
 """Proof of compiled kernels: PTX run on symbolic data, its stores compared with a spec, faults and races reported.
 
-The machine here shares nothing with the interpreter and the emulator of `warploom.ptx`, so that they check each other.
+Takes the text of a PTX module, a launch, and a spec or a second module. Gives a `CompiledProof`: proved, refuted with a place,
+or unchecked with a reason. The machine here shares nothing with the interpreter and the emulator of `warploom.ptx`, so that they
+check each other. Open `proof.py` first, then `execution.py`.
 """
 
 from warploom.synth.compiled.comparison import Difference

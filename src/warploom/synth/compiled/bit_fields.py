@@ -18,7 +18,7 @@ class BitFields:
         self.arithmetic = arithmetic
 
     def function(self, instruction: Instruction, kind: DType) -> tuple[Callable[..., Value], tuple[str, ...]] | None:
-        """What such an instruction computes, and its sources' types; None for other opcodes."""
+        """The function that such an instruction computes, and its sources' types; None for other opcodes."""
         word = f"b{kind.bits}"
         match instruction.opcode:
             case "bfe":

@@ -49,7 +49,7 @@ _LN_2 = constant(Fraction(float(np.float32(0.6931471805599453))))
 _IN_BASE_2: dict[str, str] = {
     "exp": "exp(x) as ex2(x * 0f3FB8AA3B)", "log": "log(x) as lg2(x) * 0f3F317218",
 }  # fmt: skip
-"""What the domain says of the functions that GPUs have in base 2 only."""
+"""The domain's words for the functions that GPUs have in base 2 only."""
 _TOLD_BITS = {"f16": 7, "bf16": 4, "f32": 20, "f64": 48}
 """Binary digits in which results of a float type agree that differ by rounding only."""
 _CANCELLED_BITS = 8
@@ -67,7 +67,7 @@ class Difference:
     expected: str
     found: str
     line: int | None
-    """Of the store that left it; None when nothing was stored."""
+    """Line of the store that left it; None when nothing was stored."""
 
     def __str__(self) -> str:
         where = f" (stored in line {self.line})" if self.line is not None else ""
@@ -108,7 +108,7 @@ class _Pair:
 
 
 class Comparison:
-    """Under one algebra. types: of the arrays' elements."""
+    """A comparison under one algebra. types: of the arrays' elements."""
 
     def __init__(self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType]) -> None:
         self.algebra = algebra
@@ -123,12 +123,13 @@ class Comparison:
         self._chosen_kinds: dict[Term, DType] = {}
         self.operators: set[str] = set()
         self.notes: set[str] = set()
-        """What the domain must say of the spec."""
+        """Notes on the spec that the domain must state."""
         self._seen: set[Term] = set()
         self._partial: list[Term] = []
 
     def without_value(self, partial: Iterable[Term]) -> str:
-        """Why one of these operations has a value for no data; empty: none is seen to be so. Notes what they ask of data."""
+        """The reason why one of these operations has a value for no data; empty: none is seen to be so. Notes what they ask of
+        data."""
         partial = list(partial)
         self.notes.update(condition_of_value(t.op) for t in partial)
         try:
@@ -254,7 +255,7 @@ class Comparison:
         return False
 
     def _value_of_choice(self, want: Term, number_of: Callable[[Term], int]) -> list[Number] | None:
-        """What a spec with choices on data wants, where everything in it is of the algebra's type."""
+        """The values that a spec with choices on data wants, where everything in it is of the algebra's type."""
         dtype = self.algebra.dtype
         terms = list(iterate_post(want))
         if any(t.op == "atom" and self.types.get(t.data[0]) is not dtype for t in terms):
@@ -263,7 +264,7 @@ class Comparison:
         return None if found is None else [found]
 
     def _types_in(self, want: Term) -> set[DType]:
-        """Of the elements, where the spec does something that sees their sign."""
+        """Types of the elements, where the spec does something that sees their sign."""
         order: set[DType] = set()
         has_order = False
         for t in iterate_post(want):
@@ -319,7 +320,8 @@ class Comparison:
         return done[root]
 
     def _unclear(self, root: Term) -> str | None:
-        """Why Python and words of the array's type give an ordered or shifted value of the spec two meanings; None: one."""
+        """The reason why Python and words of the array's type give an ordered or shifted value of the spec two meanings; None:
+        one."""
         dtype = self.algebra.dtype
         if dtype.is_float:
             return None

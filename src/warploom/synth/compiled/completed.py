@@ -23,7 +23,7 @@ from warploom.synth.report import Completion
 from warploom.terms import Algebra, Term, algebra_for
 
 MOST_THREAD_STEPS = 300_000
-"""Of further instances: what they may execute, judged by the first one."""
+"""Most steps that further instances may execute, judged by the first one."""
 _MOST_ELEMENTS = 1 << 14
 _MOST_INSTANCES = 4
 _CANDIDATES = 24

@@ -31,7 +31,7 @@ class _Copy:
     source: Region | None
     source_offset: int
     values: tuple[Value, ...]
-    """Of the words that are read; zeros fill the rest."""
+    """Words that are read; zeros fill the rest."""
     marker: Undefined
 
 

@@ -1,4 +1,4 @@
-"""What registers and memory hold: known bits, terms, terms laid side by side, values that nothing defines.
+"""Contents of registers and memory: known bits, terms, terms laid side by side, values that nothing defines.
 
     value := int (the bits, unsigned) | Term | Joined ((value, bits) ...) | Undefined | bool | Comparison (predicates only)
 
@@ -32,7 +32,7 @@ _LARGEST: dict[str, Fraction] = {
     name: (2 - Fraction(2) ** (1 - digits)) * Fraction(2) ** most
     for name, digits, most in (("f16", 11, 15), ("bf16", 8, 127), ("f32", 24, 127), ("f64", 53, 1023))
 }
-"""Of the finite numbers of a float type."""
+"""Largest of the finite numbers of a float type."""
 ZEROS = "zeros of either sign are equal"
 ROUNDED = "lanes store one real number to one place, whichever rounding stays"
 NARROWED = "conversions that keep the number left out"
@@ -71,7 +71,7 @@ class Indexed:
 
     base: Placed
     offset: Term | Joined
-    """To be added, in the address's width."""
+    """Offset to be added, in the address's width."""
 
 
 Value: TypeAlias = int | Term | Undefined | Joined | Comparison | Indexed
@@ -99,7 +99,7 @@ class Data:
 
         self._constants: dict[Term, Fraction] = {}
         self.notes: set[str] = set()
-        """What the domain of a proof must say besides the algebra."""
+        """Notes that the domain of a proof must state besides the algebra."""
 
     def made(self, term: Term, kind: DType) -> Term:
         self.kinds[term] = kind
@@ -404,7 +404,8 @@ class Data:
         return found
 
     def _longest_slice(self, flat: list[tuple[Value, int]], k: int) -> tuple[Value | None, int, int]:
-        """What the slices from part `k` on make together, its bits and the part after it; None where they make nothing whole."""
+        """The value that the slices from part `k` on make together, its bits and the part after it; None where they make
+        nothing whole."""
         start = flat[k][0]
         assert isinstance(start, Term)
         first, whole = int(start.op.split(".")[1]), start.args[0]
@@ -428,7 +429,7 @@ def _check_no_address(value: Value) -> None:
 
 
 def _source(term: Term) -> DType | None:
-    """What a conversion converts from."""
+    """The type from which a conversion converts."""
     words = term.op.split(".")
     return BY_NAME[words[1]] if words[0] == "cast" else None
 

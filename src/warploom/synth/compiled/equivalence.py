@@ -1,4 +1,4 @@
-"""Whether two PTX kernels leave the same in memory: a rewritten file against the original, on symbols."""
+"""Decides whether two PTX kernels leave the same in memory: a rewritten file against the original, on symbols."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def prove_equivalent(
 
 
 def _left_in(run: SymbolicRun, argument: ArrayArgument) -> Wanted:
-    """What the original left; elements that it leaves undefined may hold anything."""
+    """The array as the original left it; elements that it leaves undefined may hold anything."""
     terms = np.empty(argument.count, dtype=object)
     stored = np.zeros(argument.count, dtype=bool)
     written = run.written(argument)

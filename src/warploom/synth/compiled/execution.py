@@ -56,20 +56,20 @@ class ScalarArgument:
 
 Argument = ArrayArgument | ScalarArgument
 Symbol = ArrayArgument | Literal["initial"]
-"""What a module's variable holds when the launch begins: symbols or zeros, or the value that the file gives it."""
+"""Content of a module's variable when the launch begins: symbols or zeros, or the value that the file gives it."""
 _GRID = (2**31 - 1, 65535, 65535)
 _BLOCK = (1024, 1024, 64)
 """Source: CUDA C++ Programming Guide, technical specifications per compute capability."""
 _VOLTA = 70
 _STATIC_SHARED_BYTES = 48 << 10
-"""Of static shared memory, at most: ptxas refuses more."""
+"""Most bytes of static shared memory: ptxas refuses more."""
 _SHARED_BYTES = 227 << 10
-"""Of a block, at most, on any machine."""
+"""Most shared bytes of a block on any machine."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class SymbolicRun:
-    """What a launch left behind."""
+    """Memory and faults that a launch left behind."""
 
     data: Data
     arrays: dict[str, Region]
@@ -79,12 +79,12 @@ class SymbolicRun:
     """Instructions executed, summed over threads."""
 
     variables: dict[str, Region]
-    """The module's, by name."""
+    """The module's variables, by name."""
     ordered: frozenset[str]
     """Variables whose order in memory decided something."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
-        """For the domain: variables of the module that are stored to and that nobody compares."""
+        """Names for the domain: variables of the module that are stored to and that nobody compares."""
         compared = [self.arrays[a.name] for a in arguments if isinstance(a, ArrayArgument)]
         others = [r for r in self.variables.values() if r.is_written and not any(r is c for c in compared)]
         return [f"what is stored to {r.name} is not compared" for r in others]

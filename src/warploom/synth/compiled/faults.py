@@ -1,4 +1,4 @@
-"""What can go wrong in a run on symbolic data: faults of the program, located, and what this runner does not follow."""
+"""Faults of a run on symbolic data: those of the program, located, and instructions that this runner does not follow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Access:
     what: str
     """load, store, reduction."""
     instruction: int
-    """Its position in the routine."""
+    """Position of the instruction in the routine."""
     line: int
     block: Triple
     thread: Triple
@@ -39,7 +39,7 @@ class Fault:
     message: str
     span: Span
     accesses: tuple[Access, ...] = ()
-    """Of a race: the earlier, then the later one in this run. Of any other fault: the access at fault, if it is one."""
+    """For a race the earlier, then the later access in this run; for any other fault the access at fault, if it is one."""
     element: str = ""
     """`array[index]`, or the place in shared memory."""
 
@@ -51,7 +51,7 @@ class FaultError(WarploomError):
         super().__init__(fault.message)
         self.fault = fault
         self.assumed: tuple[str, ...] = ()
-        """What the run took for granted so far, as notes for the domain."""
+        """Assumptions of the run so far, as notes for the domain."""
 
 
 def unsupported(message: str, span: Span, fix: str = "") -> UnsupportedError:

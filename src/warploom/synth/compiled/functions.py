@@ -1,4 +1,4 @@
-"""What each arithmetic instruction computes on register values (PTX ISA 9.7.1 to 9.7.9)."""
+"""Results of each arithmetic instruction on register values (PTX ISA 9.7.1 to 9.7.9)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ class Functions:
         self.bit_fields = BitFields(launch.data, arithmetic)
 
     def of(self, instruction: Instruction, type_name: str) -> tuple[Callable[..., Value], tuple[str, ...]]:
-        """What an instruction of that type computes, and the types of its sources. NotFollowedError when it is not known here."""
+        """The function that an instruction of that type computes, and the types of its sources. NotFollowedError when it is
+        not known here."""
         opcode, modifiers = instruction.opcode, instruction.modifiers
         unknown = [m for m in modifiers if m not in _KNOWN and m not in TYPE_BITS and opcode != "prmt"]
         if unknown or not type_name:
@@ -137,5 +138,5 @@ class Functions:
 
 
 def _approximate(instruction: Instruction) -> str:
-    """Its name without the type: `ex2.approx.ftz`."""
+    """Name of the instruction without the type: `ex2.approx.ftz`."""
     return ".".join([instruction.opcode, *(m for m in instruction.modifiers if m not in TYPE_BITS)])

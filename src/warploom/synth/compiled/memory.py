@@ -26,12 +26,12 @@ AccessKind: TypeAlias = Literal["load", "store", "update"]
 
 
 class UntoldError(WarploomError):
-    """What memory held at the start was asked for, and nobody told it."""
+    """Nobody said what memory held at the start, and the run asked for it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """What a store left in a cell."""
+    """The value that a store left in a cell, and who stored it."""
 
     value: Value
     size_bytes: int
@@ -51,7 +51,7 @@ class Owner:
     execution: int = 0
     """Number of the step that made the access: lanes of one warp with one number executed one instruction together."""
     is_wide: bool = False
-    """Of an atomic operation: whether its scope holds other blocks."""
+    """Whether the scope of an atomic operation holds other blocks."""
 
 
 @dataclass(slots=True)
@@ -59,11 +59,11 @@ class _History:
     """Accesses to some bytes since the last ordered write."""
 
     writers: list[Owner] = field(default_factory=list[Owner])
-    """Of the last plain store: several where lanes of one instruction stored one value."""
+    """Threads of the last plain store: several where lanes of one instruction stored one value."""
     updates: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
     """Atomic operations since."""
     update_kind: str = ""
-    """Their operation and type."""
+    """Operation and type of the updates."""
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
 
 
@@ -87,7 +87,7 @@ class Region:
     align: int = 0
     """Bytes to a multiple of which it begins; 0: no access is wider."""
     untold: str = ""
-    """Why nobody knows the content at the start; empty where it is known."""
+    """Reason why nobody knows the content at the start; empty where it is known."""
 
     def load(self, offset: int, size: int, data: Data) -> Value:
         """`size` bytes at `offset`, both inside the region."""

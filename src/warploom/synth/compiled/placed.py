@@ -27,12 +27,12 @@ class Placed(int):
 
 
 class PlacementError(Exception):
-    """What an operation gives depends on where variables lie."""
+    """The result of an operation depends on where variables lie."""
 
 
 @dataclass(slots=True)
 class Variable:
-    """What is known of the place of a variable."""
+    """Facts about the place of a variable."""
 
     size_bytes: int
     align: int
@@ -84,7 +84,7 @@ class Places:
         self.needed[name] = max(align, self.needed.get(name, 0))
 
     def notes(self) -> list[str]:
-        """For the domain."""
+        """Notes for the domain."""
         by_size: dict[int, list[str]] = {}
         for name, align in self.needed.items():
             by_size.setdefault(align, []).append(name)
@@ -141,7 +141,7 @@ class Places:
         return value
 
     def function(self, opcode: str, modifiers: Sequence[str], kind: DType, plain: Callable[..., object]) -> Callable[..., int]:
-        """What an instruction computes of known numbers, some of which are addresses; plain: where none is."""
+        """The function that an instruction computes of known numbers, some of which are addresses; plain: where none is."""
         bits = kind.bits * (2 if "wide" in modifiers else 1)
 
         def run(*numbers: int) -> int:
@@ -187,7 +187,7 @@ class Places:
         return self._compare_variables(op, a, b)
 
     def _compare_variables(self, op: str, a: int, b: int) -> bool:
-        """Of two variables: what holds wherever the one lies beside the other in this order."""
+        """Compares the addresses of two variables: the answer holds wherever the one lies beside the other in this order."""
         first, second = self._check_inside(a), self._check_inside(b)
         x, y = self.variables[first], self.variables[second]
         if op not in ("==", "!=") or not (self._is_inside(first, a) and self._is_inside(second, b)):

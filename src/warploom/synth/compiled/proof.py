@@ -27,12 +27,12 @@ _MOST_ORDERED = 3
 
 @dataclass(frozen=True, slots=True)
 class CompiledProof:
-    """What is known about a compiled kernel."""
+    """Verdict on a compiled kernel, with its reason."""
 
     verdict: Literal["proved", "refuted", "unchecked"]
     """unchecked: no law of the algebra makes some element equal to what is wanted, and no numbers tell them apart."""
     domain: str
-    """With `proved`: over what."""
+    """Domain of a claim that is `proved`."""
     reason: str = ""
     difference: Difference | None = None
     fault: Fault | None = None
@@ -48,12 +48,12 @@ class CompiledProof:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What one array must hold after the launch."""
+    """The content that one array must have after the launch."""
 
     terms: npt.NDArray[np.object_]
     """None: any value."""
     stored: npt.NDArray[np.bool_]
-    """Which elements the spec stored to."""
+    """Flags of the elements that the spec stored to."""
     algebra: Algebra
 
 

@@ -14,11 +14,11 @@ from warploom.synth.compiled.threads import WARP, Arrival, Block, Lanes, Launch
 
 WARP_BARRIER = "bar.warp.sync"
 _BARRIERS = 16
-"""Of a block."""
+"""Named barriers of a block."""
 Action = Callable[[Block, Lanes], None]
 """Executes an instruction for some threads."""
 Jump = Callable[[Block, Lanes], dict[int, Lanes]]
-"""Where each thread goes on; threads that are named nowhere have ended."""
+"""A jump says where each thread goes on; threads that are named nowhere have ended."""
 Members = Callable[[Block, Lanes], list[tuple[Lanes, Lanes]]]
 """Per set of threads that must come together: those that are here, those that must come."""
 
@@ -37,10 +37,10 @@ class Step:
         kind: str = "",
     ) -> None:
         self.action = action
-        """With `meeting`: executed by threads that came together."""
+        """Action of threads that came together at `meeting`."""
         self.jump = jump
         self.kind = kind
-        """Of a meeting: its instruction; threads may come together at several ones of one kind (PTX ISA, from sm_70 on)."""
+        """Kind of a meeting: its instruction; threads may come together at several ones of one kind (PTX ISA, from sm_70 on)."""
         self.meeting = meeting
         self.barrier = barrier
 
@@ -58,7 +58,7 @@ class Barrier:
 
 
 class _Phase:
-    """Who has come to a barrier since it last let threads go."""
+    """Threads that have come to a barrier since it last let threads go."""
 
     __slots__ = ("arrivals", "count", "waiting")
 
@@ -66,9 +66,9 @@ class _Phase:
         self.count = count
         """Threads that it takes; 0: all that have not ended."""
         self.waiting: list[tuple[int, Lanes]] = []
-        """By instruction."""
+        """Waiting threads by instruction."""
         self.arrivals: list[tuple[int, Arrival]] = []
-        """Of bar.arrive: instruction and thread."""
+        """Arrivals by bar.arrive: instruction and thread."""
 
     def members(self) -> set[int]:
         return {t for _, group in self.waiting for t in group} | {a.thread for _, a in self.arrivals}
@@ -106,7 +106,7 @@ class _BlockRun:
         self.meeting: dict[int, Lanes] = {}
         """Threads that wait for others at a shuffle or vote, by instruction."""
         self.barriers: dict[int, _Phase] = {}
-        """By barrier number."""
+        """Phases by barrier number."""
         self.passed: dict[int, tuple[int, dict[int, int]]] = {}
         """By barrier number: when it last let threads go that were not all of the block: epoch, and moment by thread."""
 

@@ -1,4 +1,4 @@
-"""What a plain spec may say of data besides arithmetic: functions of `math` and NumPy, `abs`, choices by comparisons.
+"""Functions of data that a plain spec may use besides arithmetic: those of `math` and NumPy, `abs`, choices by comparisons.
 
 A choice on data cannot be followed by Python, so a spec's text is read once more: `x if a < b else y` and an `if` whose branches
 assign to one place become selections, in which both sides are computed and the comparison says which one counts.
@@ -82,7 +82,7 @@ def _select(test: str, a: Any, b: Any, chosen: Callable[[], Any], other: Callabl
 
 
 class _Kept:
-    """What stands already where nothing may be assigned: read only if data decide."""
+    """The value that stands where nothing may be assigned: read only if data decide."""
 
     def __init__(self, read: Callable[[], Any]) -> None:
         self.read = read
@@ -93,12 +93,12 @@ def _resolved(value: Any) -> Any:
 
 
 def _guarded(value: Any) -> list[Any]:
-    """What is to be assigned, if anything."""
+    """The value that is to be assigned, if any."""
     return [] if isinstance(value, _Kept) else [value]
 
 
 def _whole(value: Any, chosen: Callable[[], Any], other: Callable[[], Any]) -> Any:
-    """As Python chooses: data alone is no condition, and says so."""
+    """The choice that Python makes; data alone is no condition, and an error says so."""
     return chosen() if value else other()
 
 

@@ -26,7 +26,7 @@ Lanes = list[int]
 
 @dataclass(slots=True)
 class Launch:
-    """What all blocks of a launch share."""
+    """State that all blocks of a launch share."""
 
     routine: Routine
     data: Data
@@ -46,7 +46,7 @@ class Launch:
     is_alone: bool = False
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     notes: set[str] = field(default_factory=set[str])
-    """What the domain of a proof must say besides the algebra."""
+    """Notes that the domain of a proof must state besides the algebra."""
 
     def span(self, instruction: int) -> Span:
         return self.routine.span(instruction)
@@ -83,7 +83,7 @@ class Block:
         """Address of each variable in its own space."""
         self.epoch = 0
         self.copies: dict[int, object] = {}
-        """By thread: asynchronous copies on their way."""
+        """Asynchronous copies on their way, by thread."""
         self.execution = 0
         """Steps executed so far."""
         self.times = [1] * self.count

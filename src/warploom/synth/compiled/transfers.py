@@ -65,7 +65,7 @@ class Transfers:
         return run
 
     def extension(self, type_name: str, target: object) -> partial[Value] | None:
-        """What fills a register that is wider than what was loaded: zeros, or the sign for .sN."""
+        """The function that fills a register wider than the loaded value: zeros, or the sign for .sN."""
         registers = self.launch.routine.registers
         own = TYPE_BITS.get(registers.get(target.text, type_name), 0) if isinstance(target, Name) else 0
         count = TYPE_BITS[type_name]

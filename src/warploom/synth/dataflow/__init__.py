@@ -1,4 +1,8 @@
-"""Solves dataflow programs: all members of the holes that meet the goal, one, the cheapest, or the proof that there are none."""
+"""Solves dataflow programs.
+
+Takes a program of `ir.dataflow`. Gives all members of the holes that meet the goal, one, the cheapest, or the proof that there
+are none. Open `solve.py` first, then `model.py`.
+"""
 
 from warploom.synth.dataflow.composed import Member
 from warploom.synth.dataflow.options import CONFIGURATIONS, EngineOptions

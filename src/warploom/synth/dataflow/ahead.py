@@ -261,7 +261,7 @@ class Ahead:
         return pairs.listed([group for group in groups if len(group[2])])
 
     def _pair_holders(self, pairs: ComposedSet, row: int, tables: Tables) -> Holders | None:
-        """Where members of the second hole only permute the rows: holders under its member `row`, permuted."""
+        """Holders for members of the second hole that only permute the rows: holders under its member `row`, permuted."""
         codes = self._codes(pairs)
         order = np.argsort(codes[row])
         at = np.minimum(np.searchsorted(codes[row][order], codes), codes.shape[1] - 1)
@@ -332,7 +332,8 @@ class Ahead:
 
 
 def _permutations(read: IntArray, base: IntArray, wants: Keys, options: BoolArray) -> tuple[BoolArray, IntArray]:
-    """Which rows of `base` ([rows, values]) read what rows of each `read` ([seconds, rows, values]) do, with equal wants.
+    """Flags of the rows of `base` ([rows, values]) that read what rows of each `read` ([seconds, rows, values]) do, with equal
+    wants.
 
     ([seconds] whether every row has one, [seconds, rows] the rows).
     """

@@ -36,7 +36,7 @@ class Member:
 
 
 Way: TypeAlias = tuple[Member, ...]
-"""How a function is made: a member per hole, in the order in which they apply."""
+"""The way a function is made: a member per hole, in the order in which they apply."""
 
 
 class ComposedSet:
@@ -194,14 +194,14 @@ class _Index:
 
 
 def is_among(keys: NDArray[Any], known: NDArray[Any]) -> BoolArray:
-    """Which keys are in `known`, which is sorted."""
+    """Flags of the keys that are in `known`, which is sorted."""
     if not len(known):
         return np.zeros(keys.shape, np.bool_)
     return known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
 
 
 def hash_weights(points: int) -> NDArray[np.uint64]:
-    """Of `row_hashes`: the hash of a row is its product with them."""
+    """Weights of `row_hashes`: the hash of a row is its product with them."""
     return np.random.default_rng(points).integers(1, 1 << 63, points, dtype=np.uint64)
 
 

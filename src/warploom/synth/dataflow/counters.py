@@ -1,4 +1,4 @@
-"""What the search tested: the numbers that the reports call visited."""
+"""Counts of what the search tested: the numbers that the reports call visited."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from warploom.ir.dataflow import Block, FoldOver, Gathered, GatherSet, Literal, 
 @dataclass(frozen=True, eq=False, slots=True)
 class FlatStatement:
     name: str
-    """As in `named_statements`."""
+    """Name as in `named_statements`."""
     shape: Shape
     literal: Literal | None
     choices: GatherSet | None

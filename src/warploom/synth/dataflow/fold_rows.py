@@ -1,4 +1,4 @@
-"""What a fold's result and its elements demand of each other where the goal does not yet fix the result.
+"""Constraints between a fold's result and its elements where the goal does not yet fix the result.
 
 Source: Swizzleflow, section 4, where any element may hold any part of a result; here small folds are matched element by element.
 """
@@ -89,7 +89,7 @@ class FoldRowsConstraint:
         return possible, used
 
     def _count(self, held: BoolArray, possible: BoolArray) -> None:
-        """Where every element is known, the result is exactly what they make."""
+        """Decides by counting: where every element is known, the result is exactly what they make."""
         known = np.flatnonzero((np.count_nonzero(held, axis=2) == 1).all(axis=1))
         values = np.sort(held[known].argmax(axis=2), axis=1)
         for row, content in zip(known, values, strict=True):
@@ -102,7 +102,7 @@ class FoldRowsConstraint:
                 possible[row] = False
 
     def _contained(self, held: BoolArray, wanted: BoolArray) -> tuple[BoolArray, BoolArray]:
-        """As `_matched`, but every part must merely be in some element, and every element hold a part or 0."""
+        """Like `_matched`, but every part must merely be in some element, and every element hold a part or 0."""
         row, composite = np.nonzero(wanted)
         parts = np.zeros((len(self.composites), self.size), np.bool_)
         at, place = np.nonzero(self.members >= 0)

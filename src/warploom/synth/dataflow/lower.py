@@ -51,7 +51,7 @@ class LoweredHole:
     """A choice of the network: one hole of the program, or several in a row."""
 
     names: tuple[str, ...]
-    """In the order in which they apply."""
+    """Names in the order in which they apply."""
     members: FunctionSet
     allowed: BoolArray
     """[points, values] that some member takes."""

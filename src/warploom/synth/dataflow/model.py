@@ -42,7 +42,7 @@ class Found(Chosen):
     ways: tuple[tuple[Way, ...], ...]
     """Per hole: the ways to make its function, cheapest first; none where the goal does not depend on the hole."""
     functions: dict[int, Functions]
-    """Of every hole that the goal depends on."""
+    """Functions of every hole that the goal depends on."""
 
 
 class ProgramModel(SketchModel):
@@ -156,7 +156,7 @@ class ProgramModel(SketchModel):
         return Candidate(candidate.allowed, functions, candidate.domains, candidate.needed)
 
     def _members(self, candidate: Candidate, choice: int, ahead: Ahead | None) -> Functions | None:
-        """What is left of a hole after a look ahead; None: too many to list."""
+        """Members of a hole that are left after a look ahead; None: too many to list."""
         functions = candidate.functions[choice]
         if functions is not None:
             if ahead is not None:
@@ -214,7 +214,7 @@ def count_nothing(folds: FoldConstraint) -> None:
 
 
 def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:
-    """What the goal demands of the network: values of cells, contents of folds."""
+    """The goal's demands on the network: values of cells, contents of folds."""
     required, numbers = lowered.required, lowered.numbers
     contents: list[tuple[IntArray, IntArray]] = []
     for value in required.values.tolist():
@@ -235,7 +235,8 @@ def requirements_of(lowered: Lowered, universe: Universe) -> Requirements:
 
 
 def start_of(lowered: Lowered, requirements: Requirements) -> Candidate:
-    """Known cells hold their value, goal cells what the goal says, all else is open. Raises ConflictError."""
+    """The first candidate: known cells hold their value, goal cells what the goal says, all else is open. Raises
+    ConflictError."""
     numbers = lowered.numbers
     size = len(numbers)
     words = (size + 63) // 64

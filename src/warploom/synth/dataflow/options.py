@@ -1,4 +1,4 @@
-"""Which of the engine's ideas are in use: all of them, unless somebody wants to measure what one is worth."""
+"""Options that say which of the engine's ideas are in use: all of them, unless somebody wants to measure what one is worth."""
 
 from __future__ import annotations
 
@@ -47,4 +47,4 @@ CONFIGURATIONS: Mapping[str, EngineOptions] = {
     "one-location": EngineOptions(propagation="forward"),
     "smt": EngineOptions(engine="smt"),
 }
-"""What `warploom bench ablations` compares, by name: everything, everything but one idea, z3."""
+"""Configurations that `warploom bench ablations` compares, by name: everything, everything but one idea, z3."""

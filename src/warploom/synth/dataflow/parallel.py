@@ -50,22 +50,22 @@ PARTS = 16
 
 
 _Value: TypeAlias = Mapping[str, Json]
-"""What a worker says about its part."""
+"""Type of the values in a worker's report of its part."""
 
 
 @dataclass(frozen=True, slots=True)
 class PartOfSearch:
-    """What a worker is asked."""
+    """The question to a worker."""
 
     text: str
-    """The program's; normalised."""
+    """Text of the program; normalised."""
     problem: int
     """Number of the factor; 0 where the program is no product."""
     goal: Goal
     part: int
     parts: int
     budget: Budget
-    """Of this part."""
+    """Budget of this part."""
 
     @property
     def key(self) -> str:
@@ -77,13 +77,13 @@ class PartOfSearch:
 class PartsResult:
     result: ProgramResult
     parts: int
-    """That gave a result."""
+    """Parts that gave a result."""
     resumed: int
-    """Of them, those whose result is the journal's."""
+    """Parts whose result is the journal's."""
     seconds: float
     """CPU time of the others, in all workers together."""
     peak_mb: float
-    """Of the worker that took most; 0 when everything is the journal's."""
+    """Peak memory of the worker that took most; 0 when everything is the journal's."""
 
 
 def solve_in_parts(
@@ -120,7 +120,7 @@ class _Problem:
     counters: Counters
     probes: int
     tested: int
-    """Until the first decision."""
+    """Tests made before the first decision."""
 
 
 class _Kept(threading.local):
@@ -343,7 +343,7 @@ class _Tables:
         self.functions: dict[tuple[int, bytes], Functions] = {}
 
     def answers(self, value: _Value) -> list[tuple[Cost, int, Found]]:
-        """With the position of the first decision's alternative that led to each."""
+        """Answers with the position of the first decision's alternative that led to each."""
         start = self.model.start
         tables = cast("dict[str, list[list[int]]]", value["tables"])
         functions = [(int(hole), [self._function(int(hole), table) for table in distinct]) for hole, distinct in tables.items()]

@@ -19,7 +19,7 @@ CHUNK = 1 << 22
 
 
 class Holes(Protocol):
-    """What a look ahead needs of a model."""
+    """The functions of a model that a look ahead needs."""
 
     counters: Counters
 
@@ -47,7 +47,7 @@ class Reader:
         hole = element.slots.holes[0]
         self.out = element.out
         self.rows = np.flatnonzero(candidate.needed[element.out])
-        """Only these want anything."""
+        """The rows that want anything."""
         options = slot_options(candidate, element.slots, (len(element.out),)).reshape(len(element.out), -1)
         self.options: BoolArray = options[self.rows]
         source = element.source[self.rows]

@@ -192,7 +192,7 @@ class ProgramClauses:
         return functions if len(functions) == len(found) else None
 
     def forbid(self, model: dict[str, int]) -> None:
-        """Not this answer again."""
+        """Forbids this answer."""
         self.session.add(*(-flag for flags in self.holes.values() for flag in flags.taken(model)))
 
     def _require(self, literal: int | None) -> None:
@@ -201,7 +201,7 @@ class ProgramClauses:
     # ------------------------------------------------------------ cells
 
     def _cells(self) -> None:
-        """In the order in which they are written: cells are numbered in the program's order."""
+        """Makes cells in the order in which they are written: cells are numbered in the program's order."""
         batches: list[tuple[int, Elements | FoldRows]] = [(int(rows.out[0]), rows) for rows in self.lowered.folds]
         for batch in self.lowered.network.batches:
             assert isinstance(batch, Elements)
@@ -258,7 +258,7 @@ class ProgramClauses:
         return held
 
     def _exactly_if(self, condition: int, count: int, literals: Sequence[int]) -> None:
-        """Under the condition, exactly `count` of the literals hold."""
+        """Demands that under the condition exactly `count` of the literals hold."""
         weight = [condition] * len(literals)
         if len(literals) < count:
             self.session.add(-condition)

@@ -243,7 +243,7 @@ def oracle_tests(solutions: Solutions) -> int | None:
 
 
 def size_of(members: FunctionSet) -> int:
-    """How many members there are; at least as many where they are too many to list."""
+    """Number of members; at least as many where they are too many to list."""
     if members.size_bound > MOST_COUNTED:
         return members.size_bound
     listed = members.matching(np.ones((members.points, members.values), np.bool_))

@@ -12,7 +12,8 @@ from warploom.synth.search.propagation import Candidate, Changes, ElementConstra
 
 
 class UsefulConstraint:
-    """As many different values are wanted as there are cells in `cells`, and all of them pass through: none is held in vain."""
+    """Sees that no value is held in vain: as many different values are wanted as there are cells in `cells`, and all of them
+    pass through."""
 
     settled: frozenset[int] = frozenset()
 

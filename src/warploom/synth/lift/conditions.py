@@ -1,4 +1,4 @@
-"""What conditions on block numbers and sizes imply, first by looking, then by linear integer arithmetic."""
+"""Decides whether conditions on block numbers and sizes imply others, first by looking, then by linear integer arithmetic."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Conditions:
         self._implied: dict[Formula, dict[Formula, bool]] = {}
         self._has_select: dict[Term, bool] = {}
         self.unknown = ""
-        """Why some query had no answer; empty if all had one."""
+        """Reason why some query had no answer; empty if all had one."""
 
     def check(self, formula: Formula) -> Answer:
         """Whether `formula` can hold together with the facts."""

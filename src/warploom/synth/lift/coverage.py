@@ -32,7 +32,7 @@ class Match(Generic[T]):
     values: dict[str, Linear]
     """Block numbers or loop symbols in terms of the quotients."""
     present: Formula
-    """When it touches the element, in terms of the quotients."""
+    """Condition under which it touches the element, in terms of the quotients."""
 
 
 @dataclass(slots=True)

@@ -191,7 +191,7 @@ class GenericBlock:
             self.finished |= {name for name, cells in self.trace.cells.items() if any(c.iteration for c in cells.values())}
 
     def _forget(self, data: set[str], index: set[str]) -> None:
-        """What a loop over a size sets is unknown where an iteration starts, and after the last one."""
+        """Forgets variables that a loop over a size sets: they are unknown where an iteration starts, and after the last one."""
         self.carried |= data
         self.indices.forget(index)
 
@@ -317,7 +317,7 @@ class GenericBlock:
                 self.trace.demands.append(Demand(path.at(lane), faulty, text, self.span))
 
     def _outside_of(self, array: str, place: Place) -> Formula:
-        """When an element is outside of the array."""
+        """Condition under which an element is outside of the array."""
         found = self._outside.get((array, place))
         if found is None:
             outside: list[Formula] = []
@@ -387,7 +387,8 @@ class GenericBlock:
         return value
 
     def _undefined_when(self, value: Term) -> Formula:
-        """When a value is one that nobody wrote; values computed from such ones were demanded when those were read."""
+        """Condition under which a value is one that nobody wrote; values computed from such ones were demanded when those were
+        read."""
         found = self._undefined.get(value)
         if found is None:
             if value.op == "select":
@@ -442,7 +443,7 @@ class GenericBlock:
         return [self._initial(array, places[0])]
 
     def _read_output(self, array: str, places: list[Place], path: Path) -> Values:
-        """What an output holds at first; the lift must still see that no other thread stores it, as `OutputRead` says."""
+        """The initial content of an output; the lift must still see that no other thread stores it, as `OutputRead` says."""
         param = self.params[array]
         if not param.is_input:
             raise UnliftableError(f"{self.span}: the kernel reads its output {array}")

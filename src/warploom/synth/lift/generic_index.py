@@ -83,7 +83,7 @@ class GenericIndex:
     symbols_of_grid: tuple[Linear, Linear, Linear]
     """Block numbers: a symbol each, or the constant 0."""
     facts: list[Constraint] = field(default_factory=list[Constraint])
-    """What is known of the symbols: quotients of sizes."""
+    """Facts about the symbols: quotients of sizes."""
     natural: list[str] = field(default_factory=list[str])
     """Loop symbols that start at 0 or later."""
     _variables: dict[str, tuple[IndexValue, tuple[Condition, ...]]] = field(
@@ -94,7 +94,7 @@ class GenericIndex:
     """The symbol of each `linear // d`, inner ones before those that hold them."""
     _loops: int = 0
     _symbols: dict[tuple[tuple[str, ...], str, str], str] = field(default_factory=dict[tuple[tuple[str, ...], str, str], str])
-    """Of the loops over sizes, by the loops around them and their bounds."""
+    """Symbols of the loops over sizes, by the loops around them and their bounds."""
     _carried: set[str] = field(default_factory=set[str])
     """Variables whose value comes from an earlier iteration of a loop over a size, or is its last one."""
     _uniform: dict[str, Linear] = field(default_factory=dict[str, Linear])
@@ -112,7 +112,7 @@ class GenericIndex:
     # ------------------------------------------------------------ variables
 
     def assign(self, name: str, value: IndexValue, path: Path) -> None:
-        """Set a variable for the threads of the path, others keep its old value; under conditions it holds only there."""
+        """Sets a variable for the threads of the path, others keep its old value; under conditions it holds only there."""
         self._carried.discard(name)
         if name in self._variables and not path.flags.all():
             value = self._kept(self._variable(name, path), value, path.flags)
@@ -133,7 +133,7 @@ class GenericIndex:
         return either([both([here, new]), both([elsewhere, old])])
 
     def count(self, name: str, number: int, path: Path) -> None:
-        """Set the variable of a loop over constants."""
+        """Sets the variable of a loop over constants."""
         self._carried.discard(name)
         self._variables[name] = (self._constant_form(number), path.conditions)
         self._uniform[name] = Linear((), number)

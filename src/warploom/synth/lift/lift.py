@@ -48,18 +48,18 @@ _MOST_TESTED = 60_000
 
 @dataclass(frozen=True, slots=True)
 class LiftResult:
-    """What is known about a kernel at all sizes."""
+    """Claim about a kernel at all sizes, or the reason why there is none."""
 
     verdict: Literal["proved", "refuted", "unchecked"]
     domain: str
-    """With `proved`: over which sizes and elements."""
+    """Domain of a claim that is `proved`: sizes and elements."""
     reason: str = ""
     """With `refuted` the fault, with `unchecked` why nothing is known."""
     witness: tuple[tuple[str, int], ...] = ()
-    """With `refuted`: sizes at which the kernel fails."""
+    """Sizes at which the kernel fails, if it is `refuted`."""
     diagnostics: tuple[Diagnostic, ...] = ()
     doubt: str = ""
-    """With `unchecked`: why the kernel may be wrong at sizes that were not run."""
+    """Reason why the kernel may be wrong at sizes that were not run, if it is `unchecked`."""
 
 
 def lift(sketch: Sketch, kernel: Kernel) -> LiftResult:
@@ -305,7 +305,7 @@ def _tested_text(tested: list[Mapping[str, int]]) -> str:
 
 
 def _check_initial_reads(trace: Trace) -> None:
-    """What a spec reads of its outputs before storing must be its own iteration's to store, or nobody's."""
+    """Checks that an output read by the spec before it is stored is stored by the same iteration, or by none."""
     for array, place, iteration in trace.initial_reads:
         cells = trace.cells.get(array, {})
         cell = cells.get(place)

@@ -1,4 +1,4 @@
-"""What a run of the generic block found: stores, demands, and the cells that a spec stores to."""
+"""Trace of a run of the generic block: stores, demands, and the cells that a spec stores to."""
 
 from __future__ import annotations
 
@@ -51,11 +51,11 @@ class Demand:
 
 @dataclass(slots=True)
 class Cell:
-    """What a spec stores to an output element in one iteration of its loops over sizes."""
+    """An output element that a spec stores to in one iteration of its loops over sizes."""
 
     value: Term
     stored: Formula
-    """When it is stored at all, loop ranges included; `value` counts only then."""
+    """Condition under which it is stored at all, loop ranges included; `value` counts only then."""
     iteration: tuple[str, ...]
     """Loop symbols in scope."""
 

@@ -73,7 +73,7 @@ class ValueLowering(IndexLowering):
         self.batches: list[Batch] = []
         self.globals: dict[str, Storage] = {}
         self.arrays: dict[str, Storage] = {}
-        """Of the current block."""
+        """Arrays of the current block."""
         self.guard: Open | None = None
         """Open condition under which the current code runs."""
         self.variables: dict[str, IntArray] = {}

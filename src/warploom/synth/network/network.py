@@ -33,7 +33,7 @@ UNDEFINED = 0
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Slots:
-    """Which points the open expression of each row depends on."""
+    """Points on which the open expression of each row depends."""
 
     holes: tuple[int, ...]
     """Hole numbers, one per slot."""
@@ -58,7 +58,7 @@ class Placements:
     target: IntArray
     """[rows, values of slot 0, ...] cells; `UNDEFINED` where the store goes nowhere (guard false)."""
     array: int
-    """Which open store this is: rows of one store never share a target."""
+    """Number of the open store: rows of one store never share a target."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -115,7 +115,7 @@ class HoleUses:
 class AccumulateStatement:
     span: Span
     is_certain: bool
-    """Its guard holds somewhere whatever the holes become. Without that and without `GuardRows` it never fires."""
+    """Whether its guard holds somewhere whatever the holes become. Without that and without `GuardRows` it never fires."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

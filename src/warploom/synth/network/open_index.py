@@ -227,7 +227,7 @@ class IndexLowering:
         return self._closed(Open(Slots(tuple(holes), tuple(points)), table))
 
     def _axes(self, operand: Open, holes: list[int], points: list[IntArray]) -> list[int]:
-        """Which joint axis each slot of `operand` is; slots not met before are appended to `holes` and `points`."""
+        """Joint axis of each slot of `operand`; slots not met before are appended to `holes` and `points`."""
         mine: list[int] = []
         for hole, where in zip(operand.slots.holes, operand.slots.points, strict=True):
             for axis, (h, p) in enumerate(zip(holes, points, strict=True)):
@@ -268,7 +268,7 @@ class IndexLowering:
 
 
 def hole_values(hole: Hole) -> int:
-    """How many values a hole takes; they are numbered from 0."""
+    """Number of values that a hole takes; they are numbered from 0."""
     if hole.kind == "cond":
         return 2
     if hole.kind == "const":

@@ -30,7 +30,7 @@ from warploom.terms import Algebra, Term, evaluate
 
 Numbers = NDArray[Any]
 _MAGNITUDE = 100
-"""Of the whole numbers that stand for exact ones: sums of thousands of products of eight stay exact in 64 bits."""
+"""Largest of the whole numbers that stand for exact ones: sums of thousands of products of eight stay exact in 64 bits."""
 
 
 class Probe:

@@ -1,4 +1,4 @@
-"""Which points of a hole can still matter: where nothing that is read depends on a value, any value will do."""
+"""Points of a hole that can still matter: where nothing that is read depends on a value, any value will do."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def _read_at_all(network: Network) -> BoolArray:
 
 
 def _other_uses(network: Network) -> Iterator[Slots]:
-    """Where holes decide anything but what a gather reads."""
+    """Slots whose holes decide anything but what a gather reads."""
     for guard in network.guards:
         yield guard.slots
     for batch in network.batches:

@@ -1,4 +1,4 @@
-"""What the spec demands of a network's cells: required values of outputs, required terms of folds.
+"""The spec's demands on a network's cells: required values of outputs, required terms of folds.
 
 Backward from each output through invertible arithmetic (a finalize such as `/ 3`) to the accumulator it came from; the
 accumulator's requirement becomes a multiset of products of input elements (paper section 4.2), the form that counting and
@@ -39,7 +39,7 @@ _FRESH = atom("$fresh", ())
 MAX_MULTIPLICITY = 1 << 12
 """A larger coefficient (a wrapped negative one, say) is not a number of contributions."""
 _INNER = {"*", "&", "+", "|", "min", "max"}
-"""Without `^`, under which an element cancels itself."""
+"""Operators without `^`, under which an element cancels itself."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -220,7 +220,7 @@ class _FoldRequirements:
     # ------------------------------------------------------------ counting
 
     def counted(self, universe: Universe) -> _Counted | None:
-        """What every demanded fold must add; None where contributions cannot be counted."""
+        """The contributions that every demanded fold must add; None where they cannot be counted."""
         operators = {self.fold_of[c][0].op for c in self.demands}
         if len(operators) != 1:
             return None

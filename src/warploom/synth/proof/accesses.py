@@ -1,4 +1,4 @@
-"""Who touched which element since the last barrier: races between threads and between blocks.
+"""Accesses of each element since the last barrier: races between threads and between blocks.
 
 Two accesses of one element by different threads, one of them a write, race unless a barrier of their block lies between them;
 accesses from different blocks always race. Threads of a warp are not assumed to run in lockstep.

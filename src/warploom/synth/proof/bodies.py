@@ -1,4 +1,4 @@
-"""What the statements of a body set, start anew and wait for, without running them."""
+"""Finds the variables that the statements of a body set, start anew and wait for, without running them."""
 
 from __future__ import annotations
 

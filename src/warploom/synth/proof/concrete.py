@@ -223,7 +223,7 @@ def _greatest(*values: Any, **options: Any) -> Any:
 
 
 TYPED_BUILTINS: dict[str, Any] = {"min": _least, "max": _greatest}
-"""What specs on typed integers find under these names."""
+"""Functions that specs on typed integers find under these names."""
 
 
 def _on_integers(op: str, a: int, b: int, dtype: DType) -> int | bool:
@@ -283,7 +283,7 @@ class StrictArray(np.ndarray[Any, np.dtype[Any]]):
 
     lanes: int = 1
     element: DType | None = None
-    """With it, an array of integers holds `TypedInteger`s of this type."""
+    """Type of the `TypedInteger`s in an array of integers."""
 
     def __array_finalize__(self, obj: object) -> None:
         self.lanes = getattr(obj, "lanes", 1)

@@ -31,22 +31,22 @@ class Judged:
     reason: str
     diagnostics: tuple[Diagnostic, ...]
     domain: str = ""
-    """With `proved`: over what, sizes included."""
+    """Domain of a claim that is `proved`, sizes included."""
     proved_at: tuple[tuple[str, int], ...] = ()
     """Sizes of the bounded proof, when it does not hold for every size."""
     doubt: str = ""
-    """Why the kernel may be wrong at some size although no run has shown it."""
+    """Reason why the kernel may be wrong at some size although no run has shown it."""
     witness: tuple[tuple[str, int], ...] = ()
-    """With `refuted` by the lift: sizes at which the kernel fails."""
+    """Sizes at which the kernel fails, if the lift `refuted` it."""
     disagreement: str = ""
-    """How proof and checker contradict each other: a bug of Warploom, about which the kernel says nothing."""
+    """Contradiction between proof and checker: a bug of Warploom, about which the kernel says nothing."""
 
     cut: str = ""
-    """What a spent budget left undone."""
+    """The work that a spent budget left undone."""
 
     @property
     def status(self) -> Status:
-        """What becomes of a sketch whose answer this is."""
+        """The status of a sketch whose answer this is."""
         if self.disagreement:
             return "error"
         return "refused" if self.verdict == "refuted" else "unknown" if self.doubt else "solved"

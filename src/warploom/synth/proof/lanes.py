@@ -82,7 +82,7 @@ class Lanes:
                 self._builtins[name, axis] = np.full(self.threads, value[axis], dtype=np.int64)
 
     def assign(self, name: str, values: Ints, mask: Mask) -> None:
-        """Set an index variable for the active threads."""
+        """Sets an index variable for the active threads."""
         old, defined = self._variables.get(name, (np.zeros_like(values), np.zeros(self.threads, dtype=bool)))
         self._variables[name] = (np.where(mask.flags, values, old), defined | mask.flags)
 

@@ -25,7 +25,7 @@ _SPREAD = (Fraction(1, 3), Fraction(1, 1000), 1, 50, 10**4, 10**9, 2**40)
 
 @dataclass(frozen=True, slots=True)
 class OperatorCheck:
-    """What is known about the operators that a kernel declares."""
+    """Verdict on the operators that a kernel declares."""
 
     faults: tuple[Diagnostic, ...]
     """Claims with a counter-example."""

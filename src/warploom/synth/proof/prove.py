@@ -36,13 +36,13 @@ _TRIALS = 8
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """What is known about a completed kernel at one set of sizes."""
+    """Verdict on a completed kernel at one set of sizes."""
 
     verdict: Literal["proved", "refuted", "unchecked"]
     """refuted: an output differs or the run has faults. unchecked: terms that no law of the algebra makes equal, yet no
     numbers were found that tell them apart; or canonical forms too large."""
     domain: str
-    """With `proved`: what the proof speaks about."""
+    """Domain of a claim that is `proved`: what the proof speaks about."""
     counterexample: str = ""
     """The first differing element with both terms."""
     differing: int = 0

@@ -1,4 +1,4 @@
-"""Whether the bounded instance of a kernel is small enough to be followed symbol by symbol."""
+"""Decides whether the bounded instance of a kernel is small enough to be followed symbol by symbol."""
 
 from __future__ import annotations
 

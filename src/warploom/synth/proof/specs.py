@@ -143,7 +143,7 @@ def _with_builtins(spec: Callable[..., Any], replaced: Mapping[str, Callable[...
 
 
 def definition(spec: Callable[..., Any]) -> Span:
-    """Where the spec stands."""
+    """Place of the spec."""
     code = getattr(spec, "__code__", None)
     if code is None:
         return NOWHERE

@@ -60,7 +60,7 @@ class _Sum:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """Where a value is looked at: its symbols in terms of quotients, and what holds there."""
+    """The context in which a value is looked at: its symbols in terms of quotients, and the facts that hold there."""
 
     values: Mapping[str, Linear]
     guard: Formula

@@ -40,12 +40,12 @@ from warploom.terms import (
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """What a kernel leaves behind."""
+    """Memory and faults that a kernel leaves behind."""
 
     outputs: dict[str, npt.NDArray[np.object_]]
     """Terms per output element; None where an output that is no input was never written."""
     stored: dict[str, npt.NDArray[np.bool_]]
-    """Which elements some thread stored to."""
+    """Flags of the elements that some thread stored to."""
     diagnostics: tuple[Diagnostic, ...]
     accumulates: int
     """Accumulate statements whose guard holds for some thread at some time: per iteration of the loops that hold them."""
@@ -81,12 +81,12 @@ def execute(kernel: Kernel, sizes: Mapping[str, int], zeroed: Collection[str] = 
 
 @dataclass(frozen=True, slots=True)
 class SpecResult:
-    """What a spec computes."""
+    """Results of a spec."""
 
     outputs: dict[str, npt.NDArray[np.object_]]
     """Terms per output element; elements that the spec does not touch keep their start, 0 or the old content; None: any value."""
     stored: dict[str, npt.NDArray[np.bool_]]
-    """Which elements the spec stored to."""
+    """Flags of the elements that the spec stored to."""
 
 
 def spec_outputs(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, npt.NDArray[np.object_]]:
@@ -182,7 +182,7 @@ def run_spec(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> SpecResult
 def _refuse_forgotten(
     spec: Callable[..., Any], kernel: Kernel, arrays: Mapping[str, SymbolicArray], before: Mapping[str, list[object]]
 ) -> None:
-    """What the spec changes and the kernel never stores to would be compared by nobody."""
+    """Refuses arrays that the spec changes and the kernel never stores to, since nobody would compare them."""
     changed = [n for n, held in before.items() if any(a is not b for a, b in zip(held, arrays[n].ravel().tolist(), strict=True))]
     if changed:
         fix, at = "Store to {} in the sketch, or not in the spec.", definition(spec)

@@ -41,13 +41,13 @@ class Ablated:
     verdict: Verdict
     reason: str
     space: int | None
-    """In which conditions (and, without accumulators, indices) were chosen."""
+    """The space in which conditions (and, without accumulators, indices) were chosen."""
     accumulates: int | None
     holes: dict[str, IndexExpr]
     """Simplified; empty without an answer."""
     statistics: Statistics
     domain: str = ""
-    """With `proved`: over what."""
+    """Domain of a claim that is `proved`."""
     cases: int | None = None
     """Inputs that the independent checker ran."""
 

@@ -1,4 +1,4 @@
-"""Which accumulate statements must stay: lower bounds on the objective and the sets of statements worth trying.
+"""Accumulate statements that must stay: lower bounds on the objective and the sets of statements worth trying.
 
 The objective counts accumulate statements whose guard is not false everywhere (paper section 4.3). Where every product of
 operands must be taken by exactly one accumulator, one loop iteration of one lane admits few *patterns* (sets of statements
@@ -31,7 +31,7 @@ class EnabledSets:
     """Sets of statements that need not fire; bit n = statement n."""
 
     sets: tuple[int, ...]
-    """Worth trying, smallest first."""
+    """Sets worth trying, smallest first."""
     bound: int
     """Every answer has at least as many statements of the kind."""
     is_exhaustive: bool

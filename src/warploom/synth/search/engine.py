@@ -36,7 +36,7 @@ FREE_FOLDS = 1 << 22
 
 @dataclass(frozen=True, slots=True)
 class SpaceResult:
-    """What one search space holds."""
+    """Answers of one search space."""
 
     space: int
     answers: tuple[tuple[Cost, Chosen], ...]

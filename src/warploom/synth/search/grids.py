@@ -34,7 +34,7 @@ class ProductGrids:
 
     @property
     def orders(self) -> int:
-        """In how many ways one iteration can take one block."""
+        """Number of ways in which one iteration can take one block."""
         return factorial(self.statements.shape[0]) * factorial(self.statements.shape[1])
 
     def patterns(self, block: Labels) -> set[int]:

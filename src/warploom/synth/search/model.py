@@ -93,7 +93,7 @@ class SketchModel:
         """Constraints at which `start` is not at a fixed point for other reasons."""
         self.evaluate = evaluate
         self.merges = False
-        """Of answers that differ only where nothing depends on it, one is enough."""
+        """Whether one answer is enough among those that differ only where nothing depends on it."""
         self.sample: Sample | None = None
         """Part of the network, to refute decisions by."""
         self.constraints = constraints

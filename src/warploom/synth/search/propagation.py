@@ -1,4 +1,4 @@
-"""What one decision forces on the others: arc consistency between cells, slots and folds, on bit sets.
+"""Effects of one decision on the others: arc consistency between cells, slots and folds, on bit sets.
 
 Every cell has a domain: the set of values it may hold (bits over the universe). A *needed* cell is one that a required output
 certainly reads. The constraints narrow domains and the allowed values of hole points to a fixed point or a conflict; each is
@@ -30,7 +30,7 @@ LIST_WHERE_KNOWN = 1 << 20
 SPARSE = 4
 """Options are looked at one by one where fewer than one in this many are left."""
 BLOCK_WORDS = 1 << 23
-"""Of domains that a constraint looks at in one piece: 64 MB."""
+"""Words of domains that a constraint looks at in one piece: 64 MB."""
 
 
 @dataclass(eq=False, slots=True)
@@ -46,7 +46,7 @@ class Candidate:
     needed: BoolArray
     """[cells]."""
     base: Candidate | None = None
-    """What it was copied from, if that was at a fixed point: only what differs from it can narrow anything."""
+    """The candidate that it was copied from, if that was at a fixed point: only what differs from it can narrow anything."""
 
     def copy(self) -> Candidate:
         return Candidate([a.copy() for a in self.allowed], list(self.functions), self.domains.copy(), self.needed.copy())
@@ -58,7 +58,7 @@ class ConflictError(Exception):
 
 @dataclass(slots=True)
 class Changes:
-    """What a constraint narrowed, as numbers of cell groups and holes."""
+    """Cell groups and holes that a constraint narrowed, by number."""
 
     groups: set[int]
     holes: set[int]
@@ -155,7 +155,7 @@ class ElementConstraint:
             self.restricted(rows)._in_blocks(candidate, changes)
 
     def _in_blocks(self, candidate: Candidate, changes: Changes) -> None:
-        """Not more rows at once than BLOCK_WORDS allow: memory stays small, and a spent budget is seen between them."""
+        """Narrows not more rows at once than BLOCK_WORDS allow: memory stays small, and a spent budget is seen between them."""
         rows = max(1, BLOCK_WORDS // max(1, self.source.shape[1] * candidate.domains.shape[1]))
         if len(self.out) <= rows:
             self._narrow(candidate, changes)

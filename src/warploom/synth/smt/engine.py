@@ -154,7 +154,7 @@ class Question:
             self.limit(most_accumulates)
 
     def limit(self, most_accumulates: int) -> None:
-        """Only completions with at most so many accumulates from now on."""
+        """Allows only completions with at most so many accumulates from now on."""
         self.session.at_most(most_accumulates - self.engine.closed, list(self.counted.values()))
 
     def exclude(self) -> None:

@@ -148,7 +148,7 @@ def _condition(session: ClauseSession, name: str, hole: Hole, points: Sequence[P
 
 
 def _tie(session: ClauseSession, when: Sequence[int], left: int, right: int) -> None:
-    """Under the literals `when`, left = right."""
+    """Demands left = right under the literals `when`."""
     off = [-w for w in when]
     session.add(*off, -left, right)
     session.add(*off, left, -right)
@@ -335,7 +335,7 @@ class _Transformation:
         return fans
 
     def _state(self, session: ClauseSession, i: int) -> dict[tuple[int, int, int], int]:
-        """Where the fan takes i: the flag of each possible (modulus, base, turned)."""
+        """Flags of each (modulus, base, turned) to which the fan may take i."""
         feeders: dict[tuple[int, int, int], list[int]] = {}
         for fan, flag in self.fan.flags.items():
             feeders.setdefault(fan.moved(i), []).append(flag)

@@ -123,7 +123,7 @@ class NetworkClauses:
         return held
 
     def _selected(self, options: Iterable[tuple[int, int]]) -> Held:
-        """What is held by the cell that the true one among the options' literals selects."""
+        """The content of the cell that the true one among the options' literals selects."""
         pairs = [(literal, self.held[cell]) for literal, cell in options]
         held = self._one_of(sorted({v for _, source in pairs for v in source}))
         for literal, source in pairs:

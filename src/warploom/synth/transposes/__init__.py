@@ -1,4 +1,8 @@
-"""Three-step transposes in the grown grammar: search, proof, comparison with the paper's table."""
+"""Three-step transposes in the grown grammar.
+
+Takes the shape of a transpose. Gives rotations and shuffles that perform it, their proof, and the comparison with the paper's
+table. Open `solve.py` first, then `template.py`.
+"""
 
 from warploom.core import Status
 from warploom.synth.transposes.problem import KINDS, Kind

@@ -52,7 +52,7 @@ class Alphabet:
     period: IntArray
     constant: IntArray
     cost: IntArray
-    """For parameters in the range of the xors' masks; `masking` is what other parameters add."""
+    """Cost for parameters in the range of the xors' masks; `masking` is what other parameters add."""
     window: IntArray
     """Number of the digit."""
     shared: IntArray

@@ -86,7 +86,7 @@ class Candidates:
 
 
 def candidates(size: int, parameters: int, most: int = MOST) -> Candidates:
-    """For an index below `size` and a parameter below `parameters`."""
+    """Candidates for an index below `size` and a parameter below `parameters`."""
     every = words(size, most)
     before = words(parameters, most).for_parameters(size)
     switch = scale_cost(parameters, size, first=False) + divide_cost(size)

@@ -1,4 +1,4 @@
-"""What each step's function has to fulfil, whatever the other steps do: the test that leaves few of the candidates."""
+"""Conditions on each step's function that hold whatever the other steps do: the test that leaves few of the candidates."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ Demands = tuple[Demand | Supply, ...]
 
 
 def demands(problem: Transpose) -> tuple[Demands, Demands, Demands]:
-    """Of steps 1, 2 and 3; for 1 and 3 they are also sufficient to place every element."""
+    """Demands on steps 1, 2 and 3; for 1 and 3 they are also sufficient to place every element."""
     outer, inner = problem.outer, problem.inner
     index, at = np.meshgrid(np.arange(outer), np.arange(inner), indexing="ij")
     starts = problem.element_at_start
@@ -85,7 +85,7 @@ def fulfilling(source: Source, demands: Demands) -> Iterator[int]:
 
 
 def _sampled(source: Source, which: IntArray, demand: Demand | Supply, blocks: int, points: int) -> IntArray:
-    """Those that fulfil it at so many of its blocks and points of each, evenly spread."""
+    """Candidates that fulfil it at so many of its blocks and points of each, evenly spread."""
     if not len(which):
         return which
     rows, columns = _spread(demand.index.shape[0], blocks), _spread(demand.index.shape[1], points)

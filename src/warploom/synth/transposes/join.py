@@ -41,7 +41,7 @@ class Found:
     bound: int
     """No answer whose steps are words costs less."""
     pivots: int
-    """Whose forced tables were computed."""
+    """Pivots whose forced tables were computed."""
 
 
 @dataclass(frozen=True, order=True, slots=True)
@@ -178,7 +178,8 @@ class Join:
         return tables
 
     def _cheapest(self, table: IntArray, name: str, tables: Tables | None) -> Composition | None:
-        """Of the step with this table; `tables` for the second step, which may undo the third before it switches the index."""
+        """The cheapest composition for the step with this table; `tables` for the second step, which may undo the third before
+        it switches the index."""
         size, parameters = table.shape
         source = self._inner if tables is not None else self._outer
         number = source.find(table)

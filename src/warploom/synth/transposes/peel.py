@@ -200,7 +200,7 @@ class _Turns:
     """All rotations of one digit, or of two that do not overlap."""
 
     occurs: NDArray[np.bool_]
-    """As in `Statics`."""
+    """The digits that occur, as in `Statics`."""
     digits: dict[bytes, list[tuple[Window, ...]]]
     """By effect, the digits that may have been turned; one alone where that is enough."""
 
@@ -224,7 +224,7 @@ def _turns(size: int) -> _Turns:
 
 
 def _moved(turns: _Turns, changes: IntArray) -> Iterator[tuple[Window, ...]]:
-    """What may have been turned to give all of [size, some parameters], one digit first."""
+    """Windows that may have been turned to give all of [size, some parameters], one digit first."""
     sets = [turns.digits.get(change.tobytes(), ()) for change in changes.T.astype(np.uint8)]
     found = dict.fromkeys(moved for some in sets for moved in some)
     single = dict.fromkeys(window for moved in found for window in moved)

@@ -30,7 +30,7 @@ class Pivots:
 
 @lru_cache(maxsize=4)
 def pivots(size: int, parameters: int) -> Pivots:
-    """Those whose period can matter for parameters below `parameters`."""
+    """Pivots whose period can matter for parameters below `parameters`."""
     letters = _letters(size)
     rows = np.flatnonzero(letters.valid(parameters))
     costs = letters.cost[rows] + letters.masking(parameters)[rows]

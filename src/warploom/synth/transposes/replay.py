@@ -14,7 +14,7 @@ _CALL = re.compile(r"(rot|fan|xor|cm2linear|group|unit)\(")
 
 
 def replay(kind: str, m: int, n: int, steps: Sequence[str]) -> str:
-    """Why the steps are no transpose of m registers by n lanes; empty when every element ends where it should."""
+    """The reason why the steps are no transpose of m registers by n lanes; empty when every element ends where it should."""
     registers, lanes = range(m), range(n)
     held = [[register * n + lane for lane in lanes] for register in registers]
     for number, text in enumerate(steps):
@@ -62,7 +62,7 @@ def _index_map(text: str) -> _Map:
 
 
 def _split(text: str, separator: str) -> list[str]:
-    """At separators outside of parentheses."""
+    """Parts between separators outside of parentheses."""
     parts: list[str] = []
     depth, start = 0, 0
     for place, letter in enumerate(text):

@@ -1,4 +1,4 @@
-"""One transpose: searched, then checked on every element as it is printed."""
+"""Searches for one transpose, then checks it on every element as it is printed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the compositions of the paper's Table 3 cost at a size: for comparison with what the search finds, which never sees them.
+"""Costs of the compositions of the paper's Table 3 at a size: for comparison with what the search finds, which never sees them.
 
 The table gives shapes without constants. Where a shape leaves them open, its cost here is the least that any constants allow,
 whether or not these make a transpose. Where the third step is to be `i` but m and n have a common divisor, none do: the second
@@ -14,7 +14,7 @@ from warploom.ir.swizzle import Composition, Fan, Primitive, Rot, Window, core_c
 
 
 def table_cost(m: int, n: int) -> int | None:
-    """Of Table 3's three steps for a column-row-column transpose of m by n; None where they cannot be one."""
+    """Cost of Table 3's three steps for a column-row-column transpose of m by n; None where they cannot be one."""
     if m == 1 or n == 1:
         return 0
     if math.gcd(m, n) == 1:

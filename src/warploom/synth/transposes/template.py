@@ -24,7 +24,7 @@ class _Fan:
     scale: int
     period: int
     modulus: int
-    """Of the rotation that follows."""
+    """Modulus of the rotation that follows."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -142,7 +142,7 @@ def _fuses(letters: Alphabet, outer: IntArray, inner: IntArray) -> IntArray:
 
 
 def _redundant(letters: Alphabet, outer: IntArray, inner: IntArray) -> IntArray:
-    """Where one primitive, or the same two in the other order, do the same for no more."""
+    """Flags of pairs for which one primitive, or the same two in the other order, do the same for no more."""
     same = letters.window[outer] == letters.window[inner]
     kinds = letters.kind[outer], letters.kind[inner]
     floors = (letters.period[outer] != NEVER) & (letters.period[inner] != NEVER)

@@ -55,7 +55,7 @@ SPACE_CASES = (
 SPACES = ("space-1", "space-2", "space-3")
 FULL, SMT = "full", "smt"
 NAMES = (*CONFIGURATIONS, *SPACES, *WITHOUT)
-"""Of configurations."""
+"""Names of configurations."""
 
 
 def select(pattern: str | None, configuration: str | None) -> tuple[tuple[str, str], ...]:
@@ -159,7 +159,7 @@ def judged(line: Line) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     found = {"configuration": str(line.get("configuration", "-")), "solutions": str(line.get("solutions", "-"))}
     if line.get("space"):
         found["space"] = str(line["space"])
@@ -197,7 +197,7 @@ def _program_line(case: str, program: Program, result: ProgramResult, configurat
 
 
 def _replayed(program: Program, result: ProgramResult) -> tuple[int, bool]:
-    """How many of the solutions were run again by the interpreter's replay, and whether they all meet the goal."""
+    """Number of the solutions that were run again by the interpreter's replay, and whether they all meet the goal."""
     found = [(name, s.value.choices) for name, s in named_statements(program) if isinstance(s.value, Gathered)]
     names = [(name, choices) for name, choices in found if not choices.is_single]
     keys = [(name, choices, hole.name) for (name, choices), hole in zip(names, result.solutions.holes, strict=True)]
@@ -228,7 +228,7 @@ def bench_ablations(
     """
     asked = select(pattern, configuration)
     cases = [ablation_case(case, name, budget, seed) for case, name in asked]
-    run_chosen(cases, pattern, as_json, columns, judged, journal)
+    run_chosen(cases, pattern, as_json, columns, judged, journal, sorted({case for case, _ in select(None, None)}))
 
 
 @click.command("bench-ablation", hidden=True)

@@ -21,7 +21,7 @@ from warploom.tools.command.lines import Line, plain_line
 from warploom.tools.command.usage import Stopwatch
 
 GRACE_S = 60.0
-"""How long a case that was told to stop may take to print its best so far."""
+"""Seconds that a case that was told to stop may take to print its best so far."""
 PATIENCE = 20.0
 """Wall time over CPU time after which a case waits for what does not come; a busy machine is no reason to stop one."""
 _LOOK_S = 1.0
@@ -40,7 +40,7 @@ class InterruptedBenchmarkError(Exception):
 class Case:
     name: str
     arguments: tuple[str, ...]
-    """Of the command `warploom`; must print exactly one JSON line."""
+    """Arguments of the command `warploom`, which must print exactly one JSON line."""
     limit_s: float
     """CPU time after which the process is stopped."""
     labels: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -61,7 +61,7 @@ def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
 
 
 def run_case(case: Case) -> Line:
-    """Its line. However this ends, the process and those that it started have ended, too."""
+    """Runs a case and returns its line. However this ends, the process and those that it started have ended, too."""
     stopwatch = Stopwatch()
     with tempfile.TemporaryFile("w+") as log:
         process = subprocess.Popen(
@@ -98,7 +98,7 @@ def run_case(case: Case) -> Line:
 
 
 def _waited(process: subprocess.Popen[str], case: Case) -> str:
-    """What it printed; TimeoutExpired at the case's limit."""
+    """The output of the process; TimeoutExpired at the case's limit."""
     started = time.monotonic()
     while True:
         wall_s = time.monotonic() - started
@@ -113,7 +113,7 @@ def _waited(process: subprocess.Popen[str], case: Case) -> str:
 
 
 def _cpu_s(pid: int) -> float:
-    """Of the process and of its children that have ended; 0 where the system does not say."""
+    """CPU seconds of the process and of its children that have ended; 0 where the system does not say."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
         return sum(map(int, fields[11:15])) / _TICKS_PER_S

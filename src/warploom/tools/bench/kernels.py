@@ -90,7 +90,7 @@ def measure(name: str, progress: Progress) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     if "kernel" not in line:
         return {"seconds": str(line["seconds"])}
     kernel, baseline = cast("dict[str, Any]", line["kernel"]), cast("dict[str, Any]", line["baseline"])
@@ -108,7 +108,7 @@ def columns(line: Line) -> dict[str, str]:
 def _interpreted(
     kernel: Kernel, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int], expected: Mapping[str, NDArray[Any]]
 ) -> dict[str, Any]:
-    """What the kernel moves as it is written, without a compiler at hand: every access of the sketch is one of the machine."""
+    """Traffic of the kernel as it is written, without a compiler at hand: every access of the sketch is one of the machine."""
     result = run(kernel, dict(arrays), sizes, check_races=False)
     counts = result.counts
     return {
@@ -130,7 +130,7 @@ def _executed(
     sizes: Mapping[str, int],
     expected: Mapping[str, NDArray[Any]],
 ) -> dict[str, Any]:
-    """What the compiled kernel moves: addresses from the interpreter of PTX, widths of shared accesses from the SASS."""
+    """Traffic of the compiled kernel: addresses from the interpreter of PTX, widths of shared accesses from the SASS."""
     given = {name: array.copy() for name, array in arrays.items()}
     done = count_executed(kernel, source, compiled, given, sizes)
     counts = done.counts
@@ -181,7 +181,7 @@ def _timed(example: Example, kernel: Kernel, source: CudaSource, compiled: Compi
 def bench_kernels(pattern: str | None, as_json: bool, journal: Path | None) -> None:
     """Count, compile and (on a GPU) time every kernel beside its shared-memory baseline."""
     cases = [kernel_case(name) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-kernel", hidden=True)

@@ -21,7 +21,7 @@ MEASURABLE_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class ProgramBar:
-    """What a case must reach."""
+    """The results that a case must reach."""
 
     seconds: float
     solutions: int | None = None
@@ -95,7 +95,7 @@ def judged(line: Line) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     found = {"solutions": str(line.get("solutions", "-")), "visited": str(line.get("visited", "-"))}
     found["ineffectiveness"] = str(line.get("ineffectiveness") or "-")
     found["seconds"] = f"{line['seconds']}{'' if line.get('in_time', True) else ' (late)'}"

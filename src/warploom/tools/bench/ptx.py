@@ -26,7 +26,7 @@ from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
 
 ARCH = "sm_75"
-"""Of the PTX; the notes' counts were taken on it."""
+"""Architecture of the PTX; the notes' counts were taken on it."""
 LIMIT_S = 300.0
 LEAST = {name: line.shuffles for name, line in SYNTHESIS.items()} | {"whispering": 5}
 """Shuffles that PTXASW finds; with `restrict` pointers nvcc itself keeps one of whispering's loads."""
@@ -89,7 +89,7 @@ def measure(name: str, options: ShuffleOptions, seed: int, progress: Progress) -
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     if "loads" not in line:
         return {"seconds": str(line["seconds"])}
     found = {"shuffles": f"{line['candidates']}/{line['loads']}", "applied": str(line["applied"])}
@@ -139,7 +139,7 @@ def bench_ptx(pattern: str | None, as_json: bool, journal: Path | None, max_delt
     """
     options = ("--max-delta", str(max_delta), "--seed", str(seed))
     cases = [ptx_case(name, options) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-ptx", hidden=True)

@@ -1,9 +1,10 @@
-"""What all benchmarks share: their options, running the cases one by one, the journal, one line per case, the exit code."""
+"""Parts that all benchmarks share: their options, running the cases one by one, the journal, one line per case, the exit code."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import NoReturn, cast
 
@@ -25,15 +26,14 @@ def run_chosen(
     columns: Callable[[Line], dict[str, str]],
     judged: Callable[[Line], Line],
     journal: Path | None,
-    *,
-    examples: Sequence[str] = (),
+    names: Sequence[str],
 ) -> NoReturn:
-    """Runs the cases and exits; a pattern that no case matches is bad input. `examples`: what cases are called."""
+    """Runs the cases and exits; a pattern that no case matches is bad input. `names`: all that there are."""
     output = Output(as_json)
     if not cases:
         message = f"expected a pattern that some case matches, got {pattern!r}"
-        fix = f"Cases are called {', '.join(examples)}." if examples else "List the cases with `warploom list`."
-        error = UserError(Diagnostic("NO_CASE", message, fix=fix))
+        some = get_close_matches(pattern or "", names, 3, 0.5) or names[:: max(1, len(names) // 4)][:4]
+        error = UserError(Diagnostic("NO_CASE", message, fix=f"Cases are called {', '.join(some)}, ..."))
         sys.exit(output.outcome(failed(pattern or "", error, Stopwatch())))
     sys.exit(run_bench(cases, output, columns, judged, journal))
 

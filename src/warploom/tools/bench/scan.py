@@ -20,7 +20,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.scan.network import network_cases, run_network_case, run_table1_case, table1_cases
 
 LIMIT_S = 60.0
-"""For one case; the bar of the issue for a loop."""
+"""Limit for one case; the bar of the issue for a loop."""
 
 _TABLE1_TASKS = tuple(name for name in TASK_NAMES if name.startswith("table1/"))
 NAMES: tuple[str, ...] = (
@@ -30,7 +30,7 @@ NAMES: tuple[str, ...] = (
     *(f"network/{name}" for name in network_cases()),
 )
 _OVERLAPPING = "idempotent associative operators"
-"""What `operators` says of Knowles' networks as published."""
+"""The value of `operators` for Knowles' networks as published."""
 
 
 def select(pattern: str | None) -> tuple[str, ...]:
@@ -71,7 +71,7 @@ def _task(name: str) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     found = {"seconds": str(line["seconds"])}
     if line.get("auxiliaries") is not None:
         found["invented"] = str(len(cast("list[str]", line["auxiliaries"])))
@@ -94,7 +94,7 @@ def columns(line: Line) -> dict[str, str]:
 def bench_scan(pattern: str | None, as_json: bool, journal: Path | None) -> None:
     """Lift loops, complete networks and layouts, refuse and accept operators: the tasks of the paper and of its successors."""
     cases = [scan_case(name) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal)
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-scan", hidden=True)

@@ -60,7 +60,7 @@ def measure(name: str, budget_s: float | None, threads: int, seed: int, stopwatc
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     found = {"seconds": str(line["seconds"])}
     if "space_size" in line:
         found["size"] = f"{line['space_size']:.3g} +- {line['space_size_95'] or float('nan'):.2g}"
@@ -114,7 +114,7 @@ def schedule_command(
     # NumPy reads these when a case's process loads it.
     os.environ.update(dict.fromkeys(_THREAD_VARIABLES, str(used)))
     cases = [schedule_case(name, budget, used, seed) for name in names]
-    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, examples=(NAMES[0], CPU_NAMES[0], GPU_NAMES[0]))
+    run_chosen(cases, pattern, as_json, columns, lambda line: line, journal, NAMES)
 
 
 @click.command("bench-schedule", hidden=True)

@@ -34,7 +34,7 @@ from warploom.tools.explore.options import KernelOptions, program_of
 _SPIN_S = 0.05
 """Idle threads of NumPy and of kernels keep their cores that long."""
 _ROUND_S = 0.03
-"""Of one competitor in one round."""
+"""Seconds of one competitor in one round."""
 _RACE_S = 20.0
 _LEAST_ROUNDS, _MOST_ROUNDS = 9, 31
 _HOPELESS = 3.0
@@ -75,7 +75,7 @@ CASES: dict[str, CpuCase] = {
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Of one competitor, milliseconds by round."""
+    """Times of one competitor, milliseconds by round."""
 
     rounds: tuple[float, ...]
     cpu_ms: float
@@ -192,7 +192,7 @@ def _options(case: CpuCase, threads: int, budget_s: float | None, seed: int) -> 
 
 
 def _arrays(program: Program, kernel: TensorKernel, options: KernelOptions) -> dict[str, Array]:
-    """Of the whole program in their shapes, inputs random."""
+    """Arrays of the whole program in their shapes, inputs random."""
     given = kernel.arrays(options.sizes, options.seed)
     found: dict[str, Array] = {}
     for region in program.arguments:

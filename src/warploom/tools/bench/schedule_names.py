@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 SPACES = ("axpy", "matmul-256x256x32", "matmul-1024", "strided-matmul")
-"""Of the paper's Tables 2 and 3."""
+"""Spaces of the paper's Tables 2 and 3."""
 
 TABLE_NAMES = (
     *(f"table2/{name}" for name in SPACES),
@@ -17,7 +17,7 @@ TABLE_S = {"table2": 120.0, "table3": 600.0, "speed": 10.0}
 
 CPU_BARRED = ("matmul-1024", "matvec", "gesummv", "atax", "matmul-strided", "matmul-batched", "stencil3d")
 CPU_MORE = ("softmax", "layer_norm", "dot", "axpy", "conv2d")
-"""Without a bar."""
+"""Kernels without a bar."""
 CPU_NAMES = (*(f"cpu/{name}" for name in (*CPU_BARRED, *CPU_MORE)), "cpu/seeds")
 
 GPU_NAMES = tuple(

@@ -1,4 +1,5 @@
-"""What generated CPU kernels are timed beside: NumPy (OpenBLAS) at its best, and plain loops left to the C compiler."""
+"""Competitors that are timed beside generated CPU kernels: NumPy (OpenBLAS) at its best, and plain loops left to the C
+compiler."""
 
 # pyright: basic
 # ruff: noqa: N806  (arrays are called as in the kernels)

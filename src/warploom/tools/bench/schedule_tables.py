@@ -69,7 +69,7 @@ class Published:
     time_ms: float
     size_cut: float
     nodes: int
-    """At depth 10."""
+    """Nodes at depth 10."""
     kept: int
 
 
@@ -80,7 +80,7 @@ PUBLISHED: dict[str, Published] = {
     "matmul-1024": Published(_SPACES["matmul-1024x1024x1024"], 3.5e21, 1.8e21, 0.028, 4.81, 9.5e17, 161_980, 6_738),
     "strided-matmul": Published(_SPACES["strided-matmul"], 6.0e20, 2.0e20, 0.023, 10.1, 8.1e17, 142_780, 9_512),
 }
-"""By the name of the case."""
+"""Published results by the name of the case."""
 ORDERS = {"direct": (DEFAULT_ORDER, 24.0), "reverse": (tuple(reversed(DEFAULT_ORDER)), 1.8)}
 """Order and the paper's factor."""
 
@@ -278,7 +278,7 @@ def _depth(step: Step[Candidate]) -> int:
 
 
 def _order(budget_s: float, seed: int, progress: Progress) -> tuple[Line, bool]:
-    """At the first level wider than `WIDE`, how many times fewer candidates the bound keeps, by order of decisions."""
+    """Number of times fewer candidates that the bound keeps at the first level wider than `WIDE`, by order of decisions."""
     row = PUBLISHED["matmul-1024"]
     below = (int(row.time_ms * _PS_PER_MS),)
     fields: Line = {}

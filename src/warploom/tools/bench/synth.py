@@ -27,7 +27,7 @@ LIMIT_S = 600.0
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """What a case must reach: the paper's cost, and the CPU time asked for."""
+    """The results that a case must reach: the paper's cost, and the CPU time asked for."""
 
     pattern: str
     accumulates: int
@@ -71,7 +71,7 @@ def select(pattern: str | None) -> tuple[str, ...]:
 def bench_case(name: str, goal: Goal | None, options: Mapping[str, str], space: int | None, limit_s: float) -> Case:
     """A sketch, a dataflow program or a transpose; `goal` None: the best completion of a sketch, all solutions of a program.
 
-    `options` by flag, without dashes; the space is for sketches. Of transposes only the first answer is asked for.
+    `options` by flag, without dashes; the space is for sketches. For transposes only the first answer is asked for.
     """
     if is_wall_transpose(name):
         return transpose_case(name, limit_s)
@@ -113,7 +113,7 @@ def judged(line: Line) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     if not _is_sketch(str(line["case"])):
         return program_bench.columns(line)
     found = {"space": str(line.get("space") or "-"), "acc": str(line.get("accumulates", "-"))}
@@ -152,4 +152,4 @@ def bench_synth(
         options["budget"] = f"{budget}s"
     limit_s = LIMIT_S if budget is None else 2 * budget + 60
     cases = [bench_case(name, goal, options, space, limit_s) for name in select(pattern)]
-    run_chosen(cases, pattern, as_json, columns, judged, journal)
+    run_chosen(cases, pattern, as_json, columns, judged, journal, select(None))

@@ -115,7 +115,7 @@ def line_of(result: Result[Argument, Json]) -> Line:
 
 
 def columns(line: Line) -> dict[str, str]:
-    """For people."""
+    """Columns of the table for people."""
     if line["status"] != "solved":
         return {"seconds": str(line["seconds"])}
     found = {"cost": f"{line['cost']}{' (optimal)' if line['optimal'] else ''}", "seconds": str(line["seconds"])}

@@ -62,7 +62,7 @@ class Later:
     place: str
     """`module:attribute`."""
     help: str = ""
-    """What the list of commands says: the first sentence of the command's own help. Empty for one that is not listed."""
+    """Text in the list of commands: the first sentence of the command's own help. Empty for one that is not listed."""
 
 
 class Commands(click.Group):

@@ -20,7 +20,7 @@ _LONGEST_MARK = 40
 
 
 def write_text(path: Path, text: str, *, mode: int | None = None) -> None:
-    """As UTF-8; UserError (NOT_WRITTEN)."""
+    """Writes the text as UTF-8; UserError (NOT_WRITTEN)."""
     write_bytes(path, text.encode("utf-8", "surrogateescape"), mode=mode)
 
 
@@ -32,7 +32,7 @@ def write_bytes(path: Path, data: bytes, *, mode: int | None = None) -> None:
 def write_file(path: Path, write: Callable[[IO[bytes]], Any], *, mode: int | None = None) -> None:
     """`write` gets a file beside the one asked for, which takes its name when all is on the disk; UserError (NOT_WRITTEN).
 
-    Links are followed. What is no ordinary file (a pipe, a device) is written itself. `mode`: permissions; None: those of the old
+    Links are followed. A pipe or a device is written itself. `mode`: permissions; None: those of the old
     file, or what the system gives new ones.
     """
     try:

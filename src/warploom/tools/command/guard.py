@@ -33,7 +33,7 @@ def is_interruption(error: Exception) -> bool:
 
 
 def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
-    """What `work` gives, or the outcome that tells of the user's error, the limit, the interruption or the fault."""
+    """The outcome that `work` gives, or the one that tells of the user's error, the limit, the interruption or the fault."""
     sys.setrecursionlimit(max(DEEPEST, sys.getrecursionlimit()))
     try:
         with current().watched(), output.progress(case) as progress:

@@ -77,7 +77,7 @@ def _completed(line: Line) -> Line | None:
 
 
 def _judged_again(case: str, texts: Mapping[str, object]) -> Report | None:
-    """Of the sketch with these completions; None where they are none."""
+    """Report of the sketch with these completions; None where they are none."""
     if not is_example(case):
         return None
     sketch = find(case).sketch

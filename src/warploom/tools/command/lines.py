@@ -31,7 +31,7 @@ COUNTED = ("sass", "interpreter", "model")
 
 
 def broken_rules(line: Mapping[str, object]) -> list[str]:
-    """What a line says that no line may say, or leaves out; none for a line that keeps the contract."""
+    """Statements of a line that the contract forbids, and fields that it lacks; none for a line that keeps the contract."""
     found = [f"no `{name}`" for name in ("v", "case", "status", "verdict", "seconds", "wall_s", "peak_mb") if name not in line]
     status, verdict = line.get("status"), line.get("verdict")
     rules = {
@@ -82,7 +82,7 @@ def plain_line(
 
 
 def turned_into_error(line: Line, reason: str) -> None:
-    """What was found counts for nothing, because the rest of what was asked for failed."""
+    """Turns the line into an error: the answer counts for nothing, because the rest of what was asked for failed."""
     line |= {"status": "error", "verdict": "unchecked", "reason": reason}
     line.pop("domain", None)
 
@@ -98,6 +98,6 @@ def encode(line: Mapping[str, object], encoding: str = "utf-8") -> str:
 
 
 def combined_exit(codes: Iterable[int]) -> int:
-    """Of a command with several results: interrupted, bad input, impossible, given up, solved."""
+    """Exit code of a command with several results: interrupted, bad input, impossible, given up, solved."""
     found = set(codes)
     return next((code for code in (INTERRUPTED, BAD_INPUT, IMPOSSIBLE, GAVE_UP) if code in found), SOLVED)

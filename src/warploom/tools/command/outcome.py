@@ -1,4 +1,4 @@
-"""What a command comes to: its report line, its exit code, and what people read besides."""
+"""Outcome of a command: its report line, its exit code, and the text for people."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Outcome:
     report: Report | None = None
     printed: Printed | None = None
     messages: tuple[str, ...] = ()
-    """For stderr."""
+    """Messages for stderr."""
     written: tuple[Path, ...] = ()
     details: tuple[str, ...] = ()
     """Texts for people, below the line."""

@@ -1,4 +1,4 @@
-"""What people read: tables on stdout, messages and progress on stderr."""
+"""Output for people: tables on stdout, messages and progress on stderr."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class Output:
 
     @contextmanager
     def progress(self, case: str) -> Generator[Progress]:
-        """On a terminal a changing line on stderr, else nothing."""
+        """Shows a changing line on stderr if it is a terminal, else nothing."""
         if not self._err.is_terminal:
             yield lambda _: None
             return

@@ -1,4 +1,4 @@
-"""What a command has used so far: CPU time of the process and its children, wall time, peak memory."""
+"""Resources that a command has used so far: CPU time of the process and its children, wall time, peak memory."""
 
 from __future__ import annotations
 

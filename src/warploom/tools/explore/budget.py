@@ -12,7 +12,7 @@ from types import FrameType
 from warploom.solve.jit import compiled_seconds
 
 CHECK_SHARE = {"cpu": 0.08, "cuda": 0.4}
-"""Of the budget, by kind of target: what the search leaves for the check and the proof of its result."""
+"""Share of the budget, by kind of target, that the search leaves for the check and the proof of its result."""
 _OVER = 0.1
 """Share of the budget by which the check may overdraw it."""
 _LEAST_S = 0.5
@@ -28,7 +28,7 @@ class WallBudget:
 
     @property
     def compiled_s(self) -> float:
-        """What was spent on machine code of the propagators since the beginning."""
+        """Seconds spent on machine code of the propagators since the beginning."""
         return compiled_seconds() - self._compiled_s
 
     @property

@@ -1,4 +1,4 @@
-"""Whether the kernels that `explore` found compute what the tensor function says."""
+"""Decides whether the kernels that `explore` found compute what the tensor function says."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.shortened import carried_over, shortened, small_sizes, tiles_of
 
 LONGEST_S = 600.0
-"""Of a check, where no budget says."""
+"""Most seconds of a check, where no budget says."""
 TOLERANCE = 1e-3
 """Relative to the largest element of the output: sums are taken in other orders."""
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How the results compare with the reference."""
+    """Comparison of the results with the reference."""
 
     verdict: str
     """`tested`, `refuted` or `unchecked`."""
@@ -42,9 +42,9 @@ class Checked:
     """Elements compared."""
     reason: str = ""
     sizes: Mapping[str, int] | None = None
-    """At which it was compared, where these are not those asked for."""
+    """Sizes at which it was compared, where these are not those asked for."""
     proof: Proof | None = None
-    """Of kernels for CUDA."""
+    """Proof of kernels for CUDA; None for other targets."""
 
 
 def checked(
@@ -56,7 +56,7 @@ def checked(
     progress: Progress,
     limit_s: float = LONGEST_S,
 ) -> Checked:
-    """On the CPU by running them; for CUDA at a small size on the PTX interpreter, then by a proof of their PTX.
+    """Checks on the CPU by running them; for CUDA at a small size, on the PTX interpreter and then by a proof of their PTX.
     `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
     began = time.monotonic()

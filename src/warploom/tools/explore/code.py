@@ -24,7 +24,7 @@ def code_of(program: Program, nests: Sequence[Nest], sizes: Mapping[str, int], o
 
 
 def arch_of(on: Target) -> str:
-    """What CUDA code for a target is compiled for."""
+    """Architecture for which CUDA code for a target is compiled."""
     return on.name if on.name.startswith("sm_") else "sm_80"
 
 

@@ -136,7 +136,7 @@ def explore(
 
 
 def _summary(line: Line) -> Iterator[str]:
-    """For people."""
+    """Summary for people."""
     if "space_size" in line:
         between = f"{line['space_size_low']:.2g} to {line['space_size_high']:.2g}"
         yield f"  {line['space_size']:.3g} implementations ({between}), {line['dead_end_share']:.2%} dead ends"

@@ -1,4 +1,4 @@
-"""What the kernels of `explore` are run on, and the outputs that they are compared with."""
+"""Arrays on which the kernels of `explore` run, and the outputs that they are compared with."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ EVALUATED = 3_000_000_000
 """Points of instructions that the reference evaluation is asked for at most; above it, only kernels with a NumPy reference are
 checked at their own size."""
 _COPIES = 3
-"""Of each array: the reference's, the searching and the measuring process's."""
+"""Copies of each array: the reference's, the searching and the measuring process's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Data:
-    """What a program is run on, and what it must make of it."""
+    """Inputs of a program, and the outputs that it must make of them."""
 
     inputs: Mapping[str, Array]
     scalars: Mapping[str, float]
     outputs: Mapping[str, Array]
-    """By name, those that are known; empty where the reference would take too long."""
+    """Outputs by name, those that are known; empty where the reference would take too long."""
     reference: str
     """`NumPy`, `evaluation` or nothing."""
 
@@ -70,7 +70,7 @@ def data_for(program: Program, kernel: TensorKernel | None, seed: int) -> Data:
 
 
 def stage_arrays(stage: Backbone, data: Data) -> dict[str, Array] | None:
-    """What a stage reads; None where an earlier stage would have to be run first."""
+    """Arrays that a stage reads; None where an earlier stage would have to be run first."""
     known = {**data.outputs, **data.inputs}
     read = [r.name for r in stage.regions if r.role is Role.INPUT]
     return {name: known[name] for name in read} if all(name in known for name in read) else None

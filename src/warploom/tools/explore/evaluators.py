@@ -1,4 +1,4 @@
-"""What judges the implementations that `warploom explore` finds: this CPU, this GPU, or the model."""
+"""Judges of the implementations that `warploom explore` finds: this CPU, this GPU, or the model."""
 
 from __future__ import annotations
 

@@ -146,7 +146,7 @@ def _outcome(
 
 
 def _unfinished(case: str, program: Program, found: ProgramExploration, searched: Line, stopwatch: Stopwatch) -> Outcome:
-    """Of a program with a kernel without implementation, the decisions of those before it."""
+    """Outcome for a program in which some kernel has no implementation, with the decisions of the kernels before it."""
     status: Status = "unsat" if found.complete else "unknown"
     reason = "the space holds no implementation" if found.complete else found.reason or "no implementation was found in time"
     line = plain_line(case, status, stopwatch.read(), reason=reason) | searched

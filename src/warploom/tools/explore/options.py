@@ -1,4 +1,4 @@
-"""What `warploom explore` is asked about a tensor function, and the program that this is."""
+"""Options of `warploom explore` for a tensor function, and the program that they describe."""
 
 from __future__ import annotations
 
@@ -29,16 +29,16 @@ _UNTYPED = frozenset({Operator.MOVE, Operator.CAST, Operator.LOAD, Operator.STOR
 class KernelOptions:
     target: Target
     is_target_given: bool = True
-    """By the user."""
+    """Whether the user gave the target."""
     sizes: Mapping[str, int] = field(default_factory=dict[str, int])
-    """Those that the user gave."""
+    """Sizes that the user gave."""
     threads: int = 1
     budget_s: float | None = None
     seed: int = 0
     strategy: StrategyName | None = None
     """None: refine."""
     order: tuple[str, ...] | None = None
-    """Of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
+    """Order of decisions, by choice, those first that are listed; None: the target's; `reverse` alone: that one backwards."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
     journal: Path | None = None
     """A folder."""

@@ -61,7 +61,7 @@ class StageView:
     name: str
     nest: Nest
     bound: Explanation
-    """Of the implementation that the nest is."""
+    """Bound of the implementation that the nest is."""
 
 
 def render_explore(

@@ -1,4 +1,4 @@
-"""Whether a file that is asked for can be written, before the work that fills it."""
+"""Decides whether a file that is asked for can be written, before the work that fills it."""
 
 from __future__ import annotations
 

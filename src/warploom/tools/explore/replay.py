@@ -117,7 +117,7 @@ def _parsed(text: str) -> object:
 
 
 def _recorded(value: object, span: Span) -> Recorded | None:
-    """Of a line of `explore`, or of an object that is nothing else."""
+    """The decisions in a line of `explore`, or in an object that holds nothing else."""
     if not isinstance(value, dict):
         return None
     line = cast("dict[str, object]", value)
@@ -143,7 +143,7 @@ def _recorded(value: object, span: Span) -> Recorded | None:
 
 
 def _differences(recorded: Recorded, program: Program, function: Function, options: KernelOptions) -> list[str]:
-    """How what is asked differs from what was recorded, on purpose. UserError (REPLAY) where it is not."""
+    """Differences between what is asked and what was recorded, on purpose. UserError (REPLAY) where it is not."""
     if recorded.kernel not in (None, program.name):
         message = f"expected decisions of {program.name}, got those of {recorded.kernel}"
         raise _refused(recorded, message, f"explore {recorded.kernel}, or name another file")

@@ -1,4 +1,4 @@
-"""What `warploom explore` reports of implementations: the line, loop nests, what binds them, files."""
+"""Reports of `warploom explore` on implementations: the line, loop nests, what binds them, files."""
 
 from __future__ import annotations
 
@@ -38,11 +38,11 @@ class Explored:
     program: Program
     implementations: tuple[Implementation[Candidate], ...]
     events: tuple[Event, ...] = ()
-    """Of the search."""
+    """Events of the search."""
 
 
 def facts(function: Function, program: Program, options: KernelOptions) -> Line:
-    """What was asked."""
+    """Fields that say what was asked."""
     dtypes = {r.dtype.name for r in program.arguments}
     return {
         "kernel": program.name,
@@ -64,7 +64,7 @@ def judged_line(
     options: KernelOptions,
     watch: Stopwatch,
 ) -> Line:
-    """Of implementations, their time (None: unknown), how it was taken and the check of their results."""
+    """Fields of implementations, their time (None: unknown), how it was taken and the check of their results."""
     if checked.verdict == "refuted":
         reason = f"internal error: {checked.reason}"
         line = plain_line(case, "error", watch.read(), verdict="refuted", reason=reason)
@@ -106,7 +106,7 @@ def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Li
 
 
 def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measured: bool) -> Line:
-    """How a time was taken, in the words of the contract, and how far above its bound it is."""
+    """Words of the contract for how a time was taken, and how far above its bound it is."""
     found: Line = {"time_is": "measured" if is_measured else "modelled", "counted": "model"}
     if bound_ms > 0:
         found["time_over_bound"] = round(time_ms / bound_ms, 3)
@@ -153,7 +153,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
 
 
 def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
-    """Of the first stages; where the program has several, each name begins with its stage's and a slash."""
+    """Decisions of the first stages; where the program has several, each name begins with its stage's and a slash."""
     if len(program.stages) == 1:
         return dict(decisions[0]) if decisions else {}
     return {f"{s.name}/{k}": v for s, found in zip(program.stages, decisions, strict=False) for k, v in found.items()}
@@ -182,7 +182,7 @@ def _views(explored: Explored, on: Target) -> list[StageView]:
 
 
 def _shown(stages: Sequence[StageView], target: Target) -> tuple[str, ...]:
-    """For people: each stage as a loop nest, and what binds it."""
+    """Text for people: each stage as a loop nest, and what binds it."""
     found: list[str] = []
     for stage in stages:
         found += [text(stage.nest), stage.bound.text]

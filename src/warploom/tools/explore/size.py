@@ -86,7 +86,7 @@ def covering(samples: Samples) -> Between:
 
 
 def _sampled(model: KernelModel[Candidate], budget_s: float, seed: int, progress: Progress) -> Samples:
-    """Of each kind `PROBES` or as many as half of the wall seconds allow, two at least."""
+    """Samples of each kind: `PROBES`, or as many as half of the wall seconds allow, two at least."""
     began = time.monotonic()
     walks, sweeps = list[Probe](), list[Probe]()
     for share, found, sampler in ((0.5, walks, knuth), (1.0, sweeps, chen)):

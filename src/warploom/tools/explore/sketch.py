@@ -127,6 +127,6 @@ def _text(value: Tuning) -> str:
 
 
 def table(choices: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Open choices for people, one a line."""
+    """Table of open choices for people, one a line."""
     width = max(map(len, choices), default=0)
     return tuple(f"  {name:<{width}}  {' '.join(values)}" for name, values in choices.items()) or ("  nothing is open",)

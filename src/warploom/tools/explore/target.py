@@ -1,4 +1,4 @@
-"""What `warploom explore` is asked to explore: a kernel of the library, a sketch, or a function of a file."""
+"""The target of `warploom explore`: a kernel of the library, a sketch, or a function of a file."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 MAX_STRIPES = 16
 HOLE_COLOURS = ("#9fd8a0", "#f6e27f", "#f7b77e", "#a9c9f5", "#d9b3ef", "#f2a7b4")
-"""Of swizzles: green, yellow and orange first, as in the paper's figure 1."""
+"""Colours of swizzles: green, yellow and orange first, as in the paper's figure 1."""
 
 
 def element_colours(elements: Mapping[str, Sequence[str]], constants: frozenset[str]) -> dict[str, str]:

@@ -30,7 +30,7 @@ _TITLES = {
 
 @dataclass(slots=True)
 class _Board:
-    """What is drawn and where; grows from top to bottom."""
+    """Drawn shapes and their places; grows from top to bottom."""
 
     cell_width: float
     y: float = 34

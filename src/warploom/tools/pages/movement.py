@@ -33,13 +33,13 @@ Cell: TypeAlias = RegisterCell | MemoryCell
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a cell holds, in words; `text` is an expression over input elements."""
+    """Content of a cell, in words; `text` is an expression over input elements."""
 
     text: str
     atoms: tuple[str, ...] = ()
     """The input elements in it, `x[5]`, in the order of their appearance, each once."""
     terms: int = 1
-    """Contributions, for the value of an accumulator."""
+    """Number of contributions, for the value of an accumulator."""
     level: int = 3
     """Binding strength of the outermost operation: 1 sum and others, 2 product, 3 atom or call."""
 
@@ -59,7 +59,7 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class HoleValues:
-    """What a hole gave in a step, per lane; None for lanes that did not ask."""
+    """Values of a hole in a step, per lane; None for lanes that did not ask."""
 
     hole: str
     values: tuple[int | bool | None, ...]
@@ -120,7 +120,7 @@ _FITTING = 9
 
 
 def short(value: Value) -> str:
-    """What fits into a cell: the expression, its end left out where it is long, or how many contributions it combines."""
+    """Text that fits into a cell: the expression, its end left out where it is long, or how many contributions it combines."""
     if value.terms > 1:
         return f"Σ{value.terms}"
     if value.level == 3 or not value.atoms:

@@ -225,7 +225,7 @@ class _Run:
         self.steps.append(Step(kind or _kind(writes, shuffled), tuple(self.loops), writes, self._hole_values(active), span))
 
     def _hole_values(self, active: tuple[_Thread, ...]) -> tuple[HoleValues, ...]:
-        """What the holes gave since the last step, for the lanes that take part; index variables set in between included."""
+        """Values of the holes since the last step, for the lanes that take part; index variables set in between included."""
         here = {thread.number for thread in active}
         kinds = {hole.name: hole.kind for hole in self.kernel.holes}
         found: list[HoleValues] = []

@@ -39,7 +39,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class RoutineSummary:
-    """Of a kernel or device function."""
+    """Summary of a kernel or device function."""
 
     name: str
     is_entry: bool
@@ -54,7 +54,7 @@ class RoutineSummary:
 
 @dataclass(frozen=True, slots=True)
 class FileSummary:
-    """Of one PTX file."""
+    """Summary of one PTX file."""
 
     routines: tuple[RoutineSummary, ...]
     shared_bytes: int
@@ -257,7 +257,7 @@ def _differs(file: str, what: str, stopwatch: Stopwatch) -> Outcome:
 
 
 def _replaced(text: str) -> str:
-    """Without bytes that are no UTF-8, which JSON cannot carry."""
+    """The text without bytes that are no UTF-8, which JSON cannot carry."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 

@@ -141,7 +141,7 @@ def prove_file(
 
 
 def proof_fields(proof: CompiledProof) -> Line:
-    """Of a report line: `domain`, and what refutes: `differing`, `race` or `fault`."""
+    """Fields of a report line: `domain`, and what refutes: `differing`, `race` or `fault`."""
     found: Line = {}
     if proof.domain:
         found["domain"] = proof.domain
@@ -243,7 +243,7 @@ def load_spec(text: str) -> Callable[..., Any]:
 
 
 def read_symbols(program: Program, texts: tuple[str, ...]) -> dict[str, Symbol]:
-    """What `--symbol` says of the module's variables; UserError: SYMBOL."""
+    """Values that `--symbol` gives to the module's variables; UserError: SYMBOL."""
     found: dict[str, Symbol] = {}
     for text in texts:
         name, equals, rest = text.partition("=")

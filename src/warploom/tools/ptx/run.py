@@ -29,7 +29,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.check import read_good_ptx
 
 MAX_BYTES = 1 << 33
-"""Of one array that the command makes."""
+"""Most bytes of one array that the command makes."""
 SHOWN = 20
 """Findings printed at most."""
 

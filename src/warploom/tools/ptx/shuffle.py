@@ -41,7 +41,7 @@ from warploom.tools.command.usage import Stopwatch
 from warploom.tools.ptx.check import read_good_ptx
 
 BLOCK_THREADS = 128
-"""Of the block for which occupancy is told, where the kernel does not say."""
+"""Threads of the block for which occupancy is told, where the kernel does not say."""
 PTXAS_S = 20
 """Wall seconds for one run of ptxas, whose registers are told beside the result and decide nothing."""
 
@@ -50,7 +50,7 @@ _ENTRY = re.compile(r"Compiling entry function '(?P<name>[^']+)'.*?Used (?P<regi
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """Of one kernel, before and after."""
+    """Resources of one kernel, before and after."""
 
     registers: tuple[int, int]
     occupancy: tuple[float, float] | None
@@ -119,7 +119,7 @@ def _occupancy(arch: str, registers: tuple[int, int], threads: int) -> tuple[flo
 
 
 def summary_of(reports: Sequence[KernelReport], arch: str) -> str:
-    """What became of the loads of all kernels, in one sentence."""
+    """A sentence that says what became of the loads of all kernels."""
     loads = sum(r.loads for r in reports)
     found = sum(len(r.shuffles) for r in reports)
     applied = sum(c.kind == "shuffle" for r in reports for c in r.applied)

@@ -74,7 +74,7 @@ def emit_command(
 
 
 def types_of(kinds: tuple[str, ...]) -> Types:
-    """At most one type of each kind; UserError."""
+    """Types of these kinds, at most one of each; UserError."""
     whole = [k for k in kinds if k.startswith("int")]
     real = [k for k in kinds if k.startswith("float")]
     for given in (whole, real):
@@ -142,7 +142,7 @@ def _line(
 
 
 def _summary(line: Line) -> list[str]:
-    """For people, beside the text."""
+    """Summary for people, beside the text."""
     if "target" not in line:
         return [f"{line['case']}: {line['status']}: {line.get('reason', '')}"]
     operator = cast("dict[str, str]", line["operator"])

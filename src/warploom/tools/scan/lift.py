@@ -77,7 +77,7 @@ def outcome_of(case: str, result: scan.Lifting, stopwatch: Stopwatch) -> Outcome
 
 
 def lift_fields(operator: scan.Operator, result: scan.Lifting) -> Line:
-    """What a line says of an operator."""
+    """Fields of a line on an operator."""
     words = scan.operator_in_words(operator) if result.verdict == "proved" and result.domain.startswith("integers") else None
     fields: Line = {
         "kind": "scan" if operator.loop.is_scan else "reduction",
@@ -105,7 +105,7 @@ def lift_fields(operator: scan.Operator, result: scan.Lifting) -> Line:
 
 
 def differing_text(operator: scan.Operator, found: scan.Differing) -> str:
-    """As a person reads it."""
+    """The difference as a person reads it."""
     names = [str(f.value) for f in operator.loop.constants]
     given = "".join(f", {n} = {scan.written(v)}" for n, v in zip(names, found.constants, strict=True))
     elements = [scan.written(e[0] if len(e) == 1 else e) for e in found.elements]
@@ -113,7 +113,7 @@ def differing_text(operator: scan.Operator, found: scan.Differing) -> str:
 
 
 def sort_text(sort: scan.Sort) -> str:
-    """As a person reads it."""
+    """The sort as a person reads it."""
     if sort.base == "int" and sort.values == (0, 1):
         return "0 or 1"
     text = {"int": "int", "real": "float", "bool": "bool", "text": "str"}[sort.base]
@@ -155,7 +155,7 @@ def _witness(witness: scan.Witness) -> Line:
 
 
 def _text(line: Line) -> list[str]:
-    """What people read below the head line."""
+    """Text for people below the head line."""
     found: list[str] = []
     if "operator" in line:
         fields = cast("list[str]", line["fields"])

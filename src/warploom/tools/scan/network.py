@@ -187,7 +187,7 @@ def _drawn(net: Network, case: str, options: NetworkOptions) -> tuple[Path, ...]
 
 
 def _text(line: Line) -> list[str]:
-    """What people read below the head."""
+    """Text for people below the head."""
     if "size" not in line:
         return []
     texts = [

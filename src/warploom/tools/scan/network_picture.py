@@ -69,7 +69,7 @@ def _clashes(accesses: list[Access], banks: int) -> tuple[set[int], set[int], in
     reads: set[int] = set()
     writes: set[int] = set()
     conflicts = 0
-    # Of every warp: the read of the sources, the read of the destinations, the write of these.
+    # Each warp reads the sources, reads the destinations, and writes these.
     for place, access in enumerate(accesses):
         found: defaultdict[int, set[int]] = defaultdict(set)
         for address in access.addresses.tolist():

@@ -107,7 +107,7 @@ SHOWN = 12
 
 
 def table(line: Line) -> list[str]:
-    """For people: the best ways, one per row."""
+    """Table for people: the best ways, one per row."""
     rows = cast("list[Line]", line.get("ranked", []))
     if not rows:
         return []

@@ -22,16 +22,16 @@ from warploom.tools.command.usage import Stopwatch
 DOMAIN = "multisets of symbols"
 UNSAT = "no members of the holes meet the goal: the space was exhausted"
 _NUMBERS = {"visited": int, "oracle": int, "ineffectiveness": float}
-"""Of the search, or null."""
+"""Fields of the search; each may be null."""
 
 
 def objective_of(goal: Goal) -> tuple[str, ...]:
-    """What the answer is the least of."""
+    """The quantities of which the answer is the least."""
     return ("cost",) if goal == "best" else ()
 
 
 def entry(line: Line, tables: Sequence[Mapping[str, IntArray]]) -> Json:
-    """What is kept of a final line; `tables`: the listed solutions."""
+    """The part of a final line that is kept; `tables`: the listed solutions."""
     names = ("status", "goal", "complete", "count", "distinct", "cost", *_NUMBERS)
     kept = {name: line[name] for name in names}
     return cast(Json, {**kept, "tables": [{hole: table.tolist() for hole, table in one.items()} for one in tables]})

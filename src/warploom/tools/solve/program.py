@@ -49,15 +49,15 @@ class Source:
     """A program to solve."""
 
     case: str
-    """As it was asked for."""
+    """Case as it was asked for."""
     text: str
     file: str
-    """For places of errors."""
+    """Name of the file, for places of errors."""
 
 
 @dataclass(frozen=True, slots=True)
 class InParts:
-    """Who searches, when this process does not."""
+    """Searches in parts, when this process does not."""
 
     parts: int = PARTS
     workers: int | None = None
@@ -121,7 +121,7 @@ def solve(source: Source, options: SolveOptions, stopwatch: Stopwatch, progress:
 def _solved(
     case: str, program: Program, options: SolveOptions, phases: dict[str, float], stopwatch: Stopwatch, progress: Progress
 ) -> tuple[Outcome, list[dict[str, IntArray]]]:
-    """With the tables of the solutions that the line lists."""
+    """Outcome with the tables of the solutions that the line lists."""
 
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.refuted} refuted, {statistics.answers} answers")
@@ -179,32 +179,32 @@ def _warning(event: Event) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """What the replay of the solutions gave."""
+    """Result of replaying the solutions."""
 
     listed: list[Solution]
     replayed: int
     refuted: int | None
     """The first solution, from 1, that does not meet the goal."""
     reason: str = ""
-    """Why some solutions were not replayed."""
+    """Reason why some solutions were not replayed."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class _Hole:
     name: str
     key: str
-    """What the engine calls it."""
+    """Name by which the engine knows it."""
     choices: GatherSet
 
 
 def _holes(program: Program, result: ProgramResult) -> list[_Hole]:
-    """In order of evaluation, which is the engine's order, too."""
+    """Holes in order of evaluation, which is the engine's order, too."""
     holes = _choices(program).items()
     return [_Hole(name, known.name, choices) for (name, choices), known in zip(holes, result.solutions.holes, strict=True)]
 
 
 def _choices(program: Program) -> dict[str, GatherSet]:
-    """What each hole may become, in order of evaluation."""
+    """Sets from which each hole is chosen, in order of evaluation."""
     found = {name: s.value.choices for name, s in named_statements(program) if isinstance(s.value, Gathered)}
     return {name: choices for name, choices in found.items() if not choices.is_single}
 

@@ -29,7 +29,7 @@ CASE = "conv1d"
 SAMPLES = 100_000
 SMOOTHING = (0.25, 0.5, 0.25)
 TOLERANCE = 1e-5
-"""Of a sum of three products of numbers of order one in f32."""
+"""Tolerance of a sum of three products of numbers of order one in f32."""
 PAPER_NAMES = (("row", "swizzle1: which register a lane offers"), ("lane", "swizzle2: which lane it receives from"),
                ("weight", "swizzle3: which weight it multiplies with"))  # fmt: skip
 

@@ -19,7 +19,7 @@ class Printed:
     """Output elements on which text and kernel were compared."""
 
     def fields(self) -> dict[str, object]:
-        """For a report line."""
+        """Fields for a report line."""
         found: dict[str, object] = {"read_back": self.compared}
         if self.compiled is not None:
             found |= compiled_fields(self.compiled)
@@ -37,7 +37,7 @@ def print_checked(kernel: Kernel, completions: Mapping[str, IndexExpr]) -> Print
 
 
 def compiled_fields(compiled: Compiled) -> dict[str, object]:
-    """What ptxas says, with units in the names."""
+    """Report of ptxas, with units in the names."""
     return {
         "arch": compiled.arch,
         "registers": compiled.registers,

@@ -10,7 +10,7 @@ from warploom.tools.command.lines import Line, plain_line
 from warploom.tools.command.usage import Usage
 
 OBJECTIVE = ("accumulates",)
-"""What `optimal_in` of a sketch is about: accumulates per iteration."""
+"""Subject of `optimal_in` of a sketch: accumulates per iteration."""
 
 
 def hole_texts(kernel: Kernel, holes: Mapping[str, IndexExpr]) -> dict[str, str]:

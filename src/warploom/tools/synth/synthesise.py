@@ -35,7 +35,7 @@ class SynthOptions:
     html: Path | None = None
     svg: Path | None = None
     keep: frozenset[str] = frozenset()
-    """Of `KEEPABLE`: written as CASE.ir, CASE.cu, CASE.ptx."""
+    """Files to write, of `KEEPABLE`: CASE.ir, CASE.cu, CASE.ptx."""
     keep_in: Path = Path()
 
     @property

@@ -1,4 +1,4 @@
-"""What a command is asked to complete: sketches of a file, or an example of the library."""
+"""Targets of a command that completes: sketches of a file, or an example of the library."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from warploom.sketch import Sketch, load
 @dataclass(frozen=True, slots=True)
 class Target:
     case: str
-    """As reports name it."""
+    """Case as reports name it."""
     sketch: Sketch
     example: Example | None = None
     """None for a sketch of a file."""

@@ -23,7 +23,7 @@ class Call:
     options: Mapping[str, Option]
     arguments: tuple[Shape, ...]
     out: Shape
-    """Before any fold."""
+    """Shape before any fold."""
 
     def bad_option(self, message: str, fix: str = "") -> UserError:
         return UserError(Diagnostic("BAD_OPTION", f"{self.name}: {message}", fix=fix))

@@ -20,7 +20,7 @@ MOST_SOURCES = 1 << 25
 class Entry:
     build: Callable[[Call], GatherSet]
     line: str
-    """What its members do."""
+    """One line that says what the set's members do."""
     is_fixed: bool = False
     """Exactly one member for given shapes."""
 

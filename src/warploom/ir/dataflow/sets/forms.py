@@ -23,7 +23,7 @@ from warploom.ir.swizzle import IntArray, Tables
 DENSE_CELLS = 1 << 22
 """Sets without factored forms are one table up to this many entries."""
 MOST_VALUES = (1 << 15) - 1
-"""Of one element: values are 16-bit numbers."""
+"""Most values of one element: values are 16-bit numbers."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -47,7 +47,7 @@ class Free:
     sources: IntArray
     """[groups, options, width]: distinct options in each group."""
     text: Callable[[tuple[int, ...]], str]
-    """From the option of each group."""
+    """Gives the text for the options of all groups."""
     cost: int = 1
 
 

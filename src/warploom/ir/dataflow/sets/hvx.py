@@ -84,7 +84,7 @@ def _two_results(n: int, *, masks: bool) -> list[LaneOp | FreeOp]:
         # A bit of the mask decides the lane of both results.
         pairs = np.stack([np.stack([n + i, i], axis=1), np.stack([i, n + i], axis=1)], axis=1)
         ops.append(FreeOp("vswap", 2, np.stack([i, n + i], axis=1), pairs, _mask, is_symmetric=True))
-        # Of one register with itself there is nothing to choose: both results are its copy.
+        # A register with itself leaves nothing to choose: both results are its copy.
         ops.append(LaneOp("vswap", 2, np.concatenate([n + i, i])[None], (", mask=0x0",)))
     return ops
 

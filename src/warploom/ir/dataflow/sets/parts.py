@@ -197,7 +197,7 @@ class UnionSet:
 
     @cached_property
     def size(self) -> int | None:
-        """How many distinct functions there are; None when there are too many to list."""
+        """Number of distinct functions; None when there are too many to list."""
         functions = self.matching(np.ones((self.points, self.values), np.bool_))
         return None if functions is None else len(functions)
 

@@ -53,7 +53,7 @@ class FreeOp:
     lanes: IntArray
     """[groups, options, width], as in `LaneOp`."""
     immediate: Callable[[tuple[int, ...]], str]
-    """From the option of each group."""
+    """Gives the immediate for the options of all groups."""
     is_symmetric: bool = False
     """Exchanging the operands gives the same set; equal operands do nothing."""
 
@@ -63,7 +63,7 @@ LaneOps: TypeAlias = Sequence["LaneOp | FreeOp"]
 
 @dataclass(frozen=True, slots=True)
 class Registers:
-    """Of a call: operand pairs and results to choose from."""
+    """Registers of a call: operand pairs and results to choose from."""
 
     lanes: int
     pairs: tuple[tuple[int, int], ...]
@@ -77,7 +77,7 @@ class Registers:
 
 
 def registers(call: Call, *, in_place: bool = False) -> Registers:
-    """From the call's options and shapes; `in_place` as if the flag were set."""
+    """Registers for the call's options and shapes; `in_place` as if the flag were set."""
     shape = call.argument()
     if len(shape) != 2 or len(call.out) != 2 or shape[1] != call.out[1]:
         raise call.mismatch("two matrices [registers, lanes] with as many lanes")

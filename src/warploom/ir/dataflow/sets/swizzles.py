@@ -32,7 +32,7 @@ from warploom.ir.swizzle import Functions, IntArray, Tables
 
 @dataclass(frozen=True, slots=True)
 class Axes:
-    """Of the output: where i and k are read, where the value goes; `n` is the length of `main` in the argument."""
+    """Axes of the output: where i and k are read, where the value goes; `n` is the length of `main` in the argument."""
 
     main: int
     second: int
@@ -115,7 +115,7 @@ class _Listing:
     tabulate: Callable[[Tables], None]
     """Fills [functions, positions]."""
     text: Callable[[int], str]
-    """From a function's number."""
+    """Gives the text for a function's number."""
 
 
 IDENTITY = -1

@@ -143,7 +143,7 @@ def modulo_cost(n: int) -> int:
 
 
 def _scale_cost(scale: int, modulus: int) -> int:
-    """Of `scale * variable` mod `modulus`."""
+    """Cost of `scale * variable` mod `modulus`."""
     signed = scale if scale <= modulus // 2 else scale - modulus
     if signed in (0, 1):
         return 0
@@ -151,7 +151,7 @@ def _scale_cost(scale: int, modulus: int) -> int:
 
 
 def _joined_cost(scale: int, modulus: int) -> int:
-    """Of `+ scale * variable` mod `modulus`."""
+    """Cost of `+ scale * variable` mod `modulus`."""
     signed = scale if scale <= modulus // 2 else scale - modulus
     if signed == 0:
         return 0

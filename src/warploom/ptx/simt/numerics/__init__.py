@@ -1,8 +1,9 @@
 """The arithmetic of PTX on raw register bits, vectorised over lanes.
 
-Registers are unsigned arrays of the register's width, predicates Boolean arrays (`scalars`). Enter `quiet()` once around
-a run. `bind(opcode, modifiers)` turns an instruction's name into one callable with the types of its operands
-(`operations`); `collectives` and `fragments` work on [warps, 32] views.
+Takes an instruction's name (opcode and modifiers), and the bits of its operands. Gives the bits of its result. Registers are
+unsigned arrays of the register's width, predicates Boolean arrays (`scalars`). Open `operations.py` first: `bind(opcode,
+modifiers)` turns an instruction's name into one callable with the types of its operands. Enter `quiet()` once around a run.
+`collectives` and `fragments` work on [warps, 32] views.
 """
 
 from warploom.ptx.simt.numerics.approximations import (

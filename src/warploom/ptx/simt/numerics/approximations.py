@@ -21,7 +21,7 @@ from warploom.ptx.simt.numerics.scalars import Bits, Reals, Rounding, join, scal
 
 @dataclass(frozen=True, slots=True)
 class Approximation:
-    """How far hardware may be from the reference value: a sentence for reports.
+    """Largest distance of hardware from the reference value: a sentence for reports.
 
     ulps: the bound in units in the last place of the result, where the manual states one; None where it is stated
     otherwise (absolute, relative, or not at all).

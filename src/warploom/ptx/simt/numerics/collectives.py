@@ -24,7 +24,7 @@ _PLACES = np.uint32(1) << np.arange(32, dtype=np.uint32)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shuffle:
-    """What each lane of a shfl receives; all fields [warps, 32].
+    """The values that each lane of a shfl receives; all fields [warps, 32].
 
     value: the source lane's register, or the lane's own where the source is out of range.
     in_range: the destination predicate.

@@ -180,7 +180,7 @@ def flush(name: str, bits: Bits) -> Bits:
 
 
 def is_nan(name: str, bits: Bits) -> Flags:
-    """Where the bits are a NaN of the format."""
+    """Flags of the bits that are a NaN of the format."""
     match name:
         case "f32":
             return np.isnan(bits.view(np.float32))

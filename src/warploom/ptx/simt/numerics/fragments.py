@@ -1,4 +1,4 @@
-"""Which matrix element each lane's register holds: mma.sync fragments, ldmatrix, stmatrix, movmatrix.
+"""Matrix element that each lane's register holds: mma.sync fragments, ldmatrix, stmatrix, movmatrix.
 
 With group = lane / 4 and place = lane mod 4, and e elements in a 32-bit register (one in a 64-bit one):
   A: element i of register r at row group + 8 (r mod 2) (only group for m8), column e place + i + 4 e (r / 2) (r for m8)
@@ -96,7 +96,7 @@ def scatter(layout: Fragment, matrix: Bits) -> Bits:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MatrixAccess:
-    """Where each half register of ldmatrix or stmatrix lies in shared memory; both [count, 32, 2].
+    """Addresses in shared memory of each half register of ldmatrix or stmatrix; both [count, 32, 2].
 
     Half h (0: low 16 bits) of register j in lane l is the 16-bit word at the address that lane `address_lane[j, l, h]`
     gave, plus `offset_bytes[j, l, h]`. Only the lanes below 8 * count give addresses, each of a 16-byte aligned row.

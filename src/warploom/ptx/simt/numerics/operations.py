@@ -1,4 +1,4 @@
-"""From an opcode and its modifiers to one callable on lane arrays.
+"""Makes one callable on lane arrays of an opcode and its modifiers.
 
 `bind("mad", ("lo", "s32"))` gives an `Operation` whose `evaluate` takes the instruction's source operands in PTX order,
 as bits of the types in `sources`, and returns the destination. Decode once, evaluate often.

@@ -1,8 +1,9 @@
-"""The space of a kernel's implementations: every choice and every constraint, each with its reason.
+"""Every choice and every constraint of a kernel's space, each with its reason.
 
-`order`: how statements lie, and the flow of values between them; `kinds`: what loops become; `threads`: hardware levels;
-`values`: registers or temporaries; `memory`: layouts and caches; `limits`: what the machine has only so much of; `ties`: one
-implementation of each code.
+Takes nothing; the description is the same for all kernels. Gives the `Space` that `schedule.choices` makes instances of. Open
+`whole.py` first. `order`: how statements lie, and the flow of values between them; `kinds`: what loops become; `threads`:
+hardware levels; `values`: registers or temporaries; `memory`: layouts and caches; `limits`: scarce resources of the machine;
+`ties`: one implementation of each code.
 
 Source: Beaugnon et al., sections 3 and 4; facts of the published implementation.
 """

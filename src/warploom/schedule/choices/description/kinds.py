@@ -1,4 +1,4 @@
-"""What loops become.
+"""Kinds of loops.
 
 Threads, unrolled and vector loops need a size known beforehand; block, thread and vector loops need independent iterations.
 Blocks lie around everything and around each other; inside an unrolled loop is no real loop; a vector loop is one vector

@@ -1,4 +1,4 @@
-"""What the machine has only so much of: threads, thread and block loops, unrolling, shared memory, registers."""
+"""Limits of the machine: threads, thread and block loops, unrolling, shared memory, registers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where arrays lie and through which caches they are read.
+"""Placement of arrays, and the caches through which they are read.
 
 `layout(p, q)` orders the pairs that are dimensions of one array, outermost first; pairs that are none come first, in a fixed
 order, so that they leave nothing to decide. Vector loops run along the innermost dimension.

@@ -1,4 +1,4 @@
-"""How two statements lie, and what that keeps together.
+"""Order of two statements, and what that keeps together.
 
 `order(a, b)`: a is BEFORE or AFTER b, INNER (inside) or OUTER (around) b, or a and b are one loop (MERGED). The constraints of
 `add_order` make every decided order a tree of loops with a sequence in each body; those of `add_flow` keep producers before users
@@ -75,7 +75,7 @@ def add_flow(words: Vocabulary) -> EnumChoice:
     starts = space.fact("starts", 2)
     """(start of a reduction, reduction)."""
     is_store = space.fact("is_store")
-    """To an array of the kernel."""
+    """Whether the instruction stores to an array of the kernel."""
     own_loop = _merged_with_own(words)
     space.require(
         "a store is not repeated",

@@ -39,7 +39,7 @@ def add_shared_sums(words: Vocabulary, own_loop: EnumChoice) -> None:
          own_loop(i, d).is_not("NONE")],
     )  # fmt: skip
     phase = space.enum("phase", (words.instructions,), ("INSIDE", "BEHIND"))
-    """Of the blocks of sums; open where there are none."""
+    """Phase of the blocks of sums; open where there are none."""
     for name, side in (("INSIDE", "OUTER"), ("BEHIND", "BEFORE")):
         space.require(
             f"{name} the blocks of sums",

@@ -1,4 +1,4 @@
-"""On which hardware levels thread loops lie.
+"""Hardware levels of thread loops.
 
 `thread_mapping(a, b)` says it of two thread loops: on the same (MAPPED), a on an outer one (MAPPED_OUT), or the reverse. It is an
 equivalence with an order of the classes. Nested thread loops follow the order; loops of one level have one size and are not

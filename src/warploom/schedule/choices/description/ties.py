@@ -1,4 +1,4 @@
-"""Where two implementations have the same code one of them is refused. Left out in the paper's space."""
+"""Ties: where two implementations have the same code, one of them is refused. Left out in the paper's space."""
 
 from __future__ import annotations
 

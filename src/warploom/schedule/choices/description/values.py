@@ -1,4 +1,4 @@
-"""How values travel from the instruction that computes them to those that use them.
+"""Ways of values from the instruction that computes them to those that use them.
 
 `dim_mapping(p)` says how a value travels between the two dims of pair p: merged loops (MERGED), registers of unrolled or vector
 loops (UNROLL_MAP), registers of threads mapped alike (THREAD_MAP), or an array (NOT_MAPPED). It follows from order, kinds and

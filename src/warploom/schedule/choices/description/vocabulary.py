@@ -1,4 +1,4 @@
-"""What every part of the description speaks about: the sets of objects, the choices and facts that several parts need."""
+"""Vocabulary of all parts of the description: the sets of objects, the choices and facts that several parts need."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CACHES = ("ALL", "L2", "READ_ONLY", "NONE")
 AHEAD = ("0", "2", "8")
 DIRECTIONS = ("FORWARD", "BACKWARD")
 MOST_LOOPS = 16
-"""Of one instruction, and pairs of one temporary."""
+"""Most loops of one instruction, and pairs of one temporary."""
 VECTOR_SIZES = 3
 """Sizes that a vector loop may have, at most."""
 
@@ -58,7 +58,7 @@ class Vocabulary:
         self.temporaries = space.set("Temporaries", within=self.regions)
         self.pairs = space.set("Pairs")
         self.block_pairs = space.set("BlockPairs", within=self.pairs)
-        """Between instructions whose value may go through a temporary."""
+        """Pairs between instructions whose value may go through a temporary."""
         self.travelling = space.set("Travelling")
         """Values that may go through a temporary, whether they do or not."""
         self.travels = space.set("Travels", within=self.block_pairs, of=self.travelling)
@@ -88,5 +88,5 @@ class Vocabulary:
         self.owner = space.function("owner")
         self.source, self.target = space.function("source"), space.function("target")
         self.put, self.get = space.function("put"), space.function("get")
-        """Of a pair that may be staged: its dims around the temporary's store and load."""
+        """Dims around the temporary's store and load, for a pair that may be staged."""
         self.own_dims = space.fact("owns", 2)

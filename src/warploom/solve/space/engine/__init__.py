@@ -1,4 +1,8 @@
-"""Propagation over the flat tables of an instance."""
+"""Propagation over the flat tables of an instance.
+
+Takes the tables, the domains of all choices, and a restriction of some of them. Gives the domains narrowed to a fixed point, or
+a refutation. All of it is compiled by `solve.jit`. Open `packed.py` first (the tables), then `propagation.py`.
+"""
 
 from warploom.solve.space.engine.packed import (
     LISTED,

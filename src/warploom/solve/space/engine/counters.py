@@ -34,7 +34,7 @@ from warploom.solve.space.engine.work import FAILED, record
 
 @compiled
 def saturating_product(a: int, b: int) -> int:
-    """Saturating, of non-negative numbers."""
+    """Saturating product of non-negative numbers."""
     if a == 0 or b == 0:
         return 0
     if a >= SATURATED // b:
@@ -44,7 +44,7 @@ def saturating_product(a: int, b: int) -> int:
 
 @compiled
 def value_bounds(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int) -> tuple[int, int]:
-    """Of a counter's value for the bound tuple."""
+    """Bounds of a counter's value for the bound tuple."""
     kind = t[t[VALUE_KIND] + f]
     if kind == 0:
         n = t[t[CONSTANTS] + entry_of(t, work, t[t[VALUE_OFFSET] + f], t[VALUE_STRIDES] + 4 * f)]

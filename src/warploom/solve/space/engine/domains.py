@@ -59,7 +59,7 @@ def narrow(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, v:
 def narrow_bounds(
     t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, i: int, low: int, high: int, is_own: bool
 ) -> bool:
-    """Of a counter instance; `is_own`: found by itself, which need not run again."""
+    """Narrows the bounds of a counter instance; `is_own`: found by itself, which need not run again."""
     is_changed = False
     if low > bounds[0, i]:
         bounds[0, i] = low

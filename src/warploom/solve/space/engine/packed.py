@@ -14,7 +14,7 @@ Bytes = NDArray[np.uint8]
 NEVER, POSSIBLE, MEMBER = 0, 1, 2
 """A reserved tuple that can no longer become a member of a set; one that may; a member."""
 PENDING, FIRED, CLOSED = 0, 1, 2
-"""Of lowerings."""
+"""States of a lowering."""
 SATURATED = 1 << 60
 FALSE, UNKNOWN, TRUE = 0, 1, 2
 RELATION, CLAUSE, TRIGGER, COUNTER, COVER, QUOTIENT = 0, 1, 2, 3, 4, 5
@@ -25,7 +25,7 @@ EQ, NE, LE, LT = 0, 1, 2, 3
 
 
 class Tables(NamedTuple):
-    """What does not change during a search. CSR arrays come as `*_start` (one more than there are rows) and contents.
+    """Tables that do not change during a search. CSR arrays come as `*_start` (one more than there are rows) and contents.
 
     Strides are by quantified object: element = offset + sum of stride * object.
     """
@@ -82,7 +82,7 @@ class Tables(NamedTuple):
     """Positions, -1 for none."""
     reverse_start: Ints
     reverse: Ints
-    """By position of the slot's class: cells."""
+    """Cells by position of the slot's class."""
     guards_start: Ints
     guard_offset: Ints
     guard_strides: Ints
@@ -95,7 +95,7 @@ class Tables(NamedTuple):
     literal_comparator: Ints
     literal_part: Ints
     literal_offset: Ints
-    """Into `masks`, or `ranges` for counters."""
+    """Offsets into `masks`, or `ranges` for counters."""
     literal_strides: Ints
     masks: Masks
     ranges: Ints
@@ -116,11 +116,11 @@ class Tables(NamedTuple):
     wake_is_triangle: Ints
     wake_class: Ints
     wake_positions: Ints
-    """Of its class."""
+    """Positions that wake, within the class of the variable."""
     wake_row: Ints
-    """Into the records of the instance: its rows, by position; -1: its tuples are not listed."""
+    """Positions in the records of the instance: its rows, by position; -1: its tuples are not listed."""
     wake_signature: Ints
-    """Into `signatures`, by domain: while it stays, there is no change; -1: every change is one."""
+    """Positions in `signatures`, by domain: while it stays, there is no change; -1: every change is one."""
     signatures: Ints
     listed: Ints
     """By form: 1 where its tuples with reserved objects are listed by condition."""

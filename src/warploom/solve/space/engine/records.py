@@ -1,4 +1,4 @@
-"""Which tuples a changed position concerns, listed once for an instance, so that propagation enumerates none of them.
+"""Tuples that a changed position concerns, listed once for an instance, so that propagation enumerates none of them.
 
 For each wake, a row per position of its class: of a relation, records of `TUPLE` numbers, up to three members that must be
 active (-1: none) and the positions of the slots that did not change; of a form with instances, the instances to look at again.
@@ -62,7 +62,7 @@ TUPLE = 5
 ACTIVATED = 7
 """Numbers of a tuple listed by condition: its form, the members, the positions of its slots."""
 UNLISTED = -2
-"""In place of a member: the tuples of this row are enumerated after all."""
+"""Stands in place of a member: the tuples of this row are enumerated after all."""
 
 
 @compiled
@@ -79,7 +79,7 @@ def bind_cell(t: Ints, work: Ints, slot: int, cell: int) -> None:
 
 @compiled
 def bind_free(t: Ints, work: Ints, f: int) -> int:
-    """What a wake leaves to be enumerated: of forms with instances, their parameters; returns the number of those objects."""
+    """Binds the parameters of forms with instances; returns the number of objects that a wake leaves to be enumerated."""
     limit = t[t[QUANTIFIED] + f]
     if t[t[KIND] + f] >= COUNTER:
         limit = t[t[PARAMETERS] + f]
@@ -122,7 +122,7 @@ def add_condition(t: Ints, members: Bytes, m: int, first: int, second: int, thir
 
 @compiled
 def conditions_of(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int) -> tuple[int, int, int, int]:
-    """Which members the bound tuple waits for, before any decision: as `tuple_state` (0: it never takes part)."""
+    """Members that the bound tuple waits for, before any decision: as `tuple_state` (0: it never takes part)."""
     n = t[t[QUANTIFIED] + f]
     first = second = third = -1
     state = 1

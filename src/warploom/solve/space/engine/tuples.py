@@ -72,7 +72,7 @@ def takes_part(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints
 
 @compiled
 def membership(t: Ints, domains: Masks, members: Bytes, bounds: Ints, work: Ints, f: int, k: int) -> int:
-    """Of the bound object k of a form; MEMBER as long as its owner is not bound."""
+    """Membership of the bound object k of a form; MEMBER as long as its owner is not bound."""
     one = t[t[OVER_SET] + 4 * f + k]
     owner = t[t[OVER_OWNER] + 4 * f + k]
     m = t[t[SET_OFFSET] + one] + work[OBJECTS + k]

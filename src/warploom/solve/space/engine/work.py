@@ -10,16 +10,16 @@ from warploom.solve.jit import compiled
 from warploom.solve.space.engine.packed import Ints
 
 FAILED, QUEUE_HEAD, QUEUED, DIRTY, EVENTS, QUEUE_SIZE = 0, 1, 2, 3, 4, 5
-"""Where the flag of a refutation, the first and the number of waiting positions, the numbers of waiting instances and events,
-and the length of the queue lie."""
+"""Places of the flag of a refutation, the first and the number of waiting positions, the numbers of waiting instances and
+events, and the length of the queue."""
 FORM, LOG_NEXT, LOG_END = 6, 7, 14
-"""Where the form that runs lies, where the next record of a change goes, and where records end; 0: none are kept."""
+"""Places of the form that runs, of the next record of a change, and of the end of the records; 0: none are kept."""
 RECORD = 8
 """A record: form, position (-1: none), what it was, what it became (of a counter: its bounds), four objects."""
 QUEUE, IS_QUEUED, DIRTY_LIST, IS_DIRTY, EVENT_LIST, CHOSEN, LAST_SEEN = 8, 9, 10, 11, 12, 13, 15
-"""Where the beginnings of the lists lie."""
+"""Places where the lists begin."""
 OBJECTS, FREE_OBJECTS, ITEM_AT, ITEM_END, LISTS = 16, 20, 24, 28, 32
-"""Where the objects that a form binds lie, those to enumerate, and how far; then the lists."""
+"""Places of the objects that a form binds, of those to enumerate and how far; then the lists."""
 
 
 def work_with_records(work: Ints, records: int) -> Ints:

@@ -31,7 +31,7 @@ _REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
 _SLOWER = 8
-_DIVISORS = (1, 2, 4, 8)
+_DIVISORS = (1, 2, 4, 8, 16, 32)
 """Of the tiles, where a launch with the tiles as they are is too large."""
 _BEYOND_STAGES = 2
 """Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
@@ -135,12 +135,12 @@ def _instance(
 
 
 def _smaller(stage: Backbone, implementation: Implementation[Candidate], sizes: Sequence[int], divisor: int) -> list[int]:
-    """Tiles of threads and of unrolled loops divided, where at least two iterations are left; vectors stay."""
+    """Tiles of blocks, threads and unrolled loops divided, where at least two iterations are left; vectors and rounds stay."""
     found = list(sizes)
     for n, extent in enumerate(stage.extents):
         dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
         kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
-        if extent.level and "VECTOR" not in kinds and "BLOCK" not in kinds:
+        if extent.level and kinds.isdisjoint({"VECTOR", "LOOP"}):
             by = next(d for d in range(divisor, 0, -1) if d == 1 or (sizes[n] % d == 0 and sizes[n] >= 2 * d))
             found[n] = sizes[n] // by
     return found

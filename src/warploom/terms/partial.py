@@ -32,8 +32,15 @@ def is_partial(term: Term) -> bool:
 def without_value(terms: Iterable[Term], normaliser: Normaliser) -> Term | None:
     """The first of these partial operations whose operand is one and the same number outside of its domain, whatever the data."""
     context = normaliser.algebra.dtype if normaliser.algebra.modulus_bits else f64
+    positive: dict[Term, bool] = {}
+    seen: set[tuple[str, Term]] = set()
     for term in terms:
         operand = term.args[-1]
+        if (term.op, operand) in seen:
+            continue
+        seen.add((term.op, operand))
+        if context.is_float and is_positive(operand, positive):
+            continue
         if operand.op != "constant" and _is_inside_somewhere(term.op, operand, context):
             continue
         canonical = normaliser.canonical(operand)
@@ -56,6 +63,29 @@ def _is_limit(term: Term) -> bool:
 def _is_inside(op: str, operand: Term) -> bool:
     number = operand.data[0]
     return number != 0 if op == "/" else number >= 0 if op == "sqrt" else number > 0
+
+
+def is_positive(root: Term, known: dict[Term, bool]) -> bool:
+    """Whether a real number is seen to be above 0 for all data, as sums of exponentials are; False: not known."""
+    stack = [root]
+    while stack:
+        term = stack[-1]
+        if term in known:
+            stack.pop()
+            continue
+        match term.op:
+            case "exp" | "ex2":
+                known[term] = not _is_limit(term.args[0])
+            case "+" | "*" | "max":
+                missing = [a for a in term.args if a not in known]
+                if missing and all(known.get(a, True) for a in term.args):
+                    stack.append(missing[0])
+                    continue
+                known[term] = all(known.get(a, False) for a in term.args)
+            case _:
+                known[term] = False
+        stack.pop()
+    return known[root]
 
 
 def _is_inside_somewhere(op: str, operand: Term, context: DType) -> bool:

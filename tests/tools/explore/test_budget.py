@@ -39,7 +39,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 def test_the_search_leaves_time_for_the_check(clock: Clock) -> None:
     budget = WallBudget(10.0)
     clock.now += 2.0
-    assert budget.search_s("cuda") == pytest.approx(8.0 - 3.0)
+    assert budget.search_s("cuda") == pytest.approx(8.0 - 4.0)
     assert budget.search_s("cpu") == pytest.approx(8.0 - 0.8)
     clock.now += 6.0
     assert budget.check_s == pytest.approx(2.0 + 1.0)

@@ -1,6 +1,7 @@
 """Decisions of a large kernel carry over to a size that the PTX interpreter can run."""
 
 import random
+from collections.abc import Mapping
 
 import pytest
 
@@ -12,14 +13,15 @@ from warploom.schedule.choices import kernel_space
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import target
 from warploom.solve.space import Candidate
-from warploom.tools.explore.check import check_cuda, shortened, small_sizes
+from warploom.tools.explore.check import check_cuda
+from warploom.tools.explore.shortened import shortened, small_sizes
 
 SIZES = {"matvec": {"m": 4096, "n": 1000}, "axpy": {"n": 1 << 20}, "matvec_t": {"m": 512, "n": 4096}}
 
 
-def implementation(name: str, seed: int) -> Implementation[Candidate]:
+def implementation(name: str, seed: int, sizes: Mapping[str, int] | None = None) -> Implementation[Candidate]:
     kernel = tensor_kernel(name)
-    space = kernel_space(kernel.program(kernel.sizes_with(SIZES[name]), cuda_tiles).stages[0], target("sm_90"))
+    space = kernel_space(kernel.program(kernel.sizes_with(sizes or SIZES[name]), cuda_tiles).stages[0], target("sm_90"))
     model = KernelModel(space, Bound(space))
     rng = random.Random(seed)
     for _ in range(20):

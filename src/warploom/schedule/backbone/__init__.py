@@ -29,6 +29,7 @@ from warploom.schedule.backbone.nodes import (
 from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, REDUCING, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.programs import Program
+from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
 from warploom.schedule.backbone.text import access_text, axis_sum_text, backbone_text, operand_text
 from warploom.schedule.backbone.tilings import (
     AxisUse,
@@ -46,8 +47,9 @@ from warploom.schedule.backbone.verify import verify
 
 __all__ = [
     "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim",
-    "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role", "Scope",
-    "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes",
-    "count_flops", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "identity_of", "no_tiles", "operand_text",
-    "paper_tiles", "parse_backbone", "random_array", "random_inputs", "tilings", "verify",
+    "Elements", "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role",
+    "Scope", "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text",
+    "count_compulsory_bytes", "count_flops", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms",
+    "identity_of", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "random_array", "random_inputs", "tilings",
+    "verify",
 ]  # fmt: skip

@@ -52,20 +52,33 @@ def evaluate(backbone: Backbone, arrays: Mapping[str, Array], parameters: Mappin
         else np.asarray(arrays[r.name], to_numpy(r.dtype)).reshape(r.shape)
         for n, r in enumerate(backbone.regions)
     }
-    evaluation = _Evaluation(backbone, memory, dict(parameters or {}))
-    for number in range(len(backbone.instructions)):
-        evaluation.run(number)
+    evaluation = Evaluation(backbone, memory, dict(parameters or {}))
+    evaluation.run_all()
     return {r.name: memory[n] for n, r in enumerate(backbone.regions) if r.role is not Role.INPUT}
 
 
-class _Evaluation:
-    def __init__(self, backbone: Backbone, memory: dict[int, Array], parameters: dict[str, float]) -> None:
+class Evaluation:
+    """All instructions on the memory of all regions; `number` and `compute` say what the elements are."""
+
+    def __init__(self, backbone: Backbone, memory: dict[int, Array], parameters: Mapping[str, object]) -> None:
         self.backbone = backbone
         self.memory = memory
         self.parameters = parameters
         self.sizes = [a.size for a in backbone.axes]
         self.values: dict[int, tuple[tuple[int, ...], Array]] = {}
         """By instruction: the axes that its value has, and the value over them."""
+
+    def run_all(self) -> None:
+        for number in range(len(self.backbone.instructions)):
+            self.run(number)
+
+    def number(self, value: object, dtype: DType) -> Array:
+        """A constant or a parameter as one element."""
+        return np.asarray(value).astype(to_numpy(dtype))
+
+    def compute(self, instruction: Instruction, operands: list[Array]) -> Array:
+        """The scalar operation of an instruction, element by element."""
+        return compute(instruction.operator, operands, instruction.dtype)
 
     def run(self, number: int) -> None:
         instruction = self.backbone.instructions[number]
@@ -93,17 +106,17 @@ class _Evaluation:
                 assert instruction.access is not None
                 self.store(instruction.access, axes, np.broadcast_to(operands[0], shape))
                 return np.broadcast_to(operands[0], shape)
-            case operator:
-                return np.broadcast_to(compute(operator, operands, instruction.dtype), shape)
+            case _:
+                return np.broadcast_to(self.compute(instruction, operands), shape)
 
     def operand(
         self, operand: Operand, instruction: Instruction, axes: tuple[int, ...], fixed: dict[int, int], carried: Array | None
     ) -> Array:
         match operand:
             case Constant(value):
-                return np.asarray(value).astype(to_numpy(instruction.dtype))
+                return self.number(value, instruction.dtype)
             case Parameter(name, dtype):
-                return np.asarray(self.parameters[name]).astype(to_numpy(dtype))
+                return self.number(self.parameters[name], dtype)
             case Carry():
                 assert carried is not None
                 return carried
@@ -143,7 +156,7 @@ class _Evaluation:
             raise IndexError(f"a load from {self.backbone.regions[access.region].name!r} leaves its shape")
         array = self.memory[access.region]
         value = array[tuple(np.where(inside, p, 0) for p in places)]
-        return np.where(inside, value, np.asarray(access.fill or 0.0).astype(array.dtype))
+        return np.where(inside, value, self.number(access.fill or 0.0, self.backbone.regions[access.region].dtype))
 
     def store(self, access: Access, axes: tuple[int, ...], value: Array) -> None:
         places, inside = self.places(access, axes, {})

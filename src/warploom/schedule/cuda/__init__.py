@@ -13,6 +13,7 @@ from warploom.schedule.cuda.run import (
     facts_of,
     interpret,
     interpret_all,
+    ptx_of,
     run,
     time,
     with_outputs,
@@ -21,5 +22,5 @@ from warploom.schedule.cuda.scalars import c_type
 
 __all__ = [
     "CudaKernel", "KernelFacts", "Options", "Outcome", "c_type", "compile_kernel", "cuda_kernel", "cuda_program", "facts_of",
-    "interpret", "interpret_all", "run", "time", "with_outputs",
+    "interpret", "interpret_all", "ptx_of", "run", "time", "with_outputs",
 ]  # fmt: skip

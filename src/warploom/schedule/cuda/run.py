@@ -51,6 +51,11 @@ def compile_kernel(kernel: CudaKernel, arch: str | None = None) -> Compiled:
     return compile_cuda(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
 
 
+def ptx_of(kernel: CudaKernel, arch: str | None = None) -> str:
+    """NVRTC's PTX. UserError: TOOL_MISSING, CUDA_ERROR."""
+    return compile_to_ptx(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
+
+
 def facts_of(kernel: CudaKernel, compiled: Compiled) -> KernelFacts:
     return KernelFacts(
         threads=kernel.threads,
@@ -75,7 +80,7 @@ def interpret(
 
     UserError: ARRAY_SHAPE, LAUNCH_FAILED (a fault, a deadlock or the limit reached).
     """
-    ptx = compile_to_ptx(kernel.text, arch or kernel.options.arch, options=_flags(kernel))
+    ptx = ptx_of(kernel, arch)
     given = [_checked(buffer, arrays) for buffer in kernel.arrays]
     private = [np.zeros(_private_elements(kernel, b), to_numpy(b.dtype)) for b in kernel.block_arrays]
     values = _scalars(kernel, scalars or {})

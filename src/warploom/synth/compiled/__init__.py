@@ -11,9 +11,10 @@ from warploom.synth.compiled.equivalence import prove_equivalent
 from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArgument, Symbol, run_symbolically
 from warploom.synth.compiled.faults import Access, Fault
 from warploom.synth.compiled.plain_specs import check_parameters, run_plain_spec
-from warploom.synth.compiled.proof import CompiledProof, Wanted, prove_launch
+from warploom.synth.compiled.proof import CompiledProof, Wanted, joined_domain, prove_launch
 
 __all__ = [
     "Access", "Argument", "ArrayArgument", "CompiledProof", "Difference", "Fault", "ScalarArgument", "Symbol", "Wanted",
-    "check_parameters", "prove_compiled", "prove_equivalent", "prove_launch", "run_plain_spec", "run_symbolically",
+    "check_parameters", "joined_domain", "prove_compiled", "prove_equivalent", "prove_launch", "run_plain_spec",
+    "run_symbolically",
 ]  # fmt: skip

@@ -356,13 +356,15 @@ class Arithmetic:
     # ------------------------------------------------------------ comparisons, choices, conversions
 
     def compare(self, test: str, kind: DType) -> Callable[[Value, Value], Value]:
-        """setp's test; of data, a `Comparison`."""
+        """setp's test; of data, a `Comparison`. Data are taken for finite numbers where it asks for NaN or names an infinity."""
+        if test in ("nan", "num"):
+            return self._asks_for_nan(kind, is_nan_wanted=test == "nan")
         data, bits = self.data, kind.bits
         op = COMPARISONS.get(test)
         if op is None:
             raise NotFollowedError(f"the comparison .{test}")
         is_signed = kind.kind == "int"
-        tests: dict[str, Callable[[int, int], bool]] = {
+        tests: dict[str, Callable[[float, float], bool]] = {
             "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
             "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
         }  # fmt: skip
@@ -379,7 +381,24 @@ class Arithmetic:
                 return test.endswith("u")
             if x.op == "constant" and y.op == "constant":
                 return decide(x.data[0], y.data[0])
+            if has_no_number(x) or has_no_number(y):
+                data.notes.add(FINITE)
+                return decide(*(t.data[0] if has_no_number(t) else 0.0 for t in (x, y)))
             return Comparison(op, x, y, kind)
+
+        return run
+
+    def _asks_for_nan(self, kind: DType, *, is_nan_wanted: bool) -> Callable[[Value, Value], Value]:
+        """setp.nan: whether one operand is NaN; setp.num: whether none is."""
+        data = self.data
+
+        def run(a: Value, b: Value) -> Value:
+            if (bad := undefined_in(a, b)) is not None:
+                return bad
+            terms = data.as_float(a, kind), data.as_float(b, kind)
+            if any(t.op != "constant" for t in terms):
+                data.notes.add(FINITE)
+            return any(map(_is_nan, terms)) == is_nan_wanted
 
         return run
 

@@ -11,8 +11,8 @@ from types import FrameType
 
 from warploom.solve.jit import compiled_seconds
 
-CHECK_SHARE = {"cpu": 0.08, "cuda": 0.3}
-"""Share of the budget, by kind of target, that the search leaves for the check of its result."""
+CHECK_SHARE = {"cpu": 0.08, "cuda": 0.4}
+"""Share of the budget, by kind of target, that the search leaves for the check and the proof of its result."""
 _OVER = 0.1
 """Share of the budget by which the check may overdraw it."""
 _LEAST_S = 0.5

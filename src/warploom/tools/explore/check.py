@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 import numpy as np
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import UserError
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import TensorKernel
-from warploom.schedule.backbone import Backbone, Program
-from warploom.schedule.bound import Bound
-from warploom.schedule.choices import kernel_space
+from warploom.schedule.backbone import Program
 from warploom.schedule.cpu import compile_nest
 from warploom.schedule.cuda import Options, cuda_kernel, interpret_all
 from warploom.schedule.nest import Nest
-from warploom.schedule.search import Implementation, KernelModel, Step, difference, program_arrays
+from warploom.schedule.search import Implementation, difference, program_arrays
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
 from warploom.tools.command.outcome import Progress
@@ -25,6 +23,8 @@ from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
+from warploom.tools.explore.proof import Proof, proof_of
+from warploom.tools.explore.shortened import carried_over, shortened, small_sizes, tiles_of
 
 LONGEST_S = 600.0
 """Most seconds of a check, where no budget says."""
@@ -43,6 +43,8 @@ class Checked:
     reason: str = ""
     sizes: Mapping[str, int] | None = None
     """Sizes at which it was compared, where these are not those asked for."""
+    proof: Proof | None = None
+    """Proof of kernels for CUDA; None for other targets."""
 
 
 def checked(
@@ -54,20 +56,53 @@ def checked(
     progress: Progress,
     limit_s: float = LONGEST_S,
 ) -> Checked:
-    """Checks on the CPU by running them; for CUDA the same decisions run at a small size on the PTX interpreter. `unchecked`
-    where that is interrupted or takes more wall seconds than the limit: what was found stays."""
+    """Checks on the CPU by running them; for CUDA at a small size, on the PTX interpreter and then by a proof of their PTX.
+    `unchecked` where that is interrupted or takes more wall seconds than the limit: what was found stays."""
     progress(f"checking the results, for at most {limit_s:.0f} s")
+    began = time.monotonic()
+    sizes = sizes_of(function, options)
     try:
         with within(limit_s):
             if options.target.kind == "cpu":
                 return check_cpu(program, [i.nest for i in implementations], data, options.threads)
-            return check_cuda(function, sizes_of(function, options), program, implementations, options.target, options.seed)
+            found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
     except OutOfTimeError:
         return Checked("unchecked", 0, "the check of the results did not end within the budget; --replay of this line checks it")
     except KeyboardInterrupt:
         return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
     except MemoryError:
         return Checked("unchecked", 0, "the check of the results needs more memory than there is")
+    if found.verdict == "refuted" or not toolchain_available():
+        return found
+    progress("proving the kernels at a small size")
+    return replace(
+        found, proof=proved(function, sizes, program, implementations, options.target, limit_s - time.monotonic() + began)
+    )
+
+
+def proved(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+    limit_s: float,
+) -> Proof:
+    """The proof, or why it ended without one; wall seconds."""
+    began = time.process_time()
+
+    def ended(reason: str) -> Proof:
+        return Proof("unchecked", reason=reason, seconds=time.process_time() - began)
+
+    try:
+        with within(limit_s):
+            return proof_of(function, sizes, program, implementations, target)
+    except OutOfTimeError:
+        return ended("budget: the proof did not end within it; --replay of this line proves it")
+    except KeyboardInterrupt:
+        return ended("interrupted during the proof; --replay of this line proves it")
+    except MemoryError:
+        return ended("the proof needs more memory than there is")
 
 
 def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:
@@ -117,7 +152,7 @@ def check_cuda(
             if points_of(kernels) > SMALL:
                 continue
             pairs = zip(kernels.stages, implementations, strict=True)
-            nests = [_carried_over(stage, implementation, target) for stage, implementation in pairs]
+            nests = [carried_over(stage, implementation, target) for stage, implementation in pairs]
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue
@@ -134,68 +169,3 @@ def _interpreted(function: Function, program: Program, nests: Sequence[Nest], ta
     if outcome.findings:
         return Checked("refuted", 0, f"the PTX interpreter found: {outcome.findings[0]}")
     return compare(outcome.arrays, data)
-
-
-def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
-    """Sizes of the extents, with at most so many iterations of those that are block loops everywhere, or sequential ones. Inner
-    ones of an axis that the tiles do not divide keep theirs."""
-    sizes = [int(implementation.candidate.values("size", n)[0]) for n in range(len(stage.extents))]
-    found = list(sizes)
-    for n, extent in enumerate(stage.extents):
-        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
-        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
-        whole = prod(sizes[m] for m, other in enumerate(stage.extents) if other.axis == extent.axis)
-        if kinds <= {"BLOCK", "LOOP"} and (extent.level == 0 or whole == stage.axes[extent.axis].size):
-            found[n] = min(sizes[n], rounds if "LOOP" in kinds else blocks)
-    return found
-
-
-def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
-    found: dict[str, tuple[tuple[int, ...], ...]] = {}
-    for stage, sizes in zip(program.stages, sizes_of, strict=True):
-        for number, axis in enumerate(stage.axes):
-            levels = sorted((e.level, sizes[n]) for n, e in enumerate(stage.extents) if e.axis == number)
-            found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in levels if level)
-    return found
-
-
-def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, int]:
-    """Sizes at which the extents have these; edges stay edges. A size belongs to the axis of its name, else to all axes as long
-    as it."""
-    wanted: dict[str, int] = {}
-    for stage, found in zip(program.stages, sizes_of, strict=True):
-        for number, axis in enumerate(stage.axes):
-            names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
-            tiles = prod(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level)
-            outermost = next(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level == 0)
-            rest = -axis.size % tiles
-            for name in names:
-                wanted[name] = max(wanted.get(name, 1), max(1, outermost * tiles - rest))
-    return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
-
-
-def _carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
-    """The nest of the same decisions at another size: its space has the same objects, in the same order.
-
-    UserError (REFUTED) where a decision is impossible there.
-    """
-    space = kernel_space(stage, target)
-    names = space.names
-    current = space.replay([(name, value) for name, value in implementation.decisions.items() if names.parse(name)[0] != "size"])
-    while (decision := space.decisions(current)) is not None:
-        choice, arguments = decision.choice, decision.arguments
-        mask = implementation.candidate.domain(choice, *arguments)
-        if choice == "size":
-            mask = decision.alternatives[-1].mask
-        following = current.restrict(choice, arguments, mask)
-        if following is None or following.domain(choice, *arguments) == current.domain(choice, *arguments):
-            raise UserError(
-                Diagnostic("REFUTED", f"{names.text(choice, arguments)} cannot have its value of the full size at the small size")
-            )
-        current = following
-    model = KernelModel(space, Bound(space))
-    found = model.answer(Step(current))
-    if found is None:
-        raise UserError(Diagnostic("REFUTED", "; ".join(model.contradictions)))
-    return found[1].nest

@@ -26,6 +26,7 @@ from warploom.tools.explore.check import Checked
 from warploom.tools.explore.code import code_of
 from warploom.tools.explore.options import Function, KernelOptions, sizes_of
 from warploom.tools.explore.page import StageView, render_explore
+from warploom.tools.explore.proof import Proof
 
 Value = TypeVar("Value")
 
@@ -67,6 +68,11 @@ def judged_line(
     if checked.verdict == "refuted":
         reason = f"internal error: {checked.reason}"
         line = plain_line(case, "error", watch.read(), verdict="refuted", reason=reason)
+    elif checked.proof is not None and checked.proof.verdict == "refuted":
+        reason = (
+            f"a bug of Warploom: its judges disagree, the kernel is {checked.verdict} and its PTX refuted: {checked.proof.reason}"
+        )
+        line = plain_line(case, "error", watch.read(), reason=reason)
     else:
         line = plain_line(case, "solved", watch.read(), verdict=checked.verdict)
         if checked.verdict == "tested":
@@ -75,6 +81,7 @@ def judged_line(
                 line["tested_at"] = dict(checked.sizes)
         if checked.reason:
             line["note"] = checked.reason
+    line |= _proof_fields(checked.proof, line, sizes_asked=fields["sizes"])
     line |= {
         "decisions": named(explored.program, [i.decisions for i in explored.implementations]),
         "bound_ms": rounded(sum(i.bound_ms for i in explored.implementations)),
@@ -84,6 +91,18 @@ def judged_line(
         line |= taken(time_ms, timings, sum(i.bound_ms for i in explored.implementations), is_measured=options.is_measured)
     line["objective"] = ["time_ms"]
     return line | fields | _speed(explored.program, time_ms)
+
+
+def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Line:
+    """`proof`, and `proved_at`; at the sizes asked for a tested kernel is proved."""
+    if proof is None:
+        return {}
+    found: Line = {"proof": proof.line}
+    if proof.verdict != "proved":
+        return found
+    if dict(proof.sizes) == sizes_asked and line["verdict"] == "tested":
+        return {"verdict": "proved", "domain": proof.domain} | found
+    return found | {"proved_at": dict(proof.sizes)}
 
 
 def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measured: bool) -> Line:
@@ -121,7 +140,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
             write_text(options.page, page_text(line, explored, options))
             written.append(options.page)
     except UserError as error:  # the decisions stay in the line
-        kept = {name: value for name, value in line.items() if name not in ("domain", "cases")}
+        kept = {name: value for name, value in line.items() if name not in ("domain", "cases", "proved_at")}
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))

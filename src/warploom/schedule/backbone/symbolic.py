@@ -1,0 +1,148 @@
+"""What a backbone computes, as terms: the element that every place of its outputs must hold, over symbols for its inputs.
+
+The mathematics of the tensor function, not of a nest: no decision of a schedule is known here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isfinite
+from typing import Any, TypeAlias, assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warploom.core import DType, to_numpy
+from warploom.schedule.backbone.evaluate import Evaluation
+from warploom.schedule.backbone.nodes import Backbone, Constant, Instruction, Operator, Parameter, Region, Result, Role
+from warploom.terms import Term, apply, atom, constant, convert
+
+Terms: TypeAlias = NDArray[np.object_]
+
+_LEAST = float("-inf")
+
+
+@dataclass(frozen=True, slots=True)
+class Elements:
+    """What one array must hold, by its place in memory: place k of input `X` is the symbol `X[k]`."""
+
+    terms: Terms
+    stored: NDArray[np.bool_]
+    """Which places the backbone stores to."""
+
+
+def evaluate_terms(backbone: Backbone) -> dict[str, Elements]:
+    """Inputs and outputs by name. Parameters are symbols without an index; places that nothing stores are symbols, too."""
+    memory = {n: _symbols(r)[_places(r)] for n, r in enumerate(backbone.regions)}
+    before = {n: array.copy() for n, array in memory.items()}
+    parameters = {o.name: atom(o.name, ()) for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
+    _Symbolic(backbone, memory, parameters).run_all()
+    found: dict[str, Elements] = {}
+    for n, region in enumerate(backbone.regions):
+        if region.role is Role.TEMPORARY:
+            continue
+        terms, stored = _symbols(region), np.zeros(region.elements, bool)
+        places = _places(region)
+        terms[places] = memory[n]
+        stored[places] = np.frompyfunc(lambda a, b: a is not b, 2, 1)(memory[n], before[n])
+        found[region.name] = Elements(terms, stored)
+    return found
+
+
+def _symbols(region: Region) -> Terms:
+    found = np.empty(region.elements, object)
+    found[:] = [atom(region.name, (k,)) for k in range(region.elements)]
+    return found
+
+
+def _places(region: Region) -> NDArray[np.int64]:
+    """Of each element in memory."""
+    grids = np.indices(region.shape, np.int64)
+    total = np.zeros(region.shape, np.int64)
+    for grid, stride in zip(grids, region.strides, strict=True):
+        total = total + stride * grid
+    return total
+
+
+class _Symbolic(Evaluation):
+    def number(self, value: object, dtype: DType) -> Terms:
+        return _one(value if isinstance(value, Term) else number_of(value, dtype))
+
+    def compute(self, instruction: Instruction, operands: list[Terms]) -> Terms:
+        operator, dtype = instruction.operator, instruction.dtype
+        if operator is Operator.CAST:
+            source = _source(self.backbone, instruction)
+
+            def converted(term: Term) -> Term:
+                return convert(term, source, dtype)
+
+            return _each(converted, operands)
+        return _each(lambda *items: term_of(operator, *items), operands)
+
+
+def number_of(value: Any, dtype: DType) -> Term:
+    """A number as the type holds it."""
+    held = np.asarray(value).astype(to_numpy(dtype)).item()
+    if not dtype.is_float:
+        return constant(int(held))
+    return constant(Fraction(float(held)) if isfinite(held) else float(held))
+
+
+def term_of(operator: Operator, *operands: Term) -> Term:
+    """One scalar operation of the mathematics; `FMA` is a product and a sum."""
+    match operator:
+        case Operator.MOVE:
+            return operands[0]
+        case Operator.ADD:
+            return apply("+", *operands)
+        case Operator.SUB:
+            return apply("-", *operands)
+        case Operator.MUL:
+            return apply("*", *operands)
+        case Operator.DIV:
+            return apply("/", *operands)
+        case Operator.FMA:
+            return apply("+", apply("*", *operands[:2]), operands[2])
+        case Operator.MAX | Operator.MIN:
+            return _extreme(operator, *operands)
+        case Operator.NEG | Operator.EXP | Operator.LOG | Operator.SQRT | Operator.TANH | Operator.ABS:
+            return apply(operator.value, *operands)
+        case Operator.LOAD | Operator.STORE | Operator.CAST:
+            raise AssertionError(f"{operator.value} is no arithmetic on one type")
+        case _:
+            assert_never(operator)
+
+
+def _extreme(operator: Operator, first: Term, second: Term) -> Term:
+    """Minus infinity is no larger than anything, infinity no smaller."""
+    neutral = _LEAST if operator is Operator.MAX else -_LEAST
+    for one, other in ((first, second), (second, first)):
+        if one.op == "constant" and one.data[0] == neutral:
+            return other
+    return apply(operator.value, first, second)
+
+
+def _source(backbone: Backbone, instruction: Instruction) -> DType:
+    """The type of what is converted."""
+    match instruction.operands[0]:
+        case Result(number, _, _):
+            return backbone.instructions[number].dtype
+        case Parameter(_, dtype):
+            return dtype
+        case Constant():
+            return instruction.dtype
+        case operand:
+            raise AssertionError(f"a conversion of {operand}")
+
+
+def _one(term: Term) -> Terms:
+    found = np.empty((), object)
+    found[()] = term
+    return found
+
+
+def _each(function: Callable[..., Term], operands: list[Terms]) -> Terms:
+    found: Any = np.frompyfunc(function, len(operands), 1)(*operands)
+    return _one(found) if isinstance(found, Term) else found

@@ -1,0 +1,202 @@
+"""Whether the kernels that `explore` prints are proved: their PTX, run on symbols, against the tensor function's mathematics."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from math import prod
+
+from warploom.core import UnsupportedError, UserError
+from warploom.ptx import Program as PtxProgram
+from warploom.ptx import lower, parse
+from warploom.schedule.backbone import Backbone, Operator, Program, Role, evaluate_terms
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
+from warploom.schedule.nest import Nest
+from warploom.schedule.search import Implementation
+from warploom.schedule.targets import Target
+from warploom.solve.space import Candidate
+from warploom.synth.compiled import ArrayArgument, CompiledProof, ScalarArgument, Wanted, joined_domain, prove_launch
+from warploom.terms import algebra_for
+from warploom.tools.command.lines import Line
+from warploom.tools.command.messages import one_line
+from warploom.tools.explore.code import arch_of
+from warploom.tools.explore.options import Function
+from warploom.tools.explore.shortened import carried_over, shortened, small_sizes, tiles_of
+
+MOST_PROVED = 150_000
+"""Points of the arithmetic instructions of a launch that is proved: up to about 15 CPU-seconds."""
+_REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
+"""Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
+_QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
+_SLOWER = 8
+_DIVISORS = (1, 2, 4, 8, 16, 32)
+"""Of the tiles, where a launch with the tiles as they are is too large."""
+_BEYOND_STAGES = 2
+"""Rounds of a sequential loop after those that fill its buffers: one that reuses them, one that ends the reuse."""
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """Of the printed kernels."""
+
+    verdict: str
+    """`proved`, `refuted` or `unchecked`."""
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Where it was proved."""
+    domain: str = ""
+    reason: str = ""
+    seconds: float = 0.0
+    """CPU seconds."""
+
+    @property
+    def line(self) -> Line:
+        """The field `proof` of a report."""
+        found: Line = {"verdict": self.verdict, "seconds": round(self.seconds, 3)}
+        if self.verdict == "proved":
+            found["domain"] = self.domain
+        return found | ({"reason": self.reason} if self.reason else {})
+
+
+def proof_of(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+) -> Proof:
+    """At the size asked for if it is small enough, else at a small one. UserError: TOOL_MISSING."""
+    started = time.process_time()
+
+    def ended(proof: Proof) -> Proof:
+        return replace(proof, seconds=time.process_time() - started)
+
+    try:
+        if work_of(program) <= MOST_PROVED:
+            return ended(prove_nests(program, [i.nest for i in implementations], target, sizes))
+        found = _instance(function, sizes, program, implementations, target)
+        if isinstance(found, str):
+            return ended(Proof("unchecked", reason=found))
+        proof = prove_nests(found.program, found.nests, target, found.sizes)
+        return ended(replace(proof, domain=", ".join([proof.domain, *found.told])))
+    except UnsupportedError as error:
+        return ended(Proof("unchecked", reason=one_line(error.diagnostics[0])))
+
+
+def work_of(program: Program) -> int:
+    """Executions of arithmetic instructions, those that the comparison takes longer for counted several times."""
+    return sum(
+        prod(stage.axes[a].size for a in i.axes) * (1 if i.operator in _QUICK else _SLOWER)
+        for stage in program.stages
+        for i in stage.instructions
+        if i.access is None and i.operator is not Operator.MOVE
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Instance:
+    sizes: Mapping[str, int]
+    program: Program
+    nests: Sequence[Nest]
+    told: tuple[str, ...]
+    """For the domain: how its tiles differ from those of the kernel."""
+
+
+def _instance(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+) -> _Instance | str:
+    """The first small launch with these decisions that is not too large, the tiles as they are before smaller ones; or why there
+    is none."""
+    rounds = _BEYOND_STAGES + max((b.copies for i in implementations for b in i.nest.buffers), default=1)
+    failed, least = "", 0
+    for divisor, blocks in product(_DIVISORS, (2, 1)):
+        pairs = list(zip(program.stages, implementations, strict=True))
+        whole = [shortened(stage, i, blocks, rounds) for stage, i in pairs]
+        sizes_of = [_smaller(stage, i, found, divisor) for (stage, i), found in zip(pairs, whole, strict=True)]
+        small = small_sizes(sizes, program, sizes_of)
+        try:
+            kernels = function.program(small, tiles_of(program, sizes_of))
+            if (work := work_of(kernels)) > MOST_PROVED:
+                least = min(least or work, work)
+                continue
+            nests = [carried_over(stage, i, target) for stage, i in zip(kernels.stages, implementations, strict=True)]
+        except UserError as error:
+            failed = failed or error.diagnostics[0].message
+            continue
+        return _Instance(small, kernels, nests, _tiles_told(program, whole, sizes_of))
+    if failed:
+        return f"the decisions do not carry over to a size that is small enough to prove: {failed}"
+    return f"the smallest launch of these decisions does {least} operations: too many to prove"
+
+
+def _smaller(stage: Backbone, implementation: Implementation[Candidate], sizes: Sequence[int], divisor: int) -> list[int]:
+    """Tiles of blocks, threads and unrolled loops divided, where at least two iterations are left; vectors and rounds stay."""
+    found = list(sizes)
+    for n, extent in enumerate(stage.extents):
+        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
+        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+        if extent.level and kinds.isdisjoint({"VECTOR", "LOOP"}):
+            by = next(d for d in range(divisor, 0, -1) if d == 1 or (sizes[n] % d == 0 and sizes[n] >= 2 * d))
+            found[n] = sizes[n] // by
+    return found
+
+
+def _tiles_told(program: Program, whole: Sequence[Sequence[int]], sizes_of: Sequence[Sequence[int]]) -> tuple[str, ...]:
+    return tuple(
+        f"tile {stage.axes[extent.axis].name}{extent.level} of {now} in place of {before}"
+        for stage, sizes, others in zip(program.stages, whole, sizes_of, strict=True)
+        for extent, before, now in zip(stage.extents, sizes, others, strict=True)
+        if before != now
+    )
+
+
+def prove_nests(program: Program, nests: Sequence[Nest], target: Target, sizes: Mapping[str, int]) -> Proof:
+    """Each kernel for any content of the arrays that it reads; together they are the program."""
+    domains: list[str] = []
+    for stage, nest in zip(program.stages, nests, strict=True):
+        kernel = cuda_kernel(nest, Options(arch=arch_of(target)))
+        found = prove_kernel(stage, kernel)
+        if found.verdict != "proved":
+            return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
+        domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]
+    return Proof("proved", sizes, joined_domain(domains))
+
+
+def compiled_for_proof(stage: Backbone, kernel: CudaKernel) -> PtxProgram:
+    """The compiler's output of the printed text, with `_REPLACED` as macros before it. UserError: TOOL_MISSING, CUDA_ERROR."""
+    macros = "".join(f"#define {plain} {used}\n" for plain, used in _replaced(stage))
+    return lower(parse(ptx_of(replace(kernel, text=macros + kernel.text)), f"{kernel.name}.ptx"))
+
+
+def _replaced(stage: Backbone) -> list[tuple[str, str]]:
+    used = {i.operator for i in stage.instructions if i.dtype.name == "f32"}
+    return [names for operator, names in _REPLACED.items() if operator in used]
+
+
+def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram | None = None) -> CompiledProof:
+    """The launch of a printed kernel, compiled, against the terms of its backbone.
+
+    Inputs and parameters are symbols; every element that the backbone stores must hold its term afterwards, every other element
+    of inputs and outputs what it held before. Outputs and temporaries are undefined at first. ptx: the compiled text, if it is
+    at hand. UnsupportedError for PTX that is not followed.
+    """
+    ptx = compiled_for_proof(stage, kernel) if ptx is None else ptx
+    elements = evaluate_terms(stage)
+    roles = {region.name: region.role for region in stage.regions}
+    arguments: list[ArrayArgument | ScalarArgument] = []
+    for buffer in kernel.arrays:
+        content = "symbols" if roles[buffer.name] is Role.INPUT else "undefined"
+        arguments.append(ArrayArgument(buffer.name, buffer.dtype, (buffer.elements,), content))
+    for buffer in kernel.block_arrays:
+        count = buffer.elements * buffer.copies * kernel.blocks
+        arguments.append(ArrayArgument(buffer.name, buffer.dtype, (count,), "undefined"))
+    arguments += [ScalarArgument(p.name, p.dtype, None) for p in kernel.parameters]
+    wanted = {b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype)) for b in kernel.arrays}
+    return prove_launch(
+        ptx, kernel.name, tuple(arguments), kernel.grid, kernel.block, wanted, dynamic_shared_bytes=kernel.dynamic_shared_bytes
+    )

@@ -1,0 +1,78 @@
+"""Decisions of a large kernel at a small size: the same tiles with fewer iterations of the outermost loops."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.backbone import Backbone, Program
+from warploom.schedule.bound import Bound
+from warploom.schedule.choices import kernel_space
+from warploom.schedule.nest import Nest
+from warploom.schedule.search import Implementation, KernelModel, Step
+from warploom.schedule.targets import Target
+from warploom.solve.space import Candidate
+
+
+def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
+    """Sizes of the extents, with at most so many iterations of those that are block loops everywhere, or sequential ones. Inner
+    ones of an axis that the tiles do not divide keep theirs."""
+    sizes = [int(implementation.candidate.values("size", n)[0]) for n in range(len(stage.extents))]
+    found = list(sizes)
+    for n, extent in enumerate(stage.extents):
+        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
+        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+        whole = prod(sizes[m] for m, other in enumerate(stage.extents) if other.axis == extent.axis)
+        if kinds <= {"BLOCK", "LOOP"} and (extent.level == 0 or whole == stage.axes[extent.axis].size):
+            found[n] = min(sizes[n], rounds if "LOOP" in kinds else blocks)
+    return found
+
+
+def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, tuple[tuple[int, ...], ...]]:
+    """The sizes of all levels but the outermost, as the only ones to choose from; by `kernel.axis`."""
+    found: dict[str, tuple[tuple[int, ...], ...]] = {}
+    for stage, sizes in zip(program.stages, sizes_of, strict=True):
+        for number, axis in enumerate(stage.axes):
+            levels = sorted((e.level, sizes[n]) for n, e in enumerate(stage.extents) if e.axis == number)
+            found[f"{stage.name}.{axis.name}"] = tuple((size,) for level, size in levels if level)
+    return found
+
+
+def small_sizes(sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, int]:
+    """Sizes at which the extents have these; edges stay edges. A size belongs to the axis of its name, else to all axes as long
+    as it."""
+    wanted: dict[str, int] = {}
+    for stage, found in zip(program.stages, sizes_of, strict=True):
+        for number, axis in enumerate(stage.axes):
+            names = [axis.name] if sizes.get(axis.name) == axis.size else [n for n, v in sizes.items() if v == axis.size]
+            tiles = prod(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level)
+            outermost = next(found[n] for n, e in enumerate(stage.extents) if e.axis == number and e.level == 0)
+            rest = -axis.size % tiles
+            for name in names:
+                wanted[name] = max(wanted.get(name, 1), max(1, outermost * tiles - rest))
+    return {name: min(value, wanted.get(name, value)) for name, value in sizes.items()}
+
+
+def carried_over(stage: Backbone, implementation: Implementation[Candidate], target: Target) -> Nest:
+    """The nest of the same decisions at another size: its space has the same objects, in the same order.
+
+    UserError (REFUTED) where a decision is impossible there.
+    """
+    space = kernel_space(stage, target)
+    names = space.names
+    current = space.replay([(name, value) for name, value in implementation.decisions.items() if names.parse(name)[0] != "size"])
+    while (decision := space.decisions(current)) is not None:
+        choice, arguments = decision.choice, decision.arguments
+        mask = implementation.candidate.domain(choice, *arguments)
+        if choice == "size":
+            mask = decision.alternatives[-1].mask
+        following = current.restrict(choice, arguments, mask)
+        if following is None or following.domain(choice, *arguments) == current.domain(choice, *arguments):
+            raise UserError(Diagnostic("REFUTED", f"{names.text(choice, arguments)} cannot be what it is at the full size"))
+        current = following
+    model = KernelModel(space, Bound(space))
+    found = model.answer(Step(current))
+    if found is None:
+        raise UserError(Diagnostic("REFUTED", "; ".join(model.contradictions)))
+    return found[1].nest

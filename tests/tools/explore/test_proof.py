@@ -1,0 +1,173 @@
+"""The PTX of printed kernels is proved against the tensor function's mathematics; planted bugs are refuted."""
+
+# ruff: noqa: F821, UP037  (indices and sizes are names of the language)
+# pyright: basic, reportInvalidTypeForm=false, reportUndefinedVariable=false, reportIndexIssue=false, reportOperatorIssue=false
+# pyright: reportCallIssue=false, reportArgumentType=false, reportGeneralTypeIssues=false
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tests.schedule.cuda import nests
+from tests.tools.explore.test_check import implementation
+
+from warploom.core import f32
+from warploom.gpu import toolchain_available
+from warploom.kernels.tensors import tensor_kernel
+from warploom.schedule.backbone import Backbone, cuda_tiles
+from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
+from warploom.schedule.frontend import exp, out, tensor
+from warploom.schedule.targets import target
+from warploom.synth.compiled import CompiledProof
+from warploom.tools.command.lines import broken_rules
+from warploom.tools.command.usage import Stopwatch
+from warploom.tools.explore import check
+from warploom.tools.explore.budget import OutOfTimeError
+from warploom.tools.explore.check import Checked
+from warploom.tools.explore.options import KernelOptions
+from warploom.tools.explore.proof import Proof, proof_of, prove_kernel
+from warploom.tools.explore.result import Explored, judged_line
+
+needs_compiler = pytest.mark.skipif(not toolchain_available(), reason="the extra `cuda` is not installed")
+
+
+@tensor
+def softmax(x: f32["rows", "columns"], y: out[f32["rows", "columns"]]):
+    top[r] = max(x[r, c], over=c)
+    e[r, c] = exp(x[r, c] - top[r])
+    total[r] = sum(e[r, c], over=c)
+    y[r, c] = e[r, c] / total[r]
+
+
+@tensor
+def row_sum(x: f32["rows", "columns"], y: out[f32["rows"]]):
+    y[r] = sum(x[r, c], over=c)
+
+
+def matmul(**options: object) -> tuple[Backbone, CudaKernel]:
+    case = nests.matmul(16, 16, 16, (16, 16, 4), **options)  # pyright: ignore
+    stage = tensor_kernel("matmul").program({"m": 16, "n": 16, "k": 16}).stages[0]
+    return stage, cuda_kernel(case.nest, Options(arch="sm_90"))
+
+
+def row_sum_with_edges() -> tuple[Backbone, CudaKernel]:
+    stage = row_sum.program({"rows": 4, "columns": 10}).stages[0]
+    return stage, cuda_kernel(nests.row_sum(4, 10, 4, 2, 2).nest, Options(arch="sm_90"))
+
+
+def planted(made: tuple[Backbone, CudaKernel], right: str, wrong: str) -> CompiledProof:
+    """The proof of a kernel with another text in its last such place."""
+    stage, kernel = made
+    assert right in kernel.text, kernel.text
+    return prove_kernel(stage, replace(kernel, text=wrong.join(kernel.text.rsplit(right, 1))))
+
+
+@needs_compiler
+@pytest.mark.parametrize("options", [{}, {"stages": 2, "is_async": True}], ids=["plain", "copied ahead"])
+def test_tiles_in_shared_memory_are_proved(options: dict[str, object]) -> None:
+    proof = prove_kernel(*matmul(**options))
+    assert (proof.verdict, proof.reason) == ("proved", "")
+    assert "real sums reordered" in proof.domain
+
+
+@needs_compiler
+def test_edges_are_proved() -> None:
+    assert prove_kernel(*row_sum_with_edges()).verdict == "proved"
+
+
+@needs_compiler
+def test_softmax_is_proved_with_the_laws_of_exp_named() -> None:
+    proof = prove_kernel(*softmax_of_threads())
+    assert (proof.verdict, proof.reason) == ("proved", "")
+    assert "finite" in proof.domain and "exp(x) as ex2" in proof.domain and "ex2.approx" in proof.domain
+
+
+def softmax_of_threads() -> tuple[Backbone, CudaKernel]:
+    stage = softmax.program({"rows": 2, "columns": 8}).stages[0]
+    return stage, cuda_kernel(nests.softmax(2, 8, 4).nest, Options(arch="sm_90"))
+
+
+BUGS = {
+    "no barrier after the tiles are used": ("    __syncthreads();\n    }", "    }", matmul),
+    "no barrier before the tiles are used": ("__syncthreads();\n        #pragma", "#pragma", matmul),
+    "a neighbour's element": ("kk * 16 + u]", "kk * 16 + (u ^ 1)]", matmul),
+    "a round too few": ("k < 4", "k < 3", matmul),
+    "a round too many": ("k < 4", "k < 5", matmul),
+    "an output one element on": ("u * 16 + u_2]", "u * 16 + u_2 + 1]", matmul),
+    "copies that nothing awaits": ("await_copies<0>", "await_copies<1>", lambda: matmul(stages=2, is_async=True)),
+    "one copy for all rounds": ("(k + 1) % 2 * 64", "0", lambda: matmul(stages=2, is_async=True)),
+    "an edge past the row": ("index_step < 10", "index_step < 11", row_sum_with_edges),
+    "an edge before the row's end": ("index_step < 10", "index_step < 8", row_sum_with_edges),
+    "threads that are not summed": ("total += __shfl_xor_sync(0x000000ffu, total, 1);", "", row_sum_with_edges),
+}  # fmt: skip
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", list(BUGS))
+def test_planted_bugs_are_refuted(name: str) -> None:
+    right, wrong, made = BUGS[name]
+    assert planted(made(), right, wrong).verdict == "refuted"
+
+
+@needs_compiler
+def test_a_difference_under_exp_is_not_proved() -> None:
+    exchange = "highest = max_or_nan(highest, __shfl_xor_sync(0x0000000fu, highest, 1));"
+    proof = planted(softmax_of_threads(), exchange, "")
+    assert proof.verdict == "unchecked" and "no law makes these equal" in proof.reason
+
+
+def told(checked: Checked) -> dict[str, object]:
+    stage = tensor_kernel("axpy").program({"n": 64}, cuda_tiles)
+    options = KernelOptions(target=target("sm_90"))
+    return judged_line("axpy", checked, None, (), {"sizes": {"n": 64}}, Explored(stage, ()), options, Stopwatch())
+
+
+@pytest.mark.parametrize(
+    ("proof", "status", "verdict", "proved_at"),
+    [
+        (Proof("proved", {"n": 64}, "real sums"), "solved", "proved", None),
+        (Proof("proved", {"n": 32}, "real sums"), "solved", "tested", {"n": 32}),
+        (Proof("unchecked", reason="too large"), "solved", "tested", None),
+        (Proof("refuted", {"n": 32}, reason="y[0] differs"), "error", "unchecked", None),
+    ],
+)
+def test_lines_say_what_is_proved(proof: Proof, status: str, verdict: str, proved_at: object) -> None:
+    line = told(Checked("tested", 64, proof=proof))
+    assert not broken_rules(line)
+    assert (line["status"], line["verdict"], line.get("proved_at")) == (status, verdict, proved_at)
+    assert line["proof"] == proof.line
+    assert ("domain" in line) == (verdict == "proved")
+
+
+def test_what_no_check_compared_is_not_proved() -> None:
+    line = told(Checked("unchecked", 0, "too large", proof=Proof("proved", {"n": 64}, "real sums")))
+    assert line["verdict"] == "unchecked" and line["proved_at"] == {"n": 64}
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OutOfTimeError, MemoryError])
+def test_what_ends_a_proof_leaves_the_result(error: type[BaseException], monkeypatch: pytest.MonkeyPatch) -> None:
+    def ends(*_: object) -> Proof:
+        raise error
+
+    monkeypatch.setattr(check, "proof_of", ends)
+    kernel = tensor_kernel("axpy")
+    found = check.proved(kernel, {"n": 64}, kernel.program({"n": 64}), (), target("sm_90"), 60.0)
+    assert found.verdict == "unchecked" and found.reason
+
+
+@needs_compiler
+def test_sizes_asked_for_are_proved_where_they_are_small() -> None:
+    kernel, sizes = tensor_kernel("axpy"), {"n": 256}
+    program = kernel.program(sizes, cuda_tiles)
+    found = implementation("axpy", 0, sizes)
+    small = proof_of(kernel, sizes, program, [found], target("sm_90"))
+    assert (small.verdict, small.sizes) == ("proved", sizes)
+
+
+@needs_compiler
+def test_large_sizes_are_proved_at_small_ones() -> None:
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    found = proof_of(kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    assert found.verdict == "proved" and 0 < found.sizes["n"] < 1 << 20
+    assert "n" in found.sizes and found.seconds > 0

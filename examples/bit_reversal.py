@@ -30,11 +30,11 @@ def bit_reversal(x: wl.Global[i32, 32 * n], y: wl.Global[i32, 32 * n]):
 
 
 if __name__ == "__main__":
-    report = wl.complete(bit_reversal)
-    print(f"{report.status} and {report.lift}")
-    for hole in bit_reversal.kernel.holes:
-        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+    done = wl.complete(bit_reversal)
+    print(f"{done.status} and {done.lift}")
+    for name, text in done.holes.items():
+        print(f"  {name} = {text}")
 
     values = np.arange(32, dtype=np.int32)
-    result = wl.run(report.kernel, {"x": values}, {"n": 1})
+    result = done.run({"x": values}, {"n": 1})
     print("0 .. 31 become", *result.arrays["y"])

@@ -35,14 +35,14 @@ def conv1d(x: wl.Global[f32, n + K - 1], w: wl.Constant[f32, K], y: wl.Global[f3
 
 
 if __name__ == "__main__":
-    report = wl.complete(conv1d)
-    print(f"{report.status} and {report.lift}")
-    for hole in conv1d.kernel.holes:
-        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+    done = wl.complete(conv1d)
+    print(f"{done.status} and {done.lift}")
+    for name, text in done.holes.items():
+        print(f"  {name} = {text}")
 
-    print(wl.cuda_source(conv1d.kernel, report.completions[0].holes).text.split("\n#ifndef")[0])
+    print(done.cuda.split("\n#ifndef")[0])
 
     random = np.random.default_rng(0)
     x, w = random.uniform(-1, 1, 302).astype(np.float32), np.array([0.25, 0.5, 0.25], np.float32)
-    result = wl.run(report.kernel, {"x": x, "w": w}, {"n": 300})
+    result = done.run({"x": x, "w": w}, {"n": 300})
     print("300 outputs as NumPy's:", np.allclose(result.arrays["y"], np.correlate(x, w, mode="valid"), atol=1e-6))

@@ -30,7 +30,7 @@ def conv1d(x: wl.Global[f32, n + K - 1], w: wl.Constant[f32, K], y: wl.Global[f3
 
 
 if __name__ == "__main__":
-    report = wl.complete(conv1d)
-    print(f"{report.status} and {report.lift}")
-    for hole in conv1d.kernel.holes:
-        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+    done = wl.complete(conv1d)
+    print(f"{done.status} and {done.lift}")
+    for name, text in done.holes.items():
+        print(f"  {name} = {text}")

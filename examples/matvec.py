@@ -27,12 +27,12 @@ def matvec(m: wl.Global[f32, 32, 32], v: wl.Global[f32, 32 * n], y: wl.Global[f3
 
 
 if __name__ == "__main__":
-    report = wl.complete(matvec)
-    print(f"{report.status} and {report.lift}")
-    for hole in matvec.kernel.holes:
-        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+    done = wl.complete(matvec)
+    print(f"{done.status} and {done.lift}")
+    for name, text in done.holes.items():
+        print(f"  {name} = {text}")
 
     random = np.random.default_rng(0)
     m, v = (random.uniform(-1, 1, shape).astype(np.float32) for shape in ((32, 32), (3, 32)))
-    result = wl.run(report.kernel, {"m": m, "v": v.reshape(-1)}, {"n": 3})
+    result = done.run({"m": m, "v": v.reshape(-1)}, {"n": 3})
     print("3 vectors as NumPy's:", np.allclose(result.arrays["y"], (v @ m.T).reshape(-1), atol=1e-5))

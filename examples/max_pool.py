@@ -30,12 +30,12 @@ def max_pool(x: wl.Global[i32, n + 7], y: wl.Global[i32, n]):
 
 
 if __name__ == "__main__":
-    report = wl.complete(max_pool)
-    print(f"{report.status} and {report.lift}")
-    for hole in max_pool.kernel.holes:
-        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+    done = wl.complete(max_pool)
+    print(f"{done.status} and {done.lift}")
+    for name, text in done.holes.items():
+        print(f"  {name} = {text}")
 
     x = np.random.default_rng(0).integers(-1000, 1000, 57, dtype=np.int32)
-    result = wl.run(report.kernel, {"x": x}, {"n": 50})
+    result = done.run({"x": x}, {"n": 50})
     expected = np.lib.stride_tricks.sliding_window_view(x, 8).max(axis=1)
     print("50 outputs as NumPy's:", np.array_equal(result.arrays["y"], expected))

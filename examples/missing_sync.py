@@ -18,7 +18,7 @@ def reverse(x: wl.Global[f32, 64], y: wl.Global[f32, 64]):
 
 
 if __name__ == "__main__":
-    report = wl.complete(reverse)
-    print(f"{report.status}: the completed kernel is {report.verdict}")
-    for diagnostic in report.diagnostics:
+    done = wl.complete(reverse)
+    print(f"{done.status}: the completed kernel is {done.verdict}")
+    for diagnostic in done.diagnostics:
         print(diagnostic.render())

@@ -30,11 +30,11 @@ def transpose_32x8(x: wl.Global[u32, 32, 8], y: wl.Global[u32, 8, 32]):
 
 
 if __name__ == "__main__":
-    report = wl.complete(transpose_32x8)
-    print(f"{report.status} and {report.verdict} for {report.domain}")
-    for hole in transpose_32x8.kernel.holes:
-        print(f"  {hole.name} = {wl.index_text(report.completions[0].holes[hole.name], hole.arg_names)}")
+    done = wl.complete(transpose_32x8)
+    print(f"{done.status} and {done.verdict} for {done.domain}")
+    for name, text in done.holes.items():
+        print(f"  {name} = {text}")
 
     x = np.arange(256, dtype=np.uint32).reshape(32, 8)
-    result = wl.run(report.kernel, {"x": x})
+    result = done.run({"x": x})
     print("as NumPy's transpose:", np.array_equal(result.arrays["y"], x.T))

@@ -2,16 +2,19 @@
 
 import json
 from collections.abc import Callable
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import pytest
 from benchmarks.mutants import switch
-from benchmarks.mutants.page import page
+from benchmarks.mutants.equivalent import EQUIVALENT
+from benchmarks.mutants.page import ending, page, recorded
+from benchmarks.mutants.provers import PROVERS, is_prover
 from benchmarks.mutants.refusals import refusals
 from benchmarks.mutants.rules import mutants
 from benchmarks.mutants.scratch import Scratch, reach
-from benchmarks.mutants.sites import Site, Text, applied
+from benchmarks.mutants.sites import Site, Text, applied, read, source_files
 
 PATH = "src/warploom/terms/small.py"
 
@@ -179,8 +182,36 @@ def test_a_bug_that_no_test_notices_is_told_from_one_that_is(tmp_path: Path, mon
     assert {r["scope"]: r["noticed_by"] for r in rows} == one == {"f": "tests/test_small.py::test_f", "g": ""}
 
 
-RESULTS = Path(__file__).parent.parent / "benchmarks" / "results"
+ROOT = Path(__file__).parent.parent
+RESULTS = ROOT / "benchmarks" / "results"
+
+
+def test_each_pattern_of_provers_names_a_module() -> None:
+    paths = source_files(ROOT)
+    assert [p for p in PROVERS if not any(fnmatch(path, p) for path in paths)] == []
+
+
+def test_each_refusing_branch_of_the_provers_was_noticed() -> None:
+    """A new branch needs a test in which it alone refuses, and a row in the record (`make refusals`)."""
+    rows = {str(row["key"]): row for row in recorded(RESULTS / "refusals.jsonl")}
+    places = [site for path in source_files(ROOT) if is_prover(path) for site in refusals(read(ROOT, path))]
+    assert places
+    told = [s for s in places if s.key not in EQUIVALENT and (s.key not in rows or ending(rows[s.key]) != "noticed")]
+    assert [f"{s.path}:{s.line}: no recorded test notices that {s.scope} goes on where `{s.before}`" for s in told] == []
 
 
 def test_the_page_is_what_was_recorded(golden: Callable[[Path, str], None]) -> None:
-    golden(Path(__file__).parent.parent / "docs" / "checks.md", page(RESULTS))
+    golden(ROOT / "docs" / "checks.md", page(RESULTS))
+
+
+def test_functions_with_switches_in_them_run_as_python(tmp_path: Path) -> None:
+    """They are no C any more: translated, every test would fail, whatever the bug."""
+    (tmp_path / "root/src").mkdir(parents=True)
+    (tmp_path / "root/tests").mkdir()
+    looked = tmp_path / "root/tests/test_looked.py"
+    looked.write_text("import os\ndef test_it():\n    assert os.environ.get('WARPLOOM_NO_MACHINE_CODE') == '1'\n")
+    copy = Scratch(tmp_path / "root", tmp_path)
+    options = ["-p", "no:xdist", "-p", "no:hypothesispytest"]
+    assert copy.run(["tests"], limit_s=60, variables={}, options=options).failed
+    copy.write("src/one.py", b"from warploom.solve.jit import compiled\n")
+    assert copy.run(["tests"], limit_s=60, variables={}, options=options).failed == ()

@@ -2,6 +2,8 @@
 
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -72,6 +74,16 @@ def test_the_dataflow_program_is_solved_as_printed() -> None:
     printed = dict(re.findall(r"^   (s\d)\s+(.*)$", README, re.M))
     assert printed == {name: choices[name].text(member.expr) for name, member in solution.members.items()}
     assert f"cost {solution.cost}, none is cheaper" in README
+
+
+def test_the_program_in_python_runs(tmp_path: Path) -> None:
+    (code,) = (block for block in blocks("python") if "wl.lift(" in block)
+    path = tmp_path / "program.py"
+    path.write_text(code)
+    (tmp_path / "conv1d.py").write_text(blocks("python")[0])
+    done = subprocess.run([sys.executable, path], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("solved proved (lane + k) % 32\nsolved proved integers\n", "")
+    assert "__shfl_sync" in (tmp_path / "conv1d.cu").read_text() and "def operator" in (tmp_path / "largest_fall.py").read_text()
 
 
 def test_links() -> None:

@@ -1,5 +1,6 @@
 """Planted bugs that change no answer, by key, with the reason."""
 
+_SUPPLY = "src/warploom/synth/search/folds.py:FoldConstraint._may_supply:refusal:"
 _RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
 
 EQUIVALENT: dict[str, str] = {
@@ -34,4 +35,25 @@ EQUIVALENT: dict[str, str] = {
         "to be ordered further down"
     ),
     f"{_RACES}not candidates.any() -> False:0": ("without candidates no position is left, and none is found below"),
+    f"{_SUPPLY}not any_bits(candidate.domains[cells] & factors[en..5e7f007b -> False:0": (
+        "`factors` joins the values of all terms of a fold: where no cell may hold one of them, `_supplies` finds no term either"
+    ),
+    "src/warploom/synth/search/propagation.py:FunctionFilter._narrow_unlisted:refusal:(supported == allowed).all() -> False:0": (
+        "the same values are stored again, and constraints that saw no change are run once more and find none"
+    ),
+    "src/warploom/synth/proof/prove.py:_undefined:refusal:not any(usage.has_limits for usage in usages.values()) -> False:0": (
+        "`Usage.add` met every constant of both sides; where none is an infinity or NaN, `beyond_numbers` finds none either"
+    ),
+    "src/warploom/synth/transposes/recover.py:recover:refusal:not permutes(goal.T.astype(np.int64)) -> False:0": (
+        "compositions of primitives permute; the rest of a goal that does not permute is never one, so none is found at any depth"
+    ),
+    "src/warploom/synth/transposes/template.py:_with_constants:refusal:not seconds -> False:0": (
+        "without a second step the loop over them does nothing for every constant, and None follows"
+    ),
+    "src/warploom/synth/transposes/words.py:_words:refusal:len(letters) > most + 1 -> False:0": (
+        "the words of one letter are counted first, so that the sum after the second letter is more than `most`, too"
+    ),
+    "src/warploom/synth/proof/concrete.py:TypedInteger.__ror__:constant:True -> False:0": (
+        "`|` of two words gives the same in either order, so does their common type, and floats refuse it on both sides"
+    ),
 }

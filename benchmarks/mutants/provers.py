@@ -10,7 +10,7 @@ PROVERS = (
     "src/warploom/synth/proof/lanes.py",
     "src/warploom/synth/proof/accesses.py",
     "src/warploom/synth/lift/lift.py",
-    "src/warploom/synth/generic_*.py",
+    "src/warploom/synth/lift/generic_*.py",
     "src/warploom/synth/search/grids.py",
     "src/warploom/synth/lift/sizes.py",
     "src/warploom/synth/lift/uniform.py",

@@ -21,6 +21,8 @@ from benchmarks.mutants import switch
 from benchmarks.mutants.server import MEMORY_BYTES
 from benchmarks.mutants.sites import COMPILED, Site, applied
 
+from warploom.solve.jit.entries import PLAIN
+
 _COPIED = (
     "src", "tests", "benchmarks", "examples", "docs", "pyproject.toml", "README.md", "CHANGELOG.md", "CONTRIBUTING.md",
     "Makefile", "SECURITY.md", ".ci", ".gitignore", "LICENSE",
@@ -95,7 +97,7 @@ class Scratch:
         environment = {
             **os.environ, "PYTHONPATH": os.pathsep.join((str(self.folder / "src"), str(self.folder), _OWN)),
             "WARPLOOM_OUTCOMES": str(outcomes), **variables,
-            **({"NUMBA_DISABLE_JIT": "1"} if self._in_python else {}),
+            **({PLAIN: "1"} if self._in_python else {}),
         }  # fmt: skip
         command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.mutants.server", "-p", "no:cacheprovider",
                    "--no-header", "--tb=no", *options, *names]  # fmt: skip

@@ -22,7 +22,7 @@ _UNSWITCHED = ("kernels/", "scan/tasks/")
 """Folders whose functions are read as text by Warploom's own front ends: a switch in them would be read as well."""
 
 COMPILED = b"warploom.solve.jit"
-"""In the text of modules whose functions numba compiles: with bugs in them they are run as Python, which takes less time here."""
+"""In the text of modules whose functions are translated to C: with switches in them they are no C any more, and run as Python."""
 
 Form = Literal["expression", "statement", "condition"]
 

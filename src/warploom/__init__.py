@@ -8,7 +8,23 @@ they need.
 
 import warploom.core.starting  # noqa: F401, I001  # pyright: ignore[reportUnusedImport]
 
+import sys
+from types import ModuleType
+
 import lazy_loader  # pyright: ignore[reportMissingTypeStubs]
 
 __version__ = "0.1.0"
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)  # pyright: ignore[reportUnknownVariableType]
+_FUNCTIONS = frozenset({"sketch", "solve"})
+"""Words of the API that are names of sub-packages, too."""
+
+
+class _Root(ModuleType):
+    """Keeps `wl.solve` the function when the sub-package of that name is loaded, which Python would put in its place."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _FUNCTIONS and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Root

@@ -1,14 +1,32 @@
 """What `import warploom as wl` offers. Nothing is loaded before it is used: `warploom/__init__.py` reads this file."""
 
-from .core import Diagnostic, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from .gpu import CudaSource, cuda_source
-from .ir import index_text, run
+from . import ptx as ptx
+from .api import (
+    CheckedOperator,
+    Completed,
+    Emitted,
+    Explored,
+    Lifted,
+    ProvedPtx,
+    RanPtx,
+    Result,
+    ShuffledPtx,
+    Solved,
+    check_operator,
+    complete,
+    explore,
+    lift,
+    prove_ptx,
+    run_ptx,
+    shuffle_ptx,
+    solve,
+)
+from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from .schedule.frontend import exp, log, out, pad, prod, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
     Constant,
     Global,
-    Size,
     Sketch,
     accumulator,
     block_dim,
@@ -70,20 +88,24 @@ from .sketch.vectors import (
     ushort2,
     ushort4,
 )
-from .synth import Completion, Report, complete
 from .terms import symbols
 
 __version__: str
 
 __all__ = [
-    "Completion",
+    "CheckedOperator",
+    "Completed",
     "Constant",
-    "CudaSource",
-    "Diagnostic",
+    "Emitted",
+    "Explored",
     "Global",
-    "Report",
-    "Size",
+    "Lifted",
+    "ProvedPtx",
+    "RanPtx",
+    "Result",
+    "ShuffledPtx",
     "Sketch",
+    "Solved",
     "UserError",
     "__version__",
     "accumulator",
@@ -94,15 +116,16 @@ __all__ = [
     "ceil_div",
     "char2",
     "char4",
+    "check_operator",
     "choose",
     "complete",
     "cond",
     "const",
-    "cuda_source",
     "device",
     "double2",
     "double4",
     "exp",
+    "explore",
     "f16",
     "f32",
     "f64",
@@ -116,11 +139,11 @@ __all__ = [
     "i16",
     "i32",
     "i64",
-    "index_text",
     "int2",
     "int4",
     "lane_grid",
     "lane_id",
+    "lift",
     "literal",
     "load",
     "log",
@@ -132,10 +155,12 @@ __all__ = [
     "pad",
     "part",
     "prod",
+    "prove_ptx",
+    "ptx",
     "register",
     "register_to_global",
     "register_to_shared",
-    "run",
+    "run_ptx",
     "shared",
     "shared_to_global",
     "shared_to_register",
@@ -145,8 +170,10 @@ __all__ = [
     "shfl_xor",
     "short2",
     "short4",
+    "shuffle_ptx",
     "size",
     "sketch",
+    "solve",
     "sqrt",
     "symbols",
     "sync",

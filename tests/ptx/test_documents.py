@@ -14,9 +14,10 @@ from warploom.tools.ptx.trace import trace_text
 ROOT = Path(__file__).parents[2]
 HEAD = """# PTX instructions
 
-What `warploom.ptx` knows of the instructions of PTX ISA 9.1, made from its tables (`make golden` rewrites this file). Every
-instruction is parsed and printed, those that are not listed too. *interpreter*: `warploom ptx run` executes it, or what of it.
-*symbolic*: the emulator models it exactly, or as a function that it does not look into; nothing: its results are unknown values.
+This table says how `warploom.ptx` treats the instructions of PTX ISA 9.1. `make golden` writes it from the code's tables. Every
+instruction is parsed and printed, also those not listed. *interpreter* says whether, or for which forms, `warploom ptx run`
+executes it. *symbolic* says whether the emulator models it exactly or as an uninterpreted function; if it is empty, the results
+are unknown values.
 
 """
 

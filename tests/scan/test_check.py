@@ -108,7 +108,7 @@ def test_assertions_that_are_neither_kept_nor_broken_are_said(monkeypatch: pytes
     monkeypatch.setattr(checking, "decide", lambda *_: Open("given up"))
     found = checked("def op(a, b):\n    assert a > 0\n    return max(a, b)\n")
     assert (found.status, found.verdict) == ("unknown", "unchecked")
-    assert found.reason == "neither proved nor refuted that results meet the assertions: given up"
+    assert found.reason == "neither proved nor refuted that results are such values as are meant: given up"
 
 
 def test_assertions_about_words_of_bits() -> None:
@@ -207,3 +207,32 @@ def test_what_the_solver_leaves_open_is_unknown(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(checking, "associativity", lambda *_: Open("given up"))
     found = checked("def op(a, b):\n    return a + b\n")
     assert (found.status, found.verdict, found.reason) == ("unknown", "unchecked", "neither proved nor refuted: given up")
+
+
+LISTED = "from typing import Literal\ndef op(a: Literal[-1, 0, 1], b: Literal[-1, 0, 1]):\n    return {}\n"
+
+
+@pytest.mark.parametrize("result", ["a * b * b", "max(a, b)", "(a, b)[b != 0]", "a * b"])
+def test_an_operator_on_listed_values_is_not_refused_for_others(result: str) -> None:
+    """`a * b * b` is associative on -1, 0 and 1, not on 2."""
+    assert checked(LISTED.format(result)).verdict == "proved"
+
+
+@pytest.mark.parametrize("result", ["a + b if a < 1000000 else 7", "a + b", "a // 2 + 2"])
+def test_an_operator_that_leaves_its_listed_values_is_refused(result: str) -> None:
+    """Where it is fed its own results, nothing that was taken of the listed values holds."""
+    found = checked(LISTED.format(result))
+    assert (found.status, found.verdict) == ("refused", "refuted")
+    assert found.reason.startswith("the result is none of the values of the annotation: with a = ")
+
+
+def test_a_witness_has_listed_values() -> None:
+    found = checked(LISTED.format("max(-1, min(1, a + b))"))
+    assert found.witness is not None
+    assert {*found.witness.values} <= {-1, 0, 1}
+
+
+def test_listed_values_that_are_neither_kept_nor_left_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checking, "decide", lambda *_: Open("given up"))
+    found = checked(LISTED.format("max(a, b)"))
+    assert found.reason == "neither proved nor refuted that results are such values as are meant: given up"

@@ -14,7 +14,16 @@ import pytest
 
 from warploom.core import UserError
 from warploom.scan import read_loop, user_function
-from warploom.scan.tasks import DEFINITIONS, TASK_NAMES, accepted, loops_module, run_task, segmented, segmented_sum_operator
+from warploom.scan.tasks import (
+    DEFINITIONS,
+    TASK_NAMES,
+    accepted,
+    loops_module,
+    refused,
+    run_task,
+    segmented,
+    segmented_sum_operator,
+)
 
 UNSOLVED = {"lift/position_of_longest_ones"}
 """Within what the search knows today."""
@@ -103,3 +112,12 @@ def test_segmented_operators_start_anew_at_heads() -> None:
     assert not segmented._is_proved({f: (1, int(any(f))) for f in flags})
     assert not segmented._is_proved({f: (3, int(any(f))) for f in flags})
     assert segmented._is_proved({(f, g): (2 if g else 3, int(f or g)) for f, g in flags})
+
+
+def test_operators_to_refuse_compute_what_their_names_say() -> None:
+    assert refused.cross_product((1, 2, 3), (4, 5, 6)) == (-3, 6, -3)
+    assert refused.cross_product((2, 0, 7), (0, 3, 5)) == (-21, -10, 6)
+    truths = [(a, b) for a in (False, True) for b in (False, True)]
+    assert [refused.implication(*t) for t in truths] == [True, True, False, True]
+    assert [refused.not_both(*t) for t in truths] == [True, True, True, False]
+    assert [refused.run_length_naive((1, 2), b) for b in ((1, 3), (2, 3))] == [(1, 5), (2, 3)]

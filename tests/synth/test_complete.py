@@ -152,6 +152,34 @@ def test_wrong_kernel_without_holes_is_refused_with_the_difference() -> None:
     assert report.reason == "y[0]: expected x[7], got x[0]"
 
 
+def bits_apart(x, y):
+    for i in range(8):
+        y[i] = (x[i] & 7) + (x[i] & ~7)
+
+
+def vanishing_product(x, y):
+    for i in range(8):
+        y[i] = x[i] + (x[i] * (x[i] + 1) << 31)
+
+
+@pytest.mark.parametrize("spec", [bits_apart, vanishing_product])
+@pytest.mark.parametrize("moved", ["x[thread_id]", "x[hole('from', thread_id, 0)]"])
+def test_what_no_law_decides_is_unknown_not_unsat(spec, moved: str) -> None:
+    """Both specs are x, which the kernels move; the forms of the terms differ."""
+    report = complete(_sketch(f"y[thread_id] = {moved}", spec, XFORM if "hole" in moved else ""), space=1)
+    assert report.status == "unknown"
+    assert report.reason.startswith("not decided: no law of the algebra (int32 wrap")
+
+
+def halves(x, y):
+    for i in range(8):
+        y[i] = x[i] // 2
+
+
+def test_what_numbers_tell_apart_is_no_completion() -> None:
+    assert complete(_sketch("y[thread_id] = x[thread_id]", halves)).status == "refused"
+
+
 def test_unsat_shows_the_first_fault_of_the_simplest_completion() -> None:
     report = complete(
         _sketch("y[thread_id] = x[thread_id + hole('by')]", reverse, "@hole('by', kind='const', args=(), constants=(8, 9))")

@@ -10,6 +10,7 @@ import pytest
 
 from warploom.core import UserError, f32, i32
 from warploom.ir import IndexConst, ValueConst, ValueSelect
+from warploom.solve import Budget
 from warploom.synth import complete
 from warploom.synth import complete as complete_function
 from warploom.synth.network.probe import _run, make_probe  # pyright: ignore[reportPrivateUsage]
@@ -65,6 +66,19 @@ def test_an_open_question_proves_no_optimum() -> None:
     assert (optimal_in(5, "why"), optimal_in(4, ""), optimal_in(4, "why")) == (3, 1, None)
 
 
+def test_what_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MODULE.time, "process_time", lambda: 17.0)
+    spent: Any = [SimpleNamespace(statistics=SimpleNamespace(tried=n)) for n in (30, 50)]
+
+    def left(nodes: int | None, seconds: float | None) -> Any:
+        at: Any = SimpleNamespace(results=spent, budget_nodes=nodes, budget_s=seconds, started=15.0)
+        return MODULE._Completing._budget(at)
+
+    assert left(100, 6.0) == Budget(20, 4.0)
+    assert left(70, 1.5) == Budget(0, 0.0)
+    assert left(None, None) == Budget(None, None)
+
+
 # ------------------------------------------------------------ what must be counted
 
 
@@ -111,6 +125,18 @@ def test_indices_of_a_spec_stay_inside() -> None:
             array[index]
         with pytest.raises(IndexError):
             array[index] = 0
+
+
+def test_indices_and_components_that_python_takes_otherwise() -> None:
+    array, vectors = strict(np.arange(4), 1), strict(np.zeros((4, 2), np.int64), 2)
+    for index in (True, np.True_):
+        with pytest.raises(IndexError, match="expected an integer as index, got True"):
+            array[index]
+    vectors[1].x = 3
+    assert vectors[1].x == 3
+    element = vectors[1]
+    with pytest.raises(TypeError, match="got a component of a vector in a variable"):
+        element.x = 4
 
 
 def test_what_no_integer_holds_has_no_value() -> None:

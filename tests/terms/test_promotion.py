@@ -82,6 +82,19 @@ def test_refused(types: dict[str, str], term, message: str):
         Stored({n: BY_NAME[t] for n, t in types.items()}).store(term, BY_NAME["i32"])
 
 
+@pytest.mark.parametrize(
+    ("term", "message"),
+    [
+        (f // i, "expected integers for `//`, got floats"),
+        (maximum(k, -1), "expected a number that u32 holds, got -1"),
+        (i // k, "expected operands of one sign for `//`, got i32"),
+    ],
+)
+def test_an_order_that_the_type_changes_is_refused(term, message: str):
+    with pytest.raises(TermError, match=message):
+        Stored({n: BY_NAME[t] for n, t in TYPES.items()}).store(term, BY_NAME["f32"])
+
+
 def test_a_quotient_in_a_float_cell_is_refused():
     """Python stores a fraction, C an integer."""
     with pytest.raises(TermError, match="stored at once"):

@@ -21,6 +21,7 @@ from warploom.terms import (
     maximum,
     minimum,
     pack,
+    partial,
     sum_of_products,
     symbols,
     zero_array,
@@ -28,6 +29,7 @@ from warploom.terms import (
 from warploom.terms.arrays import as_terms
 from warploom.terms.casts import cast_types, converted, held_number, is_exact, undone
 from warploom.terms.products import ProductReader
+from warploom.terms.term import TermError, strict_comparisons
 
 a, b, c, d = (atom("x", (i,)) for i in range(4))
 INT, REAL, XOR, SYNTACTIC = algebra_for(i32), algebra_for(f32), algebra_for(u32, "xor/and"), algebra_for(f32, "commutative")
@@ -205,3 +207,33 @@ def test_sums_with_something_else_in_them(monkeypatch: pytest.MonkeyPatch) -> No
     assert reader.read(a, "+", "*") == {(a, b): 1}
     with pytest.raises(NotSumOfProductsError):
         reader.read(a, "+")
+
+
+def test_indices_and_components_that_python_takes_otherwise() -> None:
+    x, vectors = symbols("x", (4,)), symbols("v", (4,), 2)
+    for index in (True, np.True_):
+        with pytest.raises(IndexError, match="expected an integer as index of x, got True"):
+            x[index]
+    with pytest.raises(TypeError, match="expected a number or a term, got str"):
+        vectors[0].x = "text"
+    element = vectors[0]
+    with pytest.raises(TermError, match=r"expected `a\[i\]\.x = \.\.\.` as target, got a component of a vector in a variable"):
+        element.x = 1
+    vectors[0].x = 1
+    assert component(as_terms(vectors)[0], 0) is constant(1)
+
+
+def test_a_fraction_is_no_integer() -> None:
+    assert evaluate([constant(2.5)], i32, lambda _: 3) is None
+    assert evaluate([constant(2.5)], f32, lambda _: 3) == [Fraction(5, 2)]
+
+
+def test_an_operand_without_a_value_is_not_seen_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert partial._is_inside_somewhere("/", a, f32) is True
+    monkeypatch.setattr(partial, "evaluate", lambda *_: None)
+    assert partial._is_inside_somewhere("/", a, f32) is False
+
+
+def test_rounded_quotients_of_reals() -> None:
+    with pytest.raises(TermError, match="expected integers for `//`, got floats"), strict_comparisons(only_floats=True):
+        _ = a // b

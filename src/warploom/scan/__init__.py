@@ -42,7 +42,7 @@ from warploom.scan.operators.words import Differing, InWords, in_floats, operato
 from warploom.scan.reading.binary import Binary, read_binary
 from warploom.scan.reading.loop import read_loop
 from warploom.scan.reading.running import user_function
-from warploom.scan.reading.source import Module, parse_module, read_module
+from warploom.scan.reading.source import Module, module_of, parse_module, read_module
 
 __all__ = [
     "BOOL",
@@ -72,6 +72,7 @@ __all__ = [
     "complete_template",
     "in_floats",
     "lift",
+    "module_of",
     "operator_domain",
     "operator_in_words",
     "parse_module",

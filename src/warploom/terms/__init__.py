@@ -29,7 +29,7 @@ from warploom.terms.term import (
     to_operand,
 )
 from warploom.terms.text import element_text, term_text
-from warploom.terms.usage import Usage
+from warploom.terms.usage import Usage, operations
 
 __all__ = [
     "LARGEST_FORM",
@@ -70,6 +70,7 @@ __all__ = [
     "maximum",
     "minimum",
     "normal",
+    "operations",
     "pack",
     "stored_mask",
     "strict_comparisons",

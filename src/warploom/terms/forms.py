@@ -13,7 +13,7 @@ monomials.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -43,6 +43,8 @@ class NormalForm:
     kind: str
     """polynomial, bits, or, lattice, `min +`, `max +`, or `multiset op`."""
     items: frozenset[Any]
+    ones: int = field(default=0, compare=False)
+    """Of bits: the mask that keeps the whole word, for the text."""
 
     def __str__(self) -> str:
         return form_text(self)
@@ -153,8 +155,7 @@ def form_text(form: NormalForm, most_items: int = 12) -> str:
             parts = [_polynomial_part(m, c) for m, c in form.items]
             return _joined(parts, " + ", most_items).replace("+ -", "- ")
         case "bits" | "or":
-            full = max(c for _, c in form.items)
-            parts = [_product(m, " & ", None if c == full and m else hex(c)) for m, c in form.items]
+            parts = [_product(m, " & ", None if c == form.ones and m else hex(c)) for m, c in form.items]
             return _joined(parts, " ^ " if form.kind == "bits" else " | ", most_items)
         case "lattice":
             parts = [_call("max", [*map(str, c), *([] if k is None else [number_text(k)])], most_items) for c, k in form.items]

@@ -143,9 +143,7 @@ class Stored:
             return
         amount = count.data[0]
         if not isinstance(amount, int) or not 0 <= amount < width:
-            raise TermError(
-                f"expected a shift by 0 to {width - 1} bits, got {amount}: a word of {width} bits has no more to give"
-            )
+            raise TermError(f"expected a shift by 0 to {width - 1} bits, got {amount}: the word has only {width} bits")
 
     def _is_float(self, quotient: Term) -> bool:
         return any((t := self._natural(a)) is not None and t.is_float for a in quotient.args) or any(

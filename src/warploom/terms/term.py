@@ -356,7 +356,7 @@ def _binary(op: str, lhs: object, rhs: object) -> Term:
 def _floored(op: str, lhs: object, rhs: object) -> Term:
     if _only_floats:
         raise TermError(
-            f"expected integers for `{op}`, got floats: which whole number a rounded quotient lies above is no law of the reals; "
+            f"expected integers for `{op}`, got floats: no law of the reals says how a quotient rounds down; "
             "write `/`, or cast to an integer type first"
         )
     return _binary(op, lhs, rhs)

@@ -94,3 +94,14 @@ class Usage:
         if len(parts) > 1:
             parts.pop(generic, None)
         return "; ".join([", ".join(parts) or generic, *self.conditions])
+
+
+def operations(root: Term) -> frozenset[str]:
+    """The operations in `root`, with `constant` where there is one; elements and vectors of them are none."""
+    met = {root}
+    stack = [root]
+    while stack:
+        new = [a for a in stack.pop().args if a not in met]
+        met.update(new)
+        stack += new
+    return frozenset(t.op for t in met) - {"atom", "component", "pack"} if root.op != "constant" else frozenset[str]()

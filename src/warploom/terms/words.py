@@ -151,4 +151,4 @@ class WordVisits(Visits):
             if mask == self._ones and len(monomial) == 1:
                 return monomial[0]
             kind = "bits"
-        return wrap_form(NormalForm(kind, frozenset(result.items())))
+        return wrap_form(NormalForm(kind, frozenset(result.items()), self._ones))

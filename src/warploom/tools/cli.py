@@ -13,18 +13,18 @@ from warploom.tools.command.entry import Commands, Later, run
 _PTX = {
     "check": Later(
         "warploom.tools.ptx.check:check_command",
-        "Parse and verify PTX files; count kernels, instructions, registers, and name what is not supported.",
+        "Parse and verify PTX files; count kernels, instructions and registers, and name what is not supported.",
     ),
     "fmt": Later(
         "warploom.tools.ptx.check:format_command", "Print a PTX file in normal form: one statement a line, no comments."
     ),
     "prove": Later(
         "warploom.tools.ptx.prove:prove",
-        "Prove a kernel of a PTX file against a plain Python spec: every store, every race, on symbolic data.",
+        "Prove that a PTX kernel stores what a plain Python spec says and has no race, on symbolic data.",
     ),
     "run": Later(
         "warploom.tools.ptx.run:run_command",
-        "Run a kernel on arrays, without a GPU; report what it computes, what it costs, and its mistakes.",
+        "Run a kernel on arrays without a GPU; report its results, its costs and its mistakes.",
     ),
     "shuffle": Later(
         "warploom.tools.ptx.shuffle:shuffle_command",
@@ -42,7 +42,7 @@ _SCAN = {
     ),
     "emit": Later(
         "warploom.tools.scan.emit:emit_command",
-        "Lift a serial loop and write its operator and scan for a GPU or for NumPy, run against the loop.",
+        "Lift a serial loop, write its operator and scan for a GPU or for NumPy, and run them against the loop.",
     ),
     "lift": Later(
         "warploom.tools.scan.lift:lift_command",
@@ -53,12 +53,12 @@ _SCAN = {
     ),
     "tune": Later(
         "warploom.tools.scan.tune:tune_command",
-        "Carry several solutions through (operator x network x layout x variant) and rank them by cost, on a GPU by time.",
+        "Rank combinations of operator, network, layout and variant by their modelled cost, and on a GPU by time.",
     ),
 }
 _BENCH = {
     "ablations": Later(
-        "warploom.tools.bench.ablations:bench_ablations", "What each of the engine's ideas is worth: the time without it."
+        "warploom.tools.bench.ablations:bench_ablations", "Measure what each of the engine's ideas is worth: the time without it."
     ),
     "kernels": Later(
         "warploom.tools.bench.kernels:bench_kernels",
@@ -66,7 +66,7 @@ _BENCH = {
     ),
     "ptx": Later(
         "warploom.tools.bench.ptx:bench_ptx",
-        "Cover the loads of compiled stencils by shuffles, every one that can be; run the original and the rewritten kernel.",
+        "Replace every load of compiled stencils that a shuffle can cover; run the original and the rewritten kernel.",
     ),
     "scan": Later(
         "warploom.tools.bench.scan:bench_scan",
@@ -74,7 +74,7 @@ _BENCH = {
     ),
     "schedule": Later(
         "warploom.tools.bench.schedule:schedule_command",
-        "Count the paper's spaces and what the bound cuts; search kernels and time them beside NumPy, plain loops, PyTorch.",
+        "Count the paper's spaces and what the bound cuts; search kernels and time them beside NumPy, plain loops and PyTorch.",
     ),
     "synth": Later("warploom.tools.bench.synth:bench_synth", "Complete every case of both papers, and larger ones."),
     "transposes": Later(
@@ -89,18 +89,21 @@ _COMMANDS = {
     ),
     "explore": Later(
         "warploom.tools.explore.command:explore",
-        "Search the implementations of a kernel for the fastest: tile sizes, loops, threads, memory, order.",
+        "Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.",
     ),
     "list": Later(
-        "warploom.tools.listing.command:list_examples", "The library's cases: names that `synth`, `solve` and `bench` take."
+        "warploom.tools.listing.command:list_examples",
+        "List the library's cases: the names that `synth`, `solve` and `bench` take.",
     ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
-    "scan": Later("warploom.tools.cli:scan", "Find the parallel scan in a serial loop: its operator, networks for it, kernels."),
+    "scan": Later(
+        "warploom.tools.cli:scan", "Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."
+    ),
     "solve": Later(
         "warploom.tools.solve.command:solve_dataflow",
         "Find the gathers that make a dataflow program meet its goal, or prove that there are none.",
     ),
-    "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch of a file, or a case of the library, and prove it."),
+    "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),
     "bench-kernel": Later("warploom.tools.bench.kernels:bench_kernel"),
@@ -114,7 +117,7 @@ _COMMANDS = {
 @click.group(cls=Commands, later=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(warploom.__version__)
 def cli() -> None:
-    """Completes GPU kernel sketches, proves them, prints CUDA."""
+    """Complete GPU kernel sketches, prove them and print CUDA."""
 
 
 @click.group(cls=Commands, later=_PTX)
@@ -124,7 +127,7 @@ def ptx() -> None:
 
 @click.group(cls=Commands, later=_SCAN)
 def scan() -> None:
-    """Find the parallel scan in a serial loop: its operator, networks for it, kernels."""
+    """Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."""
 
 
 @click.group(cls=Commands, later=_BENCH)

@@ -7,11 +7,11 @@ import time
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from tests.ir.random_kernels import index_exprs
 
 import warploom.ir as ir
 from warploom.core import UserError, i64
 
-from .random_kernels import index_exprs
 from .test_text import outcome, python_value
 
 
@@ -34,7 +34,7 @@ def k(y: Global[i64, 4, 6] | out, n: size):
         ir.SetIndex("i", ir.IndexBinary("-", ir.Builtin("thread_id", 0), ir.IndexConst(1))),
         ir.SetIndex("j", ir.IndexConst(5)),
     )
-    kernel = ir.kernel.Kernel("k", kernel.params, ("n",), kernel.block, kernel.grid, 4, (*sets, ir.Store("y", place, result)))
+    kernel = ir.Kernel("k", kernel.params, ("n",), kernel.block, kernel.grid, 4, (*sets, ir.Store("y", place, result)))
     try:
         got = ir.run(kernel, {}, {"n": 7})
     except UserError as error:
@@ -128,7 +128,7 @@ def shuffle_by_definition(kind, lane, operand, width, lanes=32):
 @pytest.mark.parametrize("width", [4, 16, 32])
 @pytest.mark.parametrize("operand", ["3", "thread_id * 7 % 32", "(thread_id + block_id) * 5 % 16"])
 def test_shuffles(kind, width, operand):
-    word = ir.text.SHUFFLES[kind]
+    word = ir.kernel.text.SHUFFLES[kind]
     text = f"""
 @kernel(block=(64, 1, 1), grid=(2, 1, 1), warp_size=32)
 def k(x: Global[i32, 128], y: Global[i32, 128] | out):
@@ -206,7 +206,7 @@ def test_chunks_of_blocks_see_the_same_memory(monkeypatch):
     n = 1000
     x, w = np.random.default_rng(3).random(n + 2, np.float32), np.ones(3, np.float32)
     whole = run(CONV, {"x": x, "w": w}, {"n": n})
-    monkeypatch.setattr(ir.interp, "CHUNK_THREADS", 100)
+    monkeypatch.setattr(ir.kernel.interp, "CHUNK_THREADS", 100)
     parts = run(CONV, {"x": x, "w": w}, {"n": n})
     assert (parts.arrays["y"] == whole.arrays["y"]).all()
     assert parts.counts == whole.counts

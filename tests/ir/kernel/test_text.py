@@ -8,11 +8,10 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.ir.random_kernels import index_exprs, kernels
 
 import warploom.ir as ir
 from warploom.core import UserError, f32
-
-from .random_kernels import index_exprs, kernels
 
 
 def python_value(expr: ir.IndexExpr, env: dict[str, int]):
@@ -76,7 +75,7 @@ def outcome(compute):
 @given(index_exprs(), st.lists(st.integers(-9, 9), min_size=8, max_size=8))
 def test_the_text_of_an_index_means_what_the_nodes_mean(expr, numbers):
     env = dict(zip(["i", "j", "n", "arg0", "arg1", "x", "y", "z"], numbers, strict=True))
-    names = ir.kernel.BuiltinName.__args__
+    names = ir.kernel.nodes.BuiltinName.__args__
     env |= {f"{name}{axis}": env["xyz"[axis]] for name in names for axis in range(3)}
     scope = env | {name: Axis([env["x"], env["y"], env["z"]]) for name in names} | {"min": min, "max": max}
     text = ir.index_text(expr, ("arg0", "arg1"))

@@ -140,3 +140,10 @@ def test_findings_of_a_kernel_are_no_results(ended: tuple[str, tuple[str, ...]],
     monkeypatch.setattr(running, "launch", lambda *_, **__: SimpleNamespace(status=status, findings=fault, arrays=[[0]] * 9))
     with pytest.raises(RuntimeError, match=f"scan_warp: {status}"):
         running.run_kernel(made, None, "scan_warp", [[1]], [1], 32, 1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("dialect", [C, NUMBA, TRITON, NUMPY])
+def test_bits_are_joined_by_their_own_signs(dialect: Dialect) -> None:
+    assert printed(ex.bitwise("bitand", X, Y), dialect) == "x & y"
+    assert printed(ex.bitwise("bitor", X, Y), dialect) == "x | y"
+    assert printed(ex.bitwise("bitxor", X, Y), dialect) == "x ^ y"

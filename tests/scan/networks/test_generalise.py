@@ -160,5 +160,5 @@ def test_networks_without_a_regular_loop_are_said_to_have_none() -> None:
 
 
 def test_a_drawing_that_is_no_scan_is_refused() -> None:
-    with pytest.raises(UserError, match="expected a scan network, got one that is none: column 3 at the end"):
+    with pytest.raises(UserError, match="expected a scan network, got another: column 3 at the end"):
         generalise(network(4, [[(1, 0), (3, 2)], [(2, 1)]]))

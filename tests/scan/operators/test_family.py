@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from warploom import scan
@@ -9,7 +11,7 @@ from warploom.scan.operators import expression as ex
 from warploom.scan.operators import family as families
 from warploom.scan.operators import invariants as module
 from warploom.scan.operators import laws, lifting, neutral
-from warploom.scan.operators.closure import closure, right
+from warploom.scan.operators.closure import _slot_sort, closure, right  # pyright: ignore[reportPrivateUsage]
 from warploom.scan.operators.expression import Expr
 from warploom.scan.operators.family import Family, family_of, tidy
 from warploom.scan.operators.prover import Fails, Holds, Open
@@ -191,3 +193,14 @@ def test_a_division_whose_guard_has_no_form_may_be_by_zero() -> None:
     bits = ex.bitwise("bitor", X, ex.ONE)
     assert divides_by_zero([Division(bits, ())]) and divides_by_zero([Division(X, (ex.at_least(bits, X),))])
     assert not divides_by_zero([Division(X, (ex.more_than(X, ex.ZERO),))])
+
+
+@pytest.mark.parametrize("role", ["factor", "offset", "bound"])
+def test_coefficients_that_are_no_numbers_keep_their_values(role: Any) -> None:
+    """Of numbers only factors of 0 and 1, and offsets among the few that are looked for, are more than their type."""
+    for base in ("bool", "text"):
+        for values in (None, (0, 1), (2, 5)):
+            sort = ex.Sort(base, values=values)
+            assert _slot_sort(ex.variable("v", sort), role, None) == sort
+    found = [_slot_sort(ex.variable("v", ex.Sort("int", True, False, v)), role, (2, 5)).values for v in ((0, 1), (2, 5), (1, 2))]
+    assert found == {"factor": [(0, 1), None, None], "offset": [None, (2, 5), None], "bound": [None, None, None]}[role]

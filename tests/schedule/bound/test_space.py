@@ -76,3 +76,8 @@ def test_the_explanation_names_what_binds() -> None:
     assert explained.parts[0].time_ms == pytest.approx(explained.time_ms)
     assert "memory traffic" in explained.text.splitlines()[0]
     assert bound.estimate(root) >= bound.of(root)
+
+
+def test_the_bound_of_the_root_of_axpy_is_three_streams_less_what_the_cache_may_keep() -> None:
+    space = space_of("axpy", {"n": 2**20}, {"n": ((64,), (4,))}, "k4000")
+    assert Bound(space).of(space.root()) == pytest.approx((3 * 4 * 2**20 - 384 * 1024) / 134.784e6, rel=1e-9)

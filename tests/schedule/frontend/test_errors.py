@@ -380,7 +380,7 @@ EXPECTED = [
     (wrong_size, "SIZE", r"expected a size such as 'n \+ 2', got 'm \+'", "Use names, integers, .*", '"m +"'),
     (default_value, "ANNOTATION", "expected parameters without values of their own", "Delete the value.", "2"),
     (size_and_scalar, "NAME_TAKEN", "'m' is both a size and a parameter", "Rename one of them.", "m: f32"),
-    (no_range, "INDEX_RANGE", "expected a range of the index 'i': .*", r"Say it before: i: range\(8\).", "2 * i + o"),
+    (no_range, "INDEX_RANGE", "expected a range of the index 'i': .*", r"Write it above: i: range\(8\).", "2 * i + o"),
     (wrong_range, "INDEX_RANGE", "expected the range of the index 'i', got int", r"Write i: range\(8\).", "int"),
     (
         partial_store,

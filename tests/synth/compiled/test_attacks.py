@@ -3,7 +3,7 @@
 import pytest
 from tests.synth.compiled.programs import body, proved
 
-from warploom.core import DType, UnsupportedError, f16, f32, i8, i32, i64, u8, u32
+from warploom.core import DType, UnsupportedError, f16, f32, i8, i32, i64, u8, u32, u64
 from warploom.synth.compiled import Argument, ArrayArgument
 
 N = 64
@@ -324,3 +324,62 @@ def test_a_guard_without_else_reads_nothing_where_it_does_not_hold() -> None:
         )
         == "proved"
     )
+
+
+def carry(out, a):
+    for i in range(N - 1):
+        out[i] = 1 if a[i] + a[i + 1] < a[i] else 0
+
+
+CARRY = (
+    "\tadd.s64 %rd1, %rd1, %rd3;\n\tsetp.eq.u32 %p1, %r1, 63;\n\t@%p1 bra $done;\n\tld.global.u32 %r2, [%rd2];\n"
+    "\tld.global.u32 %r3, [%rd2+4];\n{sum}\tselp.u64 %rd6, 1, 0, %p2;\n\tst.global.u64 [%rd1], %rd6;\n$done:\n"
+)
+NARROW_SUM = "\tadd.u32 %r4, %r2, %r3;\n\tsetp.lt.u32 %p2, %r4, %r2;\n"
+WIDE_SUM = "\tcvt.u64.u32 %rd6, %r2;\n\tcvt.u64.u32 %rd7, %r3;\n\tadd.u64 %rd8, %rd6, %rd7;\n\tsetp.lt.u64 %p2, %rd8, %rd6;\n"
+
+
+def test_a_comparison_of_sums_that_wrap_in_fewer_bits() -> None:
+    """0xffffffff + 1 < 0xffffffff holds in 32 bits only; the spec is computed in the 64 of its result."""
+    assert verdict(CARRY.replace("{sum}", WIDE_SUM), carry, (u64, u32)) == "proved"
+    assert verdict(CARRY.replace("{sum}", NARROW_SUM), carry, (u64, u32)) == "unchecked"
+
+
+def saturated(out, a):
+    for i in range(N):
+        out[i] = min(a[i] + a[i], 255)
+
+
+def halved_sum(out, a):
+    for i in range(N):
+        out[i] = (a[i] + a[i]) >> 1
+
+
+def third_of_a_sum(out, a):
+    for i in range(N):
+        out[i] = (a[i] + a[i]) // 3
+
+
+def cut(out, a):
+    for i in range(N):
+        out[i] = min((a[i] + a[i]) & 255, 255)
+
+
+@pytest.mark.parametrize("spec", [saturated, halved_sum, third_of_a_sum])
+def test_a_sum_of_bytes_that_the_spec_orders(spec) -> None:
+    """In C the sum of two bytes is an int: `min(a + b, 255)` is no wrapped sum."""
+    place = "\tshr.u64 %rd4, %rd3, 2;\n\tsub.s64 %rd2, %rd2, %rd3;\n\tadd.s64 %rd2, %rd2, %rd4;\n"
+    place += "\tsub.s64 %rd1, %rd1, %rd3;\n\tadd.s64 %rd1, %rd1, %rd4;\n"
+    lines = place + "\tld.global.u8 %h1, [%rd2];\n\tadd.s16 %h2, %h1, %h1;\n\tst.global.u8 [%rd1], %h2;\n"
+    assert verdict(lines, cut, (u8, u8)) == "proved"
+    assert verdict(lines, spec, (u8, u8)) == "unchecked"
+
+
+def test_a_difference_shows_the_mask() -> None:
+    def spec(out, a):
+        for i in range(N):
+            out[i] = a[i] & 3
+
+    arguments = (ArrayArgument("out", u32, (N,)), ArrayArgument("a", u32, (N,)))
+    proof = proved(body(LOAD + "\tand.b32 %r2, %r2, 7;\n" + STORE), spec, arguments, 1, N)
+    assert proof.reason is not None and "expected 0x3 & a[0], found 0x7 & a[0]" in proof.reason

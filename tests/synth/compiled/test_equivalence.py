@@ -1,9 +1,10 @@
 """A rewritten file against its original."""
 
 import pytest
-from tests.synth.compiled.programs import SECOND_DIFFERENCE, difference_arguments, planted
+from tests.synth.compiled.programs import SECOND_DIFFERENCE, body, difference_arguments, planted
+from tests.synth.compiled.test_attacks import CARRY, NARROW_SUM, WIDE_SUM
 
-from warploom.core import f32, i32
+from warploom.core import f32, i32, u32, u64
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels import kernelgen
 from warploom.ptx import lower, parse
@@ -50,3 +51,12 @@ def test_rewritten_stencils(name: str, shape: kernelgen.Shape) -> None:
     proof = prove_equivalent(lower(original), lower(parse(rewritten.text)), None, arguments, grid, block)
     assert (proof.verdict, proof.reason) == ("proved", "")
     assert "shfl.sync" in rewritten.text
+
+
+def test_sums_that_are_compared_in_fewer_bits() -> None:
+    arguments = (ArrayArgument("out", u64, (64,)), ArrayArgument("a", u32, (64,)))
+    narrow, wide = (lower(parse(body(CARRY.replace("{sum}", s)))) for s in (NARROW_SUM, WIDE_SUM))
+    verdicts = [
+        [prove_equivalent(a, b, None, arguments, (1, 1, 1), (64, 1, 1)).verdict for b in (narrow, wide)] for a in (narrow, wide)
+    ]
+    assert verdicts == [["proved", "unchecked"], ["unchecked", "proved"]]

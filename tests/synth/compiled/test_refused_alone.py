@@ -14,9 +14,9 @@ from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
 from warploom.synth.compiled.arithmetic import Arithmetic, at_infinity
-from warploom.synth.compiled.comparison import Comparison, Element
+from warploom.synth.compiled.comparison import Comparison, Element, _stays_within
 from warploom.synth.compiled.data import Data, Joined, NoBitsError, Value
-from warploom.synth.compiled.memory import Region
+from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
 from warploom.synth.compiled.numbers import value_of
 from warploom.synth.compiled.transfers import Transfers
 from warploom.terms import FormTooLargeError, Term, algebra_for, apply, atom, constant
@@ -266,3 +266,19 @@ def test_a_register_as_wide_as_what_is_loaded_is_not_extended() -> None:
     assert transfers.extension("u32", Name("%r")) is None
     assert transfers.extension("s16", Name("%r")) is not None
     assert transfers.extension("u8", Name("%h")) is not None
+
+
+@pytest.mark.parametrize(("first", "second"), [(False, False), (False, True), (True, False), (True, True)])
+def test_atomics_of_two_blocks_order_each_other_only_if_both_scopes_hold_them(first: bool, second: bool) -> None:
+    one, beside, other = (
+        Owner((block, 0, 0), 0, 0, 0, 0, is_wide=wide) for block, wide in ((0, first), (0, second), (1, second))
+    )
+    assert _is_in_scope(one, beside)
+    assert _is_in_scope(one, other) == (first and second)
+
+
+def test_the_complement_of_a_byte_is_no_byte() -> None:
+    """C complements the promoted int: 255 - x only after it is cut."""
+    x = atom("x", (0,))
+    assert not _stays_within(apply("~", x), u8)
+    assert _stays_within(apply("~", x), i8) and _stays_within(apply("&", apply("~", x), constant(255)), u8)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from tests.synth.kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of
 
 from warploom.sketch import parse_spec
 from warploom.solve import Constraint, Linear, Sat, SmtSession, Unsat, conjunction, negation, variable
@@ -14,8 +15,6 @@ from warploom.synth.lift.generic_block import GenericBlock
 from warploom.synth.lift.generic_index import GenericIndex
 from warploom.synth.lift.lift import lift
 from warploom.synth.lift.sizes import telling_sizes
-
-from .kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of
 
 
 def lifted(text: str, spec, *changes: tuple[str, str], at: int = 64):

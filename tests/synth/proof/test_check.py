@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.synth.kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 import warploom as wl
 from warploom.core import BY_NAME, UserError
@@ -11,8 +12,6 @@ from warploom.sketch import TermSpec
 from warploom.synth.proof.check import check
 from warploom.synth.proof.concrete import TYPED_BUILTINS, TypedInteger
 from warploom.terms import Term, apply, atom
-
-from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 
 def test_reals_at_random_points_of_a_field():

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.synth.kernels import REVERSE, parse, reverse, sketch_of
 
 from warploom.core import UserError, i32
 from warploom.ir import run
@@ -16,8 +17,6 @@ from warploom.terms import algebra_for
 from warploom.tools.command.lines import plain_line, turned_into_error
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.synth.report import report_line
-
-from .kernels import REVERSE, parse, reverse, sketch_of
 
 COPY = """
 @kernel(block=(32, 1, 1), grid=((n + 31) // 32, 1, 1), warp_size=32)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.synth.kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 from warploom.core import BY_NAME, f32, i32, u32
 from warploom.sketch import TermSpec
 from warploom.synth.proof.prove import prove
 from warploom.terms import FormTooLargeError, Normaliser, algebra_for, atom
-
-from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 REAL, INT, XOR = algebra_for(f32), algebra_for(i32), algebra_for(u32)
 

@@ -95,3 +95,23 @@ def test_forms_that_are_too_large_are_not_taken_apart(monkeypatch: pytest.Monkey
     sums = summands()
     monkeypatch.setattr(sums.normaliser, "canonical", too_large)
     assert sums.agree(plus(x(I), x(J)), Frame(SAME, TRUE), plus(x(J), x(I)), {}) is False
+
+
+def test_a_choice_decided_under_one_guard_is_open_under_another() -> None:
+    sums, want = summands(), choice(BELOW_5, x(I), x(J))
+    for guard, seen in ((BELOW_5, True), (TRUE, False), (BELOW_5, True)):
+        assert sums.agree(x(I), Frame(SAME, guard), want, {}) is seen
+    assert sums.agree(x(J), Frame(SAME, BELOW_5), want, {}) is False
+
+
+def test_a_condition_with_an_equation_is_no_inequality() -> None:
+    for condition in (AT_5, Constraint(I.shifted(-5), "!=")):
+        assert summands()._inequalities(condition) is None  # pyright: ignore[reportPrivateUsage]
+    assert summands()._inequalities(BELOW_5) is not None  # pyright: ignore[reportPrivateUsage]
+
+
+def test_two_sums_of_which_nothing_is_known_are_not_equal() -> None:
+    one, other = choice(BELOW_5, x(I), x(J)), choice(AT_5, x(I), x(J))
+    assert agree(one, other, SAME) is False
+    assert agree(x(I), apply("sqrt", x(I)), SAME) is False
+    assert agree(apply("sqrt", x(I)), x(I), SAME) is False

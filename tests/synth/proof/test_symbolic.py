@@ -6,14 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.synth.kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 import warploom as wl
 from warploom.core import UserError
 from warploom.ir import HoleArg, HoleUse, IndexExpr, SetIndex
 from warploom.synth.proof.symbolic import execute, run_spec, spec_outputs
 from warploom.terms import apply, atom, constant
-
-from .kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, parse, reverse
 
 HEAD = "@kernel(block=(8, 1, 1), grid=({grid}, 1, 1), warp_size=4)\ndef k(x: Global[i32, 8], y: Global[i32, {size}] | out):\n"
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from tests.synth import small_sketches as small
 
 from warploom.ir import fill
 from warploom.synth.complete import kernel_algebra
 from warploom.synth.proof.prove import prove
 from warploom.synth.search.ablation import Missing, complete_without
-
-from . import small_sketches as small
 
 FOUND: dict[tuple[str, Missing], bool] = {
     ("sum-crc-8x1", "naive-1"): True,

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from tests.synth import small_sketches as small
 
 from warploom.ir import IndexExpr, fill
 from warploom.ir.swizzle import Functions, function_set
@@ -25,8 +26,6 @@ from warploom.synth.proof.symbolic import execute, run_spec
 from warploom.synth.search.engine import Engine
 from warploom.synth.smt.engine import Completed, SmtEngine
 from warploom.terms import Term, atom, equal
-
-from . import small_sketches as small
 
 CASES = {
     "conv1d-4": small.conv1d(4, 3),

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warploom.ir import Hole, HoleArg, tabulate
+from warploom.ir import Hole, HoleArg, IndexConst, tabulate
 from warploom.ir.swizzle import function_set
 from warploom.solve import ClauseSession, Sat
-from warploom.synth.smt.holes import encode_hole
+from warploom.synth.smt.holes import _Linear, encode_hole  # pyright: ignore[reportPrivateUsage]
 
 FULL = [(i, k) for i in range(4) for k in range(3)]
 LATIN = [(i, k) for i in range(6) for k in (0, 1, 5)]
@@ -39,6 +39,7 @@ HOLES = [
     (cond(2, grammar="modular", modulus=3), SOME),
     (Hole("h", "part", ("a", "b"), 3), SOME[:4]),
     (Hole("h", "const", (), constants=(3, 5, 9)), [()]),
+    (Hole("h", "const", ()), [()]),
     (Hole("h", "choose", ("a", "b"), 2), [()]),
 ]
 
@@ -62,5 +63,19 @@ def test_the_same_functions_as_the_tables(number: int, space: int):
         if hole.kind not in ("const", "choose"):
             columns = {HoleArg(n): column for n, column in enumerate(table.T)}
             assert np.broadcast_to(tabulate(flags.expr(answer.model), columns), len(points)).tolist() == list(values)
+        elif hole.kind == "const":
+            assert flags.expr(answer.model) == IndexConst((hole.constants or (0,))[values[0]])
+        else:
+            assert flags.expr(answer.model) == HoleArg(values[0])
         session.add(*(-x for x in taken))
     assert found == set(map(tuple, listed.tables.tolist()))
+
+
+@pytest.mark.parametrize(("constants", "fitting"), [((-2,), {-2}), ((3,), {3}), ((0, 2), {0, 2}), ((-1, 0), {-1, 0})])
+def test_a_variable_alone_is_compared_with_given_constants_only(constants: tuple[int, ...], fitting: set[int]) -> None:
+    hole = cond(1, grammar="constant-free", constants=constants)
+    session = ClauseSession()
+    linear = _Linear(session, "hole", hole, [(0,), (3,)], is_free=False)
+    session.add(linear.shape.flags[0, 0, "alone"])
+    found = {c for c in range(-4, 5) if isinstance(session.check([linear._is(session, c)]), Sat)}
+    assert found == fitting

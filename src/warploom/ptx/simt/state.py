@@ -117,7 +117,7 @@ class LaunchState:
         data = np.ascontiguousarray(content).reshape(-1).view(np.uint8)
         if data.size != region.size:
             message = f"expected {region.size} bytes for {name}, got {data.size}"
-            raise UserError(Diagnostic("LAUNCH_SYMBOL", message, fix="Give it as many elements as it has."))
+            raise UserError(Diagnostic("LAUNCH_SYMBOL", message, fix="Give exactly as many elements as the variable has."))
         region.views.bytes[: region.size] = data
 
     def code(self, name: str) -> Code:

@@ -65,9 +65,7 @@ def generalise(drawn: Network, largest: int = LARGEST) -> Generalised | NotGener
     if adjacency is None:
         found = flaw(drawn, "overlapping")
         raise UserError(
-            Diagnostic(
-                "NETWORK_NOT_A_SCAN", f"expected a scan network, got one that is none: {found}", fix="Correct the drawing."
-            )
+            Diagnostic("NETWORK_NOT_A_SCAN", f"expected a scan network, got another: {found}", fix="Correct the drawing.")
         )
     forward = drawn.mirrored() if drawn.is_backward else drawn
     tried = 0

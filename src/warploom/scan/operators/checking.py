@@ -74,7 +74,7 @@ def check(binary: Binary, function: Function) -> Checked:
     if isinstance(stays, str):
         return Checked(binary, "refused", "refuted", domain, reason=stays)
     if isinstance(stays, Open):
-        reason = f"neither proved nor refuted that results meet the assertions: {stays.reason}"
+        reason = f"neither proved nor refuted that results are such values as are meant: {stays.reason}"
         return Checked(binary, "unknown", "unchecked", domain, reason=reason)
     witness = _searched(binary, function)
     if witness is not None:
@@ -135,6 +135,8 @@ def text(value: object) -> str:
 def _candidates(expr_sort: ex.Sort, constants: Sequence[int]) -> list[Value]:
     if expr_sort.base == "bool":
         return [False, True]
+    if expr_sort.values is not None:
+        return [*expr_sort.values]
     if expr_sort.base == "text":
         return ["a", "b", "c", ""]
     near = {c + d for c in constants for d in (-1, 0, 1)}
@@ -186,7 +188,7 @@ def _reading_differs(binary: Binary, triple: Sequence[Sequence[Value]]) -> bool:
     a, b, c = triple
     try:
         left, behind = run(*a, *b), run(*b, *c)
-        if not all(all(meant(*v)) for v in (a, b, c, left, behind)):
+        if not all(_is_listed(binary, v) and all(meant(*v)) for v in (a, b, c, left, behind)):
             return False
         return not _same(run(*left, *c), run(*a, *behind))
     except (ArithmeticError, ValueError, TypeError):
@@ -194,6 +196,8 @@ def _reading_differs(binary: Binary, triple: Sequence[Sequence[Value]]) -> bool:
 
 
 def _zero(variable: Expr) -> Value:
+    if variable.sort.values is not None:
+        return variable.sort.values[0]
     return {"bool": False, "text": ""}.get(variable.sort.base, 0)
 
 
@@ -255,8 +259,8 @@ def _same(left: object, right_: object) -> bool:
 
 
 def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
-    """None: results meet what is asserted of values. Else two values for which they do not, replayed, or why that is open."""
-    if not binary.assumed:
+    """None: results are listed values and meet the assertions. Else two values for which not, replayed, or why that is open."""
+    if not binary.assumed and all(f.sort.values is None for f in binary.fields):
         return None
     t = Translator(64 if _is_bitwise(binary) == "words" else None)
     others = {f: right(f) for f in binary.fields}
@@ -264,6 +268,11 @@ def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
         given = [t.condition(k) for k in (*binary.assumed, *(ex.substituted(k, others) for k in binary.assumed))]
         joined = t.bound(dict(zip(binary.fields, binary.result, strict=True)))
         claims = [t.condition(k, joined) for k in binary.assumed]
+        claims += [
+            t.arithmetic.either([t.equal(joined[f], t.number(ex.constant(v))) for v in f.sort.values])
+            for f in binary.fields
+            if f.sort.values is not None
+        ]
         verdict = decide(t, given, claims, [*binary.fields, *others.values()])
     except UntranslatableError as error:
         verdict = Open(str(error))
@@ -280,17 +289,24 @@ def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
 
 def _left_by(binary: Binary, function: Function, a: Sequence[Value], b: Sequence[Value]) -> str | None:
     """Two values that are meant, of which the function makes one that is not."""
-    meant = compiled(binary.fields, binary.assumed)
+    assumed = compiled(binary.fields, binary.assumed)
     left, behind = (binary.packed([_plain(v) for v in part]) for part in (a, b))
     try:
-        if not all(meant(*a)) or not all(meant(*b)):
+        if not all(_is_listed(binary, v) and all(assumed(*v)) for v in (a, b)):
             return None
-        result = function(left, behind)
-        if all(meant(*binary.flat(result))):
+        result = binary.flat(function(left, behind))
+        if not _is_listed(binary, result):
+            return f"the result is none of the values of the annotation: with a = {text(left)}, b = {text(behind)}"
+        if all(assumed(*result)):
             return None
     except Exception:
         return None
     return f"the result breaks an assertion: with a = {text(left)}, b = {text(behind)}"
+
+
+def _is_listed(binary: Binary, values: Sequence[object]) -> bool:
+    """Whether each value is one of those that its annotation lists, if it lists any."""
+    return all(f.sort.values is None or v in f.sort.values for f, v in zip(binary.fields, values, strict=True))
 
 
 def _left_by_sample(binary: Binary, function: Function) -> str | None:

@@ -5,6 +5,7 @@ set again, a helper defined twice, a decorator and a rebound `max` mean here wha
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import builtins
@@ -17,7 +18,7 @@ import warnings
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import CodeType, FunctionType, ModuleType
+from types import CellType, CodeType, FunctionType, ModuleType
 from typing import NoReturn, cast
 
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
@@ -237,6 +238,67 @@ def parse_module(text: str, file: str = "<text>") -> Module:
         where = Span(file, 1, 1, 1, 1)
         raise UserError(Diagnostic("SYNTAX", f"invalid Python: {error}", where, "Correct the text.")) from error
     return Module(file, readable, tree)
+
+
+def module_of(function: object) -> Module:
+    """The text that a function of this process was written in, with the names that it sees.
+
+    Raises UserError if `function` is no plain function, if its text cannot be read, or is no longer what runs.
+    """
+    if not isinstance(function, FunctionType) or hasattr(function, "__wrapped__"):
+        message = f"expected a plain function, got {described(function)}"
+        raise UserError(Diagnostic("NOT_A_FUNCTION", message, fix="Pass a `def`, without decorators that replace it."))
+    code = function.__code__
+    where = Span(code.co_filename, code.co_firstlineno, 1, code.co_firstlineno, 1)
+    try:
+        text = "".join(inspect.findsource(function)[0])
+        module = parse_module(text, code.co_filename)
+        compiled = compile(module.tree, code.co_filename, "exec", flags=code.co_flags & _FUTURES, dont_inherit=True)
+    except (OSError, UserError):
+        message = f"expected a function whose source can be read, got {function.__name__!r}"
+        raise UserError(Diagnostic("SOURCE_UNAVAILABLE", message, where, "Put the function into a file.")) from None
+    written = tuple(_codes(compiled))
+    for called in _called(function):
+        if not any(_is_same(called.__code__, found) for found in written):
+            message = f"expected the text of {called.__name__!r} to be what runs, the file has another one at its place"
+            raise UserError(Diagnostic("SOURCE_CHANGED", message, where, "Load the file again."))
+    module._scope = {**function.__globals__, function.__name__: function}  # pyright: ignore[reportPrivateUsage]
+    return module
+
+
+_FUTURES = __future__.annotations.compiler_flag
+
+
+def _called(function: FunctionType) -> list[FunctionType]:
+    """`function` and those of its file that it names, and that those name."""
+    found = [function]
+    for one in found:
+        cells = [c.cell_contents for c in one.__closure__ or () if c != CellType()]
+        for value in (*cells, *(one.__globals__.get(name) for name in one.__code__.co_names)):
+            if isinstance(value, FunctionType) and value.__code__.co_filename == function.__code__.co_filename:
+                found += [value] if value not in found else []
+    return found
+
+
+def _codes(code: CodeType) -> Generator[CodeType]:
+    for value in code.co_consts:
+        if isinstance(value, CodeType):
+            yield value
+            yield from _codes(value)
+
+
+def _is_same(one: CodeType, other: CodeType) -> bool:
+    """Whether both do the same; instructions name variables and constants by their numbers."""
+    names = ("co_name", "co_firstlineno", "co_code", "co_names", "co_varnames", "co_freevars", "co_cellvars", "co_argcount")
+    if any(getattr(one, n) != getattr(other, n) for n in names) or len(one.co_consts) != len(other.co_consts):
+        return False
+    for a, b in zip(one.co_consts, other.co_consts, strict=True):
+        if isinstance(a, CodeType) and isinstance(b, CodeType):
+            if not _is_same(a, b):
+                return False
+        elif repr(a) != repr(b) and not (isinstance(a, frozenset) and a == b):
+            return False
+    return True
 
 
 def read_module(path: str | Path) -> Module:

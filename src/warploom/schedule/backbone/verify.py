@@ -25,7 +25,8 @@ from warploom.schedule.backbone.tilings import MOST_SIZES
 def verify(backbone: Backbone) -> None:
     """Raises UserError with everything that is wrong."""
     problems = [
-        Diagnostic("BACKBONE", message, span, "Correct what built this backbone.") for message, span in _problems(backbone)
+        Diagnostic("BACKBONE", message, span, "Correct the code that built this backbone.")
+        for message, span in _problems(backbone)
     ]
     if problems:
         raise UserError(*problems)

@@ -182,7 +182,9 @@ def _reduction(decided: Decided, operations: Operations, tree: Tree, operation: 
         blocks = tuple(b for b in path if b in trees.values() and b.kind is Kind.BLOCK)
         if blocks:
             if not drops:
-                raise LoweringError(f"blocks share the sum of {operation.name}, but its start is no neutral element of its own")
+                raise LoweringError(
+                    f"blocks share the sum of {operation.name}, but its start is not a neutral element that only it uses"
+                )
             outermost = next((b for b in path if b.kind is not Kind.BLOCK), None)
         return Reduction(operation, init, Start.PARTIAL, outermost, registers, threads, not is_neutral, drops, blocks)
     only_user = operations.users.get(init.statement, ()) == (operation.statement,)

@@ -300,8 +300,8 @@ def _ranges(
         elif name in sizes:
             ranges.append((name, size_name(name), span))
         else:
-            message = f"expected a range of the index {name!r}: it stands nowhere alone"
-            raise Problem(Diagnostic("INDEX_RANGE", message, span, f"Say it before: {name}: range(8)."))
+            message = f"expected a range of the index {name!r}: it is nowhere an index by itself"
+            raise Problem(Diagnostic("INDEX_RANGE", message, span, f"Write it above: {name}: range(8)."))
     return tuple(ranges)
 
 

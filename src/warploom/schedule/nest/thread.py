@@ -82,7 +82,7 @@ class Thread:
         at = tuple(self.at(a) for a in ref.at)
         value = self.nest.values[ref.value]
         if len(at) != len(value.axes) or not all(0 <= a < axis.size for a, axis in zip(at, value.axes, strict=True)):
-            raise NestError(f"{value.name}{list(at)} is no register of it")
+            raise NestError(f"{value.name}{list(at)} is outside of its registers")
         self.values[ref.value, at] = result if value.dtype.is_float else int(result)
 
     def run(self, nodes: Sequence[Node]) -> Meeting:

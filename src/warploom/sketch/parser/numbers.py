@@ -74,7 +74,7 @@ def arithmetic(state: State, op: str, operands: tuple[Operand, ...], node: ast.A
     elif op in _FLOORED:
         raise state.problem(
             "DTYPE_MISMATCH",
-            f"expected integers for `{op}`, got {dtype}: which whole number a rounded quotient lies above is no law of the reals",
+            f"expected integers for `{op}`, got {dtype}: no law of the reals says how a quotient rounds down",
             node,
             "Write `/`, or cast to an integer type first.",
         )

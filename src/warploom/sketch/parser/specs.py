@@ -63,7 +63,10 @@ def parse_spec(spec: Callable[..., object], kernel: Kernel) -> Kernel:
         state.report("SPEC_MISMATCH", message, node, f"Store to {name} in the sketch, or not in the spec.")
     if unknown := [s for s in state.sizes if s not in kernel.sizes]:
         state.report(
-            "SPEC_MISMATCH", f"the spec uses sizes that the sketch has not: {', '.join(unknown)}", node, "Use the same sizes."
+            "SPEC_MISMATCH",
+            f"the spec uses sizes that the sketch does not have: {', '.join(unknown)}",
+            node,
+            "Use the same sizes.",
         )
     if state.problems:
         problems = tuple(dict.fromkeys(state.problems))

@@ -135,5 +135,5 @@ def cluster_executor(address: str) -> ClusterExecutor:
 
 def _same_source(digest: str, function: Callable[..., Value], /, *args: object, **kwargs: object) -> Value:
     if digest != source_digest():
-        raise OtherSourceError("expected a worker with the same source of warploom as the driver, got one with another")
+        raise OtherSourceError("expected a worker with the same source of warploom as the driver, got a worker with other source")
     return function(*args, **kwargs)

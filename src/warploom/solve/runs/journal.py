@@ -114,7 +114,7 @@ class Journal:
     def _skipped(self, line: ReadLine) -> Diagnostic:
         excerpt = line.text[:_EXCERPT_LENGTH]
         span = Span(str(self._path), line.number, 1, line.number, len(excerpt) + 1, excerpt)
-        return Diagnostic("JOURNAL_DAMAGED", 'expected `{"key": ..., "value": ...}`, got a line that is none; skipped', span)
+        return Diagnostic("JOURNAL_DAMAGED", 'expected `{"key": ..., "value": ...}`, got another line, which is skipped', span)
 
 
 def _unusable(path: Path, error: OSError) -> UserError:

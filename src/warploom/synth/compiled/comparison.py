@@ -38,6 +38,8 @@ from warploom.terms import (
 
 _TRIALS = 8
 _LEAVES = frozenset({"atom", "constant", "component", "pack"})
+_KEEPING = frozenset({"min", "max", "&", "|", "^", "~", ">>"})
+"""Operators whose result has the operands' type."""
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
 _MOST_SHIFTED = 1024
 _NUMBERS_ONLY = frozenset(
@@ -110,7 +112,10 @@ class _Pair:
 class Comparison:
     """A comparison under one algebra. types: of the arrays' elements."""
 
-    def __init__(self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType]) -> None:
+    def __init__(
+        self, algebra: Algebra, types: Mapping[str, DType], ordered_kinds: Iterable[DType], *, is_untyped: bool = False
+    ) -> None:
+        self._is_narrow = is_untyped and not algebra.dtype.is_float and algebra.dtype.bits < 32
         self.algebra = algebra
         self.types = {name: scalar_of(t) for name, t in types.items()}
         self.normaliser = Normaliser(algebra, types)
@@ -121,6 +126,7 @@ class Comparison:
         self._limits: dict[Term, Term | None] = {}
         self._choices: dict[Term, Term] = {}
         self._chosen_kinds: dict[Term, DType] = {}
+        self._own_choices: dict[Term, bool] = {}
         self.operators: set[str] = set()
         self.notes: set[str] = set()
         """Notes on the spec that the domain must state."""
@@ -138,8 +144,11 @@ class Comparison:
             return str(error)
         return "" if found is None else f"expected operations that have a value for some data, got {self._text(found)}"
 
-    def compare(self, elements: Iterable[Element], kinds: Mapping[Term, DType]) -> Outcome:
-        """All elements: stops at the first that differs. kinds: of what the kernel computed."""
+    def compare(
+        self, elements: Iterable[Element], kinds: Mapping[Term, DType], wanted_kinds: Mapping[Term, DType] | None = None
+    ) -> Outcome:
+        """All elements: stops at the first that differs. kinds: of what the kernel computed; wanted_kinds: of what is wanted,
+        where another kernel computed that."""
         open_element: Difference | None = None
         missing: Difference | None = None
         pairs: list[_Pair] = []
@@ -153,16 +162,17 @@ class Comparison:
                 return Outcome("open", None, frozenset(), "the spec does arithmetic on an infinity or NaN, or divides by zero")
             if (unclear := self._unclear(want)) is not None:
                 return Outcome("open", None, frozenset(), unclear)
-            want, element = self._chosen(want, known), replace(element, got=self._chosen(element.got, known))
+            want, element = self._chosen(want, wanted_kinds or known), replace(element, got=self._chosen(element.got, known))
             assert isinstance(element.got, Term)
             for term in (element.got, want):
                 self._collect(term)
-            if element.got is not want:
+            if element.got is not want or self._compares_elsewhere(element.got, kinds):
                 pairs.append(_Pair(element, element.got, want, element.got, want))
         if self._partial and (undefined := self.without_value(self._partial)):
             return Outcome("open", None, frozenset(self.operators), undefined)
         if bool(self._strange) or any("." in op or op.startswith("select") for op in self.operators):
-            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, {})) for p in pairs]
+            other = wanted_kinds or {}
+            pairs = [replace(p, left=self._separated(p.got, kinds), right=self._separated(p.want, other)) for p in pairs]
         operators = frozenset(self.operators)
         try:
             for pair in self._unsettled(pairs):
@@ -330,9 +340,13 @@ class Comparison:
             is_shift = t.op in ("<<", ">>")
             if is_shift and t.args[1].op == "constant" and not 0 <= t.args[1].data[0] < _MOST_SHIFTED:
                 return f"expected the spec to shift by 0 to {_MOST_SHIFTED - 1}, got {t.args[1].data[0]}"
-            if t.op not in ("min", "max", "abs", ">>", "/") and not t.op.startswith("select"):
+            is_ordered = t.op in ("min", "max", "abs", ">>", "/") or (self._is_narrow and t.op in ("//", "%"))
+            if not is_ordered and not t.op.startswith("select"):
                 continue
             seen = t.args[:1] if is_shift else t.args[:2]
+            if self._is_narrow and (beyond := [a for a in seen if not _stays_within(a, dtype)]):
+                cut = "an int in C and a word here: write & to keep the low bits"
+                return f"expected the spec to order or shift values of type {dtype}, got {beyond[0]}, {cut}"
             if bad := [a.data[0] for a in seen if a.op == "constant" and not fits(a, dtype)]:
                 return f"expected the spec to compare with numbers of type {dtype}, got {bad[0]}"
             types = (self.types.get(a.data[0], dtype) for s in seen for a in iterate_post(s) if a.op == "atom")
@@ -363,7 +377,14 @@ class Comparison:
             words = t.op.split(".")
             if words[0] in ("cast", "bits") and len(words) == 3:
                 args = [self._sealed(args[0], BY_NAME[words[1]])]
-            elif words[0] in ("slice", "select", "div", "rem", "mul") and t.args:
+            elif t.op.startswith("select "):
+                own = [kinds.get(old) for old in t.args]
+                strange = self._compared_elsewhere(args, own)
+                args = [a if a.op == "constant" else self._sealed(a, kind) for a, kind in zip(args, own, strict=True)]
+                if strange is not None:
+                    done[t] = apply(f"{t.op} of {strange.name}", *args)
+                    continue
+            elif words[0] in ("slice", "div", "rem", "mul") and t.args:
                 args = [a if a.op == "constant" else self._sealed(a, kinds.get(old)) for a, old in zip(args, t.args, strict=True)]
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
                 done[t] = apply(f"{t.op} of {kind.name}", *args)
@@ -371,12 +392,44 @@ class Comparison:
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
 
+    def _compares_elsewhere(self, root: Term, kinds: Mapping[Term, DType]) -> bool:
+        """Whether some choice in `root` compares in another type: then the spec's own term means something else."""
+        for t in iterate_post(root, self._own_choices):
+            elsewhere = self._compared_elsewhere(list(t.args), [kinds.get(a) for a in t.args])
+            is_own = not t.op.startswith("select ") or elsewhere is None
+            self._own_choices[t] = is_own and all(self._own_choices[a] for a in t.args)
+        return not self._own_choices[root]
+
+    def _compared_elsewhere(self, args: list[Term], kinds: list[DType | None]) -> DType | None:
+        """The type in which a choice compares what it computes, where that is not the algebra's: sums wrap elsewhere there."""
+        for a, kind in zip(args[:2], kinds[:2], strict=True):
+            if a.op in _ARITHMETIC and kind is not None and kind is not self.algebra.dtype:
+                return kind
+        return None
+
     def _sealed(self, term: Term, kind: DType | None) -> Term:
         if term.op not in _ARITHMETIC or kind is None or kind is self.algebra.dtype:
             return term
         if kind not in self._own:
             self._own[kind] = Normaliser(algebra_for(kind), self.types)
         return self._own[kind].canonical(term)
+
+
+def _stays_within(term: Term, dtype: DType) -> bool:
+    """Whether the value is one of `dtype` by its form, so that C's int, Python's numbers and words of `dtype` agree."""
+    if term.op in ("constant", "atom", "component"):
+        return True
+    if term.op == "&" and any(a.op == "constant" and a.data[0] >= 0 and fits(a, dtype) for a in term.args):
+        return True
+    if term.op == "~" and dtype.kind == "uint":
+        return False
+    if term.op.startswith("select "):
+        parts = term.args[2:]
+    elif term.op in _KEEPING:
+        parts = term.args[:1] if term.op == ">>" else term.args
+    else:
+        return False
+    return all(_stays_within(a, dtype) for a in parts)
 
 
 def _choice(test: str, args: list[Term], plain: Term, is_float: bool) -> Term:

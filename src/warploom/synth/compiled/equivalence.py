@@ -46,4 +46,5 @@ def _left_in(run: SymbolicRun, argument: ArrayArgument) -> Wanted:
     for k in range(argument.count):
         content = run.content(argument, k)
         terms[k] = None if isinstance(content, Undefined) else content
-    return Wanted(terms.reshape(argument.shape), stored.reshape(argument.shape), algebra_for(scalar_of(argument.dtype)))
+    laws = algebra_for(scalar_of(argument.dtype))
+    return Wanted(terms.reshape(argument.shape), stored.reshape(argument.shape), laws, run.data.kinds)

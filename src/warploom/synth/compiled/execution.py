@@ -266,7 +266,9 @@ def _add_module_variables(
         if isinstance(told, ArrayArgument):
             if told.count * told.dtype.size_bytes != variable.size_bytes:
                 message = f"expected {variable.size_bytes} bytes for {name}, got {told.count} elements of {told.dtype}"
-                raise UserError(Diagnostic("SYMBOL", message, variable.span, "Give it as many elements as it has."))
+                raise UserError(
+                    Diagnostic("SYMBOL", message, variable.span, "Give exactly as many elements as the variable has.")
+                )
             region = arrays[told.name] = launch.memory.add(name, variable.size_bytes, _initial(told, launch.data))
             region.granule_bytes = min(4, told.dtype.bits // 8)
         else:

@@ -61,7 +61,7 @@ def run_plain_spec(spec: Callable[..., Any], arguments: tuple[Argument, ...], al
             scalar = scalar_of(argument.dtype)
             laws = _laws(scalar, algebra)
             used = used or laws.name == algebra
-            wanted[argument.name] = Wanted(as_terms(arrays[argument.name]), stored, laws)
+            wanted[argument.name] = Wanted(as_terms(arrays[argument.name]), stored, laws, is_untyped=True)
     if not used:
         algebra_for(next((scalar_of(a.dtype) for a in arguments if isinstance(a, ArrayArgument)), f32), algebra)
     return wanted

@@ -55,6 +55,10 @@ class Wanted:
     stored: npt.NDArray[np.bool_]
     """Flags of the elements that the spec stored to."""
     algebra: Algebra
+    kinds: Mapping[Term, DType] | None = None
+    """The types in which another kernel computed the terms; None: a spec wants them."""
+    is_untyped: bool = False
+    """Whether a spec says nothing of the types in which it computes."""
 
 
 def prove_launch(
@@ -120,8 +124,8 @@ def _prove_once(
         if isinstance(argument, ScalarArgument) or argument.name not in wanted:
             continue
         want = wanted[argument.name]
-        comparison = Comparison(want.algebra, types, run.data.ordered_kinds)
-        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds)
+        comparison = Comparison(want.algebra, types, run.data.ordered_kinds, is_untyped=want.is_untyped)
+        outcome = comparison.compare(_elements(run, argument, want, replaced), run.data.kinds, want.kinds)
         domains += [want.algebra.domain_of(outcome.operators), *sorted(comparison.notes)]
         if outcome.verdict == "different":
             told = str(outcome.difference)

@@ -25,7 +25,7 @@ from warploom.synth.network.network import (
     Retained,
     Slots,
 )
-from warploom.terms import Algebra, Normaliser, NotSumOfProductsError, ProductReader, Term, apply, atom
+from warploom.terms import Algebra, Normaliser, NotSumOfProductsError, ProductReader, Term, apply, atom, operations
 
 Counting = Literal["exact", "parity", "set"]
 """How often a term must be added: its multiplicity; odd (a term twice cancels); at least once."""
@@ -36,6 +36,12 @@ _UNDO = {
 }  # fmt: skip
 """(operation, place of the open operand) -> the operation with the other operand that gives it back."""
 _FRESH = atom("$fresh", ())
+_EXACT_IN_WORDS = (frozenset({"+", "-", "neg", "constant"}), frozenset({"min", "max"}), frozenset({"&", "|", "^"}))
+_EXACT_IN_REALS = (frozenset({"+", "-", "neg", "*", "constant"}), frozenset({"min", "max"}))
+"""Operations whose normal forms differ only where their values do. Products of words can vanish (`x * (x + 1) << 31`), and a
+minimum with a constant can be the type's own bound: these are not among them."""
+_WITHOUT_LAWS = ("commutative", "syntactic")
+"""Algebras that are declared to know no more laws than their forms: other forms are other values."""
 MAX_MULTIPLICITY = 1 << 12
 """A larger coefficient (a wrapped negative one, say) is not a number of contributions."""
 _INNER = {"*", "&", "+", "|", "min", "max"}
@@ -123,6 +129,8 @@ def requirements(network: Network, spec: Mapping[str, Any], stored: Mapping[str,
         source = folds.demand(cell, term)
         if source is None:
             loose = True
+            if folds.only_moves(cell):
+                wanted.remove((cell, term))
         elif source[0] != cell:
             wanted.append(source)
     numbers: dict[Hashable, int] = {}
@@ -190,11 +198,26 @@ class _FoldRequirements:
                 known = self.demands.setdefault(cell, term)
                 return (cell, term) if self.normaliser.normal(known) == self.normaliser.normal(term) else None
             if cell not in self.arithmetic:
-                return None if self.composite[cell] else (cell, term)
+                return (cell, term) if self.only_moves(cell) and self._is_told_by_form(term) else None
             step = self._inverted(cell, term)
             if step is None:
                 return None
             cell, term = step
+
+    def only_moves(self, cell: int) -> bool:
+        """Whether every value that the cell may hold is an element or a constant, moved there."""
+        return cell not in self.fold_of and cell not in self.arithmetic and not bool(self.composite[cell])
+
+    def _is_told_by_form(self, term: Term) -> bool:
+        """Whether an element equals `term` only if their normal forms are equal, so that no other value can stand for it.
+
+        Elsewhere the forms know too few laws: `(x + x) // 2` of u8 is x, and no law says so.
+        """
+        if self.algebra.name in _WITHOUT_LAWS:
+            return True
+        found = operations(term)
+        exact = _EXACT_IN_WORDS if self.algebra.modulus_bits else _EXACT_IN_REALS
+        return any(found <= group for group in exact)
 
     def _inverted(self, cell: int, term: Term) -> tuple[int, Term] | None:
         """The operand that is open, and what it must hold, where the algebra's laws undo the operation."""

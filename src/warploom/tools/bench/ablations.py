@@ -214,17 +214,19 @@ def _replayed(program: Program, result: ProgramResult) -> tuple[int, bool]:
 
 @click.command("ablations")
 @CASE_OPTION
-@click.option("--configuration", metavar="GLOB", help="Only the configurations that match.")
+@click.option("--configuration", metavar="GLOB", help="Run only the configurations that match.")
 @JSON_OPTION
 @JOURNAL_OPTION
-@click.option("--budget", metavar="TIME", callback=duration, default="20s", show_default=True, help="CPU time of each line.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+@click.option(
+    "--budget", metavar="TIME", callback=duration, default="20s", show_default=True, help="Limit on the CPU time of each case."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the independent checker's inputs.")
 def bench_ablations(
     pattern: str | None, configuration: str | None, as_json: bool, journal: Path | None, budget: float, seed: int
 ) -> None:
-    """What each of the engine's ideas is worth: the time without it.
+    """Measure what each of the engine's ideas is worth: the time without it.
 
-    `as_expected`: the answer is right; an ended budget is what most configurations come to on the larger cases.
+    `as_expected` says that no answer is wrong. On the larger cases most configurations run out of budget.
     """
     asked = select(pattern, configuration)
     cases = [ablation_case(case, name, budget, seed) for case, name in asked]

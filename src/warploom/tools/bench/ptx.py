@@ -123,7 +123,9 @@ def _registers(text: str) -> int:
     return int(words[0]) if words else 0
 
 
-_MAX_DELTA = click.option("--max-delta", type=click.IntRange(0, 31), default=31, show_default=True, help="Largest |N|.")
+_MAX_DELTA = click.option(
+    "--max-delta", type=click.IntRange(0, 31), default=31, show_default=True, help="Largest distance in lanes of a shuffle."
+)
 
 
 @click.command("ptx")
@@ -131,11 +133,11 @@ _MAX_DELTA = click.option("--max-delta", type=click.IntRange(0, 31), default=31,
 @JSON_OPTION
 @JOURNAL_OPTION
 @_MAX_DELTA
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the data that both kernels run on.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the data that both kernels run on.")
 def bench_ptx(pattern: str | None, as_json: bool, journal: Path | None, max_delta: int, seed: int) -> None:
-    """Cover the loads of compiled stencils by shuffles, every one that can be; run the original and the rewritten kernel.
+    """Replace every load of compiled stencils that a shuffle can cover; run the original and the rewritten kernel.
 
-    `as_expected`: at least as many shuffles as the paper, and the same memory afterwards.
+    `as_expected` says that there are at least as many shuffles as in the paper, and the same memory afterwards.
     """
     options = ("--max-delta", str(max_delta), "--seed", str(seed))
     cases = [ptx_case(name, options) for name in select(pattern)]

@@ -89,10 +89,15 @@ def columns(line: Line) -> dict[str, str]:
 
 
 _BUDGET = click.option(
-    "--budget", metavar="TIME", callback=duration, help="Of a case: wall time of a search (60s), CPU time of a table's case."
+    "--budget",
+    metavar="TIME",
+    callback=duration,
+    help="Limit for each case: wall time of a search (default: 60s), CPU time of a table's case.",
 )
-_THREADS = click.option("--threads", type=click.IntRange(min=1), help="Of CPU kernels and their peers; default: one per core.")
-_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of walks, searches and data.")
+_THREADS = click.option(
+    "--threads", type=click.IntRange(min=1), help="Threads that CPU kernels and their peers use; default: one per core."
+)
+_SEED = click.option("--seed", type=int, default=0, show_default=True, help="Seed of walks, searches and data.")
 
 
 @click.command("schedule")
@@ -105,9 +110,9 @@ _SEED = click.option("--seed", type=int, default=0, show_default=True, help="Of 
 def schedule_command(
     pattern: str | None, as_json: bool, journal: Path | None, budget: float | None, threads: int | None, seed: int
 ) -> None:
-    """Count the paper's spaces and what the bound cuts; search kernels and time them beside NumPy, plain loops, PyTorch.
+    """Count the paper's spaces and what the bound cuts; search kernels and time them beside NumPy, plain loops and PyTorch.
 
-    `as_expected`: the case meets its bar, which the line tells; null where it was not judged.
+    `as_expected` says that the case meets its bar (`bar`); it is null where the case was not judged.
     """
     names = select(pattern)
     used = threads or _cores()

@@ -128,12 +128,12 @@ def columns(line: Line) -> dict[str, str]:
 @CASE_OPTION
 @JSON_OPTION
 @JOURNAL_OPTION
-@click.option("--all", "goal", flag_value="all", help="All solutions; the default of dataflow cases.")
-@click.option("--first", "goal", flag_value="first", help="Any solution of each dataflow case.")
-@click.option("--best", "goal", flag_value="best", help="The cheapest solution; the default of sketches.")
-@click.option("--space", type=click.IntRange(1, 3), help="Search this space of sketches only.")
-@click.option("--budget", metavar="TIME", callback=duration, help="CPU time of each case.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
+@click.option("--all", "goal", flag_value="all", help="List all solutions (default for dataflow cases).")
+@click.option("--first", "goal", flag_value="first", help="Find any one solution of each dataflow case.")
+@click.option("--best", "goal", flag_value="best", help="Find the cheapest solution (default for sketches).")
+@click.option("--space", type=click.IntRange(1, 3), help="Search only this space of sketches.")
+@click.option("--budget", metavar="TIME", callback=duration, help="Limit on the CPU time of each case.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the independent checker's inputs.")
 def bench_synth(
     pattern: str | None,
     as_json: bool,
@@ -145,7 +145,7 @@ def bench_synth(
 ) -> None:
     """Complete every case of both papers, and larger ones.
 
-    `as_expected`: a sketch is proved at the paper's cost or better, a dataflow case has its number of solutions.
+    `as_expected` says that a sketch is proved at the paper's cost or better, or that a dataflow case has its number of solutions.
     """
     options = {"seed": str(seed)}
     if budget is not None:

@@ -132,16 +132,22 @@ def _name(kind: str, m: int, n: int) -> str:
 @click.command("transposes")
 @click.option("--max", "most", type=click.IntRange(1, 64), default=64, show_default=True, help="Largest m and n.")
 @click.option("--min", "least", type=click.IntRange(1, 64), default=1, show_default=True, help="Smallest m and n.")
-@click.option("--lanes", type=click.IntRange(1, 64), multiple=True, help="Only these n.")
+@click.option("--lanes", type=click.IntRange(1, 64), multiple=True, help="Run only these n.")
 @click.option("--kind", "kinds", type=click.Choice(transposes.KINDS), multiple=True, default=("crc",), show_default=True)
 @CASE_OPTION
 @click.option(
-    "--grammar", type=click.Choice(transposes.GRAMMARS), default="grown", show_default=True, help="template: eq. 5 to 7."
+    "--grammar",
+    type=click.Choice(transposes.GRAMMARS),
+    default="grown",
+    show_default=True,
+    help="template: the grammar of equations 5 to 7.",
 )
 @JOURNAL_OPTION
-@click.option("--workers", type=click.IntRange(min=1), help="Processes; default: one per CPU.")
-@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster with this scheduler.")
-@click.option("--self-check", is_flag=True, help="Instead: recover random compositions, refute random permutations.")
+@click.option("--workers", type=click.IntRange(min=1), help="Number of processes; default: one per CPU.")
+@click.option("--cluster", metavar="ADDRESS", help="Run on the Dask cluster whose scheduler has this address.")
+@click.option(
+    "--self-check", is_flag=True, help="Only check the search itself: recover random compositions, refute random permutations."
+)
 @JSON_OPTION
 @limited
 def transposes_command(

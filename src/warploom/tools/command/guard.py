@@ -34,12 +34,26 @@ def is_interruption(error: Exception) -> bool:
 
 def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch, output: Output, debug: bool) -> Outcome:
     """The outcome that `work` gives, or the one that tells of the user's error, the limit, the interruption or the fault."""
-    sys.setrecursionlimit(max(DEEPEST, sys.getrecursionlimit()))
     try:
-        with current().watched(), output.progress(case) as progress:
-            return work(progress)
+        with output.progress(case) as progress:
+            return bounded(case, lambda: work(progress), stopwatch, debug)
     except UserError as error:
         return failed(case, error, stopwatch)
+    except KeyboardInterrupt as error:
+        return gave_up(case, why(error), stopwatch)
+    except Exception as error:
+        if debug:
+            traceback.print_exc()
+        return crashed(case, error, stopwatch)
+
+
+def bounded(case: str, work: Callable[[], Outcome], stopwatch: Stopwatch, debug: bool = False) -> Outcome:
+    """What `work` gives, or the outcome that tells of the limit or the interruption. Errors of the user and faults are raised."""
+    depth = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(DEEPEST, depth))
+    try:
+        with current().watched():
+            return work()
     except KeyboardInterrupt as error:
         return gave_up(case, why(error), stopwatch)
     except MemoryError:
@@ -53,9 +67,9 @@ def guarded(case: str, work: Callable[[Progress], Outcome], stopwatch: Stopwatch
             return gave_up(case, "interrupted", stopwatch)
         if is_out_of_memory(error):
             return gave_up(case, OUT_OF_MEMORY, stopwatch)
-        if debug:
-            traceback.print_exc()
-        return crashed(case, error, stopwatch)
+        raise
+    finally:
+        sys.setrecursionlimit(depth)
 
 
 def report(

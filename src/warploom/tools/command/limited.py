@@ -16,8 +16,8 @@ from warploom.tools.command.duration import duration
 _SIZES = {"": 1 << 20, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 SHARE = 0.8
 """Share of the available memory that a command may take unless it is told."""
-BUDGET_HELP = "CPU time of the whole command, proof included, such as 60s or 2m; the best found then is kept."
-MEMORY_HELP = "Memory of the command, such as 4G or 500M; default: 80 % of what is free. Beyond it the answer is unknown."
+BUDGET_HELP = "Limit on CPU time, proof included, such as 60s or 2m; the command then ends with the best it has found."
+MEMORY_HELP = "Limit on memory, such as 4G or 500M; default: 80 % of the free memory. Beyond it the answer is unknown."
 
 
 def memory_size(ctx: click.Context, param: click.Parameter, value: str | None) -> int | None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import click
 
-CASE_OPTION = click.option("--case", "pattern", metavar="GLOB", help="Only the cases that match.")
-JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="JSON lines on stdout, all else on stderr.")
+CASE_OPTION = click.option("--case", "pattern", metavar="GLOB", help="Run only the cases that match.")
+JSON_OPTION = click.option("--json", "as_json", is_flag=True, help="Print JSON lines on stdout and all else on stderr.")
 JOURNAL_OPTION = click.option(
-    "--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished cases here; do not repeat them."
+    "--journal",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Record finished cases in this file, and skip those that it has.",
 )
 DEBUG_OPTION = click.option("--debug", is_flag=True, help="Show the traceback of an internal error.")

@@ -19,46 +19,57 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.explore.place import check_place
+from warploom.tools.explore.place import LARGEST, check_place
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch
 from warploom.tools.explore.target import explored
 
 if TYPE_CHECKING:
     from warploom.schedule.search import StrategyName
 
-LARGEST = 1 << 40
-"""Size of an axis: counts of a kernel's work stay below the largest integers of the search."""
 _DIGITS = 15
 STRATEGIES = ("refine", "mcts", "uct", "best-first")
 
 
 @click.command("explore")
 @click.argument("kernel", metavar="KERNEL|FILE.py:FUNC")
-@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes, such as m=1024,n=1024,k=1024.")
+@click.option("--size", "sizes", metavar="NAME=N,...", multiple=True, help="Sizes of the kernel, such as m=1024,n=1024,k=1024.")
 @click.option(
     "--target",
     "machine",
     default="cpu",
     show_default=True,
-    help=f"cpu (this machine), cuda (sm_90), or one of {', '.join(TARGETS)}.",
+    help=f"Machine: cpu (this one), cuda (sm_90), or one of {', '.join(TARGETS)}.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Threads of a CPU kernel; default: one per core.")
-@click.option("--budget", metavar="TIME", callback=duration, help="Wall time of search and check together; default 60s.")
-@limited_memory
-@click.option("--nodes", type=click.IntRange(min=1), help="Candidates looked at, a deterministic budget.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the search and of the data.")
-@click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Default: refine.")
-@click.option("--order", metavar="LIST", help="Order of decisions: a list of choices, or `reverse`.")
-@click.option("--set", "fixed", metavar="CHOICE=VALUE", multiple=True, help="Decide by hand, such as 'dim_kind(mad.n3)=VECTOR'.")
+@click.option("--threads", type=click.IntRange(min=1), help="Threads that a CPU kernel uses; default: one per core.")
 @click.option(
-    "--journal", type=click.Path(file_okay=False, path_type=Path), help="Folder to keep measurements in; made if need be."
+    "--budget", metavar="TIME", callback=duration, help="Limit on the wall time of search and check together; default: 60s."
 )
-@click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster with this scheduler.")
-@click.option("--estimate-size", "only_size", is_flag=True, help="Estimate the size of the space instead.")
-@click.option("--choices", "only_choices", is_flag=True, help="List what --set can decide, with the values, instead.")
-@click.option("--replay", "file", type=click.Path(dir_okay=False, path_type=Path), help="The implementation of these decisions.")
+@limited_memory
+@click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the search and of the test data.")
+@click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Search strategy; default: refine.")
+@click.option("--order", metavar="LIST", help="Order in which choices are decided: a list of choices, or `reverse`.")
+@click.option(
+    "--set",
+    "fixed",
+    metavar="CHOICE=VALUE",
+    multiple=True,
+    help="Fix a decision before the search, such as 'dim_kind(mad.n3)=VECTOR'.",
+)
+@click.option(
+    "--journal", type=click.Path(file_okay=False, path_type=Path), help="Keep measurements in this folder; made if missing."
+)
+@click.option("--cluster", metavar="ADDRESS", help="Compile on the Dask cluster whose scheduler has this address.")
+@click.option("--estimate-size", "only_size", is_flag=True, help="Only estimate how many implementations there are.")
+@click.option("--choices", "only_choices", is_flag=True, help="Only list the decisions that --set accepts, with their values.")
+@click.option(
+    "--replay",
+    "file",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Judge the implementation whose decisions this file holds; do not search.",
+)
 @click.option("--code", type=OUTPUT_FILE, help="Write the C or CUDA C++ here.")
-@click.option("--html", type=OUTPUT_FILE, help="Write a page: loop nest, what binds it, code.")
+@click.option("--html", type=OUTPUT_FILE, help="Write an HTML page with the loop nest, its bottleneck and the code.")
 @JSON_OPTION
 @DEBUG_OPTION
 def explore(
@@ -82,7 +93,7 @@ def explore(
     as_json: bool,
     debug: bool,
 ) -> None:
-    """Search the implementations of a kernel for the fastest: tile sizes, loops, threads, memory, order.
+    """Search for the fastest implementation of a kernel: tile sizes, loops, threads, memory, order.
 
     KERNEL is a kernel of the library (matmul, softmax, ...), one of its sketches (conv2d-3, ...), or a function of a file: a
     tensor function, a sketch, or a family of sketches.
@@ -102,20 +113,18 @@ def explore(
             check_place(path)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
-            asked = SketchOptions(_arch(machine), named, budget, decided, only_choices)
+            asked = SketchOptions(arch_of_sketch(machine), named, budget, decided, only_choices)
             return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: no other command needs them.
-        from warploom.schedule.cpu import core_count, host
         from warploom.tools.explore.kernel import explore_tensor
-        from warploom.tools.explore.options import KernelOptions
+        from warploom.tools.explore.options import KernelOptions, machine_of
 
-        threads_used = threads or core_count()
-        on = host(threads_used) if machine == "cpu" else target(machine)
+        on, threads_used = machine_of(machine, threads)
         options = KernelOptions(
             target=on,
             is_target_given=is_target_given,
             sizes=named,
-            threads=threads_used if on.kind == "cpu" else 1,
+            threads=threads_used,
             budget_s=budget,
             nodes=nodes,
             seed=seed,
@@ -161,7 +170,7 @@ FAR = 5.0
 """Times the bound from which on a result is said to be far above it."""
 
 
-def _arch(machine: str) -> str:
+def arch_of_sketch(machine: str) -> str:
     """Sketches are CUDA kernels."""
     return target("cuda" if machine == "cpu" else machine).name
 

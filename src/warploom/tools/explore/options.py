@@ -13,9 +13,10 @@ from warploom.gpu import device_available
 from warploom.kernels.tensors import TensorKernel
 from warploom.schedule.backbone import Operator, Program, Tiles, cpu_tiles, cuda_tiles
 from warploom.schedule.choices import default_order
+from warploom.schedule.cpu import core_count, host
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.search import StrategyName
-from warploom.schedule.targets import Target
+from warploom.schedule.targets import Target, target
 
 Function: TypeAlias = TensorKernel | TensorFunction
 
@@ -72,6 +73,15 @@ class KernelOptions:
         return self.target.kind == "cpu" or device_available()
 
 
+def machine_of(name: str, threads: int | None) -> tuple[Target, int]:
+    """The target called `name` (`cpu`: this machine) and the threads of its kernels; UserError for an unknown one."""
+    if name == "cpu":
+        used = threads or core_count()
+        return host(used), used
+    on = target(name)
+    return on, (threads or core_count()) if on.kind == "cpu" else 1
+
+
 def program_of(function: Function, options: KernelOptions) -> Program:
     """The kernels at the sizes asked for, with the target's tile sizes to choose from."""
     tiles: Tiles = cpu_tiles if options.target.kind == "cpu" else cuda_tiles
@@ -89,7 +99,7 @@ def sizes_of(function: Function, options: KernelOptions) -> dict[str, int]:
         case TensorKernel():
             if unknown := sorted(set(options.sizes) - set(function.sizes)):
                 message = f"expected sizes of {function.name} ({', '.join(function.sizes)}), got {', '.join(unknown)}"
-                raise UserError(Diagnostic("UNKNOWN_SIZE", message, fix="give those of its arrays"))
+                raise UserError(Diagnostic("UNKNOWN_SIZE", message, fix="give the sizes that its arrays name"))
             return function.sizes_with(options.sizes)
         case TensorFunction():
             return dict(options.sizes)

@@ -1,4 +1,4 @@
-"""Decides whether a file that is asked for can be written, before the work that fills it."""
+"""Decides what `explore` refuses before any work: sizes beyond the limit, files that cannot be written."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ import os
 from pathlib import Path
 
 from warploom.core import Diagnostic, UserError
+
+LARGEST = 1 << 40
+"""Size of an axis: counts of a kernel's work stay below the largest integers of the search."""
 
 
 def check_place(path: Path | None) -> None:

@@ -54,7 +54,7 @@ def replay_file(
         if not notes:
             raise
         message = f"expected decisions that hold here ({'; '.join(notes)}), got: {error.diagnostics[0].message}"
-        raise _refused(recorded, message, "judge them where they were found") from error
+        raise _refused(recorded, message, "replay them where they were found") from error
     data = reference_data(function, program, options, progress)
     times: list[Timed] = []
     is_cpu, has_failed = options.target.kind == "cpu", False

@@ -127,29 +127,38 @@ def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     try:
         return _told(line, explored, options)
     except KeyboardInterrupt:
-        return Outcome(line, EXIT_BY_STATUS[str(line["status"])], messages=(_UNMADE,))
+        return Outcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, messages=(_UNMADE,))
 
 
 def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     written: list[Path] = []
-    stages = _views(explored, options.target)
-    implementations, is_code = explored.implementations, options.code is not None or options.page is not None
-    sizes = cast("dict[str, int]", line["sizes"])
-    code = code_of(explored.program, [i.nest for i in implementations], sizes, options) if is_code else ""
     try:
         if options.code is not None:
-            write_text(options.code, code)
+            write_text(options.code, code_text(line, explored, options))
             written.append(options.code)
         if options.page is not None:
-            language = "C" if options.target.kind == "cpu" else "CUDA C++"
-            write_text(options.page, render_explore(explored.program.name, line, stages, code, language, explored.events))
+            write_text(options.page, page_text(line, explored, options))
             written.append(options.page)
     except UserError as error:  # the decisions stay in the line
         kept = {name: value for name, value in line.items() if name not in ("domain", "cases", "proved_at")}
         reason = f"solved, but not written: {one_line(error.diagnostics[0])}"
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
-    return Outcome(line, EXIT_BY_STATUS[str(line["status"])], written=tuple(written), details=_shown(stages, options.target))
+    details = _shown(_views(explored, options.target), options.target)
+    return Outcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, written=tuple(written), details=details)
+
+
+def code_text(line: Line, explored: Explored, options: KernelOptions) -> str:
+    """C or CUDA C++ of all stages; `line` is their report line."""
+    sizes = cast("dict[str, int]", line["sizes"])
+    return code_of(explored.program, [i.nest for i in explored.implementations], sizes, options)
+
+
+def page_text(line: Line, explored: Explored, options: KernelOptions) -> str:
+    """The page, as HTML."""
+    language = "C" if options.target.kind == "cpu" else "CUDA C++"
+    stages = _views(explored, options.target)
+    return render_explore(explored.program.name, line, stages, code_text(line, explored, options), language, explored.events)
 
 
 def named(program: Program, decisions: Sequence[Mapping[str, Value]]) -> dict[str, Value]:

@@ -24,7 +24,7 @@ CASES = Path(__file__).with_name("cases.jsonl")
 @click.command("list")
 @JSON_OPTION
 def list_examples(as_json: bool) -> None:
-    """The library's cases: names that `synth`, `solve` and `bench` take."""
+    """List the library's cases: the names that `synth`, `solve` and `bench` take."""
     output, usage = Output(as_json), Stopwatch().read()
     by_kind: dict[str, list[str]] = {}
     for text in CASES.read_text(encoding="utf-8").splitlines():

@@ -112,7 +112,12 @@ def read_ptx(path: str) -> str:
 
 def read_good_ptx(path: str) -> Program:
     """The module of a file without errors; UserError with everything that `ptx check` refuses in it."""
-    module = parse(read_ptx(path), path)
+    return good_program(read_ptx(path), path)
+
+
+def good_program(text: str, file: str) -> Program:
+    """As `read_good_ptx`, of a text; `file` is for places."""
+    module = parse(text, file)
     errors = [d for d in verify(module) if d.code not in WARNINGS]
     if errors:
         raise UserError(*errors[:SHOWN])
@@ -175,7 +180,7 @@ def _table(summary: FileSummary) -> list[str]:
 @JSON_OPTION
 @limited
 def check_command(files: tuple[str, ...], as_json: bool) -> None:
-    """Parse and verify PTX files; count kernels, instructions, registers, and name what is not supported."""
+    """Parse and verify PTX files; count kernels, instructions and registers, and name what is not supported."""
     output = Output(as_json)
     codes: list[int] = []
     with Interrupts() as stopped:
@@ -201,12 +206,12 @@ def _checked(path: str, stopwatch: Stopwatch, summaries: list[FileSummary], _: P
 
 @click.command("fmt")
 @click.argument("file", metavar="FILE")
-@click.option("-o", "--out", type=OUTPUT_FILE, help="Write here instead of to stdout.")
-@click.option("--in-place", is_flag=True, help="Write back to FILE.")
-@click.option("--exact", "is_exact", is_flag=True, help="Print the file as it is, through the syntax tree; exit 1 if it differs.")
+@click.option("-o", "--out", type=OUTPUT_FILE, help="Write to this file instead of stdout.")
+@click.option("--in-place", is_flag=True, help="Overwrite FILE with the result.")
 @click.option(
-    "--json", "as_json", is_flag=True, help="One JSON line on stdout, with the field `text` where it is written to no file."
+    "--exact", "is_exact", is_flag=True, help="Print the file unchanged from its syntax tree; exit 1 if a byte differs."
 )
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line; it has the text (`text`) unless a file is written.")
 @limited
 def format_command(file: str, out: Path | None, in_place: bool, is_exact: bool, as_json: bool) -> None:
     """Print a PTX file in normal form: one statement a line, no comments."""

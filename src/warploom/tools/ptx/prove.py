@@ -19,7 +19,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import click
 import numpy as np
@@ -60,18 +60,25 @@ _SCALAR = re.compile(r"(?P<type>[a-z]+\d+)(?::(?P<value>.+))?\Z")
 _FORMS = "f32[1024], zeros:f32:1024 or a file x.npy for an array; i32:1024 for a number, f32 for a symbolic one"
 _SYMBOL_FORMS = "f32[17] or zeros:f32[17] for what the host set before the launch, initial for what the file gives it"
 _numbers = itertools.count(1)
+Triple: TypeAlias = tuple[int, int, int]
 
 
 @click.command("prove")
 @click.argument("file", metavar="FILE")
-@click.option("--kernel", metavar="K", help="Kernel of the file; may be left out when there is one.")
-@click.option("--spec", "spec_at", metavar="FILE.py:FUNC", required=True, help="What the kernel must compute, in plain Python.")
-@click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks.")
-@click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads of a block.")
-@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter by index: {_FORMS}.")
-@click.option("--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"A variable of the module: {_SYMBOL_FORMS}.")
+@click.option("--kernel", metavar="K", help="Name of the kernel; needed if the file has several.")
+@click.option(
+    "--spec", "spec_at", metavar="FILE.py:FUNC", required=True, help="Python function that says what the kernel must compute."
+)
+@click.option("--grid", metavar="X[,Y[,Z]]", required=True, help="Blocks of the grid.")
+@click.option("--block", metavar="X[,Y[,Z]]", required=True, help="Threads per block.")
+@click.option("--arg", "given", metavar="INDEX=...", multiple=True, help=f"Parameter at this index: {_FORMS}.")
+@click.option(
+    "--symbol", "symbol_texts", metavar="NAME=...", multiple=True, help=f"Content of a module variable: {_SYMBOL_FORMS}."
+)
 @click.option("--shared", "shared_bytes", type=click.IntRange(min=0), default=0, help="Bytes of dynamic shared memory.")
-@click.option("--algebra", metavar="NAME", help="Laws for the comparison; default: reals, or machine words.")
+@click.option(
+    "--algebra", metavar="NAME", help="Laws used to compare terms; default: reals for floats, machine words for integers."
+)
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
@@ -88,18 +95,14 @@ def prove(
     as_json: bool,
     debug: bool,
 ) -> None:
-    """Prove a kernel of a PTX file against a plain Python spec: every store, every race, on symbolic data."""
+    """Prove that a PTX kernel stores what a plain Python spec says and has no race, on symbolic data."""
     output, stopwatch = Output(as_json), Stopwatch()
 
     def work(_: Progress) -> Outcome:
-        try:
-            return prove_file(
-                file, kernel, spec_at, grid, block, given, stopwatch, symbol_texts=symbol_texts, shared_bytes=shared_bytes,
-                algebra=algebra,
-            )  # fmt: skip
-        except UnsupportedError as error:
-            line = plain_line(_case(file, kernel), "unknown", stopwatch.read(), reason=one_line(error.diagnostics[0]))
-            return Outcome(line, GAVE_UP, messages=rendered(error.diagnostics))
+        return prove_file(
+            file, kernel, spec_at, grid, block, given, stopwatch, symbol_texts=symbol_texts, shared_bytes=shared_bytes,
+            algebra=algebra,
+        )  # fmt: skip
 
     with Interrupts() as stopped:
         code = output.outcome(guarded(_case(file, kernel), work, stopwatch, output, debug))
@@ -123,15 +126,62 @@ def prove_file(
     shared_bytes: int = 0,
     algebra: str | None = None,
 ) -> Outcome:
-    """The line of one proof. UserError for bad input, UnsupportedError for kernels that are not followed."""
-    program = read_good_ptx(file)
+    """The line of one proof. UserError for bad input; kernels that are not followed are unknown."""
+    try:
+        program = read_good_ptx(file)
+        program.kernel(kernel)
+        spec = load_spec(spec_at)
+        launch = triple(grid, "--grid"), triple(block, "--block")
+    except UnsupportedError as error:
+        return _not_followed(_case(file, kernel), error, stopwatch)
+    return prove_program(
+        file,
+        program,
+        kernel,
+        spec,
+        launch,
+        given,
+        stopwatch,
+        symbol_texts=symbol_texts,
+        shared_bytes=shared_bytes,
+        algebra=algebra,
+    )
+
+
+def _not_followed(case: str, error: UnsupportedError, stopwatch: Stopwatch) -> Outcome:
+    line = plain_line(case, "unknown", stopwatch.read(), reason=one_line(error.diagnostics[0]))
+    return Outcome(line, GAVE_UP, messages=rendered(error.diagnostics))
+
+
+def prove_program(
+    file: str,
+    program: Program,
+    kernel: str | None,
+    spec: Callable[..., Any],
+    launch: tuple[Triple, Triple],
+    given: tuple[str, ...],
+    stopwatch: Stopwatch,
+    *,
+    symbol_texts: tuple[str, ...] = (),
+    shared_bytes: int = 0,
+    algebra: str | None = None,
+) -> Outcome:
+    """The line of one proof; `launch`: blocks and threads of a block. UserError for bad input."""
+    try:
+        return _proved(file, program, kernel, spec, launch, given, stopwatch, symbol_texts, shared_bytes, algebra)
+    except UnsupportedError as error:
+        return _not_followed(_case(file, kernel), error, stopwatch)
+
+
+def _proved(
+    file: str, program: Program, kernel: str | None, spec: Callable[..., Any], launch: tuple[Triple, Triple],
+    given: tuple[str, ...], stopwatch: Stopwatch, symbol_texts: tuple[str, ...], shared_bytes: int, algebra: str | None,
+) -> Outcome:  # fmt: skip
     routine = program.kernel(kernel)
-    spec = load_spec(spec_at)
     symbols = read_symbols(program, symbol_texts)
     arguments = bind_arguments(routine, spec, given, symbols)
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
     wanted = run_plain_spec(spec, (*arguments, *variables), algebra)
-    launch = _triple(grid, "--grid"), _triple(block, "--block")
     proof = prove_launch(program, routine.name, arguments, *launch, wanted, dynamic_shared_bytes=shared_bytes, symbols=symbols)
     status = _STATUS[proof.verdict]
     line = plain_line(_case(file, routine.name), status, stopwatch.read(), verdict=proof.verdict, reason=proof.reason)
@@ -399,7 +449,8 @@ def _from_file(text: str, name: str, variable: Variable) -> ArrayArgument:
     return ArrayArgument(name, dtype, tuple(array.shape))
 
 
-def _triple(text: str, option: str) -> tuple[int, int, int]:
+def triple(text: str, option: str) -> Triple:
+    """`X`, `X,Y` or `X,Y,Z`; UserError (LAUNCH)."""
     parts = text.split(",")
     if not 1 <= len(parts) <= 3 or not all(p.strip().isdigit() and int(p) > 0 for p in parts):
         message = f"expected one to three positive numbers for {option}, got {text!r}"

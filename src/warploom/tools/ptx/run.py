@@ -190,7 +190,7 @@ def run_file(path: str, options: RunOptions, stopwatch: Stopwatch) -> tuple[Outc
     if ran.status == "finished" and options.out is not None:
         written = _write(ran, options.out)
     case = path if options.kernel is None else f"{path}:{kernel.name}"
-    return _outcome(case, ran, written, stopwatch), ran
+    return launch_outcome(case, ran, written, stopwatch), ran
 
 
 def _write(ran: Launch, folder: Path) -> tuple[Path, ...]:
@@ -201,7 +201,8 @@ def _write(ran: Launch, folder: Path) -> tuple[Path, ...]:
     return paths
 
 
-def _outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopwatch) -> Outcome:
+def launch_outcome(case: str, ran: Launch, written: tuple[Path, ...], stopwatch: Stopwatch) -> Outcome:
+    """The line of a launch."""
     fields: dict[str, Any] = {"launch": ran.status, "findings": [_finding(f) for f in ran.findings]}
     if ran.counts is not None:
         fields["counts"] = _counts(ran.counts)
@@ -266,16 +267,20 @@ def _table(ran: Launch) -> list[str]:
 
 @click.command("run")
 @click.argument("file", metavar="FILE")
-@click.option("--kernel", help="Which kernel; may be left out when there is one.")
-@click.option("--grid", required=True, metavar="X[,Y[,Z]]", help="Blocks.")
-@click.option("--block", required=True, metavar="X[,Y[,Z]]", help="Threads of a block.")
-@click.option("--arg", "texts", multiple=True, metavar="INDEX=SPEC", help=f"An argument by parameter index: {_FORMS}.")
-@click.option("--symbol", "symbol_texts", multiple=True, metavar="NAME=SPEC", help="A variable of the module, as --arg.")
-@click.option("--out", type=OUTPUT_FOLDER, help="Write arrays here as INDEX.npy; the folder is made if need be.")
+@click.option("--kernel", help="Name of the kernel; needed if the file has several.")
+@click.option("--grid", required=True, metavar="X[,Y[,Z]]", help="Blocks of the grid.")
+@click.option("--block", required=True, metavar="X[,Y[,Z]]", help="Threads per block.")
+@click.option("--arg", "texts", multiple=True, metavar="INDEX=SPEC", help=f"Argument for the parameter at this index: {_FORMS}.")
+@click.option(
+    "--symbol", "symbol_texts", multiple=True, metavar="NAME=SPEC", help="Content of a module variable, in the forms of --arg."
+)
+@click.option("--out", type=OUTPUT_FOLDER, help="Folder for the arrays after the run (INDEX.npy); made if missing.")
 @click.option("--shared", type=click.IntRange(min=0), default=0, show_default=True, help="Bytes of dynamic shared memory.")
-@click.option("--counts", is_flag=True, help="Count instructions, sectors, wavefronts, shuffles, divergence.")
+@click.option("--counts", is_flag=True, help="Count instructions, sectors, wavefronts, shuffles and divergent branches.")
 @click.option("--checks/--no-checks", default=True, show_default=True, help="Look for races and unwritten values.")
-@click.option("--limit", type=click.IntRange(min=1), help="Executed instructions times threads, a deterministic budget.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="Stop after this many instructions, summed over threads (a repeatable budget)."
+)
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
@@ -294,7 +299,7 @@ def run_command(
     as_json: bool,
     debug: bool,
 ) -> None:
-    """Run a kernel on arrays, without a GPU; report what it computes, what it costs, and its mistakes."""
+    """Run a kernel on arrays without a GPU; report its results, its costs and its mistakes."""
     output, stopwatch = Output(as_json), Stopwatch()
     launched: list[Launch] = []
 

@@ -148,6 +148,31 @@ def _kernels(found: Rewritten, costs: Mapping[str, Resources]) -> list[dict[str,
     return kernels
 
 
+@dataclass(frozen=True, slots=True)
+class Shuffled:
+    """A module after the rewrite, or as it was where ptxas refuses the new text."""
+
+    text: str
+    reports: tuple[KernelReport, ...]
+    kernels: list[dict[str, Json]]
+    """The report of each kernel, with its registers before and after."""
+    summary: str
+    arch: str
+    refused: str = ""
+    """What ptxas said against the new text."""
+
+
+def shuffled(module: Module, options: ShuffleOptions, arch: str | None = None) -> Shuffled:
+    """`arch`: for registers and profit; None: the module's own."""
+    found = shuffle(module, options)
+    target = arch or module.directive("target").partition(",")[0].strip()
+    try:
+        costs = resources(module.text, found.text, module, target)
+    except UserError as error:
+        return Shuffled(module.text, (), [], "", target, error.diagnostics[0].message)
+    return Shuffled(found.text, tuple(found.reports), _kernels(found, costs), summary_of(found.reports, target), target)
+
+
 def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
     shuffles, reuses = len(report.shuffles), len(report.reuses)
     head = f"  {report.loads} loads: {shuffles} by a shuffle, {reuses} by reuse; {len(report.applied)} applied"
@@ -173,23 +198,25 @@ def _table(report: KernelReport, kernel: Mapping[str, Json]) -> list[str]:
 @click.command("shuffle")
 @click.argument("file", metavar="IN.ptx")
 @click.option(
-    "-o", "--out", type=OUTPUT_FILE, required=True, help="Where the rewritten file goes.",
+    "-o", "--out", type=OUTPUT_FILE, required=True, help="Write the rewritten file here.",
 )  # fmt: skip
 @click.option("--policy", type=click.Choice(["all", "profitable", "none"]), default="profitable", show_default=True,
-              help="Which loads to cover: all that can be, those that are expected to pay, none.")  # fmt: skip
+              help="Loads to replace: all possible ones, those expected to pay, or none.")  # fmt: skip
 @click.option("--report", type=OUTPUT_FILE, help="Write the whole report here, as JSON.")
 @click.option("--max-delta", type=click.IntRange(0, MAX_DELTA), default=MAX_DELTA, show_default=True,
-              help="Farthest lane to take a value from.")  # fmt: skip
+              help="Largest distance in lanes between source and target.")  # fmt: skip
 @click.option("--max-rows", type=click.IntRange(0, MAX_DELTA), default=None,
-              help="Farthest row (tid.y) to take a value from; by default as far as .reqntid makes it useful.")  # fmt: skip
+              help="Largest distance in rows (tid.y); default: as far as .reqntid makes it useful.")  # fmt: skip
 @click.option("--mode", type=click.Choice(["shuffle", "cache"]), default="shuffle", show_default=True,
-              help="cache: a full warp loads what its outer lanes lack in one go; no lane loads for itself.")  # fmt: skip
-@click.option("--shared", is_flag=True, help="Cover loads of shared memory, too.")
+              help="cache: a full warp loads what its outer lanes lack in one go; no lane loads alone.")  # fmt: skip
+@click.option("--shared", is_flag=True, help="Replace loads from shared memory, too.")
 @click.option("--assume", type=click.Choice(["nsw"]), default=None,
-              help="nsw: signed index arithmetic does not wrap; it is not tested then, and the report says where.")  # fmt: skip
+              help="nsw: assume that signed index arithmetic does not wrap, and leave out the tests for it.")  # fmt: skip
 @click.option("--variant", type=click.Choice(["no-load", "no-corner"]), default=None,
-              help="An ablation, to measure by: its results are wrong.")  # fmt: skip
-@click.option("--arch", default=None, metavar="sm_XX", help="For registers and profit; by default the file's own .target.")
+              help="Print an ablation for measurements; its results are wrong.")  # fmt: skip
+@click.option(
+    "--arch", default=None, metavar="sm_XX", help="Architecture for register counts and the profit model; default: .target."
+)
 @JSON_OPTION
 @limited
 def shuffle_command(
@@ -232,20 +259,13 @@ def _run(
     stopwatch: Stopwatch,
 ) -> list[tuple[Outcome, list[str]]]:
     """One outcome for each kernel, with a table for people."""
-    module = read_good_ptx(file).module
-    text = module.text
-    found = shuffle(module, options)
-    target = arch or module.directive("target").partition(",")[0].strip()
-    try:
-        costs = resources(text, found.text, module, target)
-    except UserError as error:
-        write_bytes(out, text.encode("utf-8", "surrogateescape"))
-        reason = f"ptxas refused the rewritten file, the original was written: {error.diagnostics[0].message}"
+    found = shuffled(read_good_ptx(file).module, options, arch)
+    write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
+    if found.refused:
+        reason = f"ptxas refused the rewritten file, the original was written: {found.refused}"
         line = plain_line(file, "error", stopwatch.read(), reason=reason)
         return [(Outcome(line, GAVE_UP, messages=(reason,), written=(out,)), [])]
-    write_bytes(out, found.text.encode("utf-8", "surrogateescape"))
-    kernels = _kernels(found, costs)
-    summary = summary_of(found.reports, target)
+    kernels, summary, target = found.kernels, found.summary, found.arch
     output.say(f"{file}: {summary}")
     written = (out,)
     if report is not None:

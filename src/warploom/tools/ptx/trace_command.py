@@ -20,8 +20,8 @@ from warploom.tools.ptx.trace import trace_text
 @click.command("trace")
 @click.argument("file", metavar="FILE")
 @click.option("--extensions", is_flag=True, help="Show sign and zero extensions.")
-@click.option("--assume", type=click.Choice(["nsw"]), help="nsw: signed index arithmetic does not wrap.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON line with the field `trace` on stdout.")
+@click.option("--assume", type=click.Choice(["nsw"]), help="nsw: assume that signed index arithmetic does not wrap.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON line with the field `trace`.")
 @limited
 def trace_command(file: str, extensions: bool, assume: str | None, as_json: bool) -> None:
     """Run every kernel symbolically and print its memory trace, in the style of PTXASW's Listing 5."""

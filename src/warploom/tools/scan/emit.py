@@ -23,23 +23,27 @@ from warploom.tools.command.options import DEBUG_OPTION, JSON_OPTION
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.scan.lift import split_target
+from warploom.tools.scan.lift import lifting_of, split_target
 
 KINDS = ("int32", "int64", "float32", "float64")
 
 
 @click.command("emit")
 @click.argument("target", metavar="FILE.py:FUNCTION")
-@click.option("--target", "language", type=click.Choice(TARGETS), required=True, help="What to write.")
-@click.option("--out", type=OUTPUT_FILE, help="File to write; without it, standard output.")
+@click.option("--target", "language", type=click.Choice(TARGETS), required=True, help="Language or library of the printed code.")
+@click.option("--out", type=OUTPUT_FILE, help="Write the code to this file; default: stdout.")
 @click.option(
     "--type", "kinds", type=click.Choice(KINDS), multiple=True,
-    help="Machine type of whole numbers (int32 if not said) or of real ones (float32); may be given for both.",
+    help="Machine type of integers (default: int32) or of reals (default: float32); repeat it to set both.",
 )  # fmt: skip
-@click.option("--network", type=click.Choice(sorted(NAMED)), default="kogge-stone", help="Network of a warp (cuda).")
-@click.option("--threads", type=click.IntRange(32, 1024), default=256, help="Per block of the device-wide kernels (cuda).")
-@click.option("--items", type=click.IntRange(1, 32), help="Per thread of the device-wide kernels (cuda).")
-@click.option("--check/--no-check", default=True, help="Run it against the loop and prove the data movement.")
+@click.option(
+    "--network", type=click.Choice(sorted(NAMED)), default="kogge-stone", help="Scan network within a warp (cuda only)."
+)
+@click.option(
+    "--threads", type=click.IntRange(32, 1024), default=256, help="Threads per block of the device-wide kernels (cuda only)."
+)
+@click.option("--items", type=click.IntRange(1, 32), help="Elements per thread of the device-wide kernels (cuda only).")
+@click.option("--check/--no-check", default=True, help="Run the code against the loop and prove its data movement.")
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
@@ -47,7 +51,7 @@ def emit_command(
     target: str, language: Target, out: Path | None, kinds: tuple[str, ...], network: str, threads: int, items: int | None,
     check: bool, as_json: bool, debug: bool,
 ) -> None:  # fmt: skip
-    """Lift a serial loop and write its operator and scan for a GPU or for NumPy, run against the loop."""
+    """Lift a serial loop, write its operator and scan for a GPU or for NumPy, and run them against the loop."""
     output, stopwatch = Output(as_json), Stopwatch()
     case = f"{target}:{language}"
     text = ""
@@ -88,12 +92,24 @@ def emitted(
     target: str, language: Target, types: Types, choices: Choices, out: Path | None, check: bool, stopwatch: Stopwatch
 ) -> tuple[Outcome, str]:
     """The line and the text; the text is written to `out`."""
-    case = f"{target}:{language}"
-    if choices.threads % 32:
-        raise UserError(Diagnostic("BAD_THREADS", f"expected a multiple of 32, got {choices.threads}", fix="Round it."))
+    _check_threads(choices)
     path, name = split_target(target)
     module = scan.read_module(path)
-    found = scan.lift(scan.read_loop(module, name), scan.user_function(module, name))
+    found = lifting_of(module, name)
+    return emitted_loop(f"{target}:{language}", module, name, found, language, types, choices, check, stopwatch, out)
+
+
+def _check_threads(choices: Choices) -> None:
+    if choices.threads % 32:
+        raise UserError(Diagnostic("BAD_THREADS", f"expected a multiple of 32, got {choices.threads}", fix="Round it."))
+
+
+def emitted_loop(
+    case: str, module: scan.Module, name: str, found: scan.Lifting, language: Target, types: Types, choices: Choices, check: bool,
+    stopwatch: Stopwatch, out: Path | None = None,
+) -> tuple[Outcome, str]:  # fmt: skip
+    """The line and the text for a loop that was lifted; the text is written to `out`."""
+    _check_threads(choices)
     if found.operator is None or found.verdict in ("refuted", "unchecked"):
         reason = found.reason or "the operator was not proved"
         return Outcome(plain_line(case, found.status, stopwatch.read(), reason=reason), EXIT_BY_STATUS[found.status]), ""
@@ -105,7 +121,7 @@ def emitted(
     except UnsupportedError as error:
         code = getattr(scan.user_function(module, name), "__code__", None)
         first = code.co_firstlineno if code is not None else 1
-        span = Span(str(path), first, 1, first, 1)
+        span = Span(module.file, first, 1, first, 1)
         raise UnsupportedError(*(replace(d, span=span) for d in error.diagnostics)) from error
     written: tuple[Path, ...] = ()
     if out is not None and made.verdict != "refuted":

@@ -20,9 +20,11 @@ from warploom.tools.command.usage import Stopwatch
 
 @click.command("lift")
 @click.argument("target", metavar="FILE.py:FUNCTION")
-@click.option("--keep", metavar="NAMES", default="", help="Variables of the loop, separated by commas, to be kept in any case.")
 @click.option(
-    "--style", type=click.Choice(["affine", "greatest", "least"]), help="A hint: values combine by sums, maxima or minima."
+    "--keep", metavar="NAMES", default="", help="Loop variables to keep even if no result needs them, separated by commas."
+)
+@click.option(
+    "--style", type=click.Choice(["affine", "greatest", "least"]), help="Hint that values combine by sums, maxima or minima."
 )
 @JSON_OPTION
 @DEBUG_OPTION
@@ -56,10 +58,13 @@ def split_target(target: str) -> tuple[Path, str]:
 def lifted(target: str, stopwatch: Stopwatch, keep: Sequence[str] = (), style: scan.Style | None = None) -> Outcome:
     """The line of one loop; `keep` and `style` are what the user adds to it."""
     path, name = split_target(target)
-    module = scan.read_module(path)
+    return outcome_of(target, lifting_of(scan.read_module(path), name, keep, style), stopwatch)
+
+
+def lifting_of(module: scan.Module, name: str, keep: Sequence[str] = (), style: scan.Style | None = None) -> scan.Lifting:
+    """The operator of one loop; UserError for what is not such a loop."""
     loop = scan.read_loop(module, name, keep)
-    result = scan.lift(loop, scan.user_function(module, name), scan.STYLES if style is None else [style])
-    return outcome_of(target, result, stopwatch)
+    return scan.lift(loop, scan.user_function(module, name), scan.STYLES if style is None else [style])
 
 
 def outcome_of(case: str, result: scan.Lifting, stopwatch: Stopwatch) -> Outcome:
@@ -123,9 +128,12 @@ def sort_text(sort: scan.Sort) -> str:
 def checked(target: str, stopwatch: Stopwatch) -> Outcome:
     """The line of one operator."""
     path, name = split_target(target)
-    module = scan.read_module(path)
-    result = scan.check(scan.read_binary(module, name), scan.user_function(module, name))
-    return checked_outcome(target, result, stopwatch)
+    return checked_outcome(target, checking_of(scan.read_module(path), name), stopwatch)
+
+
+def checking_of(module: scan.Module, name: str) -> scan.Checked:
+    """Whether an operator is associative; UserError for what cannot be read as one."""
+    return scan.check(scan.read_binary(module, name), scan.user_function(module, name))
 
 
 def checked_outcome(case: str, result: scan.Checked, stopwatch: Stopwatch) -> Outcome:

@@ -64,14 +64,16 @@ class NetworkOptions:
 
 @click.command("network")
 @click.argument("picture", required=False, metavar="[PICTURE]", type=click.Path(path_type=Path))
-@click.option("--name", help="A network of the textbooks instead of a picture, such as brent-kung, harris-1-1 or bk3.")
-@click.option("--n", type=click.IntRange(1, LARGEST_N), help="Columns to count operations and conflicts for; default: as drawn.")
-@click.option("--banks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Memory banks, and lanes of a warp.")
-@click.option("--backward", is_flag=True, help="Print the scan from the other end.")
-@click.option("--segmented", "is_segmented", is_flag=True, help="Print the scan of segments.")
-@click.option("--exclusive", "is_exclusive", is_flag=True, help="Print the scan that leaves out the own element.")
-@click.option("--svg", type=OUTPUT_FILE, help="Draw the network here, bank conflicts marked.")
-@click.option("--show", is_flag=True, help="Print the picture of the network with n columns instead.")
+@click.option("--name", help="Take a textbook network instead of a picture, such as brent-kung, harris-1-1 or bk3.")
+@click.option("--n", type=click.IntRange(1, LARGEST_N), help="Number of columns for the counts; default: as drawn.")
+@click.option(
+    "--banks", type=click.IntRange(1, 1024), default=32, show_default=True, help="Number of memory banks and of lanes per warp."
+)
+@click.option("--backward", is_flag=True, help="Print the scan that starts at the last element.")
+@click.option("--segmented", "is_segmented", is_flag=True, help="Print the segmented scan.")
+@click.option("--exclusive", "is_exclusive", is_flag=True, help="Print the exclusive scan.")
+@click.option("--svg", type=OUTPUT_FILE, help="Draw the network to this file and mark bank conflicts.")
+@click.option("--show", is_flag=True, help="Only print the picture of the network with n columns.")
 @JSON_OPTION
 @DEBUG_OPTION
 @limited

@@ -25,16 +25,20 @@ ELEMENTS = 256
 @click.command("tune")
 @click.argument("target", metavar="FILE.py:FUNCTION")
 @click.option(
-    "--n", type=click.IntRange(32, MOST), default=ELEMENTS, show_default=True, help="Elements of a block; a multiple of 32."
+    "--n", type=click.IntRange(32, MOST), default=ELEMENTS, show_default=True, help="Elements per block; a multiple of 32."
 )
-@click.option("--top", type=click.IntRange(1, 64), default=6, show_default=True, help="Ways to compile and count.")
-@click.option("--arch", default="sm_80", show_default=True, help="Architecture of the cost model.")
-@click.option("--type", "kinds", type=click.Choice(KINDS), multiple=True, help="As for scan emit.")
+@click.option(
+    "--top", type=click.IntRange(1, 64), default=6, show_default=True, help="Number of candidates to compile and count."
+)
+@click.option("--arch", default="sm_80", show_default=True, help="Architecture that the cost model assumes.")
+@click.option(
+    "--type", "kinds", type=click.Choice(KINDS), multiple=True, help="Machine type of integers or of reals, as in scan emit."
+)
 @JSON_OPTION
 @DEBUG_OPTION
 @limited
 def tune_command(target: str, n: int, top: int, arch: str, kinds: tuple[str, ...], as_json: bool, debug: bool) -> None:
-    """Carry several solutions through (operator x network x layout x variant) and rank them by cost, on a GPU by time."""
+    """Rank combinations of operator, network, layout and variant by their modelled cost, and on a GPU by time."""
 
     def work(stopwatch: Stopwatch, progress: Progress) -> Outcome:
         return tuned(target, n, types_of(kinds), arch, top, stopwatch, progress)

@@ -33,20 +33,26 @@ def _one_goal(ctx: click.Context, param: click.Parameter, value: tuple[str, ...]
 
 @click.command("solve")
 @click.argument("program", metavar="FILE|CASE")
-@click.option("--all", "goal", flag_value="all", multiple=True, callback=_one_goal, help="Every solution.")
-@click.option("--first", "goal", flag_value="first", multiple=True, callback=_one_goal, help="Any solution.")
-@click.option("--best", "goal", flag_value="best", multiple=True, callback=_one_goal, help="The cheapest solution (default).")
-@click.option("--distinct", is_flag=True, help="List one solution of those that move every value the same way.")
-@click.option("--workers", type=click.IntRange(min=1), help="Search in this many processes.")
-@click.option("--cluster", metavar="ADDRESS", help="Search on the Dask cluster with this scheduler.")
+@click.option("--all", "goal", flag_value="all", multiple=True, callback=_one_goal, help="List every solution.")
+@click.option("--first", "goal", flag_value="first", multiple=True, callback=_one_goal, help="Find any one solution.")
 @click.option(
-    "--parts", type=click.IntRange(min=1), default=PARTS, show_default=True, help="Tasks that the search is split into."
+    "--best", "goal", flag_value="best", multiple=True, callback=_one_goal, help="Find the cheapest solution (default)."
 )
-@click.option("--journal", type=click.Path(dir_okay=False, path_type=Path), help="Keep finished parts here; do not repeat them.")
-@click.option("--events", type=OUTPUT_FILE, help="Log here what happens to the parts.")
-@click.option("--show", is_flag=True, help="Print the program instead.")
+@click.option("--distinct", is_flag=True, help="List only one of the solutions that move every value the same way.")
+@click.option("--workers", type=click.IntRange(min=1), help="Search in this many processes.")
+@click.option("--cluster", metavar="ADDRESS", help="Search on the Dask cluster whose scheduler has this address.")
+@click.option(
+    "--parts", type=click.IntRange(min=1), default=PARTS, show_default=True, help="Number of tasks that the search is split into."
+)
+@click.option(
+    "--journal",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Record finished parts in this file, and skip those that it has.",
+)
+@click.option("--events", type=OUTPUT_FILE, help="Log the progress of the parts to this file.")
+@click.option("--show", is_flag=True, help="Only print the program.")
 @JSON_OPTION
-@click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
+@click.option("--nodes", type=click.IntRange(min=0), help="Stop after this many search nodes (a repeatable budget).")
 @click.option("--cache/--no-cache", "cached", default=None, help="Keep answers on disk; default: only if WARPLOOM_CACHE is set.")
 @DEBUG_OPTION
 @limited
@@ -68,7 +74,7 @@ def solve_dataflow(
 ) -> None:
     """Find the gathers that make a dataflow program meet its goal, or prove that there are none.
 
-    With --workers, --cluster, --journal or --events the search runs in parts, on one process per CPU unless told.
+    With --workers, --cluster, --journal or --events the search runs in parts, by default in one process per CPU.
     """
     if workers is not None and cluster is not None:
         raise click.UsageError("expected --workers or --cluster, got both")

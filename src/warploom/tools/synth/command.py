@@ -32,16 +32,20 @@ def _forms(ctx: click.Context, param: click.Parameter, value: str) -> frozenset[
 
 @click.command()
 @click.argument("target", metavar="FILE[:SKETCH]|CASE")
-@click.option("--space", type=click.IntRange(1, 3), help="Search this space only; default: 1, 2, 3 until the answer is found.")
-@click.option("--all", "all_solutions", is_flag=True, help="Every completion of the first space that has one.")
+@click.option(
+    "--space", type=click.IntRange(1, 3), help="Search only this space; default: 1, 2 and 3 in turn until one has the answer."
+)
+@click.option("--all", "all_solutions", is_flag=True, help="List every completion of the first space that has one.")
 @click.option("--cuda", type=OUTPUT_FILE, help="Write the CUDA C++ here.")
-@click.option("--html", type=OUTPUT_FILE, help="Write a page that shows the values move.")
+@click.option("--html", type=OUTPUT_FILE, help="Write an HTML page that shows how the values move.")
 @click.option("--svg", type=OUTPUT_FILE, help="Write one still picture of the movement.")
 @JSON_OPTION
-@click.option("--nodes", type=click.IntRange(min=0), help="Search nodes, a deterministic budget.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the independent checker's inputs.")
-@click.option("--keep", metavar="FORMS", default="", callback=_forms, help="List of ir,cuda,ptx: write CASE.ir, CASE.cu, ...")
-@click.option("--keep-in", type=OUTPUT_FOLDER, default=Path(), help="Folder for --keep; made if need be.")
+@click.option("--nodes", type=click.IntRange(min=0), help="Stop after this many search nodes (a repeatable budget).")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of the independent checker's inputs.")
+@click.option(
+    "--keep", metavar="FORMS", default="", callback=_forms, help="Write CASE.ir, CASE.cu, ... for each listed form: ir,cuda,ptx."
+)
+@click.option("--keep-in", type=OUTPUT_FOLDER, default=Path(), help="Folder for the files of --keep; made if missing.")
 @click.option("--prove-ptx", is_flag=True, help="Compile the completed kernel and prove the PTX, too.")
 @DEBUG_OPTION
 @limited
@@ -61,7 +65,7 @@ def synth(
     prove_ptx: bool,
     debug: bool,
 ) -> None:
-    """Complete a sketch of a file, or a case of the library, and prove it."""
+    """Complete a sketch from a file or a case of the library, and prove it."""
     output = Output(as_json)
     options = SynthOptions(space, all_solutions, budget, nodes, seed, cuda, html, svg, keep, keep_in)
     codes: list[int] = []

@@ -19,7 +19,9 @@ from warploom.tools.synth.demo import CASE, run_demo
 
 
 @click.command()
-@click.option("--out", type=OUTPUT_FOLDER, default=Path("demo"), show_default=True, help="Folder; made if need be.")
+@click.option(
+    "--out", type=OUTPUT_FOLDER, default=Path("demo"), show_default=True, help="Folder for the demo's files; made if missing."
+)
 @JSON_OPTION
 @DEBUG_OPTION
 def demo(out: Path, as_json: bool, debug: bool) -> None:

@@ -8,20 +8,19 @@ from pathlib import Path
 from typing import Any
 
 from warploom.core import UserError
-from warploom.ir import kernel_text
 from warploom.kernels import complete_example
-from warploom.synth import Report, complete
+from warploom.synth import EngineName, Report, complete
 from warploom.tools.command.files import make_folder, write_text
 from warploom.tools.command.lines import BAD_INPUT, EXIT_BY_STATUS, GAVE_UP, turned_into_error
 from warploom.tools.command.messages import one_line, rendered
 from warploom.tools.command.outcome import Outcome, Progress
 from warploom.tools.command.usage import Stopwatch
-from warploom.tools.pages.page import kernel_page, kernel_picture
+from warploom.tools.synth.forms import KEPT_SUFFIXES, Suffix, form_text
 from warploom.tools.synth.printed import Printed, print_checked
 from warploom.tools.synth.report import report_line
 from warploom.tools.synth.targets import Target
 
-KEEPABLE = ("ir", "cuda", "ptx")
+KEEPABLE = tuple(KEPT_SUFFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +36,7 @@ class SynthOptions:
     keep: frozenset[str] = frozenset()
     """Files to write, of `KEEPABLE`: CASE.ir, CASE.cu, CASE.ptx."""
     keep_in: Path = Path()
+    engine: EngineName = "propagation"
 
     @property
     def writes(self) -> bool:
@@ -54,7 +54,10 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
         "seed": options.seed,
         "progress": progress,
     }
-    report = complete(target.sketch, **asked) if target.example is None else complete_example(target.example, **asked)
+    if target.example is None:
+        report = complete(target.sketch, engine=options.engine, **asked)
+    else:
+        report = complete_example(target.example, **asked)
     kernel = target.sketch.kernel
     line = report_line(target.case, kernel, report, stopwatch.read(), all_solutions=options.all_solutions)
     messages = rendered(report.diagnostics)
@@ -77,25 +80,14 @@ def synthesise(target: Target, options: SynthOptions, stopwatch: Stopwatch, prog
 def _write(
     target: Target, report: Report, printed: Printed, line: Mapping[str, object], options: SynthOptions
 ) -> tuple[Path, ...]:
-    files = dict(_kept(target, report, printed, options))
-    if options.cuda is not None:
-        files[options.cuda] = printed.source.text
-    if options.html is not None:
-        files[options.html] = kernel_page(target, report, line, printed.source.text)
-    if options.svg is not None:
-        files[options.svg] = kernel_picture(target, report)
+    asked: list[tuple[Path | None, Suffix]] = [(options.cuda, ".cu"), (options.html, ".html"), (options.svg, ".svg")]
+    for form, suffix in KEPT_SUFFIXES.items():
+        if form in options.keep and (form != "ptx" or printed.compiled is not None):
+            asked.append((options.keep_in / f"{target.case}{suffix}", suffix))
+    places: dict[Path, Suffix] = {path: suffix for path, suffix in asked if path is not None}
+    files = {path: form_text(suffix, target, report, line, printed) for path, suffix in places.items()}
     if options.keep:
         make_folder(options.keep_in)
     for path, text in files.items():
         write_text(path, text)
     return tuple(files)
-
-
-def _kept(target: Target, report: Report, printed: Printed, options: SynthOptions) -> list[tuple[Path, str]]:
-    texts: dict[str, tuple[str, str]] = {}
-    if report.kernel is not None:
-        texts["ir"] = (".ir", kernel_text(report.kernel) + "\n")
-    texts["cuda"] = (".cu", printed.source.text)
-    if printed.compiled is not None:
-        texts["ptx"] = (".ptx", printed.compiled.ptx)
-    return [(options.keep_in / f"{target.case}{suffix}", text) for key, (suffix, text) in texts.items() if key in options.keep]

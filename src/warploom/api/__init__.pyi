@@ -1,0 +1,28 @@
+from .completing import Completed, complete
+from .exploring import Explored, explore
+from .lifting import CheckedOperator, Emitted, Lifted, check_operator, lift
+from .ptx_files import ProvedPtx, RanPtx, ShuffledPtx, prove_ptx, run_ptx, shuffle_ptx
+from .result import Progress, Result
+from .solving import Solved, solve
+
+__all__ = [
+    "CheckedOperator",
+    "Completed",
+    "Emitted",
+    "Explored",
+    "Lifted",
+    "Progress",
+    "ProvedPtx",
+    "RanPtx",
+    "Result",
+    "ShuffledPtx",
+    "Solved",
+    "check_operator",
+    "complete",
+    "explore",
+    "lift",
+    "prove_ptx",
+    "run_ptx",
+    "shuffle_ptx",
+    "solve",
+]

@@ -1,0 +1,135 @@
+"""`wl.complete`: the completions of a sketch, proved."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Literal
+
+from numpy.typing import NDArray
+
+from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
+from warploom.core import Diagnostic, UserError
+from warploom.ir import Kernel, RunResult, run
+from warploom.sketch import Sketch
+from warploom.synth import Completion, EngineName, Report
+from warploom.tools.synth.forms import SUFFIXES, Suffix, form_text
+from warploom.tools.synth.printed import print_checked
+from warploom.tools.synth.report import hole_texts
+from warploom.tools.synth.synthesise import SynthOptions, synthesise
+from warploom.tools.synth.targets import Target
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Completed(Result):
+    """A sketch and its completions."""
+
+    sketch: Sketch
+    """Still with its holes."""
+    report: Report | None
+    """What the engine reports; None when it was stopped before it had something to say."""
+
+    @property
+    def completions(self) -> tuple[Completion, ...]:
+        """Best first; one unless all were asked for. `holes` of each are expressions, `solutions` has them as texts."""
+        return () if self.report is None else self.report.completions
+
+    @property
+    def solutions(self) -> tuple[dict[str, str], ...]:
+        """Of each completion: hole name -> Python expression in the sketch's own variables."""
+        return tuple(hole_texts(self.sketch.kernel, completion.holes) for completion in self.completions)
+
+    @property
+    def holes(self) -> dict[str, str]:
+        """The best of `solutions`; empty without an answer."""
+        return self.solutions[0] if self.completions else {}
+
+    @property
+    def kernel(self) -> Kernel | None:
+        """The sketch filled with the best completion."""
+        return None if self.report is None else self.report.kernel
+
+    @property
+    def space(self) -> int | None:
+        """Search space of the answer: 1, 2 or 3."""
+        return None if self.report is None else self.report.space
+
+    @property
+    def optimal_in(self) -> int | None:
+        """Largest space in which no completion has fewer accumulates; None when that is not proved."""
+        return None if self.report is None else self.report.optimal_in
+
+    @property
+    def lift(self) -> str:
+        """For kernels with run-time sizes: `proved for ...` the sizes, or why it is not; empty for bounded kernels."""
+        return "" if self.report is None else self.report.lift
+
+    @property
+    def cases(self) -> int | None:
+        """Inputs that the independent checker ran; None: it did not run."""
+        return None if self.report is None else self.report.cases
+
+    @property
+    def diagnostics(self) -> tuple[Diagnostic, ...]:
+        """Faults of the sketch, with their places."""
+        return () if self.report is None else self.report.diagnostics
+
+    @cached_property
+    def cuda(self) -> str:
+        """CUDA C++ with a launch helper, read back and compared with the kernel. UserError: NO_ANSWER, READ_BACK_..."""
+        return print_checked(self.sketch.kernel, self._best("CUDA C++").holes, compiles=False).source.text
+
+    def run(self, arrays: Mapping[str, NDArray[Any]], sizes: Mapping[str, int] | None = None) -> RunResult:
+        """Runs the best completion in the reference interpreter; `arrays` of the result holds the outputs by name.
+
+        Arrays have the parameters' shapes at `sizes`; outputs that are not given start at zero. UserError for those that do not
+        fit, and without an answer (NO_ANSWER).
+        """
+        self._best("a kernel to run")
+        assert self.kernel is not None, "a report with a completion has its kernel"
+        return run(self.kernel, arrays, sizes)
+
+    def _best(self, wanted: str) -> Completion:
+        if not self.completions:
+            raise no_answer(self, wanted)
+        return self.completions[0]
+
+    def _texts(self) -> Mapping[str, Callable[[], str]]:
+        texts = super()._texts()
+        return {**texts, **{suffix: partial(self._form, suffix) for suffix in SUFFIXES}} if self.completions else texts
+
+    def _form(self, suffix: Suffix) -> str:
+        assert self.report is not None, "only results with a completion are asked"
+        printed = print_checked(self.sketch.kernel, self._best("a file").holes, compiles=suffix in (".ptx", ".html"))
+        target = Target(self.case, self.sketch)
+        return form_text(suffix, target, self.report, self.line | printed.fields(), printed)
+
+
+def complete(
+    sketch: Sketch,
+    *,
+    space: Literal[1, 2, 3] | None = None,
+    all_solutions: bool = False,
+    budget_s: float | None = None,
+    budget_nodes: int | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+    engine: EngineName = "propagation",
+) -> Completed:
+    """The cheapest completion of `sketch`: fewest accumulates, then cheapest index expressions. `warploom synth`.
+
+    space: search this space only; None: 1, 2, 3 until the answer is found and no larger space can beat it. all_solutions: every
+    completion of the first space that has one. budget_s (CPU seconds, proof included), budget_nodes and an interruption end it
+    with the best so far. seed: of the independent checker's inputs. engine: `smt` asks z3 instead, slower and independent.
+    Raises UserError for a sketch that is wrong in itself.
+    """
+    if not isinstance(sketch, Sketch):  # pyright: ignore[reportUnnecessaryIsInstance] - users without a type checker
+        message = f"expected a sketch, got {sketch!r}"
+        raise UserError(Diagnostic("NOT_A_SKETCH", message, fix="Write @wl.sketch(spec=...) above the function."))
+    if space not in (None, 1, 2, 3):
+        raise UserError(Diagnostic("SPACE", f"expected space 1, 2 or 3, got {space!r}"))
+    options = SynthOptions(space, all_solutions, budget_s, budget_nodes, seed, engine=engine)
+    target = Target(sketch.name, sketch)
+    outcome = worked(sketch.name, lambda watch: synthesise(target, options, watch, progress or nothing_said), budget_s)
+    return Completed(line=outcome.line, sketch=sketch, report=outcome.report)

@@ -1,0 +1,152 @@
+"""`wl.explore`: the fastest implementation of a kernel, found by search over its open decisions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, cast
+
+from warploom.api.result import Progress, Result, no_answer, nothing_said, worked
+from warploom.core import Diagnostic, UserError
+from warploom.gpu import cuda_source
+from warploom.kernels.tensors import TensorKernel
+from warploom.schedule.frontend import TensorFunction
+from warploom.schedule.search import StrategyName
+from warploom.schedule.sketches import TunableSketch
+from warploom.sketch import Sketch
+from warploom.synth import Report
+from warploom.tools.command.outcome import Outcome
+from warploom.tools.explore.command import STRATEGIES, arch_of_sketch
+from warploom.tools.explore.kernel import explore_tensor
+from warploom.tools.explore.options import KernelOptions, machine_of
+from warploom.tools.explore.place import LARGEST
+from warploom.tools.explore.result import Explored as Implementations
+from warploom.tools.explore.result import code_text, page_text
+from warploom.tools.explore.sketch import SketchOptions, explore_sketch
+from warploom.tools.explore.target import explored
+
+Kernel: TypeAlias = TensorFunction | TensorKernel | TunableSketch | Sketch | str
+"""What can be explored; a text names a kernel of the library or `FILE.py:FUNC`."""
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Explored(Result):
+    """A kernel and the fastest implementation found."""
+
+    options: KernelOptions | None
+    """What was asked of a tensor function; None for a sketch."""
+    implementations: Implementations | None
+    """The program and the implementation of each of its kernels; None without an answer, and for a sketch."""
+    report: Report | None
+    """Of the completed sketch; None for a tensor function."""
+
+    @property
+    def decisions(self) -> dict[str, object]:
+        """Choice -> what was decided; for a sketch its parameters and holes."""
+        return cast("dict[str, object]", self.line.get("decisions", {}))
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """Of the arrays, by name."""
+        return cast("dict[str, int]", self.line.get("sizes", {}))
+
+    @property
+    def time_ms(self) -> float | None:
+        """Of the implementation; None without an answer. `time_is` says how it was taken."""
+        return cast("float | None", self.line.get("time_ms"))
+
+    @property
+    def time_is(self) -> str:
+        """`measured` or `modelled`; empty without a time."""
+        return str(self.line.get("time_is", ""))
+
+    @property
+    def bound_ms(self) -> float | None:
+        """Below which no machine of the target runs this implementation."""
+        return cast("float | None", self.line.get("bound_ms"))
+
+    @property
+    def complete(self) -> bool:
+        """Whether the whole space was searched."""
+        return self.line.get("complete") is True
+
+    @property
+    def language(self) -> str:
+        """Of `code`: `C` or `CUDA C++`."""
+        return "C" if self.options is not None and self.options.target.kind == "cpu" else "CUDA C++"
+
+    @property
+    def code(self) -> str:
+        """C or CUDA C++ of all kernels, with how to call them at the top. UserError: NO_ANSWER."""
+        if self.implementations is not None and self.options is not None:
+            return code_text(self.line, self.implementations, self.options)
+        if self.report is not None and self.report.kernel is not None:
+            return cuda_source(self.report.kernel).text
+        raise no_answer(self, "code")
+
+    def _texts(self) -> Mapping[str, Callable[[], str]]:
+        has_code = self.implementations is not None or (self.report is not None and self.report.kernel is not None)
+        suffix = ".c" if self.language == "C" else ".cu"
+        return {**super()._texts(), **({suffix: lambda: self.code} if has_code else {})}
+
+    def _page(self) -> str:
+        if self.implementations is not None and self.options is not None:
+            return page_text(self.line, self.implementations, self.options)
+        return super()._page()
+
+
+def explore(
+    kernel: Kernel,
+    *,
+    sizes: Mapping[str, int] | None = None,
+    target: str = "cpu",
+    budget_s: float | None = None,
+    nodes: int | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    search: StrategyName = "refine",
+    fixed: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> Explored:
+    """Searches the implementations of a kernel for the fastest. `warploom explore`.
+
+    kernel: a tensor function, a sketch or a family of sketches, or the name of one. sizes: of its arrays. target: `cpu` (this
+    machine), `cuda` or an architecture such as `sm_90`. budget_s: wall seconds of search and check together, 60 if not said.
+    nodes: candidates looked at, a deterministic budget. threads: of a CPU kernel. fixed: choices decided by hand, with their
+    values. An interruption keeps the best so far. Raises UserError for a kernel or options that are wrong in themselves.
+    """
+    found = explored(kernel) if isinstance(kernel, str) else TunableSketch.of(kernel) if isinstance(kernel, Sketch) else kernel
+    case = kernel if isinstance(kernel, str) else found.name
+    tell, decided = progress or nothing_said, dict(fixed or {})
+    _check(sizes or {}, {"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
+    if isinstance(found, TunableSketch):
+        asked = SketchOptions(arch_of_sketch(target), sizes, budget_s, tuple(decided.items()))
+        outcome = worked(case, lambda watch: explore_sketch(case, found, asked, watch, tell), None)
+        return _result(outcome, None)
+    on, used = machine_of(target, threads)
+    options = KernelOptions(
+        target=on,
+        sizes=dict(sizes or {}),
+        threads=used,
+        budget_s=budget_s,
+        seed=seed,
+        strategy=search,
+        fixed=decided,
+        nodes=nodes,
+    )
+    return _result(worked(case, lambda watch: explore_tensor(case, found, options, watch, tell), None), options)
+
+
+def _result(outcome: Outcome, options: KernelOptions | None) -> Explored:
+    return Explored(line=outcome.line, options=options, implementations=outcome.explored, report=outcome.report)
+
+
+def _check(sizes: Mapping[str, int], numbers: Mapping[str, float | None], search: str) -> None:
+    for name, size in sizes.items():
+        if type(size) is not int or not 1 <= size <= LARGEST:
+            raise UserError(Diagnostic("SIZES", f"expected a whole number from 1 to {LARGEST} for {name}, got {size!r}"))
+    for name, number in numbers.items():
+        if number is not None and not number > 0:
+            raise UserError(Diagnostic("OPTION", f"expected a number above 0 as {name}, got {number!r}"))
+    if search not in STRATEGIES:
+        raise UserError(Diagnostic("OPTION", f"expected one of {', '.join(STRATEGIES)} as search, got {search!r}"))

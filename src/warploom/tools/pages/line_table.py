@@ -1,0 +1,43 @@
+"""A report line as a table of HTML, for notebooks and for results that have no page of their own."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import cast
+
+_COLOURS = {"solved": "#1a7f37", "unsat": "#9a6700", "unknown": "#9a6700"}
+_HEAD = ("v", "case", "status", "verdict", "domain")
+_TOP = "text-align:left;vertical-align:top"
+_STYLE = f"{_TOP};white-space:pre-wrap;font-family:monospace"
+
+
+def line_table(line: Mapping[str, object]) -> str:
+    """A headline with status and verdict, then the other fields that are not empty."""
+    status = str(line["status"])
+    over = f" over {line['domain']}" if line.get("domain") else ""
+    colour = _COLOURS.get(status, "#cf222e")
+    head = f"<b>{escape(str(line['case']))}</b>: <span style='color:{colour}'>{escape(status)}</span>"
+    rows = "".join(
+        f"<tr><th style='{_TOP}'>{escape(name)}</th><td style='{_STYLE}'>{escape(_text(value))}</td></tr>"
+        for name, value in line.items()
+        if name not in _HEAD and value not in (None, "", [], {})
+    )
+    return f"<div><p>{head}, {escape(str(line['verdict']) + over)}</p><table>{rows}</table></div>"
+
+
+def line_page(line: Mapping[str, object]) -> str:
+    """The table as a page that needs no other file."""
+    title = escape(str(line["case"]))
+    return f"<!doctype html>\n<html lang='en'><meta charset='utf-8'><title>{title}</title>\n{line_table(line)}\n</html>\n"
+
+
+def _text(value: object) -> str:
+    match value:
+        case str():
+            return value
+        case dict():
+            return "\n".join(f"{name}: {_text(inner)}" for name, inner in cast("dict[str, object]", value).items())
+        case _:
+            return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,37 @@
+"""The texts that a completed sketch can be written as, by the suffix of the file: kernel, CUDA C++, PTX, page, picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+from warploom.core import Diagnostic, UserError
+from warploom.ir import kernel_text
+from warploom.synth import Report
+from warploom.tools.pages.page import kernel_page, kernel_picture
+from warploom.tools.synth.printed import Printed
+from warploom.tools.synth.targets import Target
+
+Suffix: TypeAlias = Literal[".ir", ".cu", ".ptx", ".html", ".svg"]
+SUFFIXES: tuple[Suffix, ...] = (".ir", ".cu", ".ptx", ".html", ".svg")
+KEPT_SUFFIXES: Mapping[str, Suffix] = {"ir": ".ir", "cuda": ".cu", "ptx": ".ptx"}
+"""Suffix of what `--keep` writes."""
+
+
+def form_text(suffix: Suffix, target: Target, report: Report, line: Mapping[str, object], printed: Printed) -> str:
+    """Of a sketch with a completion. UserError: NO_COMPILER for PTX without NVIDIA's tools, or the page's own."""
+    match suffix:
+        case ".ir":
+            assert report.kernel is not None, "a report with a completion has its kernel"
+            return kernel_text(report.kernel) + "\n"
+        case ".cu":
+            return printed.source.text
+        case ".ptx":
+            if printed.compiled is None:
+                message = f"expected NVIDIA's compiler to write {target.case} as PTX, found none"
+                raise UserError(Diagnostic("NO_COMPILER", message, fix="Install it: pip install 'warploom[cuda]'."))
+            return printed.compiled.ptx
+        case ".html":
+            return kernel_page(target, report, line, printed.source.text)
+        case ".svg":
+            return kernel_picture(target, report)

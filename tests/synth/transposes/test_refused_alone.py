@@ -1,0 +1,36 @@
+"""Steps of transposes that are none, each asked by itself."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from warploom.synth.transposes.problem import Transpose
+
+
+@pytest.mark.parametrize(
+    ("inner_end", "outer_start", "found"),
+    [([0, 1, 0, 1], [0, 0, 1, 1], True), ([0, 0, 0, 0], [0, 0, 1, 1], False), ([0, 1, 0, 1], [0, 0, 0, 0], False)],
+)
+def test_steps_that_do_not_permute(inner_end: list[int], outer_start: list[int], found: bool) -> None:
+    at: Any = SimpleNamespace(
+        ends=(np.array([0, 0, 1, 1]), np.array(inner_end)),
+        starts=(np.array(outer_start), np.array([0, 1, 0, 1])),
+        outer=2,
+        inner=2,
+    )
+    assert (Transpose._tables(at, np.array([[0, 1], [2, 3]])) is not None) is found
+
+
+def test_texts_that_are_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    replay = import_module("warploom.synth.transposes.replay")  # the package has a function of this name
+    monkeypatch.setattr(replay, "_primitive", lambda _: lambda value, other: value - other)
+    assert replay._index_map("less(i)")(3, 2) == 1
+    with pytest.raises(ValueError, match="negative index -1"):
+        replay._index_map("less(j)")(3, 2)
+    with pytest.raises(ValueError, match=r"expected \(i\) or \(j\) at the end"):
+        replay._index_map("less(k)")

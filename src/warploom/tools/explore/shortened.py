@@ -69,7 +69,9 @@ def carried_over(stage: Backbone, implementation: Implementation[Candidate], tar
             mask = decision.alternatives[-1].mask
         following = current.restrict(choice, arguments, mask)
         if following is None or following.domain(choice, *arguments) == current.domain(choice, *arguments):
-            raise UserError(Diagnostic("REFUTED", f"{names.text(choice, arguments)} cannot be what it is at the full size"))
+            raise UserError(
+                Diagnostic("REFUTED", f"{names.text(choice, arguments)} cannot have its value of the full size at the small size")
+            )
         current = following
     model = KernelModel(space, Bound(space))
     found = model.answer(Step(current))

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import warploom.ir as ir
+from warploom.ir.kernel import interp
 
 HEAD = """
 @kernel(block=(8, 1, 1), grid=(2, 1, 1), warp_size=8)
@@ -86,7 +87,7 @@ def test_races_inside_a_block(body):
 )
 @pytest.mark.parametrize("chunk", [8, 65536])
 def test_no_barrier_orders_two_blocks(body, chunk, monkeypatch):
-    monkeypatch.setattr(ir.interp, "CHUNK_THREADS", chunk)
+    monkeypatch.setattr(interp, "CHUNK_THREADS", chunk)
     found = findings(body)
     assert {(d.code, d.fix) for d in found} == {("RACE", "let one block own each element")}
 
@@ -215,7 +216,7 @@ def test_a_barrier_that_a_block_diverges_on():
     """`verify` refuses the plain form; one that slips through in a completed condition is caught while running."""
     kernel = ir.parse_kernel(HEAD + "    if block_id == 1:\n        sync()\n")
     assert not ir.run(kernel, {"x": np.zeros(16, np.int32), "y": np.zeros(16, np.int32)}).diagnostics
-    machine = ir.interp.Machine(kernel, {}, {}, ir.MachineArithmetic(), ir.interp.Findings(kernel), (2, 1, 1), 0, 2, True)
+    machine = interp.Machine(kernel, {}, {}, ir.MachineArithmetic(), interp.Findings(kernel), (2, 1, 1), 0, 2, True)
     test = ir.Compare("<", ir.Builtin("thread_id", 0), ir.IndexConst(4))
     machine._body((ir.If(test, (ir.Sync(),)),), None)
     (found,) = machine.findings.diagnostics.values()

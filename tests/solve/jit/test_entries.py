@@ -68,7 +68,7 @@ def test_compiled_once_and_announced(fresh: Path, monkeypatch: pytest.MonkeyPatc
 def test_without_a_compiler_that_works(case: str, fresh: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     match case:
         case "none":
-            monkeypatch.setattr("warploom.schedule.cpu.find_compiler", lambda: None)
+            monkeypatch.setattr("warploom.core.compiler.find_compiler", lambda: None)
         case "broken":
             monkeypatch.setattr(compiler, "the_compiler", lambda: compiler.Compiler(("false",), "none"))
         case "unwritable":

@@ -54,6 +54,8 @@ def test_an_operation_is_undone_beside_one_open_operand_only(known: Any, is_undo
 @pytest.mark.parametrize("step", [None, (1, element("y"))])
 def test_a_demand_ends_where_nothing_is_undone(step: Any) -> None:
     at: Any = SimpleNamespace(fold_of={}, arithmetic={0}, composite=[False, False], _inverted=lambda *_: step)
+    at.only_moves = lambda cell: _FoldRequirements.only_moves(at, cell)
+    at._is_told_by_form = lambda term: True
     assert _FoldRequirements.demand(at, 0, element()) == step
 
 

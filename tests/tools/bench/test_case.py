@@ -82,7 +82,7 @@ def test_the_running_case_ends_with_the_benchmark(tmp_path: Path, number: signal
         "run(case)"
     )
     driver = (
-        "import sys; from warploom.tools import bench; from warploom.tools.command.entry import run\n"
+        "import sys; from warploom.tools.bench import case as bench; from warploom.tools.command.entry import run\n"
         f"bench.GRACE_S = 0.1; bench.own_command = lambda *_: [sys.executable, '-c', {case!r}]\n"
         "run(lambda: bench.run_case(bench.Case('c', (), 1000.0)))"
     )

@@ -24,7 +24,6 @@ def run(lines: str, threads: int = 32, kind=u32):
     ("code", "told"),
     [
         ("add.f16x2 %r3, %r2, %r2;", "type .f16x2"),
-        ("setp.num.f32 %p2, %f1, %f1;", "comparison .num"),
         ("mov.f64 %d1, 0d7FE0000000000000;\n\tcvt.rn.f32.f64 %f2, %d1;", "a number beyond f32"),
         ("shl.b32 %r3, %r1, %r2;", "a shift by data"),
         ("mov.f32 %f2, 0f3F800000;\n\tcvt.rzi.s32.f32 %r3, %f2;", "known float made an integer"),

@@ -13,7 +13,7 @@ from warploom.core import DType, UnsupportedError, UserError, f32, i8, i32, u8, 
 from warploom.ptx import lower, parse
 from warploom.ptx.syntax import Name
 from warploom.synth.compiled import ArrayArgument, prove_equivalent, run_plain_spec, run_symbolically
-from warploom.synth.compiled.arithmetic import Arithmetic, at_infinity
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, at_infinity
 from warploom.synth.compiled.comparison import Comparison, Element, _stays_within
 from warploom.synth.compiled.data import Data, Joined, NoBitsError, Value
 from warploom.synth.compiled.memory import Owner, Region, _is_in_scope
@@ -282,3 +282,8 @@ def test_the_complement_of_a_byte_is_no_byte() -> None:
     x = atom("x", (0,))
     assert not _stays_within(apply("~", x), u8)
     assert _stays_within(apply("~", x), i8) and _stays_within(apply("&", apply("~", x), constant(255)), u8)
+
+
+def test_comparisons_that_ptx_does_not_have_are_not_followed() -> None:
+    with pytest.raises(NotFollowedError, match=r"the comparison \.between"):
+        Arithmetic(Data()).compare("between", u32)

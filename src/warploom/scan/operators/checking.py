@@ -237,7 +237,7 @@ def _runs(binary: Binary, function: Function, triple: Sequence[Sequence[Value]])
     a, b, c = (binary.packed([_plain(v) for v in part]) for part in triple)
     try:
         return bool((function(function(a, b), c), function(a, function(b, c))))
-    except Exception:
+    except Exception:  # the user's function may raise anything; values that it does not take show nothing
         return False
 
 
@@ -299,7 +299,7 @@ def _left_by(binary: Binary, function: Function, a: Sequence[Value], b: Sequence
             return f"the result is none of the values of the annotation: with a = {text(left)}, b = {text(behind)}"
         if all(assumed(*result)):
             return None
-    except Exception:
+    except Exception:  # the user's function may raise anything; then it makes no value that could be wrong
         return None
     return f"the result breaks an assertion: with a = {text(left)}, b = {text(behind)}"
 

@@ -14,8 +14,9 @@ from typing import Any, Generic, ParamSpec, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.core import UserError
+from warploom.core import UserError, compiler
 from warploom.solve.jit.kinds import Array, Number, Record
+from warploom.solve.jit.translation import c_text
 from warploom.solve.jit.unit import COMPILED, Function, Unit, unit_of
 
 Parameters = ParamSpec("Parameters")
@@ -222,10 +223,6 @@ def library_of(group: tuple[Function, ...]) -> ctypes.PyDLL | None:
     global _spent_s
     if group in _libraries:
         return _libraries[group]
-    # Imported here: what runs C is above what describes spaces.
-    from warploom.core.compiler import build_library, find_compiler
-    from warploom.solve.jit.translation import c_text
-
     began: list[float] = []
 
     def announce() -> None:
@@ -233,11 +230,11 @@ def library_of(group: tuple[Function, ...]) -> ctypes.PyDLL | None:
         _tell(_COMPILES)
 
     library = None
-    if find_compiler() is not None:
+    if compiler.find_compiler() is not None:
         text = c_text(list(group))
         # A compiler without its headers, a disk that is full: the functions run as they stand.
         with suppress(UserError, OSError):
-            library = ctypes.PyDLL(str(build_library(text, flags=FLAGS, before=announce)))
+            library = ctypes.PyDLL(str(compiler.build_library(text, flags=FLAGS, before=announce)))
         _spent_s += sum(time.monotonic() - start for start in began)
     if library is None:
         _tell(_IS_PLAIN)

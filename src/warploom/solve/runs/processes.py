@@ -244,7 +244,7 @@ def _failure(error: BaseException) -> bytes:
     try:
         reply = bytes(ForkingPickler.dumps((False, error)))
         pickle.loads(reply)
-    except Exception:
+    except Exception:  # what cannot be pickled, or not read back, goes as its text
         return bytes(ForkingPickler.dumps((False, RuntimeError(f"{type(error).__name__}: {error}"))))
     return reply
 

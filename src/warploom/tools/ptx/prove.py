@@ -387,7 +387,7 @@ def _annotation(parameter: inspect.Parameter, spec: Callable[..., Any]) -> Any:
             return text
         try:
             return inspect.get_annotations(spec, eval_str=True)[parameter.name]
-        except Exception:
+        except Exception:  # a text of the user's that is no expression of Python says nothing
             return None
     return annotation
 

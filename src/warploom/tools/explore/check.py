@@ -24,7 +24,7 @@ from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
 from warploom.tools.explore.proof import Proof, proof_of
-from warploom.tools.explore.shortened import carried_over, shortened, small_sizes, tiles_of
+from warploom.tools.explore.shortened import nests_at, program_at, shortened
 
 LONGEST_S = 600.0
 """Most seconds of a check, where no budget says."""
@@ -146,13 +146,11 @@ def check_cuda(
     reason = "every size is too large for the PTX interpreter"
     for blocks, rounds in SHORTEST:
         sizes_of = [shortened(stage, i, blocks, rounds) for stage, i in zip(program.stages, implementations, strict=True)]
-        small = small_sizes(sizes, program, sizes_of)
         try:
-            kernels = function.program(small, tiles_of(program, sizes_of))
+            small, kernels = program_at(function, sizes, program, sizes_of)
             if points_of(kernels) > SMALL:
                 continue
-            pairs = zip(kernels.stages, implementations, strict=True)
-            nests = [carried_over(stage, implementation, target) for stage, implementation in pairs]
+            nests = nests_at(kernels, implementations, target)
         except UserError as error:
             reason = f"the decisions do not carry over to a small size: {error.diagnostics[0].message}"
             continue

@@ -23,7 +23,7 @@ from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.options import Function
-from warploom.tools.explore.shortened import carried_over, shortened, small_sizes, tiles_of
+from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
 
 MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
@@ -120,13 +120,12 @@ def _instance(
         pairs = list(zip(program.stages, implementations, strict=True))
         whole = [shortened(stage, i, blocks, rounds) for stage, i in pairs]
         sizes_of = [_smaller(stage, i, found, divisor) for (stage, i), found in zip(pairs, whole, strict=True)]
-        small = small_sizes(sizes, program, sizes_of)
         try:
-            kernels = function.program(small, tiles_of(program, sizes_of))
+            small, kernels = program_at(function, sizes, program, sizes_of)
             if (work := work_of(kernels)) > most:
                 least = min(least or work, work)
                 continue
-            nests = [carried_over(stage, i, target) for stage, i in zip(kernels.stages, implementations, strict=True)]
+            nests = nests_at(kernels, implementations, target)
         except UserError as error:
             failed = failed or error.diagnostics[0].message
             continue
@@ -140,8 +139,7 @@ def _smaller(stage: Backbone, implementation: Implementation[Candidate], sizes: 
     """Tiles of blocks, threads and unrolled loops divided, where at least two iterations are left; vectors and rounds stay."""
     found = list(sizes)
     for n, extent in enumerate(stage.extents):
-        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
-        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+        kinds = kinds_of(stage, implementation, n)
         if extent.level and kinds.isdisjoint({"VECTOR", "LOOP"}):
             by = next(d for d in range(divisor, 0, -1) if d == 1 or (sizes[n] % d == 0 and sizes[n] >= 2 * d))
             found[n] = sizes[n] // by

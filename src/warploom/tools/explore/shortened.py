@@ -13,6 +13,7 @@ from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation, KernelModel, Step
 from warploom.schedule.targets import Target
 from warploom.solve.space import Candidate
+from warploom.tools.explore.options import Function
 
 
 def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks: int, rounds: int) -> list[int]:
@@ -21,12 +22,33 @@ def shortened(stage: Backbone, implementation: Implementation[Candidate], blocks
     sizes = [int(implementation.candidate.values("size", n)[0]) for n in range(len(stage.extents))]
     found = list(sizes)
     for n, extent in enumerate(stage.extents):
-        dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == n]
-        kinds = {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+        kinds = kinds_of(stage, implementation, n)
         whole = prod(sizes[m] for m, other in enumerate(stage.extents) if other.axis == extent.axis)
         if kinds <= {"BLOCK", "LOOP"} and (extent.level == 0 or whole == stage.axes[extent.axis].size):
             found[n] = min(sizes[n], rounds if "LOOP" in kinds else blocks)
     return found
+
+
+def kinds_of(stage: Backbone, implementation: Implementation[Candidate], extent: int) -> set[str]:
+    """The kinds of all loops over an extent, by the extent's number."""
+    dims = [stage.statement_of(d) for d, dim in enumerate(stage.dims) if dim.extent == extent]
+    return {str(kind) for d in dims for kind in implementation.candidate.values("dim_kind", d)}
+
+
+def program_at(
+    function: Function, sizes: Mapping[str, int], program: Program, sizes_of: Sequence[Sequence[int]]
+) -> tuple[dict[str, int], Program]:
+    """The sizes of the arrays at which the extents have these sizes, and the program there, with these tiles and no others.
+
+    UserError where the function has no such program.
+    """
+    small = small_sizes(sizes, program, sizes_of)
+    return small, function.program(small, tiles_of(program, sizes_of))
+
+
+def nests_at(kernels: Program, implementations: Sequence[Implementation[Candidate]], target: Target) -> list[Nest]:
+    """The nests of the same decisions for each kernel of a small program. UserError (REFUTED) where one is impossible there."""
+    return [carried_over(stage, i, target) for stage, i in zip(kernels.stages, implementations, strict=True)]
 
 
 def tiles_of(program: Program, sizes_of: Sequence[Sequence[int]]) -> dict[str, tuple[tuple[int, ...], ...]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias, cast
 
@@ -108,8 +108,7 @@ def worked(case: str, work: Callable[[Stopwatch], Outcome], budget_s: float | No
     stopwatch = Stopwatch()
     with Limits(budget_s):
         outcome = bounded(case, lambda: work(stopwatch), stopwatch)
-    kept(outcome.line)
-    return outcome
+    return replace(outcome, line=kept(outcome.line))
 
 
 def nothing_said(_: str) -> None:

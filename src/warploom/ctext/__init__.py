@@ -1,0 +1,1 @@
+"""Text of C: precedence, types, numbers and names, for every printer of C, CUDA and C++."""

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UserError, placed
+from warploom.core.intervals import Interval
 from warploom.core.launch import INT_MAX
 from warploom.gpu.ctext import Names, Text, binary, comment
 from warploom.gpu.facts import gather_facts, holes_of, parts
@@ -33,7 +34,6 @@ from warploom.ir import (
     IndexBinary,
     IndexConst,
     IndexExpr,
-    Interval,
     Kernel,
     Param,
     SetIndex,

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from warploom.solve import All, Constraint, Formula, Linear, negation, substitute
+from warploom.core.linear import Linear
+from warploom.solve import All, Constraint, Formula, negation, substitute
 from warploom.synth.lift.conditions import Conditions
 from warploom.terms import FormTooLargeError, NormalForm, Normaliser, Term, constant
 
@@ -62,7 +63,7 @@ class _Sum:
 class Frame:
     """The context in which a value is looked at: its symbols in terms of quotients, and the facts that hold there."""
 
-    values: Mapping[str, Linear]
+    values: Mapping[str, Linear[str]]
     guard: Formula
 
 
@@ -80,7 +81,7 @@ class Summands:
         self._symbols: list[Symbols] = []
         self._plain: dict[Term, tuple[str, dict[tuple[Key, ...], Any]] | None] = {}
 
-    def agree(self, got: Term, event: Frame, want: Term, iteration: Mapping[str, Linear]) -> bool:
+    def agree(self, got: Term, event: Frame, want: Term, iteration: Mapping[str, Linear[str]]) -> bool:
         """Whether both values are seen to be equal where the event's guard holds.
 
         got: over the symbols of `event`; want: over those of `iteration`, which are given in terms of the same quotients.
@@ -280,7 +281,7 @@ class _Shift:
         return found
 
 
-def _inverse(values: Mapping[str, Linear]) -> dict[str, tuple[str, int, int]] | None:
+def _inverse(values: Mapping[str, Linear[str]]) -> dict[str, tuple[str, int, int]] | None:
     """quotient -> (symbol, period, offset), for symbol = period * quotient + offset; None for anything else."""
     result: dict[str, tuple[str, int, int]] = {}
     for symbol, linear in values.items():

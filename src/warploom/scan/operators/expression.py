@@ -406,6 +406,9 @@ def _sign(difference: Expr, *, strict: bool) -> Expr:
     if difference.op == "const":
         number = cast(Fraction, difference.value)
         return constant(bool(number > 0 if strict else number >= 0))
+    rounded = _rounded(difference)
+    if rounded is not None:
+        return _sign(rounded, strict=False)
     whole = difference.sort.base == "int"
     if whole and strict and not difference.sort.is_infinite:
         return _sign(add(difference, constant(-1)), strict=False)
@@ -430,6 +433,20 @@ def _sign(difference: Expr, *, strict: bool) -> Expr:
             return negation(_sign(subtract(constant(-1), difference), strict=False))
         return negation(_sign(negate(difference), strict=not strict))
     return _make("gt" if strict else "ge", (difference,), sort=BOOL)
+
+
+def _rounded(difference: Expr) -> Expr | None:
+    """A sum of whole numbers and a fraction, with the next whole number below in its place, which has the same sign or is 0 where
+    that is positive; None of other sums."""
+    terms = polynomial(difference)
+    if difference.sort.base != "real" or any(a.sort.base != "int" for m in terms for a in m):
+        return None
+    scale = abs(next(c for m, c in sorted(terms.items(), key=lambda t: (len(t[0]), [a.order for a in t[0]])) if m))
+    scaled = {m: Fraction(c) / scale for m, c in terms.items()}
+    rest = scaled.pop((), Fraction(0))
+    if rest.denominator == 1 or any(c.denominator != 1 for c in scaled.values()):
+        return None
+    return from_polynomial({**scaled, (): math.floor(rest)})
 
 
 def _common_factor(terms: Mapping[Monomial, int | Fraction]) -> int:

@@ -25,7 +25,7 @@ class Linear(Generic[A]):
     """
 
     terms: tuple[tuple[A, int], ...] = ()
-    """Names in alphabetical order, other atoms in the order in which they first appeared; equality does not look at it."""
+    """In the order in which the atoms first appeared; equality does not look at it."""
     constant: int = 0
     _hash: int | None = field(default=None, init=False, repr=False)
 
@@ -82,7 +82,7 @@ class Linear(Generic[A]):
         total = dict(self.terms)
         for atom, coefficient in other.terms:
             total[atom] = total.get(atom, 0) + factor * coefficient
-        return Linear(_ordered(total), constant)
+        return Linear(_kept(total), constant)
 
     def scaled(self, factor: int) -> Linear[A]:
         return Linear(tuple((a, c * factor) for a, c in self.terms) if factor else (), self.constant * factor)
@@ -108,7 +108,7 @@ class Linear(Generic[A]):
             constant += coefficient * value.constant
             for inner, factor in value.terms:
                 total[inner] = total.get(inner, 0) + coefficient * factor
-        return Linear(_ordered(total), constant)
+        return Linear(_kept(total), constant)
 
     def renamed(self, name: Callable[[A], B]) -> Linear[B]:
         """The sum over other atoms; those that become one are collected."""
@@ -141,14 +141,11 @@ def collected(terms: Iterable[tuple[A, int]], constant: int = 0) -> Linear[A]:
     total: dict[A, int] = {}
     for atom, coefficient in terms:
         total[atom] = total.get(atom, 0) + coefficient
-    return Linear(_ordered(total), constant)
+    return Linear(_kept(total), constant)
 
 
-def _ordered(total: Mapping[A, int]) -> tuple[tuple[A, int], ...]:
-    terms = [(a, c) for a, c in total.items() if c]
-    if len(terms) > 1 and isinstance(terms[0][0], str):
-        terms.sort(key=lambda term: str(term[0]))
-    return tuple(terms)
+def _kept(total: Mapping[A, int]) -> tuple[tuple[A, int], ...]:
+    return tuple((a, c) for a, c in total.items() if c)
 
 
 def variable(atom: A) -> Linear[A]:

@@ -12,12 +12,13 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import WARP
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.scalars import c_type, reduction
-from warploom.schedule.nest import Affine, Combine
+from warploom.schedule.nest import Combine
 
 _MOST_IN_TEXT = 16
 """Summands of one expression."""
@@ -95,7 +96,7 @@ class Combinations:
     def _element(self, node: Combine, axes: Sequence[int], at: Sequence[int]) -> str:
         places = list(node.source.at)
         for axis, index in zip(axes, at, strict=True):
-            places[axis] = Affine(index)
+            places[axis] = Linear((), index)
         return self.context.register(replace(node.source, at=tuple(places)))
 
     def _over_threads(self, node: Combine, target: str, value: int, apply: Callable[[str, str], str]) -> list[Item]:

@@ -11,7 +11,7 @@ from warploom.core import DType
 from warploom.gpu import literal
 from warploom.schedule.backbone import Constant, Parameter
 from warploom.schedule.cuda.facts import NestFacts
-from warploom.schedule.cuda.indices import Form, Indices, Phase
+from warploom.schedule.cuda.indices import Indices, Offset, Phase
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.scalars import c_type
 from warploom.schedule.nest import Argument, Guard, Load, Ref
@@ -76,7 +76,7 @@ class Context:
         """Tests that are not always true."""
         return [t for g in guards for t in self._tests(self.indices.form(g.index), g.bound)]
 
-    def _tests(self, form: Form, bound: int) -> list[str]:
+    def _tests(self, form: Offset, bound: int) -> list[str]:
         low, high = self.indices.range(form)
         if high < 0 or low >= bound:
             return ["false"]
@@ -89,7 +89,7 @@ class Context:
             return [f"unsigned({text}) < {bound}u" if high >= bound else f"{text} >= 0"]
         return [f"{text} < {bound}"]
 
-    def lone_thread(self, forms: Iterable[Form]) -> list[str]:
+    def lone_thread(self, forms: Iterable[Offset]) -> list[str]:
         """Tests that leave one thread along the hardware dimensions that no thread loop around runs over, nor `forms` mention."""
         mentioned = {a[1] for f in forms for a, _ in f.terms if a[0] == "thread"}
         alone = [d for d in range(3) if self.facts.block[d] > 1 and d not in self.bound and d not in mentioned]

@@ -7,11 +7,11 @@ a pointer at the top of the kernel, each loop's part a pointer at the top of its
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from warploom.core.linear import Linear
 from warploom.schedule.cuda.lines import Line
 from warploom.schedule.cuda.names import Names
 from warploom.schedule.nest import Affine, Kind, Loop
@@ -22,19 +22,8 @@ Atom: TypeAlias = tuple[str, int]
 MOST_INT = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """constant + sum of stride * atom; each atom once, hardware first, then loops outer to inner."""
-
-    constant: int
-    terms: tuple[tuple[Atom, int], ...]
-
-    def only(self, kept: frozenset[Atom]) -> Form:
-        """The terms over `kept`, without the constant."""
-        return Form(0, tuple(t for t in self.terms if t[0] in kept))
-
-    def without(self, dropped: frozenset[Atom]) -> Form:
-        return Form(self.constant, tuple(t for t in self.terms if t[0] not in dropped))
+Offset: TypeAlias = Linear[Atom]
+"""constant + sum of stride * atom; hardware first, then loops outer to inner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +77,7 @@ class Indices:
             pool.append(free)
         return free
 
-    def form(self, affine: Affine) -> Form:
+    def form(self, affine: Affine) -> Offset:
         found: dict[Atom, int] = {}
         constant = affine.constant
         for number, stride in affine.terms:
@@ -99,7 +88,7 @@ class Indices:
                 constant += stride * self.shifts.get(number, 0)
                 atom = self.atom(loop)
                 found[atom] = found.get(atom, 0) + stride
-        return Form(constant, tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s))
+        return Linear(tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s), constant)
 
     def atom(self, loop: Loop) -> Atom:
         if loop.kind in (Kind.BLOCK, Kind.THREAD):
@@ -110,11 +99,10 @@ class Indices:
         (word, number), stride = item
         return (("block", "thread", "loop").index(word), -abs(stride), number)
 
-    def range(self, form: Form) -> tuple[int, int]:
-        low = form.constant + sum(min(0, s * self.highs[a]) for a, s in form.terms)
-        return low, form.constant + sum(max(0, s * self.highs[a]) for a, s in form.terms)
+    def range(self, form: Offset) -> tuple[int, int]:
+        return form.span(self.highs.__getitem__)
 
-    def text(self, form: Form, start: str = "") -> str:
+    def text(self, form: Offset, start: str = "") -> str:
         """`start + (by * 64 + ty) * 1024 + k - 1`; 64-bit only where 32 bits could overflow."""
         low, high = self.range(form)
         wide = max(-low, high) > MOST_INT
@@ -157,8 +145,8 @@ class Indices:
         return found[::-1]
 
     def pointer(
-        self, array: str, label: str, c_type: str, form: Form, phase: tuple[Phase, int, int] | None = None
-    ) -> tuple[str, Form]:
+        self, array: str, label: str, c_type: str, form: Offset, phase: tuple[Phase, int, int] | None = None
+    ) -> tuple[str, Offset]:
         """A hoisted pointer into `array`, and what is left to add to it. phase: with the copies of the array
         and the elements of one."""
         current = array
@@ -179,7 +167,7 @@ class Indices:
                 scope.lines.append(Line(f"{c_type}* {scope.known[key]} = {text};"))
             current = scope.known[key]
         if phase is not None and phase[0].loop is None:
-            left = Form(left.constant + phase[0].shift % phase[1] * phase[2], left.terms)
+            left = left.shifted(phase[0].shift % phase[1] * phase[2])
         return current, left
 
     def _turn(self, turn: tuple[Phase, int, int]) -> str:
@@ -188,7 +176,7 @@ class Indices:
         index = name if phase.shift == 0 else f"({name} + {phase.shift})"
         return f"{index} % {copies} * {elements}"
 
-    def hoisted(self, form: Form, label: str) -> str:
+    def hoisted(self, form: Offset, label: str) -> str:
         """`form` as text, with its parts over hardware indices and loops named where they are constant."""
         current = ""
         left = form
@@ -208,6 +196,6 @@ class Indices:
             current = scope.known[key]
         return self.text(left, current) if left.terms or left.constant or not current else current
 
-    def divisor(self, form: Form, but: Atom | None = None) -> int:
+    def divisor(self, form: Offset, but: Atom | None = None) -> int:
         """The greatest number known to divide the form, terms over `but` left out; 0 if it is 0."""
-        return math.gcd(form.constant, *(s for a, s in form.terms if a != but))
+        return form.without(() if but is None else (but,)).divisor

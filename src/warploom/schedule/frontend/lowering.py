@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError
+from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import (
     Access,
     Axis,
@@ -141,7 +142,7 @@ class _Lowering:
     def store(self, array: ArrayParameter, indices: tuple[str, ...], value: Expression, span: Span) -> None:
         source = self.lower(value, "", array.dtype)
         axes = tuple(sorted(self.axis[i] for i in indices if i in self.axis))
-        places = tuple(IndexSum(((i, 1),), span=span) for i in indices)
+        places = tuple(IndexSum(variable(i), span) for i in indices)
         access = self.access(array, places, None, span)
         self.emit(f"store_{array.name}", Operator.STORE, (self.operand(source),), axes, array.dtype, span, access)
 
@@ -263,10 +264,7 @@ class _Lowering:
         sums: list[AxisSum] = []
         leaves = False
         for position, (index, size) in enumerate(zip(indices, region.shape, strict=True)):
-            low = high = index.constant
-            for name, coefficient in index.terms:
-                reach = coefficient * (self.extent[name] - 1)
-                low, high = low + min(0, reach), high + max(0, reach)
+            low, high = index.sum.span(lambda name: self.extent[name] - 1)
             if low < 0 or high >= size:
                 leaves = True
                 if fill is None:
@@ -274,8 +272,8 @@ class _Lowering:
                     fix = f"Change the size of the array, or write pad({array.name}, 0)[...] to read 0 outside."
                     notes = (("declared here", array.span),)
                     self.problems.append(Diagnostic("INDEX_OUT_OF_RANGE", message, index.span, fix, notes))
-            terms = tuple(sorted((self.axis[n], c) for n, c in index.terms if n in self.axis))
-            sums.append(AxisSum(terms, index.constant))
+            terms = tuple(sorted((self.axis[n], c) for n, c in index.sum.terms if n in self.axis))
+            sums.append(Linear(terms, index.sum.constant))
         del span
         return Access(self.region[array.name], tuple(sums), fill if leaves else None)
 

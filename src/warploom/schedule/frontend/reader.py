@@ -287,7 +287,7 @@ def _ranges(
     for owner in (*definitions, *stores):
         for read in _reads(owner.value):
             for index, size in zip(read.indices, read.array.shape, strict=True):
-                for name, _ in index.terms:
+                for name, _ in index.sum.terms:
                     places.setdefault(name, index.span)
                 if index.plain and read.fill is None and index.plain not in declared:
                     note(index.plain, size, index.span)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warploom.core import DType, f32
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator, Parameter, Role
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -52,7 +53,7 @@ class Index:
 
     @property
     def affine(self) -> Affine:
-        return Affine(self.constant, self.terms)
+        return Linear(self.terms, self.constant)
 
 
 @dataclass
@@ -87,7 +88,7 @@ class Builder:
         self.open[-1].append(node)
 
     def ref(self, value: int, *at: Index | int) -> Ref:
-        return Ref(value, tuple(Affine(i) if isinstance(i, int) else i.affine for i in at))
+        return Ref(value, tuple(Linear((), i) if isinstance(i, int) else i.affine for i in at))
 
     def load(self, target: Ref, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0) -> None:
         self.add(Load(target, self.memory(buffer, offset, *guards, fill=fill)))
@@ -100,7 +101,7 @@ class Builder:
     def memory(
         self, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0, cache: Cache = Cache.ALL
     ) -> Memory:
-        place = Affine(offset) if isinstance(offset, int) else offset.affine
+        place = Linear((), offset) if isinstance(offset, int) else offset.affine
         return Memory(buffer, place, tuple(Guard(i.affine, n) for i, n in guards), fill, cache)
 
     def compute(self, target: Ref, operator: Operator, *arguments: Argument, guards: tuple[tuple[Index, int], ...] = ()) -> None:

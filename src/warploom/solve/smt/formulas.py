@@ -146,7 +146,7 @@ def _integers(builder: Builder, model: Any) -> dict[str, int]:
 def _translated(builder: Builder, formula: Formula) -> Handle:
     match formula:
         case Constraint(linear, op):
-            total = builder.sum([(c, builder.variable(n, INT)) for n, c in linear.terms])
+            total = builder.sum([(c, builder.variable(n, INT)) for n, c in sorted(linear.terms)])
             bound = builder.constant(-linear.constant, INT)
             return builder.at_least(bound, total) if op == "<=" else builder.equal(total, bound)
         case All(parts):

@@ -39,8 +39,8 @@ class ThreadSum:
         return Linear(self.terms, int(self.base[0])) if (self.base == self.base[0]).all() else None
 
     def plus(self, other: ThreadSum, factor: int = 1) -> ThreadSum:
-        total = Linear(self.terms, 0).plus(Linear(other.terms, 0), factor)
-        return ThreadSum(self.base + factor * other.base, total.terms)
+        total = Linear(self.terms).plus(Linear(other.terms), factor)
+        return ThreadSum(self.base + factor * other.base, tuple(sorted(total.terms)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -78,10 +78,9 @@ class Conditions:
                 continue
             for name, coefficient in known.linear.terms:
                 factor = wanted.get(name, 0) // coefficient
-                if factor > 0 and factor * coefficient == wanted[name]:
-                    if self._is_negative(goal.plus(known.linear, -factor)):
-                        return True
-                    break
+                divides = factor > 0 and factor * coefficient == wanted[name]
+                if divides and self._is_negative(goal.plus(known.linear, -factor)):
+                    return True
         return False
 
     def _rounded(self, goal: Linear[str]) -> Iterator[Linear[str]]:

@@ -119,9 +119,10 @@ def _add_quotients(values: dict[str, Linear[str]], quotients: Quotients) -> None
     for (linear, d), symbol in quotients.items():
         if any(name in values for name, _ in linear.terms):
             form = linear.substituted(values)
-            if all(c % d == 0 for _, c in form.terms):
+            exact = form.shifted(-(form.constant % d)).divided(d)
+            if exact is not None:
                 ((name, _),) = symbol.terms
-                values[name] = Linear(tuple((s, c // d) for s, c in form.terms), form.constant // d)
+                values[name] = exact
 
 
 def _axis(form: Linear[str], symbols: Collection[str], array: str) -> _Axis:

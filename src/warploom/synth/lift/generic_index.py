@@ -264,7 +264,7 @@ class GenericIndex:
         return found
 
     def _spread(self, linear: Linear[str]) -> ThreadSum:
-        return ThreadSum(np.full(self.kernel.threads, linear.constant, dtype=np.int64), linear.terms)
+        return ThreadSum(np.full(self.kernel.threads, linear.constant, dtype=np.int64), tuple(sorted(linear.terms)))
 
     def _variable(self, name: str, path: Path) -> IndexValue:
         if name in self._carried:

@@ -18,7 +18,6 @@ from warploom.terms import FormTooLargeError, NormalForm, Normaliser, Term, cons
 
 Key: TypeAlias = tuple[int, ...]
 """An element: its label, then the number of its symbols and the constant per dimension."""
-Symbols: TypeAlias = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,8 +76,8 @@ class Summands:
         self._sums: dict[Term, _Sum | None] = {}
         self._leaves: dict[Term, _Leaf | None] = {}
         self._labels: dict[tuple[Any, ...], int] = {}
-        self._numbers: dict[Symbols, int] = {}
-        self._symbols: list[Symbols] = []
+        self._numbers: dict[Linear[str], int] = {}
+        self._symbols: list[Linear[str]] = []
         self._plain: dict[Term, tuple[str, dict[tuple[Key, ...], Any]] | None] = {}
 
     def agree(self, got: Term, event: Frame, want: Term, iteration: Mapping[str, Linear[str]]) -> bool:
@@ -168,25 +167,26 @@ class Summands:
         if not all(isinstance(part, Linear) for part in index):
             return None
         label = self._labels.setdefault((array, lanes, position, len(index)), len(self._labels))
-        return _Element(label, tuple((self.number(part.terms), part.constant) for part in index))
+        return _Element(label, tuple((self.number(part), part.constant) for part in index))
 
     def _inequalities(self, condition: Formula) -> tuple[tuple[int, int], ...] | None:
         found: list[tuple[int, int]] = []
         for part in condition.parts if isinstance(condition, All) else (condition,):
             if not isinstance(part, Constraint) or part.op != "<=":
                 return None
-            found.append((self.number(part.linear.terms), part.linear.constant))
+            found.append((self.number(part.linear), part.linear.constant))
         return tuple(found)
 
-    def number(self, symbols: Symbols) -> int:
-        """One number per linear form without its constant."""
+    def number(self, form: Linear[str]) -> int:
+        """One number per linear sum without its constant."""
+        symbols = form.shifted(-form.constant)
         found = self._numbers.get(symbols)
         if found is None:
             found = self._numbers[symbols] = len(self._symbols)
             self._symbols.append(symbols)
         return found
 
-    def symbols(self, number: int) -> Symbols:
+    def symbols(self, number: int) -> Linear[str]:
         return self._symbols[number]
 
 
@@ -254,7 +254,7 @@ class _Shift:
     def _move(self, number: int) -> tuple[int, int] | None:
         """The number of the symbols in the new coordinates, and what is added to the constant."""
         if number not in self._moved:
-            linear = Linear(self.sums.symbols(number), 0).substituted(self.frame.values)
+            linear = self.sums.symbols(number).substituted(self.frame.values)
             total = Linear((), linear.constant)
             self._moved[number] = None
             for name, coefficient in linear.terms:
@@ -262,8 +262,8 @@ class _Shift:
                 if coefficient % period:
                     return None
                 factor = coefficient // period
-                total = total.plus(Linear(((symbol, factor),), -factor * offset))
-            self._moved[number] = (self.sums.number(total.terms), total.constant)
+                total = total.plus(Linear(((symbol, 1),), -offset), factor)
+            self._moved[number] = (self.sums.number(total), total.constant)
         return self._moved[number]
 
     def _holds(self, choice: _Choice) -> bool | None:
@@ -276,7 +276,7 @@ class _Shift:
     def _is_seen(self, part: tuple[int, int]) -> bool:
         found = self._decided.get(part)
         if found is None:
-            linear = Linear(self.sums.symbols(part[0]), part[1]).substituted(self.frame.values)
+            linear = self.sums.symbols(part[0]).shifted(part[1]).substituted(self.frame.values)
             found = self._decided[part] = self.sums.conditions.is_seen(self.frame.guard, Constraint(linear))
         return found
 

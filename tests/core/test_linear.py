@@ -16,7 +16,7 @@ from warploom.core.linear import Linear, collected, variable
 NAMES = "abc"
 SMALL = st.integers(-6, 6)
 SUMS = st.builds(collected, st.lists(st.tuples(st.sampled_from(NAMES), SMALL), max_size=5), SMALL)
-VALUES = st.fixed_dictionaries({n: SMALL for n in NAMES})
+VALUES = st.fixed_dictionaries(dict.fromkeys(NAMES, SMALL))
 FEW = settings(max_examples=60, deadline=None)
 
 

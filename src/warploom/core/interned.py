@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TypeVar
+from typing import Any, TypeVar
+from weakref import ref
 
 K = TypeVar("K", bound=Hashable)
 N = TypeVar("N")
@@ -24,3 +25,26 @@ class Interned(dict[K, N]):
     def __missing__(self, key: K) -> N:
         node = self[key] = self._make(key, len(self))
         return node
+
+
+class _Entry(ref[N]):
+    """A reference that knows its key in the table. No constructor: that of `WeakValueDictionary`'s takes half of all time."""
+
+    __slots__ = ("key",)
+
+    key: Any
+
+
+class WeaklyInterned(dict[K, ref[N]]):
+    """A table that forgets a node when nothing else holds it: `table.get(key)` is a reference to the node, or None."""
+
+    __slots__ = ()
+
+    def keep(self, key: K, node: N) -> None:
+        entry = self[key] = _Entry(node, self._forget)
+        entry.key = key
+
+    def _forget(self, entry: ref[N]) -> None:
+        assert isinstance(entry, _Entry)
+        if self.get(entry.key) is entry:  # not so when the node was made anew before this call
+            del self[entry.key]

@@ -137,7 +137,7 @@ def test_bit_operators_and_arithmetic_are_kept_apart():
     assert ir.index_text(ir.IndexBinary("^", ir.HoleArg(0), ir.HoleArg(1)), ("k + 1", "f(x)")) == "(k + 1) ^ f(x)"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(kernels())
 def test_round_trip(kernel):
     text = ir.kernel_text(kernel)

@@ -9,7 +9,7 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UserError, placed
 from warploom.core.launch import INT_MAX
-from warploom.gpu.ctext import Names, Text, binary, comment
+from warploom.ctext import Names, Text, binary, comment, cuda_type, is_narrow, is_signed_word
 from warploom.gpu.facts import gather_facts, holes_of, parts
 from warploom.gpu.growth import Growths
 from warploom.gpu.helpers import Helpers
@@ -18,7 +18,6 @@ from warploom.gpu.index_code import IndexCode
 from warploom.gpu.lower import Lowered, lower
 from warploom.gpu.scopes import Scopes, find_scopes
 from warploom.gpu.sizes import SizeLimits, size_limits
-from warploom.gpu.types import c_type, is_narrow, is_signed_word
 from warploom.gpu.value_code import ValueCode
 from warploom.ir import (
     Accumulate,
@@ -48,6 +47,8 @@ from warploom.ir import (
 )
 
 _INDENT = "  "
+_WORDS = ("min", "max", "fmin", "fmax", "fminf", "fmaxf", "warp_mask")
+"""Names that bodies use beside those of the kernel and of its helpers."""
 _MOST_STATEMENTS = 384
 """Statements that a loop may become when the compiler unrolls it and the unrolled loops around it.
 
@@ -113,8 +114,8 @@ class _Printer:
     kernel: Kernel
     completions: Mapping[str, IndexExpr]
     lowered: Lowered = field(init=False)
-    names: Names = field(init=False, default_factory=Names)
-    helpers: Helpers = field(init=False, default_factory=Helpers)
+    names: Names = field(init=False)
+    helpers: Helpers = field(init=False)
     index: IndexCode = field(init=False)
     values: ValueCode = field(init=False)
     scopes: Scopes = field(init=False)
@@ -129,6 +130,8 @@ class _Printer:
 
     def __post_init__(self) -> None:
         kernel = self.kernel
+        self.names = Names(_WORDS, numbered="{}{}".format)
+        self.helpers = Helpers(self.names)
         self.lowered = lower(kernel, self.completions)
         for name in (kernel.name, *(p.name for p in kernel.params), *kernel.sizes):
             self.names(name)
@@ -156,7 +159,7 @@ class _Printer:
         ]
         launch_name = self.names.fresh(f"launch_{name}")
         try:
-            launch = launch_helper(kernel, launch_name, name, declared, self.names, self.index.growing)
+            launch = launch_helper(kernel, launch_name, name, declared, self.names, self.helpers, self.index.growing)
         except UserError as error:
             raise placed(error, kernel.span) from None
         lines = [*head, *(_INDENT + line for line in [*self._head(), *body]), "}"]
@@ -195,7 +198,7 @@ class _Printer:
 
     def _param(self, param: Param) -> str:
         const = "" if param.is_output else "const "
-        return f"{const}{c_type(param.dtype)} *__restrict__ {self.names(param.name)}"
+        return f"{const}{cuda_type(param.dtype)} *__restrict__ {self.names(param.name)}"
 
     def _builtin(self, builtin: Builtin) -> str:
         if builtin not in self._builtins:
@@ -229,7 +232,7 @@ class _Printer:
     def _variable_type(self, name: str) -> str:
         facts = self.lowered.facts
         if name in facts.values:
-            return c_type(facts.values[name])
+            return cuda_type(facts.values[name])
         return "bool" if facts.truths.get(name) else "int"
 
     # ------------------------------------------------------------ statements
@@ -274,7 +277,7 @@ class _Printer:
         match stmt:
             case Declare(name, space, dtype, shape):
                 extents = "".join(f"[{n}]" for n in shape)
-                return [f"{'__shared__ ' if space == 'shared' else ''}{c_type(dtype)} {self.names(name)}{extents};"]
+                return [f"{'__shared__ ' if space == 'shared' else ''}{cuda_type(dtype)} {self.names(name)}{extents};"]
             case SetIndex(name) if name in self._aliases:
                 return []
             case SetIndex(name, expr):
@@ -311,7 +314,7 @@ class _Printer:
         extents = "".join(f"[{n}]" for n in stmt.shape)
         for extent in reversed(stmt.shape):
             init = "{" + ", ".join([init] * extent) + "}"
-        return [f"{c_type(stmt.dtype)} {self.names(stmt.name)}{extents} = {init};"]
+        return [f"{cuda_type(stmt.dtype)} {self.names(stmt.name)}{extents} = {init};"]
 
     def _accumulate(self, stmt: Accumulate) -> list[str]:
         accumulator = self.lowered.facts.accumulators[stmt.accumulator]

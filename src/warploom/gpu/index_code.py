@@ -8,7 +8,7 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.launch import INT_MAX
-from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, conditional, unary
+from warploom.ctext import Names, Text, binary, call, conditional, decimal, unary
 from warploom.gpu.helpers import Helpers
 from warploom.ir import (
     Builtin,
@@ -51,7 +51,7 @@ class IndexCode:
             case IndexConst(value):
                 if isinstance(value, bool):
                     return Text("true" if value else "false")
-                return Text(str(value), PRIMARY if value >= 0 else UNARY)
+                return decimal(value)
             case IndexVar(name) | SizeVar(name):
                 return Text(self.names(name))
             case Builtin():

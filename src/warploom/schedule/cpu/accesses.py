@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warploom.core import DType
-from warploom.gpu import literal as exact_literal
+from warploom.ctext import literal as exact_literal
 from warploom.ir.swizzle import Rot, Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.affine import Indices
@@ -115,7 +115,7 @@ def is_common(buffer: Buffer) -> bool:
 
 def literal(value: float, dtype: DType) -> str:
     if not dtype.is_float:
-        return exact_literal(dtype, int(value))
+        return exact_literal(dtype, int(value)).text
     if value != value:
         return "NAN"
     if value in (float("inf"), float("-inf")):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.core import DType
-from warploom.gpu import literal
+from warploom.ctext import literal
 from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.context import Context
@@ -34,7 +34,7 @@ class Accesses:
         value = self._read(memory, self._place(memory), c_type(dtype))
         tests = self.context.conditions(memory.guards)
         if tests:
-            value = f"{' && '.join(tests)} ? {value} : {literal(dtype, memory.fill)}"
+            value = f"{' && '.join(tests)} ? {value} : {literal(dtype, memory.fill).text}"
         own = node.target.value
         is_single = not self.context.facts.axes(own)
         return [Line(f"{self.context.register(node.target)} = {value};", frozenset({own}), own if is_single else None)]
@@ -70,7 +70,7 @@ class Accesses:
         value = self._read(memory, self._place(memory), vector, is_vector=True)
         tests = context.conditions(memory.guards)
         if tests:
-            fill = ", ".join([literal(dtype, memory.fill)] * lanes)
+            fill = ", ".join([literal(dtype, memory.fill).text] * lanes)
             value = f"{' && '.join(tests)} ? {value} : make_{vector}({fill})"
         mentions = frozenset({node.target.value})
         first = context.indices.values[loop.number]
@@ -114,7 +114,7 @@ class Accesses:
         copy = Line(f"copy_async_{kind}<{size}>({to}, {origin});")
         if not tests:
             return [copy]
-        fill = literal(dtype, source.fill)
+        fill = literal(dtype, source.fill).text
         others: list[Item] = [Line(f"({to})[{lane}] = {fill};") for lane in range(lanes)]
         return [Braces((f"if ({' && '.join(tests)})",), [copy]), Braces(("else",), others)]
 

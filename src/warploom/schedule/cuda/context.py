@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import DType
-from warploom.gpu import literal
+from warploom.ctext import literal
 from warploom.schedule.backbone import Constant, Parameter
 from warploom.schedule.cuda.facts import NestFacts
 from warploom.schedule.cuda.indices import Form, Indices, Phase
@@ -61,7 +61,7 @@ class Context:
     def argument(self, argument: Argument, dtype: DType) -> str:
         match argument:
             case Constant(value):
-                return literal(dtype, value)
+                return literal(dtype, value).text
             case Parameter(name):
                 return self.parameters[name]
             case Ref():

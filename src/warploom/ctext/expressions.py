@@ -64,6 +64,11 @@ def static_cast(c_type: str, operand: Text) -> Text:
     return Text(f"static_cast<{c_type}>({operand.text})")
 
 
+def reinterpret_cast(c_type: str, operand: Text) -> Text:
+    """`reinterpret_cast<const float4*>(p)` of C++."""
+    return Text(f"reinterpret_cast<{c_type}>({operand.text})")
+
+
 def call(name: str, *args: Text | str) -> Text:
     return Text(f"{name}({', '.join(a if isinstance(a, str) else a.text for a in args)})")
 

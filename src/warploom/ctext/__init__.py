@@ -32,7 +32,7 @@ from warploom.ctext.expressions import (
     static_cast,
     unary,
 )
-from warploom.ctext.names import RESERVED, Names
+from warploom.ctext.names import RESERVED, Names, legal
 from warploom.ctext.numbers import c_literal, decimal, exact_double, integer, literal
 from warploom.ctext.sums import added, plus, scaled, total
 from warploom.ctext.types import MOST_VECTOR_BYTES, c_type, cuda_type, is_narrow, is_signed_word, make, vector_type
@@ -41,6 +41,6 @@ __all__ = [
     "ADDITIVE", "AND", "BIT_AND", "BIT_OR", "BIT_XOR", "CONDITIONAL", "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES", "MULTIPLICATIVE",
     "OR", "PRIMARY", "RELATIONAL", "RESERVED", "SHIFT", "UNARY", "Names", "Text", "added", "binary", "block_comment", "c_literal",
     "c_type", "call", "cast_to", "comment", "conditional", "cuda_type", "decimal", "element", "every", "exact_double", "integer",
-    "is_narrow", "is_signed_word", "literal", "make", "member", "plus", "reinterpret_cast", "scaled",
+    "is_narrow", "is_signed_word", "legal", "literal", "make", "member", "plus", "reinterpret_cast", "scaled",
     "static_cast", "total", "unary", "vector_type",
 ]  # fmt: skip

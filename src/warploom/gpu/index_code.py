@@ -27,6 +27,16 @@ from warploom.ir import (
 )
 
 
+def index_c(expr: IndexExpr, ranges: dict[IndexExpr, Interval]) -> str:
+    """C of an index over variables of these ranges, by their own names; ValueError where it takes a function of its own."""
+    names = Names()
+    helpers = Helpers(names)
+    text = IndexCode(names, ranges, helpers, str).text(expr).text
+    if helpers.text:
+        raise ValueError(f"expected an index that divides as C does, got {expr}")
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class IndexCode:
     """Prints index expressions of one kernel; values that a 32-bit int cannot hold are an error (INDEX_OVERFLOW)."""

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, index_text, map_index
+from warploom.gpu import index_c
+from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, Interval, map_index
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import C, Scalar, Types
 from warploom.scan.emit.printer import unserved
@@ -110,14 +111,14 @@ def warp_steps(program: Program) -> list[tuple[str, str]]:
             continue
         numbers = {"d": at.offset, "e": at.offset * at.radix, "h": at.below, "t": at.turn}
         move = program.phases[at.phase].move
-        found.append((c_index(move.guard, numbers), c_index(move.source, numbers)))
+        found.append((_lane_text(move.guard, numbers), _lane_text(move.source, numbers)))
     return found
 
 
-def c_index(expr: IndexExpr, numbers: dict[str, int]) -> str:
-    """C text for indices that are never negative, where C and Python divide alike."""
+def _lane_text(expr: IndexExpr, numbers: dict[str, int]) -> str:
+    """C text over the lane `i`."""
     known = map_index(expr, lambda e: IndexConst(numbers[e.name]) if isinstance(e, IndexVar) and e.name in numbers else None)
-    return index_text(known).replace("//", "/").replace(" and ", " && ").replace(" or ", " || ").replace("not ", "!")
+    return index_c(known, {IndexVar("i"): Interval(0, WARP - 1)})
 
 
 def _distance(program: Program, step: int) -> int | None:

@@ -12,7 +12,7 @@ import pytest
 
 from warploom.core import BY_NAME, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u32, u64
 from warploom.core.compiler import the_compiler
-from warploom.ctext import Text, c_literal, c_type, cuda_type, decimal, exact_double, integer, literal, vector_type
+from warploom.ctext import Text, binary, c_literal, c_type, cuda_type, decimal, exact_double, integer, literal, vector_type
 from warploom.ctext.numbers import rounded
 
 INTEGERS = [0, 1, -1, 2**31 - 1, -(2**31), 2**32 - 1, 2**63 - 1, -(2**63), 2**64 - 1, -(2**31) - 1]
@@ -56,9 +56,9 @@ def test_c_reads_the_numbers_that_were_meant(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("dtype, value, expected", [
-    (i32, -(2**31), "(-2147483647 - 1)"),
-    (i64, -(2**63), "(-9223372036854775807LL - 1)"),
-    (i32, 2**31, "(-2147483647 - 1)"),
+    (i32, -(2**31), "-2147483647 - 1"),
+    (i64, -(2**63), "-9223372036854775807LL - 1"),
+    (i32, 2**31, "-2147483647 - 1"),
     (i8, 200, "-56"),
     (u32, -1, "4294967295u"),
     (u64, -1, "18446744073709551615ULL"),
@@ -97,6 +97,7 @@ def test_rounding_agrees_with_numpy() -> None:
 
 def test_literals_bind_as_they_are_written() -> None:
     assert (integer(-5).at(15), integer(5).at(15), literal(f32, -1.0).at(15)) == ("(-5)", "5", "(-1.0f)")
+    assert binary("*", Text("a"), integer(-(2**31))).text == "a * (-2147483647 - 1)"
     assert (integer(7).value, integer(-(2**31)).value, Text("7").value) == (7, -(2**31), None)
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from warploom.core import DType
-from warploom.ctext.expressions import PRIMARY, UNARY, Text, call
+from warploom.ctext.expressions import ADDITIVE, PRIMARY, UNARY, Text, call
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ _FORMATS = {"f16": _Format(11, -24, 16), "bf16": _Format(8, -133, 128), "f32": _
 def decimal(value: int) -> Text:
     """`value` without a suffix: an `int` where it is one, else C takes the next type that holds it."""
     if value == -(1 << 63):
-        return Text("(-9223372036854775807 - 1)", value=value)
+        return Text("-9223372036854775807 - 1", ADDITIVE, value)
     return Text(str(value), PRIMARY if value >= 0 else UNARY, value)
 
 
@@ -40,7 +40,7 @@ def integer(value: int, bits: int = 32, *, is_signed: bool = True) -> Text:
     if is_signed and value >> (bits - 1):
         value -= 1 << bits
         if value == -(1 << (bits - 1)) and bits >= 32:
-            return Text("(-2147483647 - 1)" if bits == 32 else "(-9223372036854775807LL - 1)", value=value)
+            return Text("-2147483647 - 1" if bits == 32 else "-9223372036854775807LL - 1", ADDITIVE, value)
     suffix = {(True, 64): "LL", (False, 64): "ULL", (False, 32): "u"}.get((is_signed, bits), "")
     return Text(f"{value}{suffix}", PRIMARY if value >= 0 else UNARY, value)
 

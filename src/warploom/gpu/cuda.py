@@ -9,7 +9,20 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UserError, placed
 from warploom.core.launch import INT_MAX
-from warploom.ctext import Names, Text, binary, comment, cuda_type, is_narrow, is_signed_word
+from warploom.ctext import (
+    BARRIER,
+    Names,
+    Text,
+    array_declaration,
+    binary,
+    comment,
+    cuda_type,
+    includes,
+    is_narrow,
+    is_signed_word,
+    kernel_head,
+    rest_of_warps,
+)
 from warploom.gpu.facts import gather_facts, holes_of, parts
 from warploom.gpu.growth import Growths
 from warploom.gpu.helpers import Helpers
@@ -154,7 +167,7 @@ class _Printer:
         sizes = [f"int {self.names(n)}" for n in kernel.sizes]
         declared = [self._param(p) for p in kernel.params]
         head = [
-            f'extern "C" __global__ void __launch_bounds__({kernel.threads})',
+            kernel_head(kernel.threads),
             f"{name}({', '.join([*declared, *sizes])}) {{",
         ]
         launch_name = self.names.fresh(f"launch_{name}")
@@ -190,11 +203,8 @@ class _Printer:
         return f"{title}\n{comment(beyond)}"
 
     def _includes(self) -> str:
-        used = {
-            p.dtype.name for p in parts((self.kernel.body, self.kernel.params)) if isinstance(getattr(p, "dtype", None), DType)
-        }
-        headers = [h for n, h in (("f16", "cuda_fp16.h"), ("bf16", "cuda_bf16.h")) if n in used]
-        return "\n".join(f"#include <{h}>" for h in headers)
+        found = (getattr(p, "dtype", None) for p in parts((self.kernel.body, self.kernel.params)))
+        return "\n".join(includes(t for t in found if isinstance(t, DType)))
 
     def _param(self, param: Param) -> str:
         const = "" if param.is_output else "const "
@@ -210,14 +220,12 @@ class _Printer:
     def _mask(self) -> tuple[str, str]:
         """The shuffle mask's text, and the statement that computes it where warps differ."""
         threads = self.kernel.threads
-        if threads % 32 == 0:
-            return "0xffffffff", ""
-        if threads < 32:
-            return f"0x{(1 << threads) - 1:x}", ""
+        full, rest = rest_of_warps(threads)
+        if not rest or not full:
+            return f"0x{rest or 0xFFFFFFFF:x}", ""
         x, y, _ = self.kernel.block
         flat = f"threadIdx.x + {x} * (threadIdx.y + {y} * threadIdx.z)" if (x, y) != (threads, 1) else "threadIdx.x"
-        last = f"0x{(1 << threads % 32) - 1:x}u"
-        return "warp_mask", f"const unsigned warp_mask = {flat} < {threads // 32 * 32} ? 0xffffffffu : {last};"
+        return "warp_mask", f"const unsigned warp_mask = {flat} < {full} ? 0xffffffffu : 0x{rest:x}u;"
 
     def _head(self) -> list[str]:
         lines = [
@@ -276,8 +284,7 @@ class _Printer:
     def _stmt(self, stmt: Stmt) -> list[str]:
         match stmt:
             case Declare(name, space, dtype, shape):
-                extents = "".join(f"[{n}]" for n in shape)
-                return [f"{'__shared__ ' if space == 'shared' else ''}{cuda_type(dtype)} {self.names(name)}{extents};"]
+                return [array_declaration(dtype, self.names(name), shape, is_shared=space == "shared")]
             case SetIndex(name) if name in self._aliases:
                 return []
             case SetIndex(name, expr):
@@ -298,7 +305,7 @@ class _Printer:
                     lines += ["} else {", *self._inner(other)]
                 return [*lines, "}"]
             case Sync():
-                return ["__syncthreads();"]
+                return [BARRIER]
             case _:
                 assert_never(stmt)
 

@@ -8,6 +8,7 @@ from typing import assert_never
 
 from warploom.core import INT, DType, scalar_of, vector_of
 from warploom.ctext import (
+    SHUFFLES,
     Names,
     Text,
     binary,
@@ -47,7 +48,6 @@ from warploom.ir import (
     simplify,
 )
 
-_INTRINSICS = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
 _FLOAT_EXTREMA = {"f32": "f{}f", "f64": "f{}", "f16": "__h{}", "bf16": "__h{}"}
 
 
@@ -198,7 +198,7 @@ class ValueCode:
         return call(self.helpers.componentwise(f"{to.name}_from", from_type, 1, to, component), value)
 
     def _shuffle(self, shuffle: Shuffle, value: Text, dtype: DType) -> Text:
-        intrinsic, lane = _INTRINSICS[shuffle.kind], self.index.text(shuffle.operand)
+        intrinsic, lane = SHUFFLES[shuffle.kind], self.index.text(shuffle.operand)
         width = min(shuffle.width, self.kernel.warp_size)
         if dtype.lanes > 1:
             return call(self.helpers.vector_shuffle(intrinsic, dtype), self.mask, value, lane, str(width))

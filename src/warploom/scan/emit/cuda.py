@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from warploom.ctext import SHUFFLES, integer
 from warploom.gpu import index_c
 from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, Interval, map_index
 from warploom.scan.emit.body import Body, Slot, Statements, body
@@ -162,9 +163,9 @@ def _head(operator: Operator, ready: Body) -> str:
 
 def _parts(ready: Body, chosen: Choices, items: int, bodies: Bodies) -> dict[str, str]:
     shuffles = {
-        "SHUFFLE": "__shfl_sync(ALL_LANES, {}, lane)",
-        "SHUFFLE_UP": "__shfl_up_sync(ALL_LANES, {}, distance)",
-        "SHUFFLE_DOWN": "__shfl_down_sync(ALL_LANES, {}, distance)",
+        "SHUFFLE": f"{SHUFFLES['idx']}(ALL_LANES, {{}}, lane)",
+        "SHUFFLE_UP": f"{SHUFFLES['up']}(ALL_LANES, {{}}, distance)",
+        "SHUFFLE_DOWN": f"{SHUFFLES['down']}(ALL_LANES, {{}}, distance)",
     }
     moved = {
         name: "\n".join(f"    r.{s.name} = {call.format(_shuffled(s))};" for s in ready.fields) for name, call in shuffles.items()
@@ -286,9 +287,8 @@ def helpers(ready: Body) -> list[str]:
     c = ready.dialect.types
     found: list[str] = []
     if "INT_" in functions:
-        least, most = ("-2147483647 - 1", "2147483647")
-        if ready.types.whole == "int64":
-            least, most = ("-9223372036854775807LL - 1", "9223372036854775807LL")
+        bits = 64 if ready.types.whole == "int64" else 32
+        least, most = (integer(n, bits).text for n in (-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
         whole = c[ready.types.whole]
         for name, value, meant in (("INT_BELOW", least, "minus infinity"), ("INT_ABOVE", most, "infinity")):
             found += [f"constexpr {whole} {name} = {value};  // {meant}"] if name in functions else []

@@ -6,7 +6,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import assert_never
 
-from warploom.ctext import Text, binary, comment, decimal, every
+from warploom.ctext import BARRIER, Text, binary, comment, decimal, every
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.accesses import Accesses, single_access
 from warploom.schedule.cuda.combine import Combinations
@@ -19,7 +19,7 @@ from warploom.schedule.cuda.scalars import operation
 from warploom.schedule.nest import Barrier, Combine, Compute, Kind, Load, Loop, Node, Ref, Space, Store
 
 _IN_PLACE = {Operator.ADD: "+=", Operator.MUL: "*="}
-BARRIER = Line("__syncthreads();")
+_MEET = Line(BARRIER)
 
 
 class Body:
@@ -80,9 +80,9 @@ class Body:
 
     def _barrier(self) -> list[Item]:
         if not self.has_loose_copies:
-            return [BARRIER]
+            return [_MEET]
         self.context.helpers.add("await_all_copies")
-        return [Line("await_all_copies();"), BARRIER]
+        return [Line("await_all_copies();"), _MEET]
 
     def _compute(self, node: Compute) -> list[Item]:
         context = self.context
@@ -213,7 +213,7 @@ class Body:
             items += close
         with self._inside(name), self._scope(loop) as scope:
             inner: list[Item] = [Line(f"await_copies<{ahead - 1}>();")] if has_copies else []
-            inner.append(BARRIER)
+            inner.append(_MEET)
             left = loop.size - ahead
             tests = (f"if ({name} < {left})",)
             indices.shifts[loop.number] = ahead
@@ -231,7 +231,7 @@ class Body:
         for buffer in pipeline.buffers:
             context.phases.pop(buffer)
         items.append(self._for(loop, name, [*scope.lines, *inner]))
-        return [*items, BARRIER] if self._shares_later(loop) else items
+        return [*items, _MEET] if self._shares_later(loop) else items
 
     def _is_copy(self, leaf: Leaf) -> bool:
         argument = leaf.node.argument if isinstance(leaf.node, Store) else None

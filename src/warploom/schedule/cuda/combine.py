@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from warploom.ctext import UNARY, Text, added, binary, call, cuda_type, decimal, element, every
+from warploom.ctext import BARRIER, SHUFFLES, UNARY, Text, added, binary, call, cuda_type, decimal, element, every, rest_of_warps
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import WARP
@@ -108,7 +108,7 @@ class Combinations:
         for part in parts:
             distances = [part.step * part.shuffled >> (n + 1) for n in range(part.shuffled.bit_length() - 1)]
             for distance in distances:
-                other = call("__shfl_xor_sync", mask, target, decimal(distance))
+                other = call(SHUFFLES["xor"], mask, target, decimal(distance))
                 items.append(Line(_updated(node, target, other, apply), named))
         block = self.context.facts.block
         if any(p.left > 1 or p.size < block[p.axis] for p in parts):
@@ -116,11 +116,9 @@ class Combinations:
         return items
 
     def _mask(self) -> str:
-        threads = self.context.facts.threads
-        if threads % WARP == 0:
-            return "0xffffffffu"
-        if threads < WARP:
-            return f"0x{(1 << threads) - 1:08x}u"
+        full, rest = rest_of_warps(self.context.facts.threads)
+        if not rest or not full:
+            return f"0x{rest or 0xFFFFFFFF:08x}u"
         context = self.context
         if context.warp_mask is None:
             context.warp_mask = context.indices.names.fresh("warp_mask")
@@ -163,9 +161,9 @@ class Combinations:
         pointer = Text(name) if start is None else added(Text(name), start)
         head = Line(f"const {word}* {row} = {pointer.text};")
         is_reused = context.depth > 0 or len(turns) < len(context.turns)
-        items: list[Item] = [Line("__syncthreads();")] if is_reused else []
+        items: list[Item] = [Line(BARRIER)] if is_reused else []
         items += [Braces((f"if ({every(tests).text})",), [write])] if tests else [write]
-        items += [Line("__syncthreads();"), head]
+        items += [Line(BARRIER), head]
         if left <= _MOST_IN_TEXT:
             elements = [element(Text(row), decimal(n)) for n in range(left)]
             items.append(Line(f"{target.text} = {_tree(elements, apply).text};", named))

@@ -14,13 +14,13 @@ from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.core.launch import STATIC_SHARED_BYTES
-from warploom.ctext import Text, cuda_type, total
+from warploom.ctext import Text, array_declaration, cuda_type, includes, kernel_head, rest_of_warps, total
 from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
 from warploom.schedule.cuda.context import AXES, Context
-from warploom.schedule.cuda.facts import WARP, gather, loops_of
+from warploom.schedule.cuda.facts import gather, loops_of
 from warploom.schedule.cuda.helpers import helper_texts, joined
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
@@ -106,8 +106,8 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         if is_dynamic:
             top.append(Line(f"{word}* {array.name} = reinterpret_cast<{word}*>(shared_bytes + {offset});"))
         else:
-            aligned = f"__align__({array.alignment}) " if array.alignment > array.dtype.size_bytes else ""
-            top.append(Line(f"__shared__ {aligned}{word} {array.name}[{array.elements}];"))
+            declared = array_declaration(array.dtype, array.name, [array.elements], is_shared=True, alignment=array.alignment)
+            top.append(Line(declared))
         offset += array.size_bytes
     top += context.indices.scope.lines
     body = "\n".join(text_of([*top, Line(""), *items] if top else items, 1))
@@ -176,10 +176,7 @@ def _signature(context: Context, name: str) -> list[str]:
             f"{const}{cuda_type(buffer.dtype)}* __restrict__ {f'{label}_all' if number in facts.block_arrays() else label}"
         )
     words += [f"{cuda_type(p.dtype)} {context.parameters[p.name]}" for p in nest.parameters]
-    limit = f"__launch_bounds__({facts.threads}{f', {options.blocks_together}' if options.blocks_together > 1 else ''})"
-    if options.register_limit is not None:
-        limit = f"__maxnreg__({options.register_limit})"
-    start = f'extern "C" __global__ void {limit}'
+    start = kernel_head(facts.threads, blocks_together=options.blocks_together, most_registers=options.register_limit)
     if sum(len(w) + 2 for w in words) <= 120:
         return [start, f"{name}({', '.join(words)})"]
     return [start, f"{name}(", *(f"    {w}{',' if n + 1 < len(words) else ')'}" for n, w in enumerate(words))]
@@ -196,9 +193,9 @@ def _hardware(context: Context) -> list[Item]:
                 text = context.indices.texts[kind.value, axis]
                 lines.append(Line(f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {sizes[axis]}"))
     if context.warp_mask is not None:
-        full, rest = divmod(facts.threads, WARP)
+        full, rest = rest_of_warps(facts.threads)
         strides = [(math.prod(facts.block[:a]), Text(context.indices.texts["thread", a])) for a in range(3) if facts.block[a] > 1]
-        mask = f"{total(strides).text} < {full * WARP} ? 0xffffffffu : 0x{(1 << rest) - 1:08x}u"
+        mask = f"{total(strides).text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
         lines.append(Line(f"const unsigned {context.warp_mask} = {mask};"))
     return lines
 
@@ -224,6 +221,5 @@ def _block_pointers(context: Context) -> list[Item]:
 
 def _includes(nest: Nest) -> list[str]:
     dtypes: set[DType] = {b.dtype for b in nest.buffers} | {v.dtype for v in nest.values}
-    names = {d.name for d in dtypes}
-    lines = [f"#include <cuda_{h}.h>" for h, d in (("fp16", "f16"), ("bf16", "bf16")) if d in names]
+    lines = includes(dtypes)
     return [*lines, ""] if lines else []

@@ -4,7 +4,8 @@ Takes a sketch (kernel IR with holes), a spec, and sizes. Gives completed kernel
 `Report`. Open `complete.py` first: it calls `network`, `search`, `proof` and `lift` in order.
 """
 
-from warploom.synth.complete import EngineName, complete, kernel_algebra
+from warploom.synth.complete import complete
+from warploom.synth.problem import EngineName, kernel_algebra
 from warploom.synth.proof.judge import Judged, judge
 from warploom.synth.report import Completion, Report, SpaceSummary
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -91,6 +92,14 @@ class Engine:
         self.closed = sum(s.is_certain for s in self.network.statements)
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
         self.phases["analyse"] = time.process_time() - started
+
+    def judged_by(self, accepts: Callable[[dict[str, IndexExpr]], bool]) -> Engine:
+        """This engine, with answers that must be accepted, too, for faults that the search does not see."""
+        engine = copy(self)
+        engine.evaluate = accepts
+        engine.merges = False  # what does not matter here may matter at other sizes
+        engine.last = None
+        return engine
 
     def _wanted(self, spec: Mapping[str, Any], stored: Mapping[str, Any]) -> list[tuple[int, Term]]:
         """Output cells that the spec stores to, with their terms."""

@@ -74,7 +74,7 @@ def test_what_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     spent: Any = [SimpleNamespace(statistics=SimpleNamespace(tried=n)) for n in (30, 50)]
 
     def left(nodes: int | None, seconds: float | None) -> Any:
-        at: Any = SimpleNamespace(results=spent, budget_nodes=nodes, budget_s=seconds, started=15.0)
+        at: Any = SimpleNamespace(results=spent, budget_nodes=nodes, budget_s=seconds, problem=SimpleNamespace(started=15.0))
         return MODULE._Completing._budget(at)
 
     assert left(100, 6.0) == Budget(20, 4.0)

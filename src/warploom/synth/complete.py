@@ -11,8 +11,8 @@ from dataclasses import replace
 import numpy as np
 
 from warploom.core import Diagnostic, Status, Verdict
-from warploom.core.limits import LimitReachedError, peak_mb, why
-from warploom.ir import IndexConst, IndexExpr, fill
+from warploom.core.limits import LimitReachedError, why
+from warploom.ir import IndexConst, IndexExpr
 from warploom.ir.swizzle import SPACES, function_set
 from warploom.sketch import Sketch
 from warploom.solve import Budget, Cost, Statistics
@@ -46,12 +46,12 @@ def complete(
     wrong in itself. engine: `smt` asks z3 instead, an independent and slower way that does not look for cheap index expressions
     (budget_nodes counts its queries). Source: Swizzle Inventor, sections 4.3, 5.4.
     """
-    with _without_collection():
+    with without_collection():
         return _Completing(sketch, all_solutions, budget_s, budget_nodes, seed, progress or (lambda _: None), engine).run(space)
 
 
 @contextmanager
-def _without_collection() -> Generator[None]:
+def without_collection() -> Generator[None]:
     """Pauses the cyclic garbage collector, and restores what was before.
 
     Terms, networks and tables are acyclic, so reference counts free them; the collector would walk through the many live ones
@@ -83,8 +83,6 @@ class _Completing:
         self.budget_nodes = budget_nodes
         self.progress = progress
         self.engine_name: EngineName = engine
-        self.started = time.process_time()
-        self.wall_started = time.perf_counter()
         self.results: list[SpaceResult] = []
         self.best: tuple[int, tuple[tuple[Cost, Chosen], ...]] | None = None
         """Search space and its answers, cheapest first."""
@@ -186,7 +184,7 @@ class _Completing:
     def _budget(self) -> Budget:
         used = sum(r.statistics.tried for r in self.results)
         nodes = None if self.budget_nodes is None else max(0, self.budget_nodes - used)
-        seconds = None if self.budget_s is None else max(0.0, self.budget_s - (time.process_time() - self.started))
+        seconds = None if self.budget_s is None else max(0.0, self.budget_s - (time.process_time() - self.problem.started))
         return Budget(nodes, seconds)
 
     # ------------------------------------------------------------ judgement
@@ -288,48 +286,18 @@ class _Completing:
             )
             for r in results
         )
-        return Report(
-            case=self.problem.sketch.name,
-            status=status,
-            verdict=judged.verdict if judged is not None else "unchecked" if completions else None,
-            domain="" if judged is None else judged.domain,
-            cases=None if judged is None else judged.cases,
-            reason=reason,
+        return self.problem.report(
+            status,
+            judged,
+            reason,
+            completions=completions,
             space=space,
             optimal_in=self._optimal_in(results, completions) if completions else None,
-            completions=completions,
-            kernel=fill(self.problem.kernel, completions[0].holes) if completions else None,
             spaces=summaries,
-            lift="" if judged is None else judged.lift,
-            seconds=time.process_time() - self.started,
-            wall_s=time.perf_counter() - self.wall_started,
-            peak_mb=peak_mb(),
-            statistics=self.problem.phases,
-            diagnostics=() if judged is None else judged.diagnostics,
-            proved_at=() if judged is None else judged.proved_at,
-            untouched=() if judged is None else judged.proof.untouched,
         )
 
     def _refused(self, faults: tuple[Diagnostic, ...]) -> Report:
-        return Report(
-            case=self.problem.sketch.name,
-            status="refused",
-            verdict="refuted",
-            domain="",
-            cases=None,
-            reason=faults[0].message,
-            space=None,
-            optimal_in=None,
-            completions=(),
-            kernel=None,
-            spaces=(),
-            lift="",
-            seconds=time.process_time() - self.started,
-            wall_s=time.perf_counter() - self.wall_started,
-            peak_mb=peak_mb(),
-            statistics=self.problem.phases,
-            diagnostics=faults,
-        )
+        return replace(self.problem.report("refused", None, faults[0].message), verdict="refuted", diagnostics=faults)
 
     def _optimal_in(self, results: list[SpaceResult], completions: tuple[Completion, ...]) -> int | None:
         """The spaces are nested, so a space that was covered speaks for the smaller ones too."""

@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Literal, TypeAlias
 
-from warploom.core import Diagnostic, UserError
+from warploom.core import Diagnostic, Status, UserError
+from warploom.core.limits import peak_mb
 from warploom.ir import HoleArg, IndexExpr, fill, index_cost, simplify, verify
 from warploom.sketch import Sketch, TermSpec
 from warploom.solve import StopSearchError
@@ -22,7 +23,7 @@ from warploom.synth.proof.prove import prove
 from warploom.synth.proof.room import check_room
 from warploom.synth.proof.specs import check_launch
 from warploom.synth.proof.symbolic import SpecResult, run_spec
-from warploom.synth.report import Completion
+from warploom.synth.report import Completion, Report, SpaceSummary
 from warploom.synth.search.engine import Engine
 from warploom.synth.search.model import Chosen
 from warploom.synth.smt.engine import SmtEngine
@@ -53,6 +54,8 @@ class Problem:
         self.sketch = sketch
         self.kernel = sketch.kernel
         self.seed = seed
+        self.started = time.process_time()
+        self.wall_started = time.perf_counter()
         self.phases: dict[str, float] = {}
         """CPU seconds by phase."""
         self.judgements: dict[tuple[tuple[str, IndexExpr], ...], Judged] = {}
@@ -152,6 +155,40 @@ class Problem:
                 raise DisagreementError(judged)
             self.judgements[key] = judged
         return self.judgements[key]
+
+    def report(
+        self,
+        status: Status,
+        judged: Judged | None,
+        reason: str,
+        *,
+        completions: tuple[Completion, ...] = (),
+        space: int | None = None,
+        optimal_in: int | None = None,
+        spaces: tuple[SpaceSummary, ...] = (),
+    ) -> Report:
+        """The report on the completions, best first, of which `judged` is the weakest, or the judgement that left none."""
+        return Report(
+            case=self.sketch.name,
+            status=status,
+            verdict=judged.verdict if judged is not None else "unchecked" if completions else None,
+            domain="" if judged is None else judged.domain,
+            cases=None if judged is None else judged.cases,
+            reason=reason,
+            space=space,
+            optimal_in=optimal_in,
+            completions=completions,
+            kernel=fill(self.kernel, completions[0].holes) if completions else None,
+            spaces=spaces,
+            lift="" if judged is None else judged.lift,
+            seconds=time.process_time() - self.started,
+            wall_s=time.perf_counter() - self.wall_started,
+            peak_mb=peak_mb(),
+            statistics=self.phases,
+            diagnostics=() if judged is None else judged.diagnostics,
+            proved_at=() if judged is None else judged.proved_at,
+            untouched=() if judged is None else judged.proof.untouched,
+        )
 
 
 def _fault(judged: Judged) -> tuple[str, ...]:

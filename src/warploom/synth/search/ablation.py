@@ -161,7 +161,7 @@ class _Run:
 class _NaiveEngine(Engine):
     depth = 1
 
-    def _function_sets(self, space: int) -> list[FunctionSet]:
+    def function_sets(self, space: int) -> list[FunctionSet]:
         made: dict[tuple[int, bytes], NaiveSet] = {}
         sets: list[FunctionSet] = []
         for use in self.network.holes:

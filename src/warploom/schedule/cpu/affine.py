@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from warploom.core.linear import Linear
+from warploom.ctext import Text, total
 from warploom.schedule.nest import Affine
 
 
@@ -20,7 +21,7 @@ class Place:
     """(loop number, stride)."""
 
     @property
-    def text(self) -> str:
+    def text(self) -> Text:
         return affine_text(self.constant, self.terms)
 
     def stride(self, loop: int | None) -> int:
@@ -59,15 +60,6 @@ class Indices:
         return Linear(place.inner).span(lambda loop: self.sizes[loop] - 1)
 
 
-def affine_text(constant: int, terms: tuple[tuple[str, int], ...]) -> str:
+def affine_text(constant: int, terms: tuple[tuple[str, int], ...]) -> Text:
     """`m*1024 + k + 3`."""
-    text = ""
-    for variable, stride in terms:
-        product = variable if abs(stride) == 1 else f"{variable}*{abs(stride)}"
-        sign = ("-" if stride < 0 else "") if not text else (" - " if stride < 0 else " + ")
-        text += sign + product
-    if not text:
-        return str(constant)
-    if constant:
-        text += f" {'-' if constant < 0 else '+'} {abs(constant)}"
-    return text
+    return total(((stride, Text(variable)) for variable, stride in terms), constant, tight=True)

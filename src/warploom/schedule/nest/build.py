@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warploom.core import DType, f32
-from warploom.core.linear import Linear
+from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import Operator, Parameter, Role
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -32,28 +32,19 @@ from warploom.schedule.nest.walk import loops
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An affine sum of loops that can be added and scaled."""
+    """An affine sum of loops, with the signs + and *."""
 
-    constant: int = 0
-    terms: tuple[tuple[int, int], ...] = ()
+    affine: Affine
 
     def __add__(self, other: Index | int) -> Index:
-        other = Index(other) if isinstance(other, int) else other
-        sums = dict(self.terms)
-        for loop, stride in other.terms:
-            sums[loop] = sums.get(loop, 0) + stride
-        return Index(self.constant + other.constant, tuple((n, s) for n, s in sums.items() if s))
+        return Index(self.affine.shifted(other) if isinstance(other, int) else self.affine.plus(other.affine))
 
     __radd__ = __add__
 
     def __mul__(self, factor: int) -> Index:
-        return Index(self.constant * factor, tuple((n, s * factor) for n, s in self.terms if s * factor))
+        return Index(self.affine.scaled(factor))
 
     __rmul__ = __mul__
-
-    @property
-    def affine(self) -> Affine:
-        return Linear(self.terms, self.constant)
 
 
 @dataclass
@@ -129,7 +120,7 @@ class OpenLoop:
 
     def __enter__(self) -> Index:
         self.builder.open.append([])
-        return Index(0, ((self.number, 1),))
+        return Index(variable(self.number))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         body = tuple(self.builder.open.pop())

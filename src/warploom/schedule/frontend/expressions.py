@@ -6,10 +6,9 @@ import ast
 import math
 from collections.abc import Sequence
 
-from warploom.core import DType, integer_range
+from warploom.core import DType, integer_range, polynomials
 from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import FLOAT_ONLY, Operator, Role
-from warploom.schedule.frontend.sizes import size_name
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -122,7 +121,7 @@ def number(expression: Expression, sizes: dict[str, int]) -> int | float:
         case Number(value):
             return value
         case SizeValue(size):
-            return size.at(sizes)
+            return size.whole_at(sizes)
         case Apply(operator=operator, operands=operands):
             return evaluate_number(operator, [number(o, sizes) for o in operands])
         case _:
@@ -171,7 +170,7 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
         raise state.problem("RANK", f"expected {rank} indices of {name!r}, got none", node, f"Write {name}[...].")
     if name in state.sizes:
         state.size_values.setdefault(name, node)
-        return SizeValue(size_name(name))
+        return SizeValue(polynomials.size(name))
     value = state.resolve(node)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Number(value)

@@ -58,7 +58,7 @@ Source: TypeAlias = Constant | Parameter | int
 
 def region_of(array: ArrayParameter, sizes: Mapping[str, int], role: Role) -> Region:
     """Row-major."""
-    shape = tuple(s.at(sizes) for s in array.shape)
+    shape = tuple(s.whole_at(sizes) for s in array.shape)
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -100,7 +100,7 @@ class _Lowering:
         self.sizes = sizes
         self.stage = stage
         self.problems: list[Diagnostic] = []
-        ranges = [(name, size.at(sizes), span) for name, size, span in stage.ranges]
+        ranges = [(name, size.whole_at(sizes), span) for name, size, span in stage.ranges]
         kept = [r for r in ranges if r[1] > 1]
         self.axes = [Axis(name, size, span=span) for name, size, span in kept]
         self.extent = {name: size for name, size, _ in ranges}

@@ -17,15 +17,15 @@ from typing import TypeAlias
 
 from warploom.core import NOWHERE, DType, Span
 from warploom.core.linear import Linear, variable
+from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Operator, Parameter, Role
-from warploom.schedule.frontend.sizes import SizeSum
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayParameter:
     name: str
     dtype: DType
-    shape: tuple[SizeSum, ...]
+    shape: tuple[Polynomial, ...]
     role: Role
     span: Span = field(default=NOWHERE, compare=False)
 
@@ -53,7 +53,7 @@ class Number:
 class SizeValue:
     """A size used as a number."""
 
-    size: SizeSum
+    size: Polynomial
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Store:
 class Stage:
     definitions: tuple[Definition, ...]
     stores: tuple[Store, ...]
-    ranges: tuple[tuple[str, SizeSum, Span], ...]
+    ranges: tuple[tuple[str, Polynomial, Span], ...]
     """For every index its iterations, and the place where they are given. In the order of the axes: those stored first."""
 
 

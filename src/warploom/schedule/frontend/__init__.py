@@ -17,6 +17,6 @@ An index runs over the axis on which it stands alone. A statement loads each ele
 
 from warploom.schedule.frontend.functions import TensorFunction, tensor
 from warploom.schedule.frontend.loader import load_tensors
-from warploom.schedule.frontend.words import exp, log, out, pad, prod, sqrt, tanh, temp
+from warploom.schedule.frontend.stand_ins import exp, log, out, pad, prod, sqrt, tanh, temp
 
 __all__ = ["TensorFunction", "exp", "load_tensors", "log", "out", "pad", "prod", "sqrt", "tanh", "temp", "tensor"]

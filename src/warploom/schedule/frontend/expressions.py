@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from warploom.core import DType, integer_range
 from warploom.schedule.backbone import FLOAT_ONLY, Operator, Role
 from warploom.schedule.frontend.sizes import size_name
+from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -23,7 +24,6 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
-from warploom.schedule.frontend.words import FUNCTIONS, NOT_HERE, SCAN_LIFT
 from warploom.sketch import MISSING
 
 _BINARY: dict[type[ast.operator], Operator] = {

@@ -10,6 +10,7 @@ from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.frontend.expressions import check_number, read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.sizes import SizeSum, size_name
+from warploom.schedule.frontend.stand_ins import SCAN_LIFT
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -24,7 +25,6 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
-from warploom.schedule.frontend.words import SCAN_LIFT
 from warploom.sketch import written
 
 _SIGNS: dict[type[ast.operator], str] = {ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}

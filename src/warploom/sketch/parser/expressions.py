@@ -14,6 +14,7 @@ from warploom.ir import (
     IndexExpr,
     Read,
 )
+from warploom.operations import COMPARISONS, SIGN_OF_COMPARISON
 from warploom.sketch import fold, words
 from warploom.sketch.literals import number_of
 from warploom.sketch.operands import (
@@ -31,7 +32,7 @@ from warploom.sketch.operands import (
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
 from warploom.sketch.parser.numbers import arithmetic, binary, choice, logical
 from warploom.sketch.parser.state import State
-from warploom.sketch.subset import COMPARISONS, SIGNS
+from warploom.sketch.subset import SIGNS
 
 Handler: TypeAlias = Callable[[State, ast.Call, Operand], Operand | None]
 CALLS: list[Handler] = []
@@ -221,11 +222,11 @@ def _compare(state: State, node: ast.Compare) -> Operand:
     parts: list[IndexExpr] = []
     for position, op in enumerate(node.ops):
         left, right = operands[position], operands[position + 1]
-        if type(op) not in COMPARISONS:
+        if type(op) not in SIGN_OF_COMPARISON:
             raise unsupported(state, node, "this comparison", "Compare integers with == != < <= > >=.")
         a, b = number_of(left), number_of(right)
         if a is not None and b is not None:
-            parts.append(IndexConst(fold.COMPARE_FUNCTIONS[COMPARISONS[type(op)]](a, b)))
+            parts.append(IndexConst(COMPARISONS[SIGN_OF_COMPARISON[type(op)]].holds(a, b)))
             continue
         if isinstance(left, Static) and isinstance(right, Static):
             if not isinstance(op, ast.Eq | ast.NotEq):
@@ -240,7 +241,7 @@ def _compare(state: State, node: ast.Compare) -> Operand:
                 "Decide on ids, loop variables, sizes and holes only; min and max choose between data.",
             )
         lhs, rhs = as_index(state, left, nodes[position]), as_index(state, right, nodes[position + 1])
-        parts.append(fold.compare(COMPARISONS[type(op)], lhs, rhs))
+        parts.append(fold.compare(SIGN_OF_COMPARISON[type(op)], lhs, rhs))
     return Index(fold.conjunction(*parts), is_bool=True)
 
 

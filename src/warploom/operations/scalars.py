@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias
 from warploom.core import DType, integer_range
 
 Operands: TypeAlias = Literal["numbers", "floats", "integers"]
-Cost: TypeAlias = Literal["free", "sum", "product", "fused", "extreme", "quotient", "root", "special", "tanh", "bits"]
+Cost: TypeAlias = Literal["free", "sum", "product", "fused", "quotient", "root", "special", "tanh", "bits"]
 """What an operation costs on any machine: which instructions it is made of. `free`: none of its own. `special`: of the unit for
 special functions of GPUs, with one more instruction; `tanh`: of that unit alone."""
 
@@ -106,11 +106,11 @@ ROWS = (
     _infix("floordiv", "//", "integers", "quotient", ast.FloorDiv, _own.floordiv, "floor_divide", c=""),
     _infix("mod", "%", "integers", "quotient", ast.Mod, _own.mod, "remainder", c=""),
     Operation(
-        name="min", sign="min", arity=2, operands="numbers", cost="extreme", exact=min, numpy="minimum", intrinsic="min",
+        name="min", sign="min", arity=2, operands="numbers", cost="sum", exact=min, numpy="minimum", intrinsic="min",
         identity="greatest",
     ),
     Operation(
-        name="max", sign="max", arity=2, operands="numbers", cost="extreme", exact=max, numpy="maximum", intrinsic="max",
+        name="max", sign="max", arity=2, operands="numbers", cost="sum", exact=max, numpy="maximum", intrinsic="max",
         identity="least",
     ),
     _infix("and", "&", "integers", "bits", ast.BitAnd, _own.and_, "bitwise_and", identity=-1),
@@ -149,8 +149,14 @@ SIGN_OF: dict[type[ast.operator], str] = {
     row.python: row.sign for row in ROWS if row.python is not None and issubclass(row.python, ast.operator)
 }
 """By the node of Python's syntax, for two operands."""
+PYTHON_SIGNS: dict[type[ast.operator], str] = {**SIGN_OF, ast.Pow: "**"}
+"""Those and the sign of powers, which are made of products."""
 FUNCTIONS: dict[str, Operation] = {name: row for row in ROWS for name in row.called}
 """By each name that Python's source may call them."""
+C_FUNCTIONS: frozenset[str] = frozenset(
+    name for row in ROWS if row.c.isidentifier() for name in (row.c, f"{row.c}f", row.approximate) if name
+)
+"""Functions that printed C and CUDA C++ may call: no variable may have such a name."""
 FOLDS: tuple[str, ...] = tuple(row.sign for row in ROWS if row.identity is not None)
 """Signs of the operations that combine any number of operands in any order."""
 PAIRS: frozenset[str] = frozenset(row.sign for row in ROWS if row.arity == 2) - set(FOLDS)

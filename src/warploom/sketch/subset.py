@@ -10,11 +10,6 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from warploom.operations import SIGN_OF
-
-SIGNS: dict[type[ast.operator], str] = {**SIGN_OF, ast.Pow: "**"}
-"""Signs of operators; `parser.numbers.binary` says which operands each takes."""
-
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.AnnAssign: ("a declaration without a value", "Assign a value, or remove it."),
     ast.While: ("`while`", "Write `for i in range(...)` with bounds known at compile time."),

@@ -26,7 +26,7 @@ from warploom.schedule.backbone.nodes import (
     Role,
     Scope,
 )
-from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, REDUCING, identity_of
+from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.programs import Program
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
@@ -46,9 +46,9 @@ from warploom.schedule.backbone.tilings import (
 from warploom.schedule.backbone.verify import verify
 
 __all__ = [
-    "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim",
-    "Elements", "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role",
-    "Scope", "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text",
+    "ARITY", "FLOAT_ONLY", "FREE", "FUNCTIONS", "REDUCING", "ROWS", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry",
+    "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region",
+    "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text",
     "count_compulsory_bytes", "count_flops", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms",
     "identity_of", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "random_array", "random_inputs", "tilings",
     "verify",

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from warploom.core import DType
+from warploom.operations import C_FUNCTIONS
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
@@ -15,8 +16,8 @@ _KEYWORDS = """
 auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
 short signed sizeof static struct switch typedef union unsigned void volatile while
 """
-_USED = "begin end unit scratch arrays parameters lanes Index exp log sqrt tanh fabs main kernel second j0 j1 jn y0 y1 yn gamma"
-_RESERVED = frozenset((_KEYWORDS + _USED).split())
+_USED = "begin end unit scratch arrays parameters lanes Index main kernel second j0 j1 jn y0 y1 yn gamma"
+_RESERVED = C_FUNCTIONS.union((_KEYWORDS + _USED).split())
 
 
 class Names:

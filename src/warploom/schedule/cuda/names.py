@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from warploom.operations import C_FUNCTIONS
+
 _WORDS = """
 alignas auto bool break case char class const continue default delete do double else enum extern false float for if int long
 namespace new operator private public register return shared short signed sizeof static struct switch template this true typedef
-union unsigned void volatile while exp log sqrt tanh max min abs fma threadIdx blockIdx blockDim gridDim warpSize and or not xor
+union unsigned void volatile while max min abs threadIdx blockIdx blockDim gridDim warpSize and or not xor
 asm inline restrict half lanes shared_bytes swizzled rotated copy_async_ca copy_async_cg copy_or_zero_ca copy_or_zero_cg
 close_copies await_copies await_all_copies max_or_nan min_or_nan
 """
-_TAKEN = frozenset(_WORDS.split())
+_TAKEN = C_FUNCTIONS.union(_WORDS.split())
 
 
 class Names:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from warploom.core import Diagnostic, DType, UnsupportedError
-from warploom.schedule.backbone import Operator
+from warploom.schedule.backbone import ROWS, Operator
 
 _TYPES = {
     "i8": "signed char", "i16": "short", "i32": "int", "i64": "long long",
@@ -20,18 +18,8 @@ _VECTORS = {
 
 MOST_VECTOR_BYTES = 16
 
-_FUNCTIONS = {
-    Operator.EXP: "exp",
-    Operator.LOG: "log",
-    Operator.SQRT: "sqrt",
-    Operator.TANH: "tanh",
-    Operator.FMA: "fma",
-    Operator.ABS: "fabs",
-}
 KEEPING_NAN = {Operator.MAX: "max_or_nan", Operator.MIN: "min_or_nan"}
 """Helpers, since CUDA's own functions would forget a NaN; functions, since an operand may be a shuffle, which lanes run once."""
-_SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
-_APPROXIMATE = {Operator.EXP: "__expf", Operator.LOG: "__logf"}
 _REDUCING = (Operator.ADD, Operator.MUL, Operator.MAX, Operator.MIN)
 
 
@@ -63,32 +51,21 @@ def operation(operator: Operator, dtype: DType, arguments: list[str], *, approxi
         case Operator.NEG:
             return f"-{_atom(arguments[0])}"
         case Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV:
-            return f" {_SIGNS[operator]} ".join(_atom(a) for a in arguments)
+            return f" {ROWS[operator].c} ".join(_atom(a) for a in arguments)
         case Operator.LOAD | Operator.STORE:
             raise AssertionError(f"{operator.value} is no arithmetic")
-        case (
-            Operator.EXP
-            | Operator.LOG
-            | Operator.SQRT
-            | Operator.TANH
-            | Operator.FMA
-            | Operator.MAX
-            | Operator.MIN
-            | Operator.ABS
-        ):
-            return _function(operator, dtype, arguments, approximate=approximate)
         case _:
-            assert_never(operator)
+            return _function(operator, dtype, arguments, approximate=approximate)
 
 
 def _function(operator: Operator, dtype: DType, arguments: list[str], *, approximate: bool) -> str:
     texts = ", ".join(arguments)
     if dtype.is_float:
-        if approximate and dtype.bits == 32 and operator in _APPROXIMATE:
-            return f"{_APPROXIMATE[operator]}({texts})"
+        if approximate and dtype.bits == 32 and ROWS[operator].approximate:
+            return f"{ROWS[operator].approximate}({texts})"
         if operator in (Operator.MAX, Operator.MIN):
             return f"{KEEPING_NAN[operator]}({texts})"
-        return f"{_FUNCTIONS[operator]}{'f' if dtype.bits == 32 else ''}({texts})"
+        return f"{ROWS[operator].c}{'f' if dtype.bits == 32 else ''}({texts})"
     match operator:
         case Operator.MAX | Operator.MIN | Operator.ABS:
             return f"{operator.value}({texts})"

@@ -14,7 +14,7 @@ from warploom.ir import (
     IndexExpr,
     Read,
 )
-from warploom.operations import COMPARISONS, SIGN_OF_COMPARISON
+from warploom.operations import COMPARISONS, PYTHON_SIGNS, SIGN_OF_COMPARISON
 from warploom.sketch import fold, words
 from warploom.sketch.literals import number_of
 from warploom.sketch.operands import (
@@ -32,7 +32,6 @@ from warploom.sketch.operands import (
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
 from warploom.sketch.parser.numbers import arithmetic, binary, choice, logical
 from warploom.sketch.parser.state import State
-from warploom.sketch.subset import SIGNS
 
 Handler: TypeAlias = Callable[[State, ast.Call, Operand], Operand | None]
 CALLS: list[Handler] = []
@@ -57,7 +56,7 @@ def evaluate(state: State, node: ast.expr) -> Operand:
         case ast.Call():
             return _call(state, node)
         case ast.BinOp(left=left, op=op, right=right):
-            return binary(state, SIGNS.get(type(op), "@"), evaluate(state, left), evaluate(state, right), node)
+            return binary(state, PYTHON_SIGNS.get(type(op), "@"), evaluate(state, left), evaluate(state, right), node)
         case ast.UnaryOp(op=op, operand=operand):
             return _unary(state, op, operand, node)
         case ast.BoolOp(op=op, values=values):

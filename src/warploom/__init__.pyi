@@ -22,7 +22,7 @@ from .api import (
     solve,
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from .schedule.frontend import exp, log, out, pad, prod, sqrt, tanh, temp, tensor
+from .schedule.frontend import erf, exp, log, out, pad, prod, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
     Constant,
@@ -124,6 +124,7 @@ __all__ = [
     "device",
     "double2",
     "double4",
+    "erf",
     "exp",
     "explore",
     "f16",

@@ -136,6 +136,7 @@ ROWS = (
     _function("log", approximate="__logf"),
     _function("sqrt", "root", intrinsic="sqrt", keeps_zero=True),
     _function("tanh", "tanh", keeps_zero=True),
+    _function("erf", numpy="", keeps_zero=True),
     _function("sin", approximate="__sinf", keeps_zero=True),
     _function("cos", approximate="__cosf"),
     _function("exp2", sign="ex2"),

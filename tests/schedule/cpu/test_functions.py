@@ -73,7 +73,13 @@ def test_ends_of_exp_and_tanh(lanes: int) -> None:
         np.testing.assert_allclose(result(Operator.TANH, x, lanes), np.tanh(x), rtol=4e-7)
 
 
-MEANINGS: dict[str, Callable[[float], float]] = {"exp": math.exp, "log": math.log, "sqrt": math.sqrt, "tanh": math.tanh}
+MEANINGS: dict[str, Callable[[float], float]] = {
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt": math.sqrt,
+    "tanh": math.tanh,
+    "erf": math.erf,
+}
 
 
 @pytest.mark.parametrize("operator", FUNCTIONS)

@@ -40,6 +40,7 @@ class Operator(StrEnum):
     LOG = "log"
     SQRT = "sqrt"
     TANH = "tanh"
+    ERF = "erf"
     ABS = "abs"
     CAST = "cast"
 

@@ -79,6 +79,8 @@ MEANINGS: dict[str, Callable[[float], float]] = {
     "sqrt": math.sqrt,
     "tanh": math.tanh,
     "erf": math.erf,
+    "sin": math.sin,
+    "cos": math.cos,
 }
 
 

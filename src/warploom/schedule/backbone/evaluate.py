@@ -206,6 +206,10 @@ def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
             return np.sqrt(first)
         case Operator.TANH:
             return np.tanh(first)
+        case Operator.SIN:
+            return np.sin(first)
+        case Operator.COS:
+            return np.cos(first)
         case Operator.ERF:
             return np.vectorize(math.erf, otypes=[np.float64])(first)
         case Operator.ABS:

@@ -41,6 +41,8 @@ class Operator(StrEnum):
     SQRT = "sqrt"
     TANH = "tanh"
     ERF = "erf"
+    SIN = "sin"
+    COS = "cos"
     ABS = "abs"
     CAST = "cast"
 

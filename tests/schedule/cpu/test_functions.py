@@ -14,7 +14,6 @@ from warploom.schedule.backbone.evaluate import compute
 from warploom.schedule.cpu import compile_nest, find_compiler
 from warploom.schedule.frontend.expressions import evaluate_number
 from warploom.schedule.nest import Affine, Buffer, Compute, Kind, Load, Loop, Memory, Nest, Ref, Register, Store, Value
-from warploom.schedule.nest.arithmetic import computed
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 
@@ -86,11 +85,10 @@ MEANINGS: dict[str, Callable[[float], float]] = {
 
 @pytest.mark.parametrize("operator", FUNCTIONS)
 def test_every_judge_knows_every_function(operator: Operator) -> None:
-    """Mathematics, interpreter of nests, folded numbers and C, scalar and vector, against Python's function."""
+    """Mathematics, folded numbers and C, scalar and vector, against Python's function."""
     x = np.linspace(0.25, 2.0, 32, dtype=np.float32)
     wanted = [MEANINGS[operator.value](v) for v in x.tolist()]
     np.testing.assert_allclose(compute(operator, [x], f32), wanted, rtol=1e-6)
-    np.testing.assert_allclose([computed(operator, [v]) for v in x.tolist()], wanted, rtol=1e-12)
     np.testing.assert_allclose([evaluate_number(operator, [v]) for v in x.tolist()], wanted, rtol=1e-12)
     for lanes in (1, 8):
         np.testing.assert_allclose(result(operator, x, lanes), wanted, rtol=1e-6)

@@ -17,6 +17,7 @@ from .search.finite import FiniteModel
 from .search.incumbent import PATIENCE, Child, Hints, Incumbent, Leaf, Measure, Progress
 from .search.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
+from .search.orders import DepthFirst, Order, OrderName, order_named, run_order
 from .search.parts import Part, Split
 from .search.refine import Refine, refine
 from .search.spending import BUDGET_SPENT, UNLIMITED, Budget, Outcome, Statistics, StopSearchError
@@ -68,6 +69,7 @@ __all__ = [
     "Cost",
     "Counts",
     "Cut",
+    "DepthFirst",
     "Event",
     "EventLog",
     "EventSink",
@@ -91,6 +93,8 @@ __all__ = [
     "Measure",
     "Model",
     "Not",
+    "Order",
+    "OrderName",
     "OtherSourceError",
     "Outcome",
     "Part",
@@ -135,11 +139,13 @@ __all__ = [
     "leaves_behind",
     "mcts",
     "negation",
+    "order_named",
     "ordered",
     "problem_key",
     "process_executor",
     "read_events",
     "refine",
+    "run_order",
     "run_tasks",
     "sample",
     "search",

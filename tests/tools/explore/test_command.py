@@ -103,7 +103,7 @@ def test_several_functions(file: str) -> None:
 
 @pytest.mark.parametrize("search", ["refine", "mcts", "uct", "best-first"])
 def test_line_and_replay(search: str, tmp_path: Path) -> None:
-    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "600m")
+    result, line = explored(*AXPY, "--search", search, "--nodes", "150", "--budget", "600m")
     assert result.exit_code == 0 and line["status"] == "solved" and line["time_is"] == "modelled"
     kept = tmp_path / "line.json"
     kept.write_text(json.dumps(line))
@@ -224,7 +224,7 @@ def test_listed_choices_come_first_and_all_are_decided() -> None:
 
 
 def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> None:
-    asked = (*AXPY, "--nodes", "200", "--journal", str(tmp_path / "runs"))
+    asked = (*AXPY, "--nodes", "80", "--journal", str(tmp_path / "runs"))
     _, line = explored(*asked)
     assert line["evaluated"] and not line["resumed"]
     kept = tmp_path / "runs" / "axpy.jsonl"
@@ -240,7 +240,7 @@ def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> 
     _, other = explored(*asked)
     assert other["status"] == "solved" and other["resumed"] == 0
     result, another = explored(
-        "dot", "--size", "n=40", "--target", "sm_80", "--nodes", "100", "--journal", str(tmp_path / "runs")
+        "dot", "--size", "n=40", "--target", "sm_80", "--nodes", "40", "--journal", str(tmp_path / "runs")
     )
     assert result.exit_code == 0 and another["resumed"] == 0
     kept.write_text("hello\n")

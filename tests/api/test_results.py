@@ -136,6 +136,16 @@ def test_a_lifted_loop_is_emitted(tmp_path: Path) -> None:
     assert loaded(found.save(tmp_path / "it.py")).total([1, 2, 3]) == 18
 
 
+def test_blocks_of_one_warp_are_emitted() -> None:
+    assert wl.lift(loops.total).emit("cuda", threads=32, items=1, check=False).status == "solved"
+
+
+@pytest.mark.parametrize("name", ["budget_s", "nodes", "threads"])
+def test_a_wrong_number_is_named(name: str) -> None:
+    with pytest.raises(wl.UserError, match=f"as {name}, got -1"):
+        wl.explore("axpy", **{name: -1})
+
+
 def test_an_operator_that_is_not_associative() -> None:
     found = wl.check_operator(loops.difference)
     assert (found.status, found.verdict) == ("refused", "refuted") and found.counterexample["left"] != found.counterexample[
@@ -242,6 +252,7 @@ def test_a_helper_whose_text_is_no_longer_what_runs(tmp_path: Path) -> None:
         ("OPTION", lambda: wl.explore("axpy", search="luck")),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.explore("axpy", budget_s=0)),
         ("OPTION", lambda: wl.explore("axpy", threads=0)),
+        ("BAD_THREADS", lambda: wl.lift(loops.total).emit("cuda", threads=31)),
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1 << 50})),
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1.5})),  # type: ignore[dict-item]
         ("UNKNOWN_KERNEL", lambda: wl.explore("nothing")),

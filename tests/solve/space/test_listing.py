@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import permutations, product
 from random import Random
 
 import numpy as np
 import pytest
 
-from warploom.solve.space import Candidate, EnumChoice, Instance, listing
+from warploom.solve.space import Candidate, EnumChoice, Instance, Space, listing
 from warploom.solve.space.engine import narrow_and_propagate, work_with_records
 from warploom.solve.space.forms import Form, FormKind
 from warploom.solve.space.nodes import Applied, Argument
@@ -80,3 +81,25 @@ def test_a_signature_changes_where_support_can() -> None:
             seen = [relation[[n for n in range(3) if d >> n & 1]].any(axis=0).tolist() for d in (before, now)]
             assert (signature[before] == signature[now]) == (seen[0] == seen[1])
     assert signature[0] not in signature[1:]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_two_of_three_choices_leave_one_value_to_the_third(listed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever are decided first, also where objects of two sorts have one number."""
+    if not listed:
+        monkeypatch.setattr(listing, "MAX_TOTAL", 0)
+    space = Space("three")
+    rows, columns = space.set("Rows"), space.set("Columns")
+    p, q, r = (space.enum(name, (of,), ("X", "Y")) for name, of in (("p", rows), ("q", columns), ("r", rows)))
+    a, b, c = space.objects("a b c")
+    space.require("either", {a: rows, b: columns}, [p(a).is_("X"), q(b).is_("X"), r(a).is_("X")])
+    space.require("three", {a: rows, b: columns, c: rows}, [p(a).is_("Y"), q(b).is_("Y"), r(c).is_("Y")])
+    instance = space.compile().instance(sets={"Rows": ["a0", "a1"], "Columns": ["b0", "b1"]})
+    for one, two, other in product(("a0", "a1"), ("b0", "b1"), ("a0", "a1")):
+        refused, forced = ("Y", "X") if one == other else ("X", "Y")
+        for first, second, third in permutations((("p", one), ("q", two), ("r", other))):
+            candidate = instance.root()
+            for name, thing in (first, second):
+                assert candidate is not None
+                candidate = candidate.restrict(name, (thing,), (refused,))
+            assert candidate is not None and candidate.values(third[0], third[1]) == (forced,)

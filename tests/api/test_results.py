@@ -270,3 +270,13 @@ def test_wrong_requests(code: str, call: object) -> None:
     with pytest.raises(wl.UserError) as error:
         call()
     assert code_of(error) == code
+
+
+def test_only_sub_packages_do_not_take_the_place_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = wl.solve
+    for name in ("solve", "another"):
+        monkeypatch.setattr(wl, name, 3, raising=False)
+        assert getattr(wl, name) == 3
+    monkeypatch.undo()
+    setattr(wl, "solve", ModuleType("solve"))  # noqa: B010
+    assert wl.solve is function

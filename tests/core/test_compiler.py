@@ -142,7 +142,13 @@ def test_the_compiler_is_told(tmp_path: Path) -> None:
 
 
 def test_caches_are_those_that_the_system_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    told = (("1", "Data", "32K"), ("1", "Instruction", "64K"), ("2", "Unified", "3M"), ("3", "Unified", "1G"), ("4", "Unified", "?"))
+    told = (
+        ("1", "Data", "32K"),
+        ("1", "Instruction", "64K"),
+        ("2", "Unified", "3M"),
+        ("3", "Unified", "1G"),
+        ("4", "Unified", "?"),
+    )
     for number, (level, kind, size) in enumerate(told):
         folder = tmp_path / "cpu0" / "cache" / f"index{number}"
         folder.mkdir(parents=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from itertools import permutations, product
 from random import Random
 
@@ -10,11 +11,13 @@ import pytest
 
 from warploom.solve.space import Candidate, EnumChoice, Instance, Space, listing
 from warploom.solve.space.engine import narrow_and_propagate, work_with_records
-from warploom.solve.space.forms import Form, FormKind
+from warploom.solve.space.forms import Form, FormKind, FormLiteral, LiteralKind
 from warploom.solve.space.nodes import Applied, Argument
 from warploom.solve.space.signatures import signature_of
 
 from .worlds import random_world
+
+instance_module = import_module("warploom.solve.space.instance")
 
 
 def narrowed(instance: Instance, candidate: Candidate, variable: int, mask: int, *, listed: bool) -> Candidate | None:
@@ -103,3 +106,42 @@ def test_two_of_three_choices_leave_one_value_to_the_third(listed: bool, monkeyp
                 assert candidate is not None
                 candidate = candidate.restrict(name, (thing,), (refused,))
             assert candidate is not None and candidate.values(third[0], third[1]) == (forced,)
+
+
+def test_a_literal_that_is_no_mask_has_no_signature() -> None:
+    """Also beside one that is."""
+    masks, others = LiteralKind.IN_MASK, next(k for k in LiteralKind if k is not LiteralKind.IN_MASK)
+    slots = (Applied("x", (Argument("0"),)), Applied("y", (Argument("1"),)))
+    choice = EnumChoice("x", (), ("A", "B"))
+    literals = {kind: FormLiteral(kind, slot=0, mask=1) for kind in (masks, others)}
+    for kinds, is_tabulated in (((masks,), True), ((masks, others), False)):
+        form = Form("f", FormKind.CLAUSE, (), slots, (), literals=tuple(literals[k] for k in kinds))
+        assert (signature_of(form, 0, choice) is not None) == is_tabulated
+
+
+def test_facts_are_asked_of_objects_that_can_be_members() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def fact(x: str, y: str) -> bool:
+        asked.append((x, y))
+        return True
+
+    space = Space("facts")
+    rows = space.set("Rows")
+    some = space.set("Some", within=rows)
+    kind = space.enum("kind", (rows,), ("A", "B"))
+    a, b = space.objects("a b")
+    space.require("held", {a: some, b: rows}, [~space.fact("fact", 2)(a, b), kind(a).is_("A"), kind(b).is_("A")])
+    space.compile().instance(sets={"Rows": ["r0", "r1"], "Some": ["r1"]}, facts={"fact": fact})
+    assert asked and {x for x, _ in asked} == {"r1"} and {y for _, y in asked} == {"r0", "r1"}
+
+
+def test_the_work_lists_have_room_for_the_largest_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms: list[int] = []
+    whole = instance_module.work_lists
+    monkeypatch.setattr(instance_module, "work_lists", lambda *sizes: rooms.append(sizes[-1]) or whole(*sizes))
+    space = Space("sizes")
+    space.enum("kind", (space.set("Few"),), ("A", "B"))
+    space.enum("other", (space.set("Many"),), ("A", "B"))
+    space.compile().instance(sets={"Few": [0], "Many": [0, 1, 2, 3, 4]})
+    assert rooms == [3 * 5 + 4]

@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from tests.api import loops
+from tests.synth.compiled.test_symbols import text as text_with
 
 import warploom as wl
 from warploom import api
@@ -280,3 +281,15 @@ def test_only_sub_packages_do_not_take_the_place_of_functions(monkeypatch: pytes
     monkeypatch.undo()
     setattr(wl, "solve", ModuleType("solve"))  # noqa: B010
     assert wl.solve is function
+
+
+def test_variables_of_a_module_are_told_by_name() -> None:
+    def spec(out, a, taps):  # type: ignore[no-untyped-def]
+        for i in range(4):
+            out[i] = a[i] * taps[1]
+
+    found = wl.prove_ptx(
+        text_with(".const .align 4 .b8 taps[8];"), spec, grid=1, block=4, args={0: "f32[4]", 1: "f32[4]"},
+        symbols={"taps": "f32[2]"},
+    )  # fmt: skip
+    assert found.verdict == "proved"

@@ -66,6 +66,9 @@ def file(tmp_path: Path) -> str:
         ((*AXPY, "--journal", "/dev/null/folder"), "JOURNAL_UNUSABLE"),
         (("no_such_file.py",), "FILE_NOT_FOUND"),
         (("conv2d-3", "--estimate-size"), "OPTION"),
+        (("conv1d-3", "--set", "lana=k"), "UNKNOWN_CHOICE"),
+        (("conv1d-3", "--set", "lane=j"), "UNKNOWN_VALUE"),
+        (("conv1d-3", "--order", "lana"), "UNKNOWN_CHOICE"),
     ],
 )
 def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
@@ -174,6 +177,33 @@ def test_choices_of_several_stages_and_of_sketches() -> None:
         "outputs": ["1x1", "2x1", "4x1", "4x2", "4x4", "8x1"],
         "warp_shape": ["1x32", "2x16", "4x8", "8x4"],
     }
+
+
+SMALL = ("conv1d-3", "--set", "outputs=1", "--set", "warps=1", "--target", "sm_80")
+
+
+def test_holes_of_a_sketch_are_choices() -> None:
+    _, line = explored(*SMALL, "--choices")
+    assert line["choices"] == {
+        "row": ["0 if lane >= k else 1", "0 if lane + k > 1 else 1"],
+        "lane": ["(lane + k) % 32", "(lane - k + 2) % 32"],
+        "weight": ["k", "2 - k"],
+    }
+    _, more = explored("conv1d-3", "--set", "outputs=1", "--set", "lane=(k + lane) % 32", "--choices")
+    assert more["choices"] == {"warps": ["1", "2", "4", "8"]}
+    _, less = explored("conv1d-3", "--set", "outputs=1", "--choices")
+    assert less["holes_at"] == {"outputs": 1, "warps": 2}
+    result, found = explored(*SMALL, "--set", "weight=2 - k", "--order", "lane")
+    assert (result.exit_code, found["verdict"], found["complete"]) == (0, "proved", True)
+    assert found["decisions"] == {
+        "outputs": 1, "warps": 1, "row": "0 if lane + k > 1 else 1", "lane": "(lane - k + 2) % 32", "weight": "2 - k",
+    }  # fmt: skip
+
+
+def test_decisions_on_holes_that_leave_nothing() -> None:
+    result, line = explored(*SMALL, "--set", "weight=2 - k", "--set", "lane=(lane + k) % 32")
+    assert (result.exit_code, line["status"]) == (1, "unsat")
+    assert "no completion holds what was decided" in str(line["reason"])
 
 
 def test_the_smallest_budget_gives_a_kernel_of_each_stage() -> None:

@@ -193,3 +193,9 @@ def test_bounds_of_words_are_of_sums_of_whole_numbers(monkeypatch: pytest.Monkey
 def test_choosing_among_reals_computes_none(computed: Expr) -> None:
     chosen = replace(operator("max(s, x)", "float"), combine=(ex.maximum(R, right(R)),))
     assert module.computes_no_reals(chosen) and not module.computes_no_reals(replace(chosen, combine=(computed,)))
+
+
+def test_both_sides_of_a_comparison_are_computed_and_not_their_difference() -> None:
+    x, y = ex.variable("x", ex.INT), ex.variable("y", ex.INT)
+    sums = module.computed_sums([ex.select(ex.at_least(ex.multiply(ex.constant(3), x), y), x, y)])
+    assert {(x,): 3} in sums and {(y,): 1} in sums and len(sums) == 2

@@ -321,8 +321,6 @@ def partial(state: State, owner: Array | Accumulators, node: ast.Subscript) -> A
         raise state.problem("RANK", what, node, "Give one index per dimension.")
     added: list[IndexExpr] = []
     for position, item in enumerate(nodes):
-        if isinstance(item, ast.Slice):
-            raise unsupported(state, item)
         expr = index(state, item, f"an index of {owner.name!r}")
         extent = owner.shape[len(owner.prefix) + position]
         if not state.dead:

@@ -250,3 +250,18 @@ def test_whole_numbers_are_compared_with_whole_numbers() -> None:
     assert ex.at_least(real, ex.constant(Fraction(1, 2))) is not ex.at_least(real, ex.ONE)
     mixed = ex.add(ex.multiply(ex.constant(3), X), ex.multiply(ex.constant(2), Y))
     assert mixed.sort.base == "int" and ex.more_than(mixed, ex.constant(Fraction(1, 2))).op in ("ge", "gt", "not")
+
+
+def test_a_sum_is_infinite_where_a_part_of_it_is() -> None:
+    for below, above in ((True, False), (False, True)):
+        x = ex.variable("x", ex.Sort("int", below=below, above=above))
+        assert (ex.add(x, ex.ONE).sort.below, ex.add(x, ex.ONE).sort.above) == (below, above)
+        turned = ex.multiply(ex.constant(-2), x).sort
+        assert (turned.below, turned.above) == (above, below)
+
+
+def test_few_values_are_counted() -> None:
+    most = ex.Sort("int", values=tuple(range(ex.MAX_CASES - 1)))
+    one = ex.Sort("int", values=(ex.MAX_CASES - 1,))
+    assert most.joined(one).values == tuple(range(ex.MAX_CASES))
+    assert most.joined(one).joined(ex.Sort("int", values=(ex.MAX_CASES,))).values is None

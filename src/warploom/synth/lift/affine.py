@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.core.linear import Linear
+from warploom.operations import COMPARISONS
 from warploom.solve import Constraint, Formula, conjunction, disjunction, negation
 
 Ints = npt.NDArray[np.int64]
@@ -96,7 +97,6 @@ class Extreme:
 Cases: TypeAlias = tuple[tuple[Condition, ThreadSum], ...]
 """Exactly one condition holds."""
 Number: TypeAlias = ThreadSum | Extreme | Cases
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def formula_at(condition: Condition, thread: int) -> Formula:
@@ -177,7 +177,7 @@ def compare(op: str, a: Number, b: Number) -> Condition:
     if isinstance(a, tuple):
         return either(both([c, compare(op, f, b)]) for c, f in a)
     if not isinstance(b, ThreadSum):
-        return compare(_MIRRORED[op], b, a)
+        return compare(COMPARISONS[op].mirrored, b, a)
     one = ThreadSum(np.ones_like(a.base))
     match op:
         case "<=":

@@ -13,8 +13,8 @@ import numpy as np
 
 from warploom.core import Diagnostic, Status, UserError, Verdict
 from warploom.core.limits import LimitReachedError, peak_mb, why
-from warploom.ir import HoleArg, IndexConst, IndexExpr, fill, index_cost, simplify, verify
-from warploom.ir.swizzle import SPACES, function_set
+from warploom.ir import HoleArg, IndexExpr, fill, index_cost, simplify, verify
+from warploom.ir.swizzle import SPACES, function_set, kind_of
 from warploom.sketch import Sketch, TermSpec
 from warploom.solve import Budget, Cost, Statistics, StopSearchError
 from warploom.synth.lift.sizes import elements
@@ -367,7 +367,7 @@ class _Completing:
         holes: dict[str, IndexExpr] = {}
         for use in self.engine.network.holes:
             if not len(use.points):
-                holes[use.hole.name] = IndexConst(False) if use.hole.kind == "cond" else IndexConst(0)
+                holes[use.hole.name] = kind_of(use.hole).unused(use.hole)
                 continue
             found = function_set(use.hole, use.points, SPACES[0]).matching(np.ones((len(use.points), use.values), np.bool_))
             if not found:

@@ -50,6 +50,7 @@ from warploom.ir.kernel.nodes import (
 )
 from warploom.ir.kernel.rewrite import map_index
 from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES
+from warploom.ir.swizzle.kinds import KINDS
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
@@ -416,8 +417,9 @@ class _Reader:
             return read(words[word]) if word in words else default
 
         kind = get("kind", self.text, "")
-        if kind not in ("cond", "part", "xform", "const", "choose"):
-            raise self.wrong(node, "kind cond, part, xform, const or choose")
+        if kind not in KINDS:
+            *others, last = KINDS
+            raise self.wrong(node, f"kind {', '.join(others)} or {last}")
         return Hole(
             name=name,
             kind=kind,

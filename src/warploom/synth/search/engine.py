@@ -17,7 +17,7 @@ import numpy as np
 
 from warploom.core import NOWHERE
 from warploom.ir import Hole, IndexExpr, Kernel
-from warploom.ir.swizzle import FunctionSet, function_set
+from warploom.ir.swizzle import FunctionSet, function_set, kind_of
 from warploom.sketch import TermArrays
 from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.network.lower import lower
@@ -157,10 +157,10 @@ class Engine:
         if self.free is None:
             return SpaceResult(space, (), True, True, "", 0.0, statistics)
         sets = self._function_sets(space)
-        widened = space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
+        widened = space != 2 or any(kind_of(u.hole).widens(u.hole) for u in self.network.holes)
         asked = (all_answers, below, most_accumulates)
         if not widened and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
-            return replace(self.last[2], space=2, seconds=0.0)  # space 2 widens conditions only
+            return replace(self.last[2], space=2, seconds=0.0)  # no hole has more in space 2
         answers: list[tuple[Cost, Chosen]] = []
         complete, cheapest, reason = True, True, ""
         bound = self.accumulates_bound

@@ -27,7 +27,6 @@ from .search.driver import (
     search,
     smallest_domain,
 )
-from .search.finite import FiniteModel
 from .search.incumbent import Child, Hints, Incumbent, Leaf, Measure, Progress
 from .search.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
@@ -85,7 +84,6 @@ __all__ = [
     "EventSink",
     "Failed",
     "Finished",
-    "FiniteModel",
     "Formula",
     "Found",
     "Frontier",

@@ -12,5 +12,6 @@ def template(x):
 
 if __name__ == "__main__":
     found = complete_template(parse_module(TEXT), "spec", "template")
-    print(f"{found.status} and {found.verdict}: {', '.join(f'{place} = {value}' for place, value in sorted(found.holes.items()))}")
+    holes = ", ".join(f"{place} = {value}" for place, value in sorted(found.holes.items()))
+    print(f"{found.status} and {found.verdict}: {holes}")
     print(found.source)

@@ -7,7 +7,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from warploom.solve.space import Candidate, EnumChoice, Instance, listing
+from warploom.solve.space import Candidate, CompiledSpace, EnumChoice, Instance, listing
 from warploom.solve.space.engine import narrow_and_propagate, work_with_records
 from warploom.solve.space.forms import Form, FormKind
 from warploom.solve.space.nodes import Applied, Argument
@@ -28,7 +28,7 @@ def narrowed(instance: Instance, candidate: Candidate, variable: int, mask: int,
 def test_listed_tuples_are_those_enumerated(seed: int) -> None:
     random = Random(seed)
     world = random_world(seed)
-    instance = world.space.compile().instance(**world.inputs())
+    instance = Instance(CompiledSpace(world.space), **world.inputs())
     candidate = instance.root()
     while candidate is not None:
         variables = [int(v) for choice in instance.space.choices for v in candidate.open_variables(choice)]
@@ -50,9 +50,9 @@ def test_listed_tuples_are_those_enumerated(seed: int) -> None:
 def test_what_exceeds_the_total_is_enumerated(seed: int, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     world = random_world(seed)
-    whole = world.space.compile().instance(**world.inputs())
+    whole = Instance(CompiledSpace(world.space), **world.inputs())
     monkeypatch.setattr(listing, "MAX_TOTAL", total)
-    part = world.space.compile().instance(**world.inputs())
+    part = Instance(CompiledSpace(world.space), **world.inputs())
     assert part.records.size <= whole.records.size
     candidate, other = whole.root(), part.root()
     while candidate is not None:

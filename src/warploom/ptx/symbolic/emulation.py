@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import Routine
 from warploom.ptx.symbolic.algebra import Algebra
-from warploom.ptx.symbolic.extension import Assumption
+from warploom.ptx.symbolic.building import Assumption
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
 from warploom.ptx.symbolic.machine import Machine, Registers

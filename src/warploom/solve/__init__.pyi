@@ -13,6 +13,7 @@ from .search.best_first import BestFirst, best_first
 from .search.drafts import TEMPERATURES, drafts, drawn
 from .search.driver import (
     BUDGET_SPENT,
+    PATIENCE,
     UNLIMITED,
     Alternative,
     Budget,
@@ -24,6 +25,7 @@ from .search.driver import (
     StopSearchError,
     Strategy,
     declared_order,
+    ordered,
     search,
     smallest_domain,
 )
@@ -61,6 +63,7 @@ from .smt.words import Word, WordConst, WordOp, WordVar, differing_words
 __all__ = [
     "BUDGET_SPENT",
     "FALSE",
+    "PATIENCE",
     "TEMPERATURES",
     "TRUE",
     "UNLIMITED",
@@ -144,6 +147,7 @@ __all__ = [
     "leaves_behind",
     "mcts",
     "negation",
+    "ordered",
     "problem_key",
     "process_executor",
     "read_events",

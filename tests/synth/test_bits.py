@@ -58,3 +58,17 @@ def test_a_number_of_indices_that_is_no_power_of_two_is_refused() -> None:
         @wl.sketch(block=8, warp_size=8, spec=butterfly)
         def turned(x: wl.Global[wl.i32, 8], w: wl.Constant[wl.i32, 4], y: wl.Global[wl.i32, 8]):
             y[wl.thread_id()] = x[wl.bits(12, wl.thread_id())]
+
+
+def first(x, y):
+    for i in range(8):
+        y[i] = x[0]
+
+
+def test_holes_of_no_arguments_are_constants() -> None:
+    @wl.sketch(block=8, warp_size=8, spec=first)
+    def lonely(x: wl.Global[wl.i32, 8], y: wl.Global[wl.i32, 8]):
+        y[wl.thread_id()] = x[wl.bits(8, name="bits") + wl.part(2, name="part") + (1 if wl.cond(name="cond") else 0)]
+
+    done = wl.complete(lonely)
+    assert (done.verdict, done.holes) == ("proved", {"bits": "0", "part": "0", "cond": "False"})

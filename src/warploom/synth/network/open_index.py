@@ -158,7 +158,7 @@ class IndexLowering:
             self._number_points(number, np.array([self.arguments.setdefault((), len(self.arguments))]))
             slots = Slots((number,), (np.zeros(self.threads, np.int64),))
             return Open(slots, np.stack(args, axis=1) if numbers is None else self._everywhere(np.array(numbers)))
-        columns = np.stack(args, axis=1).astype(np.int64)
+        columns = np.column_stack([np.zeros((self.threads, 0), np.int64), *args]).astype(np.int64)
         if (below := kind.first_below(hole)) is not None:
             self._check_first(hole, below, columns)
         points = self._points(number, columns)

@@ -14,12 +14,13 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tests.schedule.nest.interpreter.arithmetic import computed
+from tests.schedule.nest.interpreter.errors import NestError
+from tests.schedule.nest.interpreter.memory import Array, Buffers
+from tests.schedule.nest.interpreter.thread import Meeting, Silent, Thread
+
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest.arithmetic import computed
-from warploom.schedule.nest.errors import NestError
-from warploom.schedule.nest.memory import Array, Buffers
 from warploom.schedule.nest.nodes import Barrier, Combine, Kind, Loop, Nest, Node
-from warploom.schedule.nest.thread import Meeting, Silent, Thread
 from warploom.schedule.nest.walk import blocks_of, hardware_sizes, loops
 
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UnsupportedError
+from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, c_literal, call, cast_to, unary
-from warploom.schedule.backbone import Constant, Operator, Parameter
+from warploom.schedule.backbone import ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
@@ -15,7 +16,7 @@ from warploom.schedule.cpu.registers import Registers, Variable
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.nest import Affine, Argument, Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
 
-_INFIX = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
+_INFIX = {o: ROWS[o].c for o in (Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV)}
 
 
 class Statements:
@@ -201,7 +202,7 @@ class Statements:
                 if lanes == 1:
                     return cast_to(c_type(dtype), texts[0])
                 return call("__builtin_convertvector", texts[0], helpers.vector(dtype, lanes))
-            case Operator.EXP | Operator.LOG | Operator.SQRT | Operator.TANH | Operator.ABS:
+            case _ if operator in ROWS and ROWS[operator].called:
                 return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
@@ -222,12 +223,12 @@ class Statements:
                 and self.scope.lane_loop is None
             )
             is_across |= is_whole and register.size > 1
-            options = [Affine(i) for i in range(register.size)] if n in node.registers and not is_whole else [at]
+            options = [Linear((), i) for i in range(register.size)] if n in node.registers and not is_whole else [at]
             choices = [(*c, o) for c in choices for o in options]
         for choice in choices:
             if is_across:
                 axis = next(n for n in node.registers if value.axes[n].is_vector)
-                whole = Affine(0, ((-1, 1),))
+                whole = Linear(((-1, 1),))
                 ref = Ref(node.source.value, (*choice[:axis], whole, *choice[axis + 1 :]))
                 sizes = {**self.scope.indices.sizes, -1: value.axes[axis].size}
                 variable = self.registers.variable(ref, Indices(sizes, self.scope.indices.at), -1, value.axes[axis].size)

@@ -9,11 +9,11 @@ import pytest
 from warploom import scan
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators import machine
-from warploom.scan.operators import words as module
+from warploom.scan.operators import machine_numbers as module
 from warploom.scan.operators.closure import right
 from warploom.scan.operators.expression import Expr
+from warploom.scan.operators.machine_numbers import differing_list, in_floats, in_words, operator_in_words, range_of
 from warploom.scan.operators.prover import Holds, Open
-from warploom.scan.operators.words import differing_list, in_floats, in_words, operator_in_words, range_of
 
 
 def operator(step: str, kind: str = "int", start: str = "0", result: str = "s") -> scan.Operator:

@@ -11,6 +11,7 @@ import pytest
 from tests.schedule.bound.hand_views import Case
 
 from warploom.kernels.tensors import tensor_kernel
+from warploom.machines.cpu import Port
 from warploom.schedule.backbone import parse_backbone
 from warploom.schedule.bound.problem import (
     ALU,
@@ -37,7 +38,7 @@ from warploom.schedule.bound.problem import (
 )
 from warploom.schedule.bound.tables import machine_of, tables
 from warploom.schedule.bound.views import open_view, scratch
-from warploom.schedule.targets import K4000, Port, cpu
+from warploom.schedule.targets import K4000, cpu
 
 Kinds = Mapping[tuple[str, int], int]
 N = 4096

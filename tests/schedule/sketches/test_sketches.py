@@ -11,8 +11,8 @@ from warploom.core import UserError
 from warploom.ir import run
 from warploom.kernels import line, random_arrays, reference
 from warploom.kernels.tunables import is_tunable, tunable_sketch
+from warploom.machines import architecture
 from warploom.schedule.sketches import SketchModel, TunableSketch, tunable
-from warploom.schedule.targets import board
 from warploom.solve import declared_order, search
 
 SIZES = {"n": 1 << 16}
@@ -27,7 +27,7 @@ def family() -> TunableSketch:
 
 
 def model(of: TunableSketch) -> SketchModel:
-    return SketchModel(of, of.sizes, board("sm_80"), measures=False)
+    return SketchModel(of, of.sizes, architecture("sm_80"), measures=False)
 
 
 def test_the_search_finds_the_best_of_all_settings() -> None:

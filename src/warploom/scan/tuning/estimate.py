@@ -1,6 +1,6 @@
 """Cost of a way to scan: counted before it is compiled, and measured on the PTX it becomes.
 
-Cycles are of one multiprocessor for one block, as its busiest unit has it (`gpu.machine`: warp instructions issued, lanes of
+Cycles are of one multiprocessor for one block, as its busiest unit has it (`machines.gpu`: warp instructions issued, lanes of
 shuffles, wavefronts of shared memory), plus 10 for a barrier, as in the layouts' cost.
 """
 
@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from warploom.core import UserError
-from warploom.gpu import Machine, assemble, compile_to_ptx
+from warploom.gpu import assemble, compile_to_ptx
+from warploom.machines import Architecture
+from warploom.machines.gpu import WARP_LANES
 from warploom.ptx import launch, lower, parse
 from warploom.scan.emit.cuda import SIZES, warp_program
 from warploom.scan.emit.dialect import Types
@@ -37,11 +39,11 @@ class Counted:
     shared_wavefronts: int
     barriers: int
 
-    def cycles(self, on: Machine) -> float:
+    def cycles(self, on: Architecture) -> float:
         units = (
-            self.instructions / on.issue_per_cycle,
-            self.shuffles * on.warp_lanes / on.shuffle_lanes,
-            self.shared_wavefronts / on.wavefronts_per_cycle,
+            self.instructions / on.issue,
+            self.shuffles * WARP_LANES / on.timing.shuffle_lanes.value,
+            self.shared_wavefronts,
         )
         return round(max(units) + BARRIER_CYCLES * self.barriers, 1)
 

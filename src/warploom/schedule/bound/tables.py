@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from warploom.machines.cpu import Port
 from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role
 from warploom.schedule.bound.meetings import MOST_TOGETHER, reads_of
 from warploom.schedule.bound.problem import (
@@ -25,7 +26,7 @@ from warploom.schedule.bound.problem import (
     Problem,
 )
 from warploom.schedule.bound.slots import slot_groups, slot_rows
-from warploom.schedule.targets import Port, Target
+from warploom.schedule.targets import Target
 
 _KINDS = {Operator.LOAD: LOAD, Operator.STORE: STORE}
 _PIPES = {Operator.ADD: 1, Operator.SUB: 1, Operator.MAX: 2, Operator.MIN: 2}
@@ -193,8 +194,6 @@ def machine_of(target: Target) -> Machine:
         loop_alus=control.get("loop_alu", 0.0),
         lines=_ints([near.line_bytes, second.line_bytes]),
         capacities=_ints([held, second.size_bytes, last.size_bytes]),
-        bank_bytes=rates.bank_bytes,
-        banks=rates.banks,
         line_lanes=min(rates.warp_lanes, round(float(table[BY_CORE, RESOURCES.index("memory")]) / rates.clock_ghz)),
     )
 

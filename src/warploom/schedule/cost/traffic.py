@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from warploom.machines.banks import SECTOR_BYTES
 from warploom.schedule.backbone import Role
-from warploom.schedule.cost.warps import SECTOR_BYTES
 from warploom.schedule.cost.work import Work, copied_values, statement_work
 from warploom.schedule.nest import Affine, Cache, Kind, Load, Loop, Nest, Space, Store, Threads, loops, statements
 

@@ -14,13 +14,11 @@ from typing import cast
 import numpy as np
 
 from warploom.core import to_numpy
-from warploom.gpu import Machine, estimate, grid_of, machine
+from warploom.gpu import estimate, grid_of
 from warploom.ir import Counts, Declare, HoleUse, If, IndexConst, Kernel, Param, Read, SizeVar, Store, fill, run, tabulate
 from warploom.ir import For as Loop
-from warploom.schedule.targets import Board
-
-LATENCY_CYCLES = 500
-"""Cycles from a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
+from warploom.machines import Architecture, resident_warps
+from warploom.machines.gpu import WARP_LANES
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,32 +37,32 @@ class Modelled:
         return max(self.terms, key=self.terms.__getitem__)
 
 
-def compulsory(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelled:
+def compulsory(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Modelled:
     """Every array crosses the memory bus once: holds for every sketch of the same parameters."""
     used = sum(math.prod(_shape(param, sizes)) * param.dtype.size_bytes for param in kernel.params if param.space == "global")
-    return Modelled({"memory": used / (device.memory_gb_s * 1e6)})
+    return Modelled({"memory": used / (on.bounds.memory_gb_s * 1e6)})
 
 
-def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelled:
+def unfilled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Modelled:
     """A bound on every completion of `kernel`: what is counted with any numbers in its holes, where they do not matter.
 
     They matter where a hole is in the index of a global array, a guard or a bound of a loop; then only `compulsory` is left.
     Arithmetic is not counted, since a guard of an accumulate may be a hole.
     """
-    terms = dict(compulsory(kernel, sizes, device).terms)
+    terms = dict(compulsory(kernel, sizes, on).terms)
     if _is_counted_alike(kernel):
         counts = _counted(fill(kernel, {hole.name: IndexConst(0) for hole in kernel.holes}), sizes)
         counts.per_block.arithmetic = 0
-        terms |= _terms(kernel, counts, device, machine(device.arch), registers=0, shared_bytes=0)
+        terms |= _terms(kernel, counts, on, registers=0, shared_bytes=0)
     return Modelled(terms)
 
 
-def modelled(kernel: Kernel, sizes: Mapping[str, int], device: Board, registers: int = 0, shared_bytes: int = 0) -> Modelled:
+def modelled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture, registers: int = 0, shared_bytes: int = 0) -> Modelled:
     """Modelled time of a kernel without holes; `registers` per thread and `shared_bytes` per block limit how many blocks run
     at once."""
     counts = _counted(kernel, sizes)
-    terms = _terms(kernel, counts, device, machine(device.arch), registers, shared_bytes)
-    return Modelled(dict(compulsory(kernel, sizes, device).terms) | terms)
+    terms = _terms(kernel, counts, on, registers, shared_bytes)
+    return Modelled(dict(compulsory(kernel, sizes, on).terms) | terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,19 +98,21 @@ def _few_blocks(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _terms(kernel: Kernel, counted: _Counted, device: Board, sm: Machine, registers: int, shared_bytes: int) -> dict[str, float]:
+def _terms(kernel: Kernel, counted: _Counted, on: Architecture, registers: int, shared_bytes: int) -> dict[str, float]:
+    """A block loads at least once from memory, and its last store follows from that."""
+    device = on.bounds
     scale = counted.blocks / counted.run_blocks
-    cost = estimate(counted.per_block, sm)
+    cost = estimate(counted.per_block, on)
     cycle_ms = 1e-6 / device.clock_ghz
     per_block = cost.sm_cycles / counted.run_blocks
     rounds = -(-counted.blocks // device.multiprocessors)
-    warps = -(-kernel.threads // sm.warp_lanes)
-    resident = max(1, sm.resident_warps(registers, shared_bytes, kernel.threads) // warps)
+    warps = -(-kernel.threads // WARP_LANES)
+    resident = max(1, resident_warps(on, registers, shared_bytes, kernel.threads) // warps)
     waves = -(-counted.blocks // (device.multiprocessors * resident))
     return {
         cost.bound: rounds * per_block * cycle_ms,
         "l2": cost.global_bytes * scale / (device.l2_gb_s * 1e6),
-        "latency": waves * LATENCY_CYCLES * cycle_ms,
+        "latency": waves * on.timing.dram_cycles.value * cycle_ms,
     }
 
 

@@ -24,9 +24,9 @@ from warploom.gpu import (
     toolchain_available,
 )
 from warploom.ir import IndexExpr, Kernel, SizeVar, tabulate
+from warploom.machines import Architecture
 from warploom.schedule.sketches.cost import Modelled, modelled, unfilled
 from warploom.schedule.sketches.tunable import Setting, TunableSketch
-from warploom.schedule.targets import Board
 from warploom.sketch import Sketch
 from warploom.solve import BUDGET_SPENT, Alternative, Cost, StopSearchError
 from warploom.synth import Report, complete
@@ -60,7 +60,7 @@ class SketchModel:
 
     family: TunableSketch
     sizes: Mapping[str, int]
-    device: Board
+    device: Architecture
     budget_s: float | None = None
     """Wall seconds from the making of the model; then the search ends with the best so far."""
     measures: bool = field(default_factory=device_available)
@@ -111,7 +111,7 @@ class SketchModel:
             self.refused.append((candidate, report.reason))
             return None
         source = cuda_source(sketch.kernel, report.completions[0].holes)
-        compiled = compile_cuda(source.text, arch=self.device.arch) if toolchain_available() else None
+        compiled = compile_cuda(source.text, arch=self.device.name) if toolchain_available() else None
         limits = (compiled.registers, compiled.shared_bytes) if compiled is not None else (0, 0)
         cost = modelled(report.kernel, self.sizes, self.device, *limits)
         time_ms = None

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UserError
+from warploom.machines import compiled_architecture
 from warploom.schedule.sketches import SketchModel, TunableSketch, Tuned, Tuning
-from warploom.schedule.targets import board
 from warploom.solve import Outcome, Statistics, declared_order, search
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.outcome import Outcome as CommandOutcome
@@ -39,7 +39,7 @@ def explore_sketch(
         choices = {name: [_text(v) for v in values] for name, values in family.parameters.items() if len(values) > 1}
         line = plain_line(case, "solved", stopwatch.read(), sizes=sizes, choices=choices)
         return CommandOutcome(line, EXIT_BY_STATUS["solved"], details=table(choices))
-    model = SketchModel(family, sizes, board(options.arch), options.budget_s, progress=progress)
+    model = SketchModel(family, sizes, compiled_architecture(options.arch), options.budget_s, progress=progress)
 
     def tell(statistics: Statistics) -> None:
         progress(f"{statistics.nodes} nodes, {statistics.bounded} pruned, {model.completed} kernels completed")
@@ -60,7 +60,7 @@ def _line(case: str, family: TunableSketch, model: SketchModel, found: Outcome[T
         "completed": model.completed,
         "complete": found.complete and model.is_complete,
         "sizes": dict(model.sizes),
-        "arch": model.device.arch,
+        "arch": model.device.name,
     }
     if not found.answers:
         is_empty = found.complete and model.is_complete

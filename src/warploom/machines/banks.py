@@ -39,16 +39,34 @@ def passes(words: _Ints, active: _Masks, banks: int = BANKS) -> _Ints:
 def wavefronts(addresses: _Ints, active: _Masks, size_bytes: int) -> int:
     """Wavefronts of shared-memory requests; addresses in bytes [requests, lanes], of elements of `size_bytes`.
 
-    Lanes of 8 bytes go by half warps, those of 16 by quarters; wider elements are several accesses of 16 bytes.
+    Lanes of 8 bytes go by half warps, those of 16 by quarters, and twice as many go together where every two neighbours (n and
+    n ^ 1, or else n and n ^ 2) ask for the same place. Source: NVIDIA's developer forum, thread 77228, on compute capability 7.
+    Wider elements are several accesses of 16 bytes.
     """
     if size_bytes > WIDEST_BYTES:
         return sum(wavefronts(addresses + part, active, WIDEST_BYTES) for part in range(0, size_bytes, WIDEST_BYTES))
     words_each = max(1, size_bytes // BANK_BYTES)
+    if words_each == 1 or addresses.shape[1] % 4:
+        return _by_groups(addresses, active, words_each, 1)
+    together = _are_alike(addresses, active, 1) | _are_alike(addresses, active, 2)
+    alone = ~together
+    return _by_groups(addresses[alone], active[alone], words_each, words_each) + _by_groups(
+        addresses[together], active[together], words_each, words_each // 2
+    )
+
+
+def _are_alike(addresses: _Ints, active: _Masks, step: int) -> _Masks:
+    """By request, whether every active lane asks for the place of lane n ^ step, if that is active, too."""
+    other = np.arange(addresses.shape[1]) ^ step
+    return ((addresses == addresses[:, other]) | ~active | ~active[:, other]).all(axis=1)
+
+
+def _by_groups(addresses: _Ints, active: _Masks, words_each: int, groups: int) -> int:
+    """Passes of requests of which that many groups of neighbouring lanes go one after the other."""
     lanes = addresses.shape[1]
-    groups = words_each if lanes % words_each == 0 else 1
     first = (addresses // BANK_BYTES).reshape(-1, lanes // groups)
     here = active.reshape(-1, lanes // groups)
-    words = (first[..., None] + np.arange(words_each)).reshape(first.shape[0], -1)
+    words = (first[..., None] + np.arange(words_each)).reshape(len(first), first.shape[1] * words_each)
     return int(passes(words, np.repeat(here, words_each, axis=1)).sum())
 
 

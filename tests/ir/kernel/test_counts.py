@@ -69,7 +69,7 @@ def test_constant_reads_cost_no_sectors():
         ("u8", "4096", "thread_id * 128", 32),
         ("f64", "64", "thread_id", 2),
         ("f64", "64", "2 * thread_id", 4),
-        ("f64", "64", "7", 2),
+        ("f64", "64", "7", 1),
         ("float4", "32", "thread_id", 4),
         ("float4", "64", "thread_id * 2", 8),
         ("double4", "32", "thread_id", 16),

@@ -202,7 +202,7 @@ def _combine(nest: Nest, threads: Threads, node: Combine, around: tuple[Loop, ..
             size = nest.values[node.target.value].dtype.size_bytes
             is_wide = how.left * size % WIDEST_BYTES == 0
             reads = how.left * size // WIDEST_BYTES if is_wide else how.left
-            waves = reads * (WIDEST_BYTES // BANK_BYTES if is_wide else 1)
+            waves = reads * (WIDEST_BYTES // BANK_BYTES // 2 if is_wide else 1)  # all lanes ask for one place
             work = work + Work(
                 barriers=float((2 if _is_reused(around) else 1) * warps),
                 shared=float(warps + warps * reads),

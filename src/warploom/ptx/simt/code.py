@@ -16,15 +16,15 @@ from warploom.ptx.routine import Routine
 from warploom.ptx.simt.threads import Group, Value
 
 if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
+    from warploom.ptx.simt.running import RunningBlocks
 
-Step: TypeAlias = "Callable[[Group, Machine], None]"
+Step: TypeAlias = "Callable[[Group, RunningBlocks], None]"
 """Runs one instruction for all threads of a group."""
-End: TypeAlias = "Callable[[Group, Machine], int]"
+End: TypeAlias = "Callable[[Group, RunningBlocks], int]"
 """Ends a segment: the next segment of the whole group, or -1 when the group was split, parked or has left."""
-Gate: TypeAlias = "Callable[[Group, Machine], Group | None]"
+Gate: TypeAlias = "Callable[[Group, RunningBlocks], Group | None]"
 """A check before a segment: it returns the threads that may go on now; the others are parked."""
-Members: TypeAlias = "Callable[[Group, Machine], Value]"
+Members: TypeAlias = "Callable[[Group, RunningBlocks], Value]"
 """The lanes that a warp-wide instruction names: u32 per thread, or one for all."""
 
 

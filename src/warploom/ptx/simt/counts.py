@@ -18,7 +18,7 @@ from warploom.ptx.simt.threads import Group, Value, WarpLayout
 from warploom.ptx.syntax import Instruction
 
 if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
+    from warploom.ptx.simt.running import RunningBlocks
 
 SECTOR_BYTES = 32
 BANKS = 32
@@ -175,24 +175,24 @@ class Counter:
         parted = rows.any(axis=1) & (layout.active & ~rows).any(axis=1)
         self._site(code, instruction).divergent += int(np.count_nonzero(parted))
 
-    def access(self, access: Access, pieces: list[Piece], group: Group, machine: Machine) -> None:
+    def access(self, access: Access, pieces: list[Piece], group: Group, running: RunningBlocks) -> None:
         """One memory access of a group."""
         site = self._site(access.code, access.instruction)
         kind = "atomic" if access.is_atomic else "load" if access.kind == "ld" else "store"
         for chosen, region, index in pieces:
             layout = group.layout if chosen is None else WarpLayout(group.threads[chosen])
-            if region is machine.shared:
+            if region is running.shared:
                 name = "shared_load" if kind == "load" else "shared_store"
                 size = self._merged.get(access.code.routine.span(access.instruction).line, access.bytes)
                 if size == 0:
                     continue
                 offset = np.broadcast_to(index, len(layout.positions)) * access.width
                 units = _wavefronts(layout, offset // size * size if size > access.bytes else offset, size)
-            elif region is machine.local and "param" in access.code.routine.instructions[access.instruction].modifiers:
+            elif region is running.local and "param" in access.code.routine.instructions[access.instruction].modifiers:
                 continue
-            elif region is machine.local:
+            elif region is running.local:
                 name, units = "local", 0
-            elif region.is_const or region is machine.launch.parameters:
+            elif region.is_const or region is running.launch.parameters:
                 continue
             else:
                 name = f"global_{kind}"

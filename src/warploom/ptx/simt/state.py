@@ -15,9 +15,9 @@ from warploom.ptx.simt.code import Code, Segment
 from warploom.ptx.simt.counts import Counter
 from warploom.ptx.simt.decode import decode_segment
 from warploom.ptx.simt.findings import Coordinates, Findings, split_index
-from warploom.ptx.simt.machine import OutOfBudgetError
 from warploom.ptx.simt.operands import Site
 from warploom.ptx.simt.regions import Region, Regions, Views
+from warploom.ptx.simt.running import OutOfBudgetError
 from warploom.ptx.simt.spaces import Access
 from warploom.ptx.simt.threads import Group
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout

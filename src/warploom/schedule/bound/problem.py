@@ -39,7 +39,7 @@ PIPES = 4
 FUSIBLE = 3
 
 
-class Machine(NamedTuple):
+class TargetFigures(NamedTuple):
     """The figures of a target, for compiled code."""
 
     rates: Floats

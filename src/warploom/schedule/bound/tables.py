@@ -22,8 +22,8 @@ from warploom.schedule.bound.problem import (
     RESOURCES,
     STORE,
     Ints,
-    Machine,
     Problem,
+    TargetFigures,
 )
 from warploom.schedule.bound.slots import slot_groups, slot_rows
 from warploom.schedule.targets import Target
@@ -154,7 +154,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     )
 
 
-def machine_of(target: Target) -> Machine:
+def figures_of(target: Target) -> TargetFigures:
     """The figures of the target, times in nanoseconds."""
     rates = target.rates
     table = np.full((3, len(RESOURCES)), NO_LIMIT)
@@ -171,7 +171,7 @@ def machine_of(target: Target) -> Machine:
     second = rates.caches[min(1, len(rates.caches) - 1)]
     held = near.size_bytes + (rates.shared_bytes_per_core if is_cuda else 0)
     control = {name: issues for name, _, issues in rates.operations if name.startswith("loop")}
-    return Machine(
+    return TargetFigures(
         rates=table,
         bandwidth=rates.bandwidth_bytes_per_ns,
         launch=rates.launch_ns,

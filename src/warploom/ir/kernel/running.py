@@ -1,4 +1,4 @@
-"""The machine of the reference interpreter: executes statements and evaluates data for some blocks of the grid."""
+"""The reference interpreter at work: executes statements and evaluates data for some blocks of the grid."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from warploom.machines import banks
 Value: TypeAlias = tuple[Data, DType]
 
 
-class Machine:
+class KernelRun:
     """Runs the blocks numbered `first` to `first + blocks - 1`."""
 
     def __init__(

@@ -126,6 +126,9 @@ def trace(net: Network, warp: int, lanes: Lanes = "packed") -> Trace:
     return Trace(tuple(events))
 
 
+BARRIER_CYCLES = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Weights:
     """The default cost, in cycles of a multiprocessor: 32 lanes of shared memory a cycle, 64 of integer arithmetic."""
@@ -134,7 +137,7 @@ class Weights:
     access: float = 1.0
     conflict: float = 1.0
     operation: float = 0.5
-    barrier: float = 10.0
+    barrier: float = BARRIER_CYCLES
     idle_lane: float = 0.0
 
     def __call__(self, trace: Trace) -> float:

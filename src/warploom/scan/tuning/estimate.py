@@ -14,6 +14,7 @@ import numpy as np
 from warploom.core import UserError
 from warploom.gpu import assemble, compile_to_ptx
 from warploom.machines import Architecture
+from warploom.machines.banks import BANKS
 from warploom.machines.gpu import WARP_LANES
 from warploom.ptx import launch, lower, parse
 from warploom.scan.emit.cuda import SIZES, warp_program
@@ -21,13 +22,11 @@ from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.running import LIMIT, differing
 from warploom.scan.emit.serial import DTYPES, column, elements, serial
 from warploom.scan.layouts import addresses, operations, trace
+from warploom.scan.layouts.trace import BARRIER_CYCLES
 from warploom.scan.operators.samples import constant_values
 from warploom.scan.operators.words import computes_no_reals, in_floats
 from warploom.scan.tuning.candidates import Candidate, block_network
 from warploom.scan.tuning.candidates import operations as combine_operations
-
-BARRIER_CYCLES = 10.0
-"""`scan.layouts.Weights`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +71,9 @@ def estimated(way: Candidate, types: Types) -> Counted:
         return Counted(instructions, scans * steps * words + warps * words, 4 * warps * words, 2)
     net = block_network(way.network, way.elements)
     assert way.remap is not None
-    mapped = trace(net, 32).remapped(addresses(way.remap, net.columns), operations(way.remap, net.columns))
+    mapped = trace(net, BANKS).remapped(addresses(way.remap, net.columns), operations(way.remap, net.columns))
     accesses = len(mapped.accesses)
-    conflicts = mapped.conflicts(32)
+    conflicts = mapped.conflicts(BANKS)
     overlapping = sum(bool({d.destination for d in s} & {d.source for d in s}) for s in net.steps)
     instructions = accesses * (words + 2) + mapped.operations + accesses // 3 * combine
     ends = 2 * -(-way.elements // 32) * words

@@ -12,9 +12,9 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from warploom.machines.gpu import WARP_LANES as WARP
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.context import Context
-from warploom.schedule.cuda.facts import WARP
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.scalars import c_type, reduction
 from warploom.schedule.nest import Affine, Combine

@@ -14,12 +14,13 @@ from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.core.launch import STATIC_SHARED_BYTES
+from warploom.machines.gpu import WARP_LANES as WARP
 from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
 from warploom.schedule.cuda.context import AXES, Context
-from warploom.schedule.cuda.facts import WARP, gather, loops_of
+from warploom.schedule.cuda.facts import gather, loops_of
 from warploom.schedule.cuda.helpers import helper_texts, joined
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations

@@ -56,4 +56,17 @@ EQUIVALENT: dict[str, str] = {
     "src/warploom/synth/proof/concrete.py:TypedInteger.__ror__:constant:True -> False:0": (
         "`|` of two words gives the same in either order, so does their common type, and floats refuse it on both sides"
     ),
+    "src/warploom/ir/kernel/counts.py:count_wavefronts:constant:1 -> 2:3": (
+        "NumPy takes every negative extent of a shape for the unknown one"
+    ),
+    "src/warploom/synth/dataflow/ahead.py:Ahead.decided:constant:1 -> 2:0": (
+        "NumPy takes every negative extent of a shape for the unknown one"
+    ),
+    "src/warploom/ptx/symbolic/neighbour.py:Neighbour._is_walked:connective:not rest or holds(own, jump) -> ((holds(own, jump))):0": (
+        "a sum with 0 never wraps: `holds` finds both ends of one range, and a range is narrower than the words are many"
+    ),
+    "src/warploom/scan/networks/induction.py:_Prover._fitting:range:columns -> (columns) - 1:3": (
+        "the trial saves proofs: a state that is wrong in the last lane of the trial is not one of every size, so no step of it is "
+        "proved, and the next state of the menu is asked as without it"
+    ),
 }

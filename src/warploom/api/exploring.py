@@ -120,7 +120,7 @@ def explore(
     tell, decided = progress or nothing_said, dict(fixed or {})
     _check(sizes or {}, {"budget_s": budget_s, "nodes": nodes, "threads": threads}, search)
     if isinstance(found, TunableSketch):
-        asked = SketchOptions(arch_of_sketch(target), sizes, budget_s, tuple(decided.items()))
+        asked = SketchOptions(arch_of_sketch(target), sizes, budget_s, tuple(decided.items()), nodes=nodes)
         outcome = worked(case, lambda watch: explore_sketch(case, found, asked, watch, tell), None)
         return _result(outcome, None)
     on, used = machine_of(target, threads)

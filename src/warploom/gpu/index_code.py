@@ -8,7 +8,7 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.launch import INT_MAX
-from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, conditional, unary
+from warploom.ctext import Names, Text, binary, call, conditional, decimal, unary
 from warploom.gpu.helpers import Helpers
 from warploom.ir import (
     Builtin,
@@ -25,6 +25,16 @@ from warploom.ir import (
     SizeVar,
     index_range,
 )
+
+
+def index_c(expr: IndexExpr, ranges: dict[IndexExpr, Interval]) -> str:
+    """C of an index over variables of these ranges, by their own names; ValueError where it takes a function of its own."""
+    names = Names()
+    helpers = Helpers(names)
+    text = IndexCode(names, ranges, helpers, str).text(expr).text
+    if helpers.text:
+        raise ValueError(f"expected an index that divides as C does, got {expr}")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,7 @@ class IndexCode:
             case IndexConst(value):
                 if isinstance(value, bool):
                     return Text("true" if value else "false")
-                return Text(str(value), PRIMARY if value >= 0 else UNARY)
+                return decimal(value)
             case IndexVar(name) | SizeVar(name):
                 return Text(self.names(name))
             case Builtin():

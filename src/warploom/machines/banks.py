@@ -57,7 +57,7 @@ def wavefronts(addresses: _Ints, active: _Masks, size_bytes: int) -> int:
 
 def _are_alike(addresses: _Ints, active: _Masks, step: int) -> _Masks:
     """By request, whether every active lane asks for the place of lane n ^ step, if that is active, too."""
-    other = np.arange(addresses.shape[1]) ^ step
+    other: _Ints = np.arange(addresses.shape[1], dtype=np.int64) ^ step
     return ((addresses == addresses[:, other]) | ~active | ~active[:, other]).all(axis=1)
 
 

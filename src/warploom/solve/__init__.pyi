@@ -13,6 +13,7 @@ from .search.best_first import BestFirst, best_first
 from .search.drafts import TEMPERATURES, drafts, drawn
 from .search.driver import (
     BUDGET_SPENT,
+    PATIENCE,
     UNLIMITED,
     Alternative,
     Budget,
@@ -24,6 +25,7 @@ from .search.driver import (
     StopSearchError,
     Strategy,
     declared_order,
+    ordered,
     search,
     smallest_domain,
 )
@@ -62,6 +64,7 @@ from .smt.words import Word, WordConst, WordOp, WordVar, differing_words
 __all__ = [
     "BUDGET_SPENT",
     "FALSE",
+    "PATIENCE",
     "TEMPERATURES",
     "TRUE",
     "UNLIMITED",
@@ -146,6 +149,7 @@ __all__ = [
     "leaves_behind",
     "mcts",
     "negation",
+    "ordered",
     "problem_key",
     "process_executor",
     "read_events",

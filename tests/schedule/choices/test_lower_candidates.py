@@ -43,7 +43,7 @@ def stages(name: str) -> tuple[Backbone, ...]:
 
 @pytest.mark.parametrize("target", ["cpu", "sm_80"])
 @pytest.mark.parametrize(
-    ("name", "count"), [("axpy", 5), ("dot", 6), ("matvec", 3), ("matmul", 2), ("softmax", 1), ("conv2d_same", 1)]
+    ("name", "count"), [("axpy", 3), ("dot", 3), ("matvec", 2), ("matmul", 1), ("softmax", 1), ("conv2d_same", 1)]
 )
 def test_random_candidates(name: str, target: str, count: int) -> None:
     check(name, target, count)

@@ -15,6 +15,7 @@ import warploom as wl
 from warploom import f32
 from warploom.core import BY_NAME, to_numpy
 from warploom.core.compiler import build_library
+from warploom.ctext import Text, binary
 from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Backbone, Operator, evaluate
 from warploom.schedule.choices import kernel_space
@@ -112,11 +113,12 @@ def test_the_judges_and_folded_constants(operator: Operator) -> None:
 
 
 def test_cuda_keeps_a_nan() -> None:
-    f32_text = operation(Operator.MAX, BY_NAME["f32"], ["a", "b + c"])
-    assert f32_text == "max_or_nan(a, b + c)"
-    assert operation(Operator.MIN, BY_NAME["f64"], ["a", "b"]) == "min_or_nan(a, b)"
+    a, b = Text("a"), Text("b")
+    f32_text = operation(Operator.MAX, BY_NAME["f32"], [a, binary("+", b, Text("c"))])
+    assert f32_text.text == "max_or_nan(a, b + c)"
+    assert operation(Operator.MIN, BY_NAME["f64"], [a, b]).text == "min_or_nan(a, b)"
     assert "a > b || a != a" in helper_texts(["max_or_nan"])[0] and "a < b || a != a" in helper_texts(["min_or_nan"])[0]
-    assert operation(Operator.MIN, BY_NAME["i32"], ["a", "b"]) == "min(a, b)"
+    assert operation(Operator.MIN, BY_NAME["i32"], [a, b]).text == "min(a, b)"
 
 
 @pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")

@@ -122,13 +122,13 @@ def test_programs_that_cannot_be_timed_keep_their_kernels() -> None:
 
 @with_compiler
 def test_whole_programs_are_timed() -> None:
-    whole = program("atax", 64)
+    whole = program("atax", 16)
     chance = np.random.default_rng(0)
-    arrays = {"A": chance.random((64, 64), np.float32), "x": chance.random(64, np.float32)}
+    arrays = {"A": chance.random((16, 16), np.float32), "x": chance.random(16, np.float32)}
     found = explore(
         whole,
         CPU,
-        options=Options(strategy=strategy_named("refine"), nodes=120, evaluations=4),
+        options=Options(strategy=strategy_named("refine"), nodes=60, evaluations=2),
         evaluators=lambda stage: CpuEvaluator(stage),
         programs=lambda p: CpuPrograms(p, arrays=arrays, scalars={}),
     )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, cast
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, UserError
@@ -49,7 +50,7 @@ from warploom.ir.kernel.nodes import (
     ValueVar,
 )
 from warploom.ir.kernel.rewrite import map_index
-from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES
+from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, index_text
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
@@ -83,27 +84,42 @@ def parse_kernel(text: str, file: str = "<kernel>") -> Kernel:
 
 
 def parse_index(text: str, arg_names: Sequence[str] = ()) -> IndexExpr:
-    """The completion that `index_text` printed with these names of the hole's arguments; UserError (KERNEL_SYNTAX).
+    """The completion that `index_text` printed with these texts of the hole's arguments; UserError (KERNEL_SYNTAX).
 
-    Names that are no identifiers, or stand for two arguments, are not understood.
+    A text that stands for two arguments is not understood.
     """
     reader = _Reader(text, "<completion>")
-    where = {name: position for position, name in enumerate(arg_names) if arg_names.count(name) == 1}
+    known: dict[str, int] = {}
+    for position, name in enumerate(arg_names):
+        with suppress(SyntaxError):
+            if arg_names.count(name) == 1:
+                known[ast.dump(ast.parse(name, mode="eval").body)] = position
     try:
-        found = reader.index(ast.parse(text, mode="eval").body)
+        found = reader.index(cast(ast.expr, _Arguments(known).visit(ast.parse(text, mode="eval").body)))
     except (SyntaxError, RecursionError, MemoryError, ValueError):
         message = f"expected an index expression, got {text[:80]!r}"
         raise UserError(Diagnostic("KERNEL_SYNTAX", message, reader.span(ast.Pass()))) from None
 
-    def argument(expr: IndexExpr) -> IndexExpr | None:
-        if not isinstance(expr, IndexVar):
-            return None
-        if expr.name not in where:
-            message = f"expected one of {', '.join(where) or 'no names'}, got {expr.name!r}"
+    def unknown(expr: IndexExpr) -> None:
+        if isinstance(expr, (IndexVar, Builtin, SizeVar, HoleUse)):
+            names = ", ".join(arg_names[position] for position in known.values())
+            message = f"expected one of {names or 'no names'}, got {index_text(expr)!r}"
             raise UserError(Diagnostic("KERNEL_SYNTAX", message, reader.span(ast.Pass())))
-        return HoleArg(where[expr.name])
 
-    return map_index(found, argument)
+    return map_index(found, unknown)
+
+
+class _Arguments(ast.NodeTransformer):
+    """Puts `arg(position)` in the place of each argument's text."""
+
+    def __init__(self, known: Mapping[str, int]) -> None:
+        self.known = known
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        position = self.known.get(ast.dump(node))
+        if position is None:
+            return self.generic_visit(node)
+        return ast.copy_location(ast.Call(ast.Name("arg"), [ast.Constant(position)], []), node)
 
 
 class _Reader:

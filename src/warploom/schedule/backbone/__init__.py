@@ -44,12 +44,13 @@ from warploom.schedule.backbone.tilings import (
     tilings,
 )
 from warploom.schedule.backbone.verify import verify
+from warploom.schedule.backbone.window import NoWindowError, Window, count_stored, evaluate_window, moved, points_of
 
 __all__ = [
     "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim",
-    "Elements", "Extent", "Instruction", "Levels", "Operand", "Operator", "Parameter", "Program", "Region", "Result", "Role",
-    "Scope", "TilePolicy", "TileTable", "Tiles", "access_text", "axis_sum_text", "backbone", "backbone_text",
-    "count_compulsory_bytes", "count_flops", "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms",
-    "identity_of", "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "random_array", "random_inputs", "tilings",
-    "verify",
+    "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator", "Parameter", "Program", "Region",
+    "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window", "access_text", "axis_sum_text", "backbone",
+    "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate",
+    "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "moved", "no_tiles", "operand_text", "paper_tiles",
+    "parse_backbone", "points_of", "random_array", "random_inputs", "tilings", "verify",
 ]  # fmt: skip

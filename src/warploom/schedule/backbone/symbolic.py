@@ -38,7 +38,7 @@ def evaluate_terms(backbone: Backbone) -> dict[str, Elements]:
     memory = {n: _symbols(r)[_places(r)] for n, r in enumerate(backbone.regions)}
     before = {n: array.copy() for n, array in memory.items()}
     parameters = {o.name: atom(o.name, ()) for i in backbone.instructions for o in i.operands if isinstance(o, Parameter)}
-    _Symbolic(backbone, memory, parameters).run_all()
+    SymbolicEvaluation(backbone, memory, parameters).run_all()
     found: dict[str, Elements] = {}
     for n, region in enumerate(backbone.regions):
         if region.role is Role.TEMPORARY:
@@ -66,7 +66,7 @@ def _places(region: Region) -> NDArray[np.int64]:
     return total
 
 
-class _Symbolic(Evaluation):
+class SymbolicEvaluation(Evaluation):
     def number(self, value: object, dtype: DType) -> Terms:
         return _one(value if isinstance(value, Term) else number_of(value, dtype))
 

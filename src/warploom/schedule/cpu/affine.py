@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from warploom.ctext import Text, total
 from warploom.schedule.nest import Affine
 
 
@@ -19,7 +20,7 @@ class Place:
     """(loop number, stride)."""
 
     @property
-    def text(self) -> str:
+    def text(self) -> Text:
         return affine_text(self.constant, self.terms)
 
     def stride(self, loop: int | None) -> int:
@@ -66,15 +67,6 @@ class Indices:
         return sum(min(0, r) for r in reaches), sum(max(0, r) for r in reaches)
 
 
-def affine_text(constant: int, terms: tuple[tuple[str, int], ...]) -> str:
+def affine_text(constant: int, terms: tuple[tuple[str, int], ...]) -> Text:
     """`m*1024 + k + 3`."""
-    text = ""
-    for variable, stride in terms:
-        product = variable if abs(stride) == 1 else f"{variable}*{abs(stride)}"
-        sign = ("-" if stride < 0 else "") if not text else (" - " if stride < 0 else " + ")
-        text += sign + product
-    if not text:
-        return str(constant)
-    if constant:
-        text += f" {'-' if constant < 0 else '+'} {abs(constant)}"
-    return text
+    return total(((stride, Text(variable)) for variable, stride in terms), constant, tight=True)

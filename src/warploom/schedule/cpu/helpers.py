@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.core import Diagnostic, DType, UnsupportedError, f32
+from warploom.core import BY_NAME, Diagnostic, DType, UnsupportedError, f32
+from warploom.ctext import PRIMARY, Text, binary, call
+from warploom.ctext import c_type as type_name
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cpu.functions import EXP_F32, TANH_F32
-
-_SCALARS = {
-    "f16": "_Float16", "f32": "float", "f64": "double",
-    "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
-    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
-}  # fmt: skip
 
 _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX512F__", "_mm512", "pd"),
                ("f32", 8): ("__AVX__", "_mm256", "ps"), ("f64", 4): ("__AVX__", "_mm256", "pd"),
@@ -23,10 +19,11 @@ _LIBM = {Operator.EXP: "exp", Operator.LOG: "log", Operator.SQRT: "sqrt", Operat
 
 
 def c_type(dtype: DType) -> str:
-    if dtype.name not in _SCALARS:
-        served = ", ".join(_SCALARS)
+    name = type_name(dtype)
+    if name is None:
+        served = ", ".join(t.name for t in BY_NAME.values() if type_name(t))
         raise UnsupportedError(Diagnostic("CPU_TYPE", f"expected one of {served} on the CPU, got {dtype.name}", fix="use f32"))
-    return _SCALARS[dtype.name]
+    return name
 
 
 @dataclass(slots=True)
@@ -190,7 +187,10 @@ class Helpers:
         v, scalar = self.vector(dtype, lanes), c_type(dtype)
         if lanes == 2:
             return self._add(
-                f"total_{operator.value}_{v}", scalar, f"{v} x", f"return {self.join(operator, dtype, 1, 'x[0]', 'x[1]')};"
+                f"total_{operator.value}_{v}",
+                scalar,
+                f"{v} x",
+                f"return {self.join(operator, dtype, 1, Text('x[0]'), Text('x[1]')).text};",
             )
         half = self.vector(dtype, lanes // 2)
         rest = self.total(operator, dtype, lanes // 2)
@@ -198,19 +198,19 @@ class Helpers:
             f"{half} low, high;\n"
             f"    __builtin_memcpy(&low, &x, sizeof low);\n"
             f"    __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);\n"
-            f"    return {rest}({self.join(operator, dtype, lanes // 2, 'low', 'high')});"
+            f"    return {rest}({self.join(operator, dtype, lanes // 2, Text('low'), Text('high')).text});"
         )
         return self._add(f"total_{operator.value}_{v}", scalar, f"{v} x", body)
 
-    def join(self, operator: Operator, dtype: DType, lanes: int, first: str, second: str) -> str:
+    def join(self, operator: Operator, dtype: DType, lanes: int, first: Text, second: Text) -> Text:
         """The text of a reduction's step."""
         match operator:
             case Operator.ADD | Operator.FMA:
-                return f"({first} + {second})"
+                return binary("+", first, second, inner=PRIMARY)
             case Operator.MUL:
-                return f"({first} * {second})"
+                return binary("*", first, second, inner=PRIMARY)
             case Operator.MAX | Operator.MIN:
-                return f"{self.extreme(operator, dtype, lanes)}({first}, {second})"
+                return call(self.extreme(operator, dtype, lanes), first, second)
             case _:
                 raise UnsupportedError(
                     Diagnostic(

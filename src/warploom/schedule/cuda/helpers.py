@@ -65,6 +65,11 @@ __device__ __forceinline__ int rotated(int index)
 }
 
 
+_FUNCTIONS = "exp expf log logf sqrt sqrtf tanh tanhf fma fmaf fabs fabsf"
+WORDS = frozenset((*_TEXTS, "lanes", "shared_bytes", *f"{_FUNCTIONS} abs max min".split()))
+"""Names that texts of kernels use beside those of the nest."""
+
+
 def helper_texts(names: Iterable[str]) -> list[str]:
     wanted = set(names)
     return [text for name, text in _TEXTS.items() if name in wanted]

@@ -8,25 +8,26 @@ common with the rest is swizzled by itself: s(e + d) = s(e) ^ s(d), where d is o
 
 from __future__ import annotations
 
+from warploom.ctext import Text, binary, call
 from warploom.ir.swizzle import Rot
 from warploom.schedule.cuda.indices import Form, Indices
 from warploom.schedule.nest import Swizzle
 
 
-def swizzled_text(indices: Indices, form: Form, swizzle: Swizzle, label: str) -> str:
+def swizzled_text(indices: Indices, form: Form, swizzle: Swizzle, label: str) -> Text:
     """The offset `form` through the swizzle; `label` names parts that are hoisted."""
     if isinstance(swizzle.core, Rot):
         arguments = swizzle.core.n, swizzle.unit, swizzle.core.scale, swizzle.core.period
-        return f"rotated<{', '.join(map(str, arguments))}>({indices.hoisted(form, label)})"
+        return call(f"rotated<{', '.join(map(str, arguments))}>", indices.hoisted(form, label))
     bits, base, shift = swizzle.bits()
     hoisted = frozenset(a for scope in indices.scoped() for a in scope.atoms)
     rest, added = _unchanged(indices, form, 1 << base, 1 << (base + shift + bits), hoisted)
     function = f"swizzled<{bits}, {base}, {shift}>"
     outer, inner = rest.only(hoisted), rest.without(hoisted)
     if outer.terms and (inner.terms or inner.constant) and _are_disjoint(indices, outer, inner):
-        text = f"({function}({indices.hoisted(outer, label)}) ^ {function}({indices.text(inner)}))"
+        text = binary("^", call(function, indices.hoisted(outer, label)), call(function, indices.text(inner)))
     else:
-        text = f"{function}({indices.hoisted(rest, label)})"
+        text = call(function, indices.hoisted(rest, label))
     return indices.text(added, text) if added.terms or added.constant else text
 
 

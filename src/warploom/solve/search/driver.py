@@ -72,6 +72,12 @@ def declared_order(choices: Sequence[tuple[int, int]]) -> int:
     return min(choices)[0]
 
 
+def ordered(first: Sequence[int]) -> Strategy:
+    """These choices first, in this order, then the others in theirs."""
+    place = {choice: n for n, choice in enumerate(first)}
+    return lambda choices: min((place.get(c, len(place)), c) for c, _ in choices)[1]
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """Limits at which a search gives up; None = never. Nodes (`Statistics.tried`) and evaluations are deterministic, seconds

@@ -385,6 +385,8 @@ class Data:
                 elif item[1]:
                     flat.append(item)
         if len(flat) > 1:
+            if any(v.__class__ in ADDRESSES for v, _ in flat):
+                raise NoBitsError("parts of an address")
             if all(isinstance(v, Undefined) for v, _ in flat):
                 return flat[0][0]
             flat = self._with_slices_merged(flat)

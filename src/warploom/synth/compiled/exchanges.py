@@ -6,7 +6,7 @@ from functools import reduce
 
 from warploom.ptx.syntax import Instruction
 from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
-from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
 from warploom.synth.compiled.operands import Operands, Reader, width_of
 from warploom.synth.compiled.placed import Placed
 from warploom.synth.compiled.schedule import WARP_BARRIER, Barrier, Members, Step, truth
@@ -101,6 +101,8 @@ class Exchanges:
 
         def run(block: Block, lanes: Lanes) -> None:
             own = dict(zip(lanes, sources(block, lanes), strict=True))
+            if not ADDRESSES.isdisjoint(map(type, own.values())):
+                raise self.launch.unsupported("expected redux.sync of data, got addresses or positions of blocks", index)
             found: list[Value] = []
             for t, mask in zip(lanes, self._known(block, masks, lanes, index), strict=True):
                 self._check_named(block, t, mask, index)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import prod
 from typing import Literal
 
@@ -19,6 +19,7 @@ from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined
 from warploom.synth.compiled.faults import FaultError, Triple, unsupported
 from warploom.synth.compiled.instructions import make_steps
 from warploom.synth.compiled.memory import Memory, Region, Stored
+from warploom.synth.compiled.moving import Moving
 from warploom.synth.compiled.placed import Places
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 from warploom.synth.compiled.schedule import run_launch
@@ -67,6 +68,14 @@ _SHARED_BYTES = 227 << 10
 """Most shared bytes of a block on any machine."""
 
 
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Blocks side by side in a grid."""
+
+    first: Triple
+    counts: Triple
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class SymbolicRun:
     """Memory and faults that a launch left behind."""
@@ -82,6 +91,11 @@ class SymbolicRun:
     """The module's variables, by name."""
     ordered: frozenset[str]
     """Variables whose order in memory decided something."""
+    moves: Mapping[str, Mapping[str, int]] = field(default_factory=dict[str, Mapping[str, int]])
+    """Of a box, by array: bytes by which the accesses of a block lie further on than those of the block before."""
+    loaded: frozenset[str] = frozenset()
+    stored: frozenset[str] = frozenset()
+    """Arrays that blocks of a box load from and store to."""
 
     def unnamed_stores(self, arguments: tuple[Argument, ...]) -> list[str]:
         """Names for the domain: variables of the module that are stored to and that nobody compares."""
@@ -133,9 +147,12 @@ def run_symbolically(
     symbols: Mapping[str, Symbol] | None = None,
     is_alone: bool = False,
     order: tuple[str, ...] = (),
+    box: Box | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
+
+    box: run its first block only, which stands for all blocks of the box. SplitError where they do not run alike.
 
     symbols: what the module's `.const` and `.global` variables hold, by name. The host may set any of them before the launch, so
     reading one that is not named is not followed.
@@ -149,6 +166,8 @@ def run_symbolically(
         raise UserError(Diagnostic("ARGUMENTS", message, _where(routine), "Give one per kernel parameter."))
     _check_launch(routine, program, grid, block, dynamic_shared_bytes)
     data, memory, places = Data(), Memory(order), Places()
+    if box is not None:
+        places.moving = Moving({f"%ctaid.{letter}": count - 1 for letter, count in zip("xyz", box.counts, strict=True)})
     arrays: dict[str, Region] = {}
     parameters: dict[str, Region] = {}
     for argument, parameter in zip(arguments, routine.parameters, strict=True):
@@ -168,6 +187,7 @@ def run_symbolically(
     launch = Launch(
         routine, data, memory, parameters, grid, block, dynamic_shared_bytes, places=places, steps_left=STEP_LIMIT,
         meets_anywhere=_sm(program) >= _VOLTA, is_alone=is_alone,
+        first_block=None if box is None else box.first,
     )  # fmt: skip
     _add_module_variables(launch, program, symbols or {}, arrays)
     try:
@@ -177,7 +197,7 @@ def run_symbolically(
         raise
     return SymbolicRun(
         data, arrays, routine, (*sorted(launch.notes | data.notes), *places.notes()), STEP_LIMIT - launch.steps_left,
-        launch.module_variables, frozenset(places.ordered),
+        launch.module_variables, frozenset(places.ordered), launch.moves, frozenset(launch.loaded), frozenset(launch.stored),
     )  # fmt: skip
 
 

@@ -108,7 +108,7 @@ class _Maker:
         def jump(block: Block, lanes: Lanes) -> dict[int, Lanes]:
             found: dict[int, Lanes] = {}
             for t, number in zip(lanes, reader(block, lanes), strict=True):
-                if not isinstance(number, int) or not 0 <= number < len(places):
+                if not isinstance(number, int) or number.__class__ is Placed or not 0 <= number < len(places):
                     raise self.launch.unsupported(f"expected a branch index of 0 to {len(places) - 1}, got {number}", index)
                 found.setdefault(places[number], []).append(t)
             return found
@@ -255,7 +255,7 @@ class _Maker:
             try:
                 if not isinstance(a, int) or not isinstance(b, int) or kind.is_float:
                     raise PlacementError("an address beside data")
-                return self.launch.places.compare(COMPARISONS[test], a, b, kind.bits)
+                return self.launch.places.compare(COMPARISONS[test], a, b, kind)
             except PlacementError as error:
                 raise self._depends(error, index) from error
 
@@ -303,7 +303,7 @@ class _Maker:
             def run(value: int) -> int:
                 if any(k.is_float for k in kinds) or own > kinds[0].bits:
                     raise PlacementError(f"the result of {instruction.name}")
-                return places.widened(value, kinds[1].bits, kinds[0].bits)
+                return places.widened(value, kinds[1], kinds[0].bits)
         else:
             run = places.function(opcode, instruction.modifiers, register_kind(type_name), plain)
 

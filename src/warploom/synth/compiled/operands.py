@@ -10,8 +10,8 @@ from warploom.core import f32, f64
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Float, Instruction, Integer, Name, Negation, Operand, Pair, Sum, Vector
 from warploom.synth.compiled.data import Data, Undefined, Value
+from warploom.synth.compiled.placed import Placed, placed, shifted
 from warploom.synth.compiled.placed import Variable as PlacedVariable
-from warploom.synth.compiled.placed import shifted
 from warploom.synth.compiled.schedule import truth
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 
@@ -127,13 +127,15 @@ class Operands:
         is_wide = not (isinstance(operand.base, Name) and TYPE_BITS.get(
             self.launch.routine.registers.get(operand.base.text, "b64"), 64) == 32)  # fmt: skip
         mask = (1 << 64) - 1 if is_wide else (1 << 32) - 1
+        moving = self.launch.places.moving
 
         def run(block: Block, lanes: Lanes) -> list[Value]:
             found: list[Value] = []
             for t, value in zip(lanes, inner(block, lanes), strict=True):
                 if not isinstance(value, int):
                     raise self._bad_address(block, value, t, index)
-                found.append((value + offset) & mask)
+                address = (value + offset) & mask
+                found.append(placed(address, value.of) if moving.last and isinstance(value, Placed) else address)
             return found
 
         return run

@@ -3,6 +3,7 @@
     placed := number under one placement, and how often each variable's address is in it
 
 Where variables lie is not known before the launch: what depends on more than their alignment and their bounds is not followed.
+A number that moves with the block (`moving.py`) is kept in the same way.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from warploom.core import DType
+from warploom.synth.compiled.moving import Moving, PlacementError, number_of
 
 _GUARANTEED = 256
 """Bytes to a multiple of which cudaMalloc allocates (CUDA C++ Programming Guide, Device Memory Accesses)."""
@@ -24,10 +26,6 @@ class Placed(int):
 
     of: Of
     """Variable and how often its address is added; sorted, never empty."""
-
-
-class PlacementError(Exception):
-    """The result of an operation depends on where variables lie."""
 
 
 @dataclass(slots=True)
@@ -69,6 +67,8 @@ class Places:
     """Variables of the host that must begin at multiples of so many bytes, beyond what their type asks for."""
     ordered: set[str] = field(default_factory=set[str])
     """Variables whose order in memory was looked at."""
+    moving: Moving = field(default_factory=Moving)
+    """Positions that stand for many: of blocks that run alike."""
 
     def address(self, name: str, variable: Variable) -> Placed:
         self.variables[name] = variable
@@ -110,6 +110,10 @@ class Places:
     def low_bits(self, value: int, count: int) -> int:
         """The lowest `count` bits, where the variables' alignment tells them."""
         for name, times in _of(value):
+            if name in self.moving.last:
+                if times % (1 << count):
+                    raise PlacementError("low bits of the position of a block")
+                continue
             self.need(name, (1 << count) // (times & -times) if times & -times < 1 << count else 1)
         return int(value) & ((1 << count) - 1)
 
@@ -131,10 +135,12 @@ class Places:
             return low & known
         return self.linear((1,), (value,), (low | known if op == "or" else low ^ known) - low, bits)
 
-    def widened(self, value: int, source_bits: int, target_bits: int) -> int:
-        """A conversion between words: of low bits, or of an address that fits."""
-        if target_bits <= source_bits:
+    def widened(self, value: int, source: DType, target_bits: int) -> int:
+        """A conversion between words: of low bits, of an address that fits, or of a number that moves and does not wrap."""
+        if target_bits <= source.bits:
             return self.linear((1,), (value,), 0, target_bits)
+        if self._moves(value):
+            return self._exactly(value, source, 1, target_bits)
         name = self._only(value)
         if name is None or not self.variables[name].is_small or not self._is_near(name, value):
             raise PlacementError("a wider word of an address")
@@ -145,6 +151,8 @@ class Places:
         bits = kind.bits * (2 if "wide" in modifiers else 1)
 
         def run(*numbers: int) -> int:
+            if kind.is_float:
+                raise PlacementError("the bits of an address as a number")
             match opcode, list(numbers):
                 case (("add" | "sub"), [a, b]):
                     return self.linear((1, 1 if opcode == "add" else -1), (a, b), 0, bits)
@@ -154,6 +162,14 @@ class Places:
                     return self.linear((-1,), (a,), -1, bits)
                 case "mad", [a, b, c] if not _of(a) and not _of(b):
                     return self.linear((1, 1), (_known(plain(a, b, 0)), c), 0, bits)
+                case (("mul" | "mad"), [a, b, *more]) if "wide" in modifiers and self._moves(a, b) and not (_of(a) and _of(b)):
+                    value, times = (a, b) if _of(a) else (b, a)
+                    product = self._exactly(value, kind, number_of(int(times), kind), bits)
+                    return self.linear((1, *(1 for _ in more)), (product, *more), 0, bits)
+                case "shr", [a, by] if self._moves(a) and not _of(by):
+                    return self._shifted_right(a, min(int(by), bits), kind)
+                case (("min" | "max"), [a, b]) if self._moves(a, b):
+                    return a if self.compare("<=" if opcode == "min" else ">=", a, b, kind) else b
                 case (("mul" | "mad"), [a, b, *more]) if "lo" in modifiers and not (_of(a) and _of(b)):
                     value, times = (a, b) if _of(a) else (b, a)
                     return self.linear((int(times), *(1 for _ in more)), (value, *more), 0, bits)
@@ -166,10 +182,29 @@ class Places:
 
         return run
 
+    def _moves(self, *values: int) -> bool:
+        return any(self.moving.is_part_of(_of(v)) for v in values)
+
+    def _exactly(self, value: int, kind: DType, times: int, bits: int) -> int:
+        """A number that moves, times a known one, in wider words."""
+        number, slopes = self.moving.exactly(int(value), _of(value), kind)
+        return self.linear((times,), (placed(number, tuple(sorted(slopes.items()))),), 0, bits)
+
+    def _shifted_right(self, value: int, by: int, kind: DType) -> int:
+        number, slopes = self.moving.exactly(int(value), _of(value), kind)
+        if any(slope % (1 << by) for slope in slopes.values()):
+            raise PlacementError("high bits of the position of a block")
+        return self.linear((1,), (placed(number >> by, tuple(sorted((n, s >> by) for n, s in slopes.items()))),), 0, kind.bits)
+
     # ------------------------------------------------------------ comparisons
 
-    def compare(self, op: str, a: int, b: int, bits: int) -> bool:
-        """`<`, `==` and the like, unsigned or of addresses that are not negative."""
+    def compare(self, op: str, a: int, b: int, kind: DType) -> bool:
+        """`<`, `==` and the like of numbers that move, or of addresses that are not negative."""
+        if self._moves(a, b):
+            return self.moving.compare(op, (int(a), _of(a)), (int(b), _of(b)), kind)
+        return self._compare_addresses(op, a, b, kind.bits)
+
+    def _compare_addresses(self, op: str, a: int, b: int, bits: int) -> bool:
         difference = self.linear((1, -1), (a, b), 0, bits)
         if difference.__class__ is not Placed:
             if op in ("==", "!="):
@@ -183,7 +218,7 @@ class Places:
                 raise PlacementError("an address beside a number")
             return _TESTS[op](1, 0)
         if a.__class__ is not Placed:
-            return self.compare(_TURNED[op], b, a, bits)
+            return self._compare_addresses(_TURNED[op], b, a, bits)
         return self._compare_variables(op, a, b)
 
     def _compare_variables(self, op: str, a: int, b: int) -> bool:

@@ -19,7 +19,7 @@ from warploom.synth.compiled.execution import Argument, ArrayArgument, ScalarArg
 from warploom.synth.compiled.faults import Fault, FaultError, Triple
 from warploom.synth.compiled.operands import WARP_NUMBER
 from warploom.synth.compiled.placed import is_about_places
-from warploom.terms import Algebra, Term, algebra_for
+from warploom.terms import Algebra, Term, algebra_for, atom
 
 _MOST_ORDERED = 3
 """Arrays whose orders in memory are all tried."""
@@ -59,6 +59,8 @@ class Wanted:
     """The types in which another kernel computed the terms; None: a spec wants them."""
     is_untyped: bool = False
     """Whether a spec says nothing of the types in which it computes."""
+    of_some: Mapping[int, Term] | None = None
+    """In place of `terms`: what the spec stores, by element, of which the run need only have stored some."""
 
 
 def prove_launch(
@@ -116,7 +118,16 @@ def _prove_once(
     except FaultError as error:
         return _sure(CompiledProof("refuted", "", error.fault.message, fault=error.fault), error.assumed)
     variables = tuple(s for s in symbols.values() if isinstance(s, ArrayArgument))
-    everything = (*arguments, *variables)
+    return judged(run, (*arguments, *variables), wanted, replaced)
+
+
+def judged(
+    run: SymbolicRun,
+    everything: tuple[Argument, ...],
+    wanted: Mapping[str, Wanted],
+    replaced: Callable[[Term], Term] | None = None,
+) -> CompiledProof:
+    """What a run without a fault left in arrays, compared with what is wanted there."""
     types: dict[str, DType] = {a.name: a.dtype for a in everything}
     domains: list[str] = []
     worst = CompiledProof("proved", "", thread_steps=run.thread_steps, ordered=run.ordered)
@@ -181,6 +192,12 @@ def _elements(
 ) -> Iterator[Element]:
     """Every element that the kernel or the spec stored."""
     written = run.written(argument)
+    if want.of_some is not None:
+        for k in sorted(written):
+            wanted = want.of_some.get(k)
+            term = atom(argument.name, (k,)) if wanted is None else wanted
+            yield Element(argument.name, (k,), argument.dtype, term, run.content(argument, k), run.routine.span(written[k]).line)
+        return
     flat: list[Any] = want.terms.ravel().tolist()
     stored: list[bool] = want.stored.ravel().tolist()
     for k in range(argument.count):

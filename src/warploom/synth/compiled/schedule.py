@@ -75,10 +75,14 @@ class _Phase:
 
 
 def run_launch(launch: Launch, steps: list[Step]) -> None:
-    """All blocks, one after the other. FaultError at the first fault; UnsupportedError for what is not followed."""
+    """All blocks, one after the other, or the one that stands for several.
+
+    FaultError at the first fault; UnsupportedError for what is not followed.
+    """
     gx, gy, gz = launch.grid
-    for z, y, x in product(range(gz), range(gy), range(gx)):
-        run = _BlockRun(Block(launch, (x, y, z)), steps)
+    everywhere = ((x, y, z) for z, y, x in product(range(gz), range(gy), range(gx)))
+    for position in everywhere if launch.first_block is None else (launch.first_block,):
+        run = _BlockRun(Block(launch, position), steps)
         try:
             run.run()
         except UntoldError as error:

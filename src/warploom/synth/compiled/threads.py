@@ -18,7 +18,7 @@ from warploom.ptx.routine import Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
-from warploom.synth.compiled.placed import Places
+from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 
 Lanes = list[int]
@@ -45,6 +45,13 @@ class Launch:
     """Whether lanes of a warp may meet at different instructions of one kind: from sm_70 on."""
     is_alone: bool = False
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
+    first_block: Triple | None = None
+    """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
+    moves: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    """By array: bytes by which the accesses of a block lie further on than those of the block before."""
+    loaded: set[str] = field(default_factory=set[str])
+    stored: set[str] = field(default_factory=set[str])
+    """Arrays, where one block stands for several."""
     notes: set[str] = field(default_factory=set[str])
     """Notes that the domain of a proof must state besides the algebra."""
 
@@ -96,7 +103,9 @@ class Block:
         for axis, letter in enumerate("xyz"):
             found[f"%tid.{letter}"] = [t[axis] for t in self.threads]
             found[f"%ntid.{letter}"] = [launch.block[axis]] * count
-            found[f"%ctaid.{letter}"] = [self.position[axis]] * count
+            name, position = f"%ctaid.{letter}", self.position[axis]
+            moves = launch.places.moving.last.get(name, 0)
+            found[name] = [placed(position, ((name, 1),)) if moves else position] * count
             found[f"%nctaid.{letter}"] = [launch.grid[axis]] * count
         lanes = [t % WARP for t in range(count)]
         found["%laneid"] = list(lanes)

@@ -8,11 +8,11 @@ from functools import partial
 from warploom.core import DType
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.syntax import Address, Instruction, Name
-from warploom.synth.compiled.arithmetic import Arithmetic, register_kind
-from warploom.synth.compiled.data import Undefined, Value
+from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.data import ADDRESSES, Undefined, Value
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, AccessKind, Region
 from warploom.synth.compiled.operands import Operands, Reader, width_of
-from warploom.synth.compiled.placed import PlacementError, shifted
+from warploom.synth.compiled.placed import Placed, PlacementError, shifted
 from warploom.synth.compiled.schedule import Action
 from warploom.synth.compiled.threads import Block, Lanes, Launch
 
@@ -75,6 +75,8 @@ class Transfers:
 
     def _extended(self, value: Value, *, count: int, own: int, is_signed: bool) -> Value:
         source = register_kind(f"{'s' if is_signed else 'u'}{count}")
+        if value.__class__ in ADDRESSES:
+            raise NotFollowedError("an address in memory, read as a wider word")
         return self.arithmetic.convert(register_kind(f"{'s' if is_signed else 'u'}{own}"), source, None)(value)
 
     def _load_parameter(self, instruction: Instruction, index: int, size: int) -> Action:
@@ -129,6 +131,8 @@ class Transfers:
         space = _space(instruction)
         is_plain = not any(m in ("v2", "v4", "v8", "noftz", "cas", "exch", "inc", "dec") for m in instruction.modifiers)
         name = next((m for m in instruction.modifiers if m in ("add", "min", "max", "and", "or", "xor")), "")
+        if self.launch.places.moving.last:
+            raise self.launch.unsupported("expected no atomic operation where one block stands for several", index)
         if not name or not is_plain:
             raise self.launch.unsupported(f"expected add, min, max, and, or, xor on memory, got {instruction.name}", index)
         is_wide = space != "shared" and not {"cta", "cluster"}.intersection(instruction.modifiers)
@@ -194,7 +198,34 @@ class Transfers:
             raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
         if size > region.align:
             self._need(region, size, index)
+        if self.launch.places.moving.last:
+            self._follow(block, thread, region, address, offset, size, what, index)
         return region, offset
+
+    def _follow(
+        self, block: Block, thread: int, region: Region, address: int, offset: int, size: int, what: str, index: int
+    ) -> None:
+        """The access in all blocks of the box: inside and aligned, and as far on as the block's other accesses to the array."""
+        launch, moving = self.launch, self.launch.places.moving
+        of = tuple((n, c) for n, c in address.of if n in moving.last) if isinstance(address, Placed) else ()
+        slopes = {name: slope for name, slope in moving.slopes(of, 64).items() if moving.last[name]}
+        least, greatest = moving.range(offset, slopes)
+        if least < 0 or greatest > region.size_bytes - size:
+            message = f"expected a {what} inside an array, got one of {size} bytes at byte {least if least < 0 else greatest} of "
+            message += f"{region.name}, which has {region.size_bytes}, in a later block"
+            raise block.fault("out of bounds", message, index, thread=thread, what=what, element=region.name)
+        if any(slope % size for slope in slopes.values()):
+            message = f"expected an address that is a multiple of {size} in every block, got one in {region.name} that is not"
+            raise block.fault("misaligned", message, index, thread=thread, what=what, element=region.name)
+        if launch.memory.at(region.base) is not region:
+            if slopes:
+                raise launch.unsupported("expected places in shared and local memory that do not depend on the block", index)
+            return
+        known = launch.moves.setdefault(region.name, slopes)
+        if known != slopes:
+            message = f"expected all accesses to {region.name} to move alike from block to block, got {known} and {slopes} bytes"
+            raise launch.unsupported(message, index)
+        (launch.loaded if what == "load" else launch.stored).add(region.name)
 
     def _need(self, region: Region, size: int, index: int) -> None:
         """An access wider than what the region's begin is known to be a multiple of."""

@@ -113,7 +113,7 @@ def explore(
             check_place(path)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
-            asked = SketchOptions(arch_of_sketch(machine), named, budget, decided, only_choices)
+            asked = SketchOptions(arch_of_sketch(machine), named, budget, decided, only_choices, _order(order), nodes)
             return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: no other command needs them.
         from warploom.tools.explore.kernel import explore_tensor

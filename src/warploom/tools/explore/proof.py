@@ -187,6 +187,20 @@ def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram | None = N
     """
     ptx = compiled_for_proof(stage, kernel) if ptx is None else ptx
     elements = evaluate_terms(stage)
+    wanted = {b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype)) for b in kernel.arrays}
+    return prove_launch(
+        ptx,
+        kernel.name,
+        arguments_of(stage, kernel),
+        kernel.grid,
+        kernel.block,
+        wanted,
+        dynamic_shared_bytes=kernel.dynamic_shared_bytes,
+    )
+
+
+def arguments_of(stage: Backbone, kernel: CudaKernel) -> tuple[ArrayArgument | ScalarArgument, ...]:
+    """Inputs and parameters as symbols, outputs and temporaries undefined."""
     roles = {region.name: region.role for region in stage.regions}
     arguments: list[ArrayArgument | ScalarArgument] = []
     for buffer in kernel.arrays:
@@ -196,7 +210,4 @@ def prove_kernel(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram | None = N
         count = buffer.elements * buffer.copies * kernel.blocks
         arguments.append(ArrayArgument(buffer.name, buffer.dtype, (count,), "undefined"))
     arguments += [ScalarArgument(p.name, p.dtype, None) for p in kernel.parameters]
-    wanted = {b.name: Wanted(elements[b.name].terms, elements[b.name].stored, algebra_for(b.dtype)) for b in kernel.arrays}
-    return prove_launch(
-        ptx, kernel.name, tuple(arguments), kernel.grid, kernel.block, wanted, dynamic_shared_bytes=kernel.dynamic_shared_bytes
-    )
+    return tuple(arguments)

@@ -1,0 +1,102 @@
+"""Runs a launch of many blocks by a few: the grid is cut into boxes of blocks that run alike, and the first of each is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from warploom.ptx import Program
+from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
+from warploom.synth.compiled.faults import Triple
+from warploom.synth.compiled.moving import SplitError
+
+_MOST_BOXES = 64
+_MOST_PLACES = 1 << 28
+"""Elements of an array whose stores are counted one by one."""
+_CHUNK = 1 << 20
+
+
+class NotAlikeError(Exception):
+    """The blocks of a launch run in more ways than are followed."""
+
+
+def run_boxes(
+    program: Program,
+    kernel: str | None,
+    arguments: tuple[Argument, ...],
+    grid: Triple,
+    block: Triple,
+    *,
+    dynamic_shared_bytes: int = 0,
+) -> Iterator[tuple[Box, SymbolicRun]]:
+    """The boxes that make up the grid, each with the run of its first block. As `run_symbolically`; NotAlikeError."""
+    left, made = [Box((0, 0, 0), grid)], 1
+    while left:
+        box = left.pop()
+        try:
+            run = run_symbolically(program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, box=box)
+        except SplitError as split:
+            made += 1
+            if made > _MOST_BOXES:
+                raise NotAlikeError(f"expected blocks that run in at most {_MOST_BOXES} ways") from split
+            left += reversed(_parts(box, split))
+            continue
+        yield box, run
+
+
+def _parts(box: Box, split: SplitError) -> list[Box]:
+    axis = "xyz".index(split.name[-1])
+    if not 0 < split.at < box.counts[axis]:
+        raise AssertionError(f"{split} in {box}")
+    first, counts = list(box.first), list(box.counts)
+    first[axis] += split.at
+    counts[axis] -= split.at
+    below = list(box.counts)
+    below[axis] = split.at
+    return [Box(box.first, _triple(below)), Box(_triple(first), _triple(counts))]
+
+
+def _triple(values: list[int]) -> Triple:
+    x, y, z = values
+    return x, y, z
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Elements of an array that the first block of a box stored."""
+
+    box: Box
+    elements: npt.NDArray[np.int64]
+    moves: Triple
+    """Elements by which those of the next block along each axis lie further on."""
+
+
+def elements_moved(run: SymbolicRun, argument: ArrayArgument) -> Triple:
+    """By how many elements a block's accesses to the array lie further on than those of the block before it on each axis. NotAlikeError."""
+    moves: Mapping[str, int] = run.moves.get(argument.name, {})
+    size = argument.dtype.size_bytes
+    if any(by % size for by in moves.values()):
+        raise NotAlikeError(f"expected accesses to {argument.name} that move by whole elements, got {dict(moves)} bytes")
+    return _triple([moves.get(f"%ctaid.{letter}", 0) // size for letter in "xyz"])
+
+
+def count_of_different(count: int, stores: list[Stores]) -> tuple[int, int]:
+    """How many of an array's elements all blocks together store, and how many stores they make: equal where each element has
+    one block. NotAlikeError for arrays that are too long."""
+    if count > _MOST_PLACES:
+        raise NotAlikeError(f"expected arrays of at most {_MOST_PLACES} elements, got {count}")
+    is_stored = np.zeros(count, bool)
+    made = 0
+    for part in stores:
+        offsets = np.zeros(1, np.int64)
+        for number, step in zip(part.box.counts, part.moves, strict=True):
+            offsets = (offsets[:, None] + step * np.arange(number, dtype=np.int64)[None, :]).ravel()
+        made += len(offsets) * len(part.elements)
+        rows = max(1, _CHUNK // max(1, len(part.elements)))
+        for start in range(0, len(offsets), rows):
+            places = offsets[start : start + rows, None] + part.elements[None, :]
+            is_stored[places.ravel()] = True
+    return int(is_stored.sum()), made

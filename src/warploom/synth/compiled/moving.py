@@ -1,0 +1,130 @@
+"""Numbers that move with the position of a block: one block stands for a box of blocks that run alike.
+
+    moving number := its value in the first block of the box, and for each position how much it grows from one block to the next
+
+Every decision of a run, whether a branch, a bound or a word that wraps, must fall alike in the whole box; where it does not, the
+box is split (`SplitError`) and each part is run by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+from warploom.core import DType
+
+Slopes = dict[str, int]
+"""Position and how much a number grows when the position grows by one."""
+
+
+class PlacementError(Exception):
+    """The result of an operation depends on where variables lie, or on the position of the block otherwise than linearly."""
+
+
+class SplitError(Exception):
+    """The blocks of a box do not run alike: those whose position is below `at` apart from those from there on."""
+
+    def __init__(self, name: str, at: int) -> None:
+        super().__init__(f"{name} below {at} and from there on")
+        self.name = name
+        self.at = at
+        """1 or more, counted from the first block of the box."""
+
+
+def number_of(word: int, kind: DType) -> int:
+    """The number that an integer type holds by these bits."""
+    word &= (1 << kind.bits) - 1
+    return word - (1 << kind.bits) if kind.kind == "int" and word >> (kind.bits - 1) else word
+
+
+@dataclass(slots=True)
+class Moving:
+    """The positions of a box, and decisions about numbers that move with them."""
+
+    last: Mapping[str, int] = field(default_factory=dict[str, int])
+    """By name of a position: the greatest, counted from the first block of the box."""
+
+    def is_part_of(self, of: tuple[tuple[str, int], ...]) -> bool:
+        return bool(self.last) and any(name in self.last for name, _ in of)
+
+    def slopes(self, of: tuple[tuple[str, int], ...], bits: int) -> Slopes:
+        """How a word of so many bits moves; PlacementError for what depends on addresses, too."""
+        found: Slopes = {}
+        for name, count in of:
+            if name not in self.last:
+                raise PlacementError("an address and the position of a block together")
+            word = count & ((1 << bits) - 1)
+            found[name] = word - (1 << bits) if word >> (bits - 1) else word
+        return found
+
+    def exactly(self, word: int, of: tuple[tuple[str, int], ...], kind: DType) -> tuple[int, Slopes]:
+        """A word as a number of integer type `kind` that wraps nowhere in the box. SplitError where it does."""
+        number, slopes = number_of(word, kind), self.slopes(of, kind.bits)
+        least = -(1 << (kind.bits - 1)) if kind.kind == "int" else 0
+        beyond = least + (1 << kind.bits)
+        if not self.is_never_negative(number - least, slopes) or not self.is_never_negative(beyond - 1 - number, negated(slopes)):
+            raise AssertionError("the number in the first block is one of its type")
+        return number, slopes
+
+    def compare(
+        self, op: str, a: tuple[int, tuple[tuple[str, int], ...]], b: tuple[int, tuple[tuple[str, int], ...]], kind: DType
+    ) -> bool:
+        """`<`, `==` and the like, the same in the whole box."""
+        x, of_x = self.exactly(*a, kind)
+        y, of_y = self.exactly(*b, kind)
+        difference = {name: of_x.get(name, 0) - of_y.get(name, 0) for name in {**of_x, **of_y}}
+        match op:
+            case "<":
+                return not self.is_never_negative(x - y, difference)
+            case ">=":
+                return self.is_never_negative(x - y, difference)
+            case ">":
+                return not self.is_never_negative(y - x, negated(difference))
+            case "<=":
+                return self.is_never_negative(y - x, negated(difference))
+            case _:
+                return self._is_zero(x - y, difference) == (op == "==")
+
+    def range(self, number: int, slopes: Slopes) -> tuple[int, int]:
+        """The least and the greatest value in the box."""
+        ends = [slope * self.last[name] for name, slope in slopes.items()]
+        return number + sum(min(0, e) for e in ends), number + sum(max(0, e) for e in ends)
+
+    def is_never_negative(self, number: int, slopes: Slopes) -> bool:
+        """True where it never is, False where it always is. SplitError for a box with both."""
+        least, greatest = self.range(number, slopes)
+        if least >= 0:
+            return True
+        if greatest < 0:
+            return False
+        moving = self._moving(slopes)
+        if len(moving) > 1:
+            self._halve(moving)
+        ((name, slope),) = moving.items()
+        raise SplitError(name, -(number // slope) if slope > 0 else number // -slope + 1)
+
+    def _is_zero(self, number: int, slopes: Slopes) -> bool:
+        least, greatest = self.range(number, slopes)
+        moving = self._moving(slopes)
+        if not least <= 0 <= greatest:
+            return False
+        if not moving:
+            return True
+        if len(moving) > 1:
+            self._halve(moving)
+        ((name, slope),) = moving.items()
+        if number % slope:
+            return False
+        raise SplitError(name, max(1, -number // slope))
+
+    def _moving(self, slopes: Slopes) -> Slopes:
+        return {name: slope for name, slope in slopes.items() if slope and self.last[name]}
+
+    def _halve(self, slopes: Slopes) -> NoReturn:
+        name = max(slopes, key=lambda n: abs(slopes[n]) * self.last[n])
+        raise SplitError(name, (self.last[name] + 1) // 2)
+
+
+def negated(slopes: Slopes) -> Slopes:
+    return {name: -slope for name, slope in slopes.items()}

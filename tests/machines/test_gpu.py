@@ -1,12 +1,14 @@
 """The rows of GPU architectures: half-filled ones are refused, and figures that two tables once gave differently are pinned."""
 
 import dataclasses
+import importlib
 from dataclasses import fields, replace
 from typing import Any
 
 import pytest
 
 from warploom.core import UserError
+from warploom.gpu import toolchain_available
 from warploom.machines import (
     ARCHITECTURES,
     COMPILED,
@@ -22,10 +24,13 @@ from warploom.machines import (
     compiled_architecture,
     nearest_architecture,
 )
+from warploom.machines.cpu import WIDE_CORE, Core
+from warploom.machines.gpu import OLDEST_COMPILED
 from warploom.schedule.targets import TARGETS, least_cycles, target
 
 HOPPER = ARCHITECTURES["sm_90"]
 PARTS: dict[type[Any], Any] = {
+    Core: WIDE_CORE,
     Architecture: HOPPER, Limits: HOPPER.limits, Timing: HOPPER.timing, Board: HOPPER.example, LargestBoard: HOPPER.bounds,
 }  # fmt: skip
 FIELDS = [(kind, f.name) for kind in PARTS for f in fields(kind)]
@@ -165,3 +170,10 @@ def test_blackwell_ultra_is_blackwell_but_for_its_units() -> None:
     changed = {f.name for f in fields(Timing) if getattr(ultra.timing, f.name) != getattr(plain.timing, f.name)}
     assert changed == {"double_lanes", "special_lanes"} and ultra.timing.special_lanes.source in SOURCES
     assert dataclasses.asdict(ultra.bounds)["multiprocessors"] == 160
+
+
+@pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
+def test_the_compiler_knows_what_the_table_says_it_knows() -> None:
+    supported = importlib.import_module("cuda.bindings.nvrtc").nvrtcGetSupportedArchs()[1]
+    assert min(supported) == OLDEST_COMPILED
+    assert {ARCHITECTURES[name].number for name in COMPILED} <= set(supported)

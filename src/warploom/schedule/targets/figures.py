@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from warploom.machines import ARCHITECTURES
 from warploom.machines.banks import LINE_BYTES, SECTOR_BYTES
-from warploom.machines.cpu import PORTS, CacheLevel, Port, system_caches, usable_cores
+from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
 from warploom.machines.gpu import WARP_LANES
 from warploom.schedule.targets.rates import Rate, Rates
 
@@ -84,10 +84,10 @@ _CPU_OPERATIONS = (
 
 
 def cpu_rates(
-    vector_bytes: int = 32,
+    vector_bytes: int = WIDE_CORE.vector_bytes,
     cores: int | None = None,
-    clock_ghz: float = 5.0,
-    bandwidth_bytes_per_ns: float = 100.0,
+    clock_ghz: float = WIDE_CORE.clock_ghz,
+    bandwidth_bytes_per_ns: float = WIDE_CORE.memory_gb_s,
     caches: tuple[CacheLevel, ...] | None = None,
     ports: tuple[Port, ...] | None = None,
 ) -> Rates:
@@ -109,12 +109,12 @@ def cpu_rates(
         clock_ghz=clock_ghz,
         cores=count,
         rates=(
-            ("issue", rate(12.0)),
+            ("issue", rate(WIDE_CORE.issue)),
             ("alu", rate(widest("fma"))),
             ("memory", rate(widest("load"))),
             ("stores", rate(widest("store"))),
-            ("l1_lines", rate(1.0)),
-            ("l2_lines_read", rate(0.5)),
+            ("l1_lines", rate(WIDE_CORE.l1_lines)),
+            ("l2_lines_read", rate(WIDE_CORE.l2_lines)),
         ),
         ports=given,
         bandwidth_bytes_per_ns=bandwidth_bytes_per_ns,

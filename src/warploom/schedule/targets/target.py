@@ -8,6 +8,7 @@ from typing import Literal
 from warploom.core import Diagnostic, UserError
 from warploom.machines import ARCHITECTURES, COMPILED
 from warploom.machines.banks import WIDEST_BYTES
+from warploom.machines.cpu import WIDE_CORE
 from warploom.machines.gpu import MAX_BLOCK_THREADS
 from warploom.schedule.nest import Cache
 from warploom.schedule.targets.figures import cpu_rates, cuda_rates
@@ -82,7 +83,9 @@ def cuda(arch: str) -> Target:
     )  # fmt: skip
 
 
-def cpu(vector_bytes: int = 32, registers: int = 16, scratch_bytes: int = 256 * _KIB) -> Target:
+def cpu(
+    vector_bytes: int = WIDE_CORE.vector_bytes, registers: int = WIDE_CORE.vector_registers, scratch_bytes: int = 256 * _KIB
+) -> Target:
     """The limits of a CPU: `registers` vector registers, temporaries of one thread in its second-level cache."""
     return Target(
         name="cpu", kind="cpu", max_threads=1, max_thread_dims=0, max_outer_thread_size=1, max_block_dims=3,

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import pickle
 from dataclasses import fields, replace
 from typing import Any
 
@@ -177,3 +178,8 @@ def test_the_compiler_knows_what_the_table_says_it_knows() -> None:
     supported = importlib.import_module("cuda.bindings.nvrtc").nvrtcGetSupportedArchs()[1]
     assert min(supported) == OLDEST_COMPILED
     assert {ARCHITECTURES[name].number for name in COMPILED} <= set(supported)
+
+
+def test_rows_can_be_sent_to_other_processes() -> None:
+    for row in ARCHITECTURES.values():
+        assert pickle.loads(pickle.dumps(row)) == row

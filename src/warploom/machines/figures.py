@@ -78,11 +78,15 @@ def checked(row: type[RowT]) -> type[RowT]:
     """
     make = row.__init__
 
+    @functools.cache
+    def hints() -> dict[str, Any]:
+        found = get_type_hints(row, include_extras=True)
+        return {field.name: found[field.name] for field in fields(row)}  # pyright: ignore[reportArgumentType]
+
     @functools.wraps(make)
     def init(self: RowT, **given: object) -> None:
-        hints = get_type_hints(row, include_extras=True)
-        for field in fields(row):  # pyright: ignore[reportArgumentType]
-            _check(row.__name__, field.name, hints[field.name], given)
+        for name, hint in hints().items():
+            _check(row.__name__, name, hint, given)
         make(self, **given)
 
     row.__init__ = init

@@ -423,7 +423,7 @@ _ROWS = (
     Architecture(
         name="sm_103", generation="Blackwell Ultra", limits=_since_ampere(64, 32, 228), timing=_BLACKWELL_ULTRA,
         issue_per_partition=1, l1_by_default=True, nc_is_texture=False, has_async_copy=True,
-        example=Board(name="B300", multiprocessors=148, clock_mhz=1965, memory_gb_s=8000),
+        example=Board(name="B300, the clock of B200", multiprocessors=148, clock_mhz=1965, memory_gb_s=8000),
         largest=LargestBoard(
             products="all 160 multiprocessors of the chip (ultra), of which no product has all; the clock of GB200",
             multiprocessors=160, clock_ghz=2.07, memory_gb_s=8000, l1_kib=256, l2_mib=126, l2_bytes_per_clock=10240,

@@ -1,5 +1,6 @@
 """Names of the package; each is imported when it is first used."""
 
+from .model import Alternative, Cost, Goal, Model, Strategy, declared_order, ordered, smallest_domain
 from .runs.cache import ResultCache
 from .runs.cluster import OtherSourceError, cluster_executor
 from .runs.events import Event, EventLog, EventSink, emit, read_events
@@ -10,31 +11,16 @@ from .runs.keys import problem_key, source_digest
 from .runs.measure import Spent
 from .runs.processes import ProcessExecutor, WorkerDiedError, process_executor, starting_workers
 from .search.best_first import BestFirst, best_first
+from .search.depth_first import depth_first, search
 from .search.drafts import TEMPERATURES, drafts, drawn
-from .search.driver import (
-    BUDGET_SPENT,
-    PATIENCE,
-    UNLIMITED,
-    Alternative,
-    Budget,
-    Cost,
-    Goal,
-    Model,
-    Outcome,
-    Statistics,
-    StopSearchError,
-    Strategy,
-    declared_order,
-    ordered,
-    search,
-    smallest_domain,
-)
 from .search.finite import FiniteModel
-from .search.incumbent import Child, Hints, Incumbent, Leaf, Measure, Progress
+from .search.incumbent import PATIENCE, Child, Hints, Incumbent, Leaf, Measure, Progress
 from .search.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
+from .search.orders import DepthFirst, Order, OrderName, order_named, run_order
 from .search.parts import Part, Split
 from .search.refine import Refine, refine
+from .search.spending import BUDGET_SPENT, UNLIMITED, Budget, Outcome, Statistics, StopSearchError
 from .search.tree_size import Cut, Interval, Probe, TreeSize, chen, interval, knuth, sample, tree_size
 from .smt.arithmetic import Arithmetic, Found, Handle
 from .smt.bitvectors import BitOperation, BitVector, BitVectors
@@ -59,7 +45,7 @@ from .smt.clauses import (
     substitute,
     variable,
 )
-from .smt.words import Word, WordConst, WordOp, WordVar, differing_words
+from .smt.word_identities import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
     "BUDGET_SPENT",
@@ -83,6 +69,7 @@ __all__ = [
     "Cost",
     "Counts",
     "Cut",
+    "DepthFirst",
     "Event",
     "EventLog",
     "EventSink",
@@ -106,6 +93,8 @@ __all__ = [
     "Measure",
     "Model",
     "Not",
+    "Order",
+    "OrderName",
     "OtherSourceError",
     "Outcome",
     "Part",
@@ -138,6 +127,7 @@ __all__ = [
     "conjunction",
     "count_levels",
     "declared_order",
+    "depth_first",
     "differing_words",
     "disjunction",
     "drafts",
@@ -149,11 +139,13 @@ __all__ = [
     "leaves_behind",
     "mcts",
     "negation",
+    "order_named",
     "ordered",
     "problem_key",
     "process_executor",
     "read_events",
     "refine",
+    "run_order",
     "run_tasks",
     "sample",
     "search",

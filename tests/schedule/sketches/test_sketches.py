@@ -14,7 +14,7 @@ from warploom.kernels import line, random_arrays, reference
 from warploom.kernels.tunables import is_tunable, tunable_sketch
 from warploom.machines import architecture
 from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuning, tunable
-from warploom.solve import declared_order, ordered, search
+from warploom.solve import Incumbent, OrderName, declared_order, order_named, ordered, run_order, search
 from warploom.synth import Filling
 
 SIZES = {"n": 1 << 16}
@@ -76,6 +76,17 @@ def test_holes_may_be_decided_before_the_parameters(order: tuple[str, ...]) -> N
     assert outcome.complete
     assert outcome.answers[0][0][:2] == usual.answers[0][0][:2]
     assert outcome.answers[0][1].setting == usual.answers[0][1].setting
+
+
+@pytest.mark.parametrize("order", ["best-first", "mcts", "refine"])
+def test_every_order_of_the_search_finds_the_best(order: OrderName) -> None:
+    family_of_one = only(sizes_of_filter(), k=3)
+    best = search(model(family_of_one), strategy=declared_order).answers[0]
+    tried = model(family_of_one)
+    found = run_order(Incumbent(tried), order_named(order, seed=1, patience=3))
+    assert found.answers[0][0] == best[0]
+    assert found.answers[0][1].report.verdict == "proved"
+    assert found.complete == (order != "refine")
 
 
 def sizes_of_filter() -> TunableSketch:

@@ -7,10 +7,13 @@ clock, caches as the system says; `schedule.cpu` measures the machine at hand an
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from warploom.machines import ARCHITECTURES
 from warploom.machines.banks import LINE_BYTES, SECTOR_BYTES
 from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
 from warploom.machines.gpu import WARP_LANES
+from warploom.operations import ROWS, Cost
 from warploom.schedule.targets.rates import Rate, Rates
 
 _KIB = 1024
@@ -24,13 +27,18 @@ def least_cycles(name: str) -> float:
     return min(float(f.value) for f in figures if f.standing == "literature")
 
 
+def _operations(figures: Mapping[Cost, tuple[float, float]]) -> tuple[tuple[str, float, float], ...]:
+    """Latency in cycles and instructions issued of each operation, by what it costs on this machine."""
+    return tuple((row.name, *figures[row.cost]) for row in ROWS if row.cost in figures)
+
+
 def _cuda_operations() -> tuple[tuple[str, float, float], ...]:
     add, special = least_cycles("arithmetic_cycles"), least_cycles("special_cycles")
-    return (
-        ("add", add, 1.0), ("sub", add, 1.0), ("mul", add, 1.0), ("fma", add, 1.0), ("max", add, 1.0), ("min", add, 1.0),
-        ("neg", 0.0, 0.0), ("abs", 0.0, 0.0), ("cast", 0.0, 0.0), ("exp", special, 2.0), ("log", special, 2.0),
-        ("sqrt", special, 2.0), ("tanh", special, 1.0), ("div", 30.0, 6.0), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0),
-    )  # fmt: skip
+    figures: dict[Cost, tuple[float, float]] = {
+        "free": (0.0, 0.0), "sum": (add, 1.0), "product": (add, 1.0), "fused": (add, 1.0), "special": (special, 2.0),
+        "root": (special, 2.0), "tanh": (special, 1.0), "quotient": (30.0, 6.0),
+    }  # fmt: skip
+    return (*_operations(figures), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0))
 
 
 def cuda_rates(arch: str) -> Rates:
@@ -76,11 +84,11 @@ def cuda_rates(arch: str) -> Rates:
     )  # fmt: skip
 
 
-_CPU_OPERATIONS = (
-    ("add", 2.0, 1.0), ("sub", 2.0, 1.0), ("mul", 3.0, 1.0), ("fma", 4.0, 1.0), ("max", 2.0, 1.0), ("min", 2.0, 1.0),
-    ("neg", 0.0, 0.0), ("abs", 0.0, 0.0), ("cast", 0.0, 0.0), ("sqrt", 10.0, 2.0), ("div", 8.0, 2.0), ("exp", 8.0, 4.0),
-    ("log", 8.0, 4.0), ("tanh", 8.0, 4.0), ("loop", 1.0, 1.0), ("loop_alu", 0.0, 0.0),
-)  # fmt: skip
+_CPU: dict[Cost, tuple[float, float]] = {
+    "free": (0.0, 0.0), "sum": (2.0, 1.0), "product": (3.0, 1.0), "fused": (4.0, 1.0), "special": (8.0, 4.0), "root": (10.0, 2.0),
+    "tanh": (8.0, 4.0), "quotient": (8.0, 2.0),
+}  # fmt: skip
+_CPU_OPERATIONS = (*_operations(_CPU), ("loop", 1.0, 1.0), ("loop_alu", 0.0, 0.0))
 
 
 def cpu_rates(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Generic, TypeVar
 
-from warploom.solve.search.driver import Alternative, Cost
+from warploom.solve.model import Alternative, Cost
 
 V = TypeVar("V", bound=Hashable)
 Domains = Mapping[str, tuple[V, ...]]

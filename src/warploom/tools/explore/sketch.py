@@ -9,7 +9,8 @@ from typing import cast
 from warploom.core import Diagnostic, UserError
 from warploom.machines import compiled_architecture
 from warploom.schedule.sketches import FamilyModel, Setting, TunableSketch, Tuned, Tuning, text_of
-from warploom.solve import Budget, Outcome, Statistics, Strategy, declared_order, ordered, search
+from warploom.solve import Budget, Incumbent, OrderName, Outcome, Strategy, declared_order, order_named, ordered, run_order
+from warploom.solve import Progress as SearchProgress
 from warploom.synth import without_collection
 from warploom.tools.command.lines import EXIT_BY_STATUS, Line, plain_line
 from warploom.tools.command.outcome import Outcome as CommandOutcome
@@ -32,6 +33,9 @@ class SketchOptions:
     order: tuple[str, ...] | None = None
     """Parameters and holes to decide first; None: parameters, then holes; `reverse` alone: that one backwards."""
     nodes: int | None = None
+    strategy: OrderName | None = None
+    """None: depth first."""
+    seed: int = 0
 
 
 GAVE_UP = "a setting was given up"
@@ -49,11 +53,13 @@ def explore_sketch(
     if options.only_choices:
         return _choices(case, model, stopwatch)
 
-    def tell(statistics: Statistics) -> None:
+    def tell(told: SearchProgress) -> None:
+        statistics = told.statistics
         progress(f"{statistics.nodes} nodes, {statistics.bounded} pruned, {model.completed} kernels completed")
 
+    incumbent = Incumbent(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
     with without_collection():
-        found = search(model, strategy=_strategy(model, options.order), budget=Budget(options.nodes), progress=tell)
+        found = run_order(incumbent, order_named(options.strategy or "depth-first", options.seed))
     line = _line(case, family, model, found, stopwatch)
     tuned = found.answers[0][1] if found.answers else None
     code = EXIT_BY_STATUS[str(line["status"])]

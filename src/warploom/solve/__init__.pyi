@@ -22,47 +22,41 @@ from .search.parts import Part, Split
 from .search.refine import Refine, refine
 from .search.spending import BUDGET_SPENT, UNLIMITED, Budget, Outcome, Statistics, StopSearchError
 from .search.tree_size import Cut, Interval, Probe, TreeSize, chen, interval, knuth, sample, tree_size
-from .smt.arithmetic import Arithmetic, Found, Handle
-from .smt.bitvectors import BitOperation, BitVector, BitVectors
-from .smt.clauses import (
+from .smt.asking import Answer, Sat, Unknown, Unsat
+from .smt.builder import BOOL, INT, REAL, Builder, Handle, Sort, SortError, word
+from .smt.clauses import ClauseSession
+from .smt.formulas import (
     FALSE,
     TRUE,
     All,
-    Answer,
-    ClauseSession,
     Constraint,
     Formula,
-    Linear,
     Not,
-    Sat,
     SmtSession,
     Some,
-    Unknown,
-    Unsat,
     conjunction,
     disjunction,
     negation,
     substitute,
-    variable,
 )
 from .smt.word_identities import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
+    "BOOL",
     "BUDGET_SPENT",
     "FALSE",
+    "INT",
     "PATIENCE",
+    "REAL",
     "TEMPERATURES",
     "TRUE",
     "UNLIMITED",
     "All",
     "Alternative",
     "Answer",
-    "Arithmetic",
     "BestFirst",
-    "BitOperation",
-    "BitVector",
-    "BitVectors",
     "Budget",
+    "Builder",
     "Child",
     "ClauseSession",
     "Constraint",
@@ -77,7 +71,6 @@ __all__ = [
     "Finished",
     "FiniteModel",
     "Formula",
-    "Found",
     "Frontier",
     "Goal",
     "Handle",
@@ -88,7 +81,6 @@ __all__ = [
     "Json",
     "Leaf",
     "Levels",
-    "Linear",
     "Mcts",
     "Measure",
     "Model",
@@ -107,6 +99,8 @@ __all__ = [
     "Sat",
     "SmtSession",
     "Some",
+    "Sort",
+    "SortError",
     "Spent",
     "Split",
     "Statistics",
@@ -154,5 +148,5 @@ __all__ = [
     "starting_workers",
     "substitute",
     "tree_size",
-    "variable",
+    "word",
 ]

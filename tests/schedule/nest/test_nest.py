@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from warploom.core import f32
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.nest import (
     Affine,
@@ -44,7 +45,7 @@ A = Value("a", f32, ())
 
 
 def at(*terms: tuple[int, int], constant: int = 0) -> Affine:
-    return Affine(constant, terms)
+    return Linear(terms, constant)
 
 
 def nest(*body: Node, values: tuple[Value, ...] = (A,), buffers: tuple[Buffer, ...] = (X, Y, T)) -> Nest:
@@ -201,7 +202,7 @@ def test_key_has_no_names() -> None:
 
 def _renumbered(node: Node) -> Node:
     def moved(affine: Affine) -> Affine:
-        return Affine(affine.constant, tuple((n + 7, s) for n, s in affine.terms))
+        return Linear(tuple((n + 7, s) for n, s in affine.terms), affine.constant)
 
     match node:
         case Loop():

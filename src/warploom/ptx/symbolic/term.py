@@ -19,6 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from warploom.core.interned import Interned
+
 Op: TypeAlias = Literal[
     "const", "sum", "special", "parameter", "address", "counter", "loop", "opaque", "load", "other", "product", "zext",
     "sext", "trunc", "high", "and", "or", "xor", "shl", "lshr", "ashr", "udiv", "sdiv", "select", "eq", "ult", "slt",
@@ -81,21 +83,25 @@ def is_box(op: Op, args: tuple[Term, ...]) -> bool:
     return op == "product" and len(args) == 1
 
 
+_Fields: TypeAlias = tuple[Op, int, tuple[Term, ...], tuple[Datum, ...]]
+
+
+def _made(fields: _Fields, serial: int) -> Term:
+    op, width, args, data = fields
+    weight = 1 if op in _WHOLE or is_box(op, args) else 1 + sum(a.weight for a in args)
+    return Term(op, width, args, data, serial, weight)
+
+
 class TermTable:
     """Interns the terms of one emulation."""
 
     def __init__(self) -> None:
-        self._terms: dict[tuple[Op, int, tuple[Term, ...], tuple[Datum, ...]], Term] = {}
+        self._terms: Interned[_Fields, Term] = Interned(_made)
         self._leaves: dict[Term, frozenset[Term]] = {}
 
     def make(self, op: Op, width: int, args: tuple[Term, ...] = (), data: tuple[Datum, ...] = ()) -> Term:
         """The one term with these fields, as they are: nothing is simplified."""
-        key = (op, width, args, data)
-        term = self._terms.get(key)
-        if term is None:
-            weight = 1 if op in _WHOLE or is_box(op, args) else 1 + sum(a.weight for a in args)
-            term = self._terms[key] = Term(op, width, args, data, len(self._terms), weight)
-        return term
+        return self._terms[op, width, args, data]
 
     def boxed(self, term: Term) -> Term:
         """The same value as an atom that is not taken apart: a product of one factor."""

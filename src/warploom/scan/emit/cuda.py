@@ -11,9 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from warploom.core.intervals import Interval
 from warploom.ctext import SHUFFLES, integer
 from warploom.gpu import index_c
-from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, Interval, map_index
+from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, map_index
 from warploom.machines.gpu import WARP_LANES as WARP
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import C, Scalar, Types

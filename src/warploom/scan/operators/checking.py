@@ -269,7 +269,7 @@ def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
         joined = t.bound(dict(zip(binary.fields, binary.result, strict=True)))
         claims = [t.condition(k, joined) for k in binary.assumed]
         claims += [
-            t.arithmetic.either([t.equal(joined[f], t.number(ex.constant(v))) for v in f.sort.values])
+            t.builder.either([t.equal(joined[f], t.number(ex.constant(v))) for v in f.sort.values])
             for f in binary.fields
             if f.sort.values is not None
         ]

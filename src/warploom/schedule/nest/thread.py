@@ -7,6 +7,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Constant, Parameter
 from warploom.schedule.nest.arithmetic import computed
 from warploom.schedule.nest.errors import NestError
@@ -151,7 +152,7 @@ class Thread:
         for point in itertools.product(*(range(axes[n].size) for n in node.registers)):
             at = list(node.source.at)
             for axis, index in zip(node.registers, point, strict=True):
-                at[axis] = Affine(index)
+                at[axis] = Linear((), index)
             part = self.read(Ref(node.source.value, tuple(at)))
             total = part if total is None else computed(node.operator, (total, part))
         assert total is not None

@@ -8,6 +8,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom import machines
 from warploom.core import NOWHERE, Diagnostic, DType, UserError, placed, scalar_of
 from warploom.ir.arithmetic import Arithmetic, Data
 from warploom.ir.kernel.counts import by_warps
@@ -42,7 +43,6 @@ from warploom.ir.kernel.nodes import (
 )
 from warploom.ir.kernel.races import Found, Stamps
 from warploom.ir.kernel.shuffles import source_thread
-from warploom import machines
 
 Value: TypeAlias = tuple[Data, DType]
 

@@ -20,7 +20,10 @@ def test_neighbours_on_one_digit_share_its_remainder() -> None:
 
 
 def test_digits_that_overlap_stay_in_order() -> None:
-    for text in ("(fan(12)(cf=3) o xor(12)(k=j))(i)", "(unit(12, 2, rot(6)(k=j, cr=1)) o xor(12)(k=j) o unit(12, 2, fan(6)(cf=5)))(i)"):
+    for text in (
+        "(fan(12)(cf=3) o xor(12)(k=j))(i)",
+        "(unit(12, 2, rot(6)(k=j, cr=1)) o xor(12)(k=j) o unit(12, 2, fan(6)(cf=5)))(i)",
+    ):
         given = parse_composition(text)
         assert cheapest_order(given, 12, 32) == given
 

@@ -94,11 +94,12 @@ def _digits(values: IntArray, base: int) -> IntArray:
 @lru_cache(maxsize=512)
 def rotations(n: int, parameters: int) -> dict[bytes, tuple[int, int]]:
     """(scale, period) of the cheapest rotation without constant that turns by the given amounts."""
-    settings = [(s, p) for s in range(n) for p in (0, *range(2, min(parameters, PARAMETERS))) if s or p]
-    cost = [scale_cost(s, n, first=False) + (1 + divide_cost(p) if p else 0) for s, p in settings]
+    periods = range(2, min(parameters, PARAMETERS))
+    settings = [(s, p) for s in range(n) for p in (0, *periods, *(-p for p in periods)) if s or p]
+    cost = [scale_cost(s, n, first=False) + (1 + divide_cost(abs(p)) if p else 0) for s, p in settings]
     scale, period = np.array(settings, np.int64).reshape(-1, 2).T
     k = np.arange(parameters)
-    amounts = (k * scale[:, None] + np.where(period[:, None] > 0, k // np.maximum(period, 1)[:, None], 0)) % n
+    amounts = (k * scale[:, None] + k // np.maximum(abs(period), 1)[:, None] * np.sign(period)[:, None]) % n
     dearest_first = np.argsort(-np.array(cost), kind="stable")
     return {amounts[row].astype(np.uint8).tobytes(): settings[row] for row in dearest_first}
 

@@ -95,6 +95,10 @@ _COMMANDS = {
         "warploom.tools.listing.command:list_examples",
         "List the library's cases: the names that `synth`, `solve` and `bench` take.",
     ),
+    "paper": Later(
+        "warploom.tools.papers.command:paper_command",
+        "Run a table or figure of the five papers, row by row beside the paper's numbers.",
+    ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
     "scan": Later(
         "warploom.tools.cli:scan", "Turn a serial loop into a parallel scan: find its operator, complete networks, write kernels."

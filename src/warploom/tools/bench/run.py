@@ -83,7 +83,7 @@ def run_bench(
             for undone in cases[place + is_running :]:
                 if isinstance(undone, Case):
                     line = plain_line(undone.name, "unknown", Stopwatch().read(), reason="interrupted before it began")
-                    show(line | undone.labels)
+                    show({**line, **undone.labels})
                 else:
                     show(undone)
             return INTERRUPTED

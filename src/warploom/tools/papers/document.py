@@ -15,15 +15,16 @@ from warploom.tools.papers.rows import PAPERS, Row, items, rows_of, title
 _HEAD = """# The five papers, row by row
 
 What each paper claims, where Warploom is, what differs and why. `warploom paper PAPER ITEM` runs the rows of a table or figure;
-`warploom paper` lists them, `--quick` runs a few of each, `--html FILE` draws them. `make golden` writes this page out of the rows and
-the records in [benchmarks/results](../benchmarks/results/README.md); a test compares it with them.
+`warploom paper` lists them, `--quick` runs a few of each, `--html FILE` draws them. `make golden` writes this page out of the
+rows and the records in [benchmarks/results](../benchmarks/results/README.md); a test compares it with them.
 
 - **paper**: the number in the paper's text, from its machine; `> 1800` where the paper's tool gave up.
-- **tool**: the authors' published tool on two virtual cores without a GPU, like those of our records, in CPU seconds.
-- **ours**: CPU seconds with proof and check, or the count that the unit says. *sass*, *interpreter*, *model* say how it was counted.
+- **tool**: the authors' published tool on two virtual cores without a GPU, in CPU seconds.
+- **ours**: CPU seconds with proof and check, or the count that the unit says, on a machine like the tool's. *sass*, *interpreter*
+  and *model* say how it was counted.
 - **ratio**: ours over the paper's number, or over the tool's where the paper has none.
-- **stands**: *better*, *equal*, *worse*, or *no bar* where neither number is the better one. **verdict** is what is known of our
-  answer: proved, tested, unchecked; *unsat* is a space searched to its end, as in the paper's row.
+- **stands**: *better*, *equal*, *worse*, or *no bar* where neither number is the better one.
+- **verdict**: what is known of our answer: proved, tested, unchecked; *unsat* is a space searched to its end, as in the paper.
 """
 
 

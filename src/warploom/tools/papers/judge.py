@@ -31,7 +31,7 @@ def judged(row: Row, line: Mapping[str, object]) -> Line:
     `as_expected`: the case ended as in the paper, with a number as good as the paper's or, where the paper has none, as that of
     the authors' tool; rows without a bar only have to end without a fault. `ratio` is ours over that number.
     """
-    if "paper" in line or row.run is None:
+    if "row" in line or row.run is None:
         return dict(line)
     ended = line["status"] == row.run.expected
     found = _number(line, row.run.field) if ended or row.better == "" else None

@@ -132,7 +132,10 @@ def test_refusing_branches() -> None:
 
 
 def test_a_switch_that_is_on_does_what_the_edit_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "def f(a, b):\n    a += 1\n    if a > b or not b:\n        return min(a,\n            b)\n    return a - b\n"
+    source = (
+        "def f(a, b):\n    a += 1\n    if a > b or not b:\n        return min(a,\n            b)\n"
+        "    known = [a]\n    if known.pop() > b:\n        return 3\n    return a - b - len(known)\n"
+    )
     text = Text(PATH, source.encode())
     sites = mutants(text)
     assert {s.form for s in sites} == {"condition", "expression", "statement"}

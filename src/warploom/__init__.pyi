@@ -22,7 +22,7 @@ from .api import (
     solve,
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from .schedule.frontend import exp, log, out, pad, prod, sqrt, tanh, temp, tensor
+from .schedule.frontend import cos, erf, exp, log, out, pad, prod, sin, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
     Constant,
@@ -121,9 +121,11 @@ __all__ = [
     "complete",
     "cond",
     "const",
+    "cos",
     "device",
     "double2",
     "double4",
+    "erf",
     "exp",
     "explore",
     "f16",
@@ -171,6 +173,7 @@ __all__ = [
     "short2",
     "short4",
     "shuffle_ptx",
+    "sin",
     "size",
     "sketch",
     "solve",

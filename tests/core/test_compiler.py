@@ -139,3 +139,21 @@ def test_the_compiler_is_told(tmp_path: Path) -> None:
         patch.setattr(compiler.subprocess, "run", run)
         build_library("int one(void) { return 1; }", folder=tmp_path)
     assert set(ORDER_FLAGS) <= set(told[0])
+
+
+def test_caches_are_those_that_the_system_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = (
+        ("1", "Data", "32K"),
+        ("1", "Instruction", "64K"),
+        ("2", "Unified", "3M"),
+        ("3", "Unified", "1G"),
+        ("4", "Unified", "?"),
+    )
+    for number, (level, kind, size) in enumerate(told):
+        folder = tmp_path / "cpu0" / "cache" / f"index{number}"
+        folder.mkdir(parents=True)
+        for name, text in (("level", level), ("type", kind), ("size", size), ("coherency_line_size", "128")):
+            (folder / name).write_text(f"{text}\n")
+    monkeypatch.setattr(calibration, "_SYSFS", tmp_path)
+    found = calibration.caches()
+    assert (found.l1_bytes, found.l2_bytes, found.l3_bytes, found.line_bytes) == (32 << 10, 3 << 20, 1 << 30, 128)

@@ -16,6 +16,7 @@ from warploom.ctext import (
     binary,
     call,
     cast_to,
+    chain,
     conditional,
     decimal,
     element,
@@ -47,7 +48,7 @@ def grown(random_: random.Random, depth: int) -> tuple[Tree, Text]:
         name = random_.choice(NAMES)
         return Tree("name", (name,)), Text(name)
     one, one_text = grown(random_, depth - 1)
-    match random_.choice(["binary"] * 5 + ["unary", "unary", "cast", "choice", "call", "element", "member", "every", "total"]):
+    match random_.choice(["binary"] * 5 + ["unary", "unary", "cast", "choice", "call", "element", "member", "chain", "total"]):
         case "binary":
             op = random_.choice(BINARY)
             other, other_text = grown(random_, depth - 1)
@@ -69,11 +70,12 @@ def grown(random_: random.Random, depth: int) -> tuple[Tree, Text]:
             return Tree("element", (one, other)), element(one_text, other_text)
         case "member" if one.kind != "number":
             return Tree("member", (one, "x")), member(one_text, "x")
-        case "every":
+        case "chain":
             other, other_text = grown(random_, depth - 1)
             third, third_text = grown(random_, depth - 1)
-            tree = Tree("binary", ("&&", Tree("binary", ("&&", one, other)), third))
-            return tree, every([one_text, other_text, third_text])
+            op = random_.choice(["&&", "||", "|", "^", "&", "*"])
+            tree = Tree("binary", (op, Tree("binary", (op, one, other)), third))
+            return tree, chain(op, [one_text, other_text, third_text])
         case _:
             other, other_text = grown(random_, depth - 1)
             factor, constant = random_.choice([1, 4]), random_.choice([-3, 5])
@@ -126,6 +128,8 @@ def test_what_is_printed_reads_back_as_the_same_tree() -> None:
     (cast_to("float", unary("-", Text("x"))), "(float)-x"),
     (member(unary("*", Text("p")), "x"), "(*p).x"),
     (conditional(Text("a"), Text("b", CONDITIONAL), Text("c", CONDITIONAL)), "a ? (b) : c"),
+    (chain("|", [Text("a"), binary("<<", Text("b"), decimal(8)), Text("c")]), "a | (b << 8) | c"),
+    (every([Text("a")]), "a"),
     (binary("+", binary("*", Text("a"), Text("b")), Text("c"), inner=15), "(a * b) + c"),
 ])  # fmt: skip
 def test_parentheses(text: Text, expected: str) -> None:

@@ -8,7 +8,7 @@ from tests.gpu.kernels import TID, TRUE, I, N, accumulator, array, b, c, cmp, co
 
 from warploom.core import BY_NAME, DType, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
 from warploom.ctext import comment
-from warploom.gpu import Compiled, compile_cuda, cuda_source, read_back, toolchain_available
+from warploom.gpu import Compiled, compile_cuda, cuda_source, index_c, read_back, toolchain_available
 from warploom.gpu.rotation import covers
 from warploom.gpu.scopes import find_scopes
 from warploom.ir import (
@@ -24,6 +24,7 @@ from warploom.ir import (
     IndexExpr,
     IndexSelect,
     IndexVar,
+    Interval,
     Kernel,
     MakeVector,
     Operator,
@@ -408,3 +409,11 @@ def test_helpers_that_only_the_grid_calls_are_printed() -> None:
     text = cuda_source(Kernel("far", params, ("n", "m"), (1, 1, 1), (odd, c(1), c(1)), 32, ())).text
     assert "int floor_div(int a, int b) {" in text
     assert "grid_size(floor_div(n - 5, m) > 0 ? floor_div(n - 5, m) : 0, 1, 1);" in text
+
+
+def test_an_index_by_itself_divides_as_c_does() -> None:
+    ranges: dict[IndexExpr, Interval] = {I: Interval(0, 31)}
+    assert index_c(b("//", b("&", I, 12), 4), ranges) == "(i & 12) / 4"
+    assert index_c(cmp("==", b("&", I, 3), 0), ranges) == "(i & 3) == 0"
+    with pytest.raises(ValueError, match="divides as C does"):
+        index_c(b("//", b("-", I, 5), 2), ranges)

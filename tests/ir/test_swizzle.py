@@ -227,7 +227,8 @@ def test_index_outside_the_template_is_refused() -> None:
 
 @pytest.mark.parametrize(
     ("op", "number", "cost"),
-    [("//", 8, 1), ("//", 6, 8), ("//", 7, 8), ("%", 1, 1), ("%", 12, 8), ("*", 4, 1), ("*", 3, 2), ("*", 0, 2), ("*", -4, 2), ("+", 3, 1)],
+    [("//", 8, 1), ("//", 6, 8), ("//", 7, 8), ("%", 1, 1), ("%", 12, 8), ("*", 4, 1), ("*", 3, 2), ("*", 0, 2),
+     ("*", -4, 2), ("+", 3, 1)],
 )  # fmt: skip
 def test_powers_of_two_are_shifts_and_masks(op: str, number: int, cost: int) -> None:
     assert index_cost(IndexBinary(op, IndexVar("i"), IndexConst(number))) == cost

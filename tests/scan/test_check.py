@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -236,3 +238,13 @@ def test_listed_values_that_are_neither_kept_nor_left_are_said(monkeypatch: pyte
     monkeypatch.setattr(checking, "decide", lambda *_: Open("given up"))
     found = checked(LISTED.format("max(a, b)"))
     assert found.reason == "neither proved nor refuted that results are such values as are meant: given up"
+
+
+def test_types_are_guessed_in_as_many_rounds_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quotient makes both values real, which takes a second look."""
+    module = parse_module("def op(a, b):\n    return a / b\n")
+    binary = import_module("warploom.scan.reading.binary")
+    for rounds, is_read in ((1, False), (2, True)):
+        monkeypatch.setattr(binary, "_ROUNDS", rounds)
+        with nullcontext() if is_read else pytest.raises(UserError, match="operands' types"):
+            read_binary(module, "op")

@@ -26,6 +26,7 @@ from warploom.ctext.expressions import (
     binary,
     call,
     cast_to,
+    chain,
     conditional,
     element,
     every,
@@ -36,14 +37,14 @@ from warploom.ctext.expressions import (
 )
 from warploom.ctext.names import RESERVED, Names, legal
 from warploom.ctext.numbers import c_literal, decimal, exact_double, integer, literal
-from warploom.ctext.sums import added, plus, scaled, total
+from warploom.ctext.sums import added, plus, product, scaled, total
 from warploom.ctext.types import MOST_VECTOR_BYTES, c_type, cuda_type, is_narrow, is_signed_word, make, vector_type
 
 __all__ = [
     "ADDITIVE", "AND", "BARRIER", "BIT_AND", "BIT_OR", "BIT_XOR", "CONDITIONAL", "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES",
     "MULTIPLICATIVE", "OR", "PRIMARY", "RELATIONAL", "RESERVED", "SHIFT", "SHUFFLES", "UNARY", "Names", "Text", "added",
-    "array_declaration", "binary", "block_comment", "c_literal", "c_type", "call", "cast_to", "comment", "conditional",
+    "array_declaration", "binary", "block_comment", "c_literal", "c_type", "call", "cast_to", "chain", "comment", "conditional",
     "cuda_type", "decimal", "element", "every", "exact_double", "includes", "integer", "is_narrow", "is_signed_word",
-    "kernel_head", "legal", "literal", "make", "member", "plus", "reinterpret_cast", "rest_of_warps", "scaled", "static_cast",
-    "total", "unary", "vector_type",
+    "kernel_head", "legal", "literal", "make", "member", "plus", "product", "reinterpret_cast", "rest_of_warps", "scaled",
+    "static_cast", "total", "unary", "vector_type",
 ]  # fmt: skip

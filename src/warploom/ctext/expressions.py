@@ -41,12 +41,20 @@ def binary(op: str, lhs: Text, rhs: Text, *, inner: int = 0) -> Text:
     return Text(f"{lhs.at(max(level, inner))} {op} {rhs.at(max(level + 1, inner))}", level)
 
 
+def chain(op: str, parts: Sequence[Text]) -> Text:
+    """`a | b | c` of at least one part, grouped from the left."""
+    if len(parts) == 1:
+        return parts[0]
+    level = LEVELS[op]
+    clear = op in _CLEAR or (op == "||" and any(p.level == AND for p in parts))
+    inner = UNARY if clear else level + 1
+    first = parts[0].at(inner if clear else level)
+    return Text(f" {op} ".join([first, *(p.at(inner) for p in parts[1:])]), level)
+
+
 def every(tests: Sequence[Text]) -> Text:
     """`a && b && c` of at least one test."""
-    joined = tests[0]
-    for test in tests[1:]:
-        joined = binary("&&", joined, test)
-    return joined
+    return chain("&&", tests)
 
 
 def unary(op: str, operand: Text) -> Text:

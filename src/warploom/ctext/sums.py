@@ -8,11 +8,14 @@ from warploom.ctext.expressions import ADDITIVE, MULTIPLICATIVE, PRIMARY, UNARY,
 from warploom.ctext.numbers import decimal
 
 
+def product(left: Text, right: Text, *, tight: bool = False) -> Text:
+    """`left * right`; `tight`: `left*right`."""
+    return Text(f"{left.at(MULTIPLICATIVE)}{'*' if tight else ' * '}{right.at(UNARY)}", MULTIPLICATIVE)
+
+
 def scaled(factor: int, term: Text, *, tight: bool = False) -> Text:
-    """`term * factor` for a positive factor; `tight`: `term*factor`."""
-    if factor == 1:
-        return term
-    return Text(f"{term.at(MULTIPLICATIVE)}{'*' if tight else ' * '}{decimal(factor).text}", MULTIPLICATIVE)
+    """`term * factor` for a positive factor, or the term."""
+    return term if factor == 1 else product(term, decimal(factor), tight=tight)
 
 
 def total(terms: Iterable[tuple[int, Text]], constant: int = 0, *, tight: bool = False) -> Text:

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warploom.core import DType, scalar_of
-from warploom.ctext import Names, cuda_type, make
+from warploom.core import BY_NAME, DType, scalar_of
+from warploom.ctext import Names, Text, binary, cast_to, chain, cuda_type, decimal, make, member
 
 _FLOOR = {
     "floor_div": "  const int q = a / b;\n  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;",
@@ -61,7 +61,7 @@ class Helpers:
 
     def wrapping(self, op: str, dtype: DType) -> str:
         """`op` on int or long long modulo 2^bits (C leaves signed overflow undefined)."""
-        t, u = cuda_type(dtype), "unsigned" if dtype.bits == 32 else "unsigned long long"
+        t, u = cuda_type(dtype), cuda_type(BY_NAME[f"u{dtype.bits}"])
         right = "b" if op == "<<" else f"({u})b"
         return self._define(f"{_WORDS[op]}_{dtype.name}", t, f"{t} a, {t} b", f"  return ({t})(({u})a {op} {right});")
 
@@ -94,9 +94,9 @@ class Helpers:
         lines: list[str] = []
         for word in range(0, dtype.lanes, per_word):
             packed = components[word : word + per_word]
-            pieces = [f"((unsigned)v.{c} & 0x{low:x}u)" + (f" << {p * scalar.bits}" if p else "") for p, c in enumerate(packed)]
-            text = " | ".join(f"({p})" if "<<" in p else p for p in pieces)
-            lines.append(f"  const unsigned w{word} = {send.format(intrinsic, text)};")
+            bits = [binary("&", cast_to("unsigned", member(Text("v"), c)), Text(f"0x{low:x}u")) for c in packed]
+            pieces = [binary("<<", b, decimal(p * scalar.bits)) if p else b for p, b in enumerate(bits)]
+            lines.append(f"  const unsigned w{word} = {send.format(intrinsic, chain('|', pieces).text)};")
             lines += [
                 f"  v.{c} = ({cuda_type(scalar)})(w{word}" + (f" >> {p * scalar.bits}" if p else "") + ");"
                 for p, c in enumerate(packed)

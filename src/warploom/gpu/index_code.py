@@ -8,7 +8,7 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.launch import INT_MAX
-from warploom.ctext import Names, Text, binary, call, conditional, decimal, unary
+from warploom.ctext import Names, Text, binary, call, chain, conditional, decimal, unary
 from warploom.gpu.helpers import Helpers
 from warploom.ir import (
     Builtin,
@@ -73,10 +73,7 @@ class IndexCode:
             case Logical("not", operands):
                 return unary("!", self.text(operands[0]))
             case Logical(op, operands):
-                result = self.text(operands[0])
-                for operand in operands[1:]:
-                    result = binary("&&" if op == "and" else "||", result, self.text(operand))
-                return result
+                return chain("&&" if op == "and" else "||", [self.text(o) for o in operands])
             case IndexSelect(cond, then, other):
                 return conditional(self.text(cond), self.text(then), self.text(other))
             case HoleUse() | HoleArg():

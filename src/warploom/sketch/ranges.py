@@ -27,7 +27,7 @@ from warploom.ir import (
     Logical,
     SizeVar,
 )
-from warploom.sketch.fold import COMPARE_FUNCTIONS
+from warploom.operations import COMPARISONS, numpy_function
 
 LIMIT = 1 << 21
 """Points tried at most."""
@@ -185,9 +185,9 @@ class Facts:
                 a, b = self._compute(lhs, env), self._compute(rhs, env)
                 if (op in ("//", "%") and not b.all()) or (op in ("<<", ">>") and (b.min() < 0 or b.max() > 31)):
                     raise _UnknownError
-                return _ARRAY_FUNCTIONS[op](a, b)
+                return cast(_Values, numpy_function(op)(a, b))
             case Compare(op=op, lhs=lhs, rhs=rhs):
-                return cast(_Values, COMPARE_FUNCTIONS[op](self._compute(lhs, env), self._compute(rhs, env)))
+                return cast(_Values, COMPARISONS[op].holds(self._compute(lhs, env), self._compute(rhs, env)))
             case Logical(op="not", operands=(operand,)):
                 return np.logical_not(self._compute(operand, env))
             case Logical(op=op, operands=operands):
@@ -200,12 +200,6 @@ class Facts:
                 return np.where(self._compute(cond, env), self._compute(then, env), self._compute(other, env))
             case _:
                 raise _UnknownError
-
-
-_ARRAY_FUNCTIONS: dict[str, Any] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod, "&": np.bitwise_and,
-    "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift, "min": np.minimum, "max": np.maximum,
-}  # fmt: skip
 
 
 def _hole_values(hole: Hole | None) -> tuple[int, ...] | range:

@@ -45,7 +45,7 @@ from .smt.clauses import (
     substitute,
     variable,
 )
-from .smt.words import Word, WordConst, WordOp, WordVar, differing_words
+from .smt.word_identities import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
     "BUDGET_SPENT",

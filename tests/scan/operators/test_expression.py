@@ -231,3 +231,18 @@ def test_values_that_are_few_are_whole_and_all_there() -> None:
 )
 def test_choices_with_infinities_are_no_extrema(then: Expr, otherwise: Expr) -> None:
     assert ex.select(ex.at_least(X, Y), then, otherwise).op == "ite"
+
+
+def test_a_sum_is_infinite_where_a_part_of_it_is() -> None:
+    for below, above in ((True, False), (False, True)):
+        x = ex.variable("x", ex.Sort("int", below=below, above=above))
+        assert (ex.add(x, ex.ONE).sort.below, ex.add(x, ex.ONE).sort.above) == (below, above)
+        turned = ex.multiply(ex.constant(-2), x).sort
+        assert (turned.below, turned.above) == (above, below)
+
+
+def test_few_values_are_counted() -> None:
+    most = ex.Sort("int", values=tuple(range(ex.MAX_CASES - 1)))
+    one = ex.Sort("int", values=(ex.MAX_CASES - 1,))
+    assert most.joined(one).values == tuple(range(ex.MAX_CASES))
+    assert most.joined(one).joined(ex.Sort("int", values=(ex.MAX_CASES,))).values is None

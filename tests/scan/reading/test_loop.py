@@ -218,3 +218,9 @@ def test_operations_of_whole_numbers_refuse_floats(sign: str) -> None:
     assert states(text.format("int", sign))
     with pytest.raises(UserError):
         states(text.format("float", sign))
+
+
+def test_each_part_that_a_scan_returns_is_a_list_it_appends_to() -> None:
+    text = "def f(xs):\n    s = 0\n    out = []\n    for x in xs:\n        s += x\n        out.append(s)\n    return out, s\n"
+    with pytest.raises(UserError, match="expected a scan to return the list it appends to"):
+        read_loop(parse_module(text), "f")

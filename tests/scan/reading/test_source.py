@@ -177,3 +177,8 @@ def test_texts_that_python_cannot_hold() -> None:
     with pytest.raises(UserError, match=r"f\.py:1:1: error\[SYNTAX\]: invalid Python"):
         parse_module(f"x = {'-' * 20_000}1\n", "f.py")
     assert not is_small(None) and is_small(2**100) and not is_small(2**10_000)
+
+
+def test_python_warns_when_the_file_is_run_and_not_before() -> None:
+    """Warnings are errors here."""
+    assert parse_module("def f(a):\n    return a is 1\n").text

@@ -17,7 +17,8 @@ from warploom.core import BY_NAME, to_numpy
 from warploom.core.compiler import build_library
 from warploom.ctext import Text, binary
 from warploom.gpu import toolchain_available
-from warploom.schedule.backbone import Backbone, Operator, evaluate
+from warploom.schedule.backbone import FUNCTIONS, Backbone, Operator, evaluate
+from warploom.schedule.backbone.evaluate import compute
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import c_type, compile_nest, find_compiler
 from warploom.schedule.cpu.helpers import Helpers
@@ -127,3 +128,12 @@ def test_cuda_on_the_interpreter() -> None:
     candidate = next(c for seed in range(8) if (c := descend(space, random.Random(seed))) is not None)
     outcome = interpret_cuda(cuda_kernel(space.lower(candidate), Options(arch="sm_90")), arrays())
     np.testing.assert_array_equal(outcome.arrays["C"], expected(peaks))
+
+
+@pytest.mark.parametrize("operator", FUNCTIONS)
+def test_a_function_of_nan_is_nan(operator: Operator) -> None:
+    """For both oracles, which otherwise compute what Python's function does."""
+    assert math.isnan(computed(operator, [math.nan])) and np.isnan(compute(operator, [np.array([np.nan])], f32)).all()
+    for x in (0.25, 1.0, 1.75):
+        assert computed(operator, [x]) == pytest.approx(getattr(math, operator.value)(x))
+    assert math.isnan(computed(Operator.SIN, [math.inf])) and math.isnan(computed(Operator.COS, [-math.inf]))

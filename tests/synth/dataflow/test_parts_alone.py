@@ -68,9 +68,7 @@ def test_rows_that_share_a_hash_are_told_apart(monkeypatch: pytest.MonkeyPatch) 
 @pytest.mark.parametrize(("readers", "left"), [(1, 100), (2, 7), (3, 100)])
 def test_only_two_readers_are_glanced_at(readers: int, left: int) -> None:
     reader = SimpleNamespace(place=np.zeros(4, np.int64))
-    at: Any = SimpleNamespace(
-        readers=[reader] * readers, _glanced=lambda *_: np.arange(7), _followed=lambda members, _: members
-    )
+    at: Any = SimpleNamespace(readers=[reader] * readers, _glanced=lambda *_: np.arange(7), _followed=lambda members, _: members)
     anything: Any = None
     assert len(ahead.Ahead._follow(at, np.arange(100), anything, anything)) == left  # pyright: ignore[reportPrivateUsage]
 

@@ -239,9 +239,7 @@ def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> 
     kept.write_bytes(re.sub(rb'"key": ".', b'"key": "x', whole))
     _, other = explored(*asked)
     assert other["status"] == "solved" and other["resumed"] == 0
-    result, another = explored(
-        "dot", "--size", "n=40", "--target", "sm_80", "--nodes", "40", "--journal", str(tmp_path / "runs")
-    )
+    result, another = explored("dot", "--size", "n=40", "--target", "sm_80", "--nodes", "40", "--journal", str(tmp_path / "runs"))
     assert result.exit_code == 0 and another["resumed"] == 0
     kept.write_text("hello\n")
     refused, error = explored(*asked)

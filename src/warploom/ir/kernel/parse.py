@@ -16,7 +16,6 @@ from warploom.ir.kernel.nodes import (
     Builtin,
     Cast,
     Compare,
-    CompareOp,
     Component,
     Declare,
     For,
@@ -51,14 +50,8 @@ from warploom.ir.kernel.nodes import (
 )
 from warploom.ir.kernel.rewrite import map_index
 from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, index_text
+from warploom.operations import SIGN_OF, SIGN_OF_COMPARISON
 
-_BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_COMPARE: dict[type[ast.cmpop], CompareOp] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
 _SHUFFLE_KINDS = {word: kind for kind, word in SHUFFLES.items()}
 
 
@@ -243,10 +236,10 @@ class _Reader:
                 return SizeVar(name)
             case ast.Name() | ast.Subscript():
                 return IndexVar(self.name(node))
-            case ast.BinOp(left=left, op=op, right=right) if _BINARY.get(type(op), "/") != "/":
-                return IndexBinary(cast(IndexOp, _BINARY[type(op)]), self.index(left), self.index(right))
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-                return Compare(_COMPARE[type(op)], self.index(left), self.index(right))
+            case ast.BinOp(left=left, op=op, right=right) if SIGN_OF.get(type(op), "/") != "/":
+                return IndexBinary(cast(IndexOp, SIGN_OF[type(op)]), self.index(left), self.index(right))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SIGN_OF_COMPARISON:
+                return Compare(SIGN_OF_COMPARISON[type(op)], self.index(left), self.index(right))
             case ast.BoolOp(op=op, values=values):
                 return Logical("and" if isinstance(op, ast.And) else "or", tuple(self.index(v) for v in values))
             case ast.IfExp(test=test, body=then, orelse=other):
@@ -278,8 +271,8 @@ class _Reader:
         match node:
             case ast.UnaryOp(op=ast.USub() | ast.Invert() as op, operand=operand):
                 return Arith("neg" if isinstance(op, ast.USub) else "~", (self.value(operand),))
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return Arith(_BINARY[type(op)], (self.value(left), self.value(right)))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in SIGN_OF:
+                return Arith(SIGN_OF[type(op)], (self.value(left), self.value(right)))
             case ast.IfExp(test=test, body=then, orelse=other):
                 return ValueSelect(self.index(test), self.value(then), self.value(other))
             case ast.Call(func=ast.Attribute(value=accumulator, attr="value"), args=[], keywords=[]):

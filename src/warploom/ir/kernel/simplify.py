@@ -17,7 +17,6 @@ from warploom.core import WarploomError
 from warploom.ir.intervals import Ranges, compare_range, index_range, linear_range
 from warploom.ir.kernel.nodes import (
     Compare,
-    CompareOp,
     IndexBinary,
     IndexConst,
     IndexExpr,
@@ -26,6 +25,7 @@ from warploom.ir.kernel.nodes import (
 )
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
 from warploom.ir.linear import Linear, from_linear, linear
+from warploom.operations import COMPARISONS
 
 EXHAUSTIVE_POINTS = 1 << 22
 MOST_PASSES = 64
@@ -239,10 +239,6 @@ def _quotient(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     return None
 
 
-_SWAPPED: dict[CompareOp, CompareOp] = {"==": "==", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}
-_OPPOSITE: dict[CompareOp, CompareOp] = {"==": "!=", "!=": "==", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
-
-
 def _comparison(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     match expr:
         case Compare(op, lhs, rhs):
@@ -253,7 +249,7 @@ def _comparison(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     if decided is not None:
         return IndexConst(bool(decided))
     if all(c < 0 for _, c in difference.terms):
-        difference, op = difference.scaled(-1), _SWAPPED[op]
+        difference, op = difference.scaled(-1), COMPARISONS[op].mirrored
     left = Linear(tuple((a, c) for a, c in difference.terms if c > 0), max(difference.constant, 0))
     right = left.plus(difference, -1)
     return Compare(op, _written(left), _written(right))
@@ -262,7 +258,7 @@ def _comparison(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
 def _connective(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
     match expr:
         case Logical("not", (Compare(op, lhs, rhs),)):
-            return Compare(_OPPOSITE[op], lhs, rhs)
+            return Compare(COMPARISONS[op].negated, lhs, rhs)
         case Logical("not", (Logical("not", (inner,)),)) if is_boolean(inner):
             return inner
         case Logical(("and" | "or") as op, operands):

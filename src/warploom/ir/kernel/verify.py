@@ -45,10 +45,8 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
 )
+from warploom.operations import FOLDS, OF_INTEGERS, PAIRS
 
-_FOLDS = frozenset({"+", "*", "min", "max", "&", "|", "^"})
-_PAIRS = frozenset({"-", "/", "//", "%", "<<", ">>"})
-_OF_INTEGERS = frozenset({"&", "|", "^", "<<", ">>", "~", "//", "%"})
 _STATIC = frozenset[str]()
 MOST_VALUES = 1 << 20
 """Most values of one hole."""
@@ -319,15 +317,15 @@ class _Verifier:
         dtype = types[0] if types else None
         for other in types[1:]:
             self.same(f"operands of {op}", dtype, other)
-        least, most = (1, 1) if op in ("neg", "~") else (2, 2) if op in _PAIRS else (2, len(types) + 2)
+        least, most = (1, 1) if op in ("neg", "~") else (2, 2) if op in PAIRS else (2, len(types) + 2)
         if not least <= len(types) <= most:
             self.wrong("OPERANDS", f"expected {least}{'' if most == least else ' or more'} operands of {op}, got {len(types)}")
-        self.operator(op, dtype, _FOLDS | _PAIRS | {"neg", "~"})
+        self.operator(op, dtype, PAIRS.union(FOLDS, ("neg", "~")))
         return dtype
 
     def operator(self, op: str, dtype: DType | None, builtin: frozenset[str]) -> None:
         if op in builtin:
-            if op in _OF_INTEGERS and dtype is not None and dtype.is_float:
+            if op in OF_INTEGERS and dtype is not None and dtype.is_float:
                 self.wrong("DTYPE_MISMATCH", f"expected integers for {op}, got {dtype.name}")
             return
         declared = next((o for o in self.kernel.operators if o.name == op), None)
@@ -366,7 +364,7 @@ class _Verifier:
                 self.store(name, index, self.value(value))
             case Accumulator(name, dtype, shape, op, _, finalize):
                 self.name(name, "accumulator")
-                self.operator(op, dtype, _FOLDS)
+                self.operator(op, dtype, frozenset(FOLDS))
                 self.bound({"$state": dtype}, finalize)
                 known = self.accumulators.setdefault(name, stmt)
                 if (known.dtype, known.shape, known.op) != (dtype, shape, op):

@@ -18,9 +18,9 @@ from warploom.scan.operators.domains import numbers_of, told
 from warploom.scan.operators.exact import exact, exactly
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.laws import associativity, identity
+from warploom.scan.operators.machine_numbers import in_words
 from warploom.scan.operators.printing import compiled, literal
 from warploom.scan.operators.prover import Fails, Holds, Open, Translator, UntranslatableError, Verdict, decide
-from warploom.scan.operators.words import in_words
 from warploom.scan.reading.binary import Binary
 
 TRIES = 3000

@@ -40,6 +40,9 @@ class Operator(StrEnum):
     LOG = "log"
     SQRT = "sqrt"
     TANH = "tanh"
+    ERF = "erf"
+    SIN = "sin"
+    COS = "cos"
     ABS = "abs"
     CAST = "cast"
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cmp_to_key
 
-from warploom.schedule.backbone import Access, AxisSum, Operator, Result, Role
+from warploom.schedule.backbone import ROWS, Access, AxisSum, Operator, Result, Role
 from warploom.schedule.choices.decided import Decided, DimPair, Temporary
 from warploom.schedule.choices.lower_operations import Operation, Operations
 from warploom.schedule.choices.lower_tree import Branch, Tree
 from warploom.schedule.nest import Affine, Buffer, Cache, Guard, Kind, Memory, Space
+
+_KEEP_ZERO = (Operator.MUL, Operator.MOVE, *(operator for operator, row in ROWS.items() if row.keeps_zero))
+"""Operators that give zero where all their operands are zero; sums do, too, and are not asked."""
 
 
 def add(first: Affine, second: Affine, factor: int = 1) -> Affine:
@@ -116,8 +119,7 @@ class Places:
         if source.operator is Operator.LOAD and source.access is not None:
             used = {a for expression in source.access.indices for a, _ in expression.terms}
             return axis in used and self._fill(source, source.access) == fill
-        keeps_zero = (Operator.MUL, Operator.MOVE, Operator.NEG, Operator.ABS, Operator.CAST, Operator.SQRT, Operator.TANH)
-        if fill == 0.0 and source.operator in keeps_zero and source.carry is None:
+        if fill == 0.0 and source.operator in _KEEP_ZERO and source.carry is None:
             return all(isinstance(o, Result) and self._is_filled(o, axis, fill) for o in source.operands)
         return False
 

@@ -7,15 +7,13 @@ from dataclasses import dataclass, field
 from warploom.core import BY_NAME, Diagnostic, DType, UnsupportedError, f32
 from warploom.ctext import PRIMARY, Text, binary, call
 from warploom.ctext import c_type as type_name
-from warploom.schedule.backbone import Operator
-from warploom.schedule.cpu.functions import EXP_F32, TANH_F32
+from warploom.schedule.backbone import ROWS, Operator
+from warploom.schedule.cpu.functions import OF_VECTORS_F32
 
 _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX512F__", "_mm512", "pd"),
                ("f32", 8): ("__AVX__", "_mm256", "ps"), ("f64", 4): ("__AVX__", "_mm256", "pd"),
                ("f32", 4): ("__SSE2__", "_mm", "ps"), ("f64", 2): ("__SSE2__", "_mm", "pd")}  # fmt: skip
 """(type, lanes) -> (macro that must be defined, prefix, suffix) of x86 intrinsics."""
-
-_LIBM = {Operator.EXP: "exp", Operator.LOG: "log", Operator.SQRT: "sqrt", Operator.TANH: "tanh", Operator.ABS: "fabs"}
 
 
 def c_type(dtype: DType) -> str:
@@ -156,30 +154,31 @@ class Helpers:
         return {"f64": "fma", "f32": "fmaf"}.get(dtype.name, "")
 
     def unary(self, operator: Operator, dtype: DType, lanes: int) -> str:
-        """exp, log, sqrt, tanh or abs: a function of one scalar (`lanes` 1) or vector."""
+        """exp and the like, or abs: a function of one scalar (`lanes` 1) or vector."""
+        row = ROWS[operator]
         if lanes == 1:
             if dtype.is_float:
-                return _LIBM[operator] + ("f" if dtype.bits < 64 else "")
-            return "llabs" if operator is Operator.ABS else _LIBM[operator]
+                return row.c + ("f" if dtype.bits < 64 else "")
+            return "llabs" if operator is Operator.ABS else row.c
         v = self.vector(dtype, lanes)
         scalar = self.unary(operator, dtype, 1)
         if operator is Operator.ABS and dtype.is_float:
             mask = self.mask(dtype, lanes)
             return self._add(f"abs_{v}", v, f"{v} x", f"return ({v})(({mask})x & {(1 << dtype.bits - 1) - 1:#x});")
-        if operator in (Operator.EXP, Operator.TANH) and dtype == f32:
+        if row.name in OF_VECTORS_F32 and dtype == f32:
             names = {"V": v, "I": self.mask(dtype, lanes), "SELECT": self.select(dtype, lanes), "SPLAT": self.splat(dtype, lanes)}
-            template = EXP_F32
-            if operator is Operator.TANH:
-                names |= {"EXP": self.unary(Operator.EXP, dtype, lanes), "ABS": self.unary(Operator.ABS, dtype, lanes)}
-                template = TANH_F32
+            template = OF_VECTORS_F32[row.name]
+            for other in (Operator.EXP, Operator.ABS):
+                if f"${other.name}(" in template:
+                    names[other.name] = self.unary(other, dtype, lanes)
             for key, name in names.items():
                 template = template.replace(f"${key}", name)
             return self._add(f"{operator.value}_{v}", v, f"{v} x", template)
         body = f"{v} y;\n    for (int n = 0; n < {lanes}; ++n) y[n] = {scalar}(x[n]);\n    return y;"
-        if operator is Operator.SQRT and (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+        if row.intrinsic and (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
             self._has_intrinsics = True
             macro, prefix, suffix = intrinsics
-            body = f"#ifdef {macro}\n    return {prefix}_sqrt_{suffix}(x);\n#else\n    {body}\n#endif"
+            body = f"#ifdef {macro}\n    return {prefix}_{row.intrinsic}_{suffix}(x);\n#else\n    {body}\n#endif"
         return self._add(f"{operator.value}_{v}", v, f"{v} x", body)
 
     def total(self, operator: Operator, dtype: DType, lanes: int) -> str:

@@ -8,19 +8,17 @@ from dataclasses import dataclass
 
 from warploom.core import DType
 from warploom.ctext import Names, Text, element, legal
+from warploom.operations import C_FUNCTIONS
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
 
-_WORDS = """
-begin end unit scratch arrays parameters lanes Index exp expf log logf sqrt sqrtf tanh tanhf fabs fabsf fma fmaf abs llabs kernel
-second j0 j1 jn y0 y1 yn gamma
-"""
+_WORDS = "begin end unit scratch arrays parameters lanes Index abs llabs kernel second j0 j1 jn y0 y1 yn gamma"
 
 
 def free_names() -> Names:
     """C identifiers; a letter tells apart those of one wish, as numbers tell apart registers of one value."""
-    return Names(_WORDS.split(), numbered=lambda base, n: f"{base}{chr(96 + n) if n < 27 else 'z' * (n - 25)}")
+    return Names(C_FUNCTIONS.union(_WORDS.split()), numbered=lambda base, n: f"{base}{chr(96 + n) if n < 27 else 'z' * (n - 25)}")
 
 
 def fresh(names: Names, wanted: str) -> str:

@@ -7,7 +7,7 @@ from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.ctext import Text, binary, c_literal, call, cast_to, unary
-from warploom.schedule.backbone import Constant, Operator, Parameter
+from warploom.schedule.backbone import ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
@@ -15,7 +15,7 @@ from warploom.schedule.cpu.registers import Registers, Variable
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.nest import Affine, Argument, Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
 
-_INFIX = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
+_INFIX = {o: ROWS[o].c for o in (Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV)}
 
 
 class Statements:
@@ -201,7 +201,7 @@ class Statements:
                 if lanes == 1:
                     return cast_to(c_type(dtype), texts[0])
                 return call("__builtin_convertvector", texts[0], helpers.vector(dtype, lanes))
-            case Operator.EXP | Operator.LOG | Operator.SQRT | Operator.TANH | Operator.ABS:
+            case _ if operator in ROWS and ROWS[operator].called:
                 return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))

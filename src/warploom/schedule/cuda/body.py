@@ -93,6 +93,7 @@ class Body:
         named = context.mentions([node.target, *node.arguments])
         if node.operator in _IN_PLACE and own[0] == target and dtype.bits >= 32:
             return self._guarded(node, Line(f"{target.text} {_IN_PLACE[node.operator]} {own[1].text};", named))
+        context.calls(node.operator, dtype)
         text = operation(node.operator, dtype, own, approximate=context.options.approximate)
         reads_itself = any(isinstance(a, Ref) and a.value == value for a in node.arguments)
         is_single = not context.facts.axes(value) and not reads_itself and not node.guards

@@ -80,6 +80,7 @@ class Combinations:
         sizes = [context.facts.nest.values[node.source.value].axes[a].size for a in axes]
 
         def apply(first: Text, second: Text) -> Text:
+            context.calls(node.operator, dtype)
             return reduction(node.operator, dtype, first, second)
 
         texts = [self._element(node, axes, at) for at in itertools.product(*map(range, sizes))]

@@ -9,10 +9,11 @@ from typing import assert_never
 
 from warploom.core import DType
 from warploom.ctext import Text, binary, call, cuda_type, decimal, element, integer, literal
-from warploom.schedule.backbone import Constant, Parameter
+from warploom.schedule.backbone import Constant, Operator, Parameter
 from warploom.schedule.cuda.facts import NestFacts
 from warploom.schedule.cuda.indices import MOST_INT, Form, Indices, Phase
 from warploom.schedule.cuda.options import Options
+from warploom.schedule.cuda.scalars import KEEPING_NAN
 from warploom.schedule.nest import Argument, Guard, Load, Ref
 
 AXES = "xyz"
@@ -56,6 +57,11 @@ class Context:
 
     def word(self, value: int) -> str:
         return cuda_type(self.facts.nest.values[value].dtype)
+
+    def calls(self, operator: Operator, dtype: DType) -> None:
+        """Notes the device function that an operation calls, if any."""
+        if dtype.is_float and operator in KEEPING_NAN:
+            self.helpers.add(KEEPING_NAN[operator])
 
     def argument(self, argument: Argument, dtype: DType) -> Text:
         match argument:

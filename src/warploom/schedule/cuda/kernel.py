@@ -26,7 +26,6 @@ from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.cuda.scalars import KEEPING_NAN
 from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Value
 
 _DEFAULTS = Options()
@@ -113,8 +112,7 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
     body = "\n".join(text_of([*top, Line(""), *items] if top else items, 1))
     launch = f"// grid {' x '.join(map(str, facts.grid))}, block {' x '.join(map(str, facts.block))}"
     launch += f", {total} bytes of shared memory{' asked for at the launch' if is_dynamic else ''}" if total else ""
-    extremes = {name for name in KEEPING_NAN.values() if f"{name}(" in body}
-    helpers = helper_texts(context.helpers | extremes)
+    helpers = helper_texts(context.helpers)
     text = "\n".join([*_includes(nest), *helpers, launch, *_signature(context, name), "{", body, "}", ""])
     return CudaKernel(
         name=name,

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.ctext import PRIMARY, Text, binary, call, cuda_type, static_cast, unary
-from warploom.schedule.backbone import Operator
+from warploom.schedule.backbone import ROWS, Operator
 
-_FUNCTIONS = {
-    Operator.EXP: "exp",
-    Operator.LOG: "log",
-    Operator.SQRT: "sqrt",
-    Operator.TANH: "tanh",
-    Operator.FMA: "fma",
-    Operator.ABS: "fabs",
-}
 KEEPING_NAN = {Operator.MAX: "max_or_nan", Operator.MIN: "min_or_nan"}
 """Helpers, since CUDA's own functions would forget a NaN; functions, since an operand may be a shuffle, which lanes run once."""
-_SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
-_APPROXIMATE = {Operator.EXP: "__expf", Operator.LOG: "__logf"}
 _REDUCING = (Operator.ADD, Operator.MUL, Operator.MAX, Operator.MIN)
 
 
@@ -40,31 +28,20 @@ def operation(operator: Operator, dtype: DType, arguments: list[Text], *, approx
             return unary("-", arguments[0])
         case Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV:
             first, second = arguments
-            return binary(_SIGNS[operator], first, second, inner=PRIMARY)
+            return binary(ROWS[operator].c, first, second, inner=PRIMARY)
         case Operator.LOAD | Operator.STORE:
             raise AssertionError(f"{operator.value} is no arithmetic")
-        case (
-            Operator.EXP
-            | Operator.LOG
-            | Operator.SQRT
-            | Operator.TANH
-            | Operator.FMA
-            | Operator.MAX
-            | Operator.MIN
-            | Operator.ABS
-        ):
-            return _function(operator, dtype, arguments, approximate=approximate)
         case _:
-            assert_never(operator)
+            return _function(operator, dtype, arguments, approximate=approximate)
 
 
 def _function(operator: Operator, dtype: DType, arguments: list[Text], *, approximate: bool) -> Text:
     if dtype.is_float:
-        if approximate and dtype.bits == 32 and operator in _APPROXIMATE:
-            return call(_APPROXIMATE[operator], *arguments)
+        if approximate and dtype.bits == 32 and ROWS[operator].approximate:
+            return call(ROWS[operator].approximate, *arguments)
         if operator in (Operator.MAX, Operator.MIN):
             return call(KEEPING_NAN[operator], *arguments)
-        return call(f"{_FUNCTIONS[operator]}{'f' if dtype.bits == 32 else ''}", *arguments)
+        return call(f"{ROWS[operator].c}{'f' if dtype.bits == 32 else ''}", *arguments)
     match operator:
         case Operator.MAX | Operator.MIN | Operator.ABS:
             return call(operator.value, *arguments)

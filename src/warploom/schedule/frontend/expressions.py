@@ -7,8 +7,10 @@ import math
 from collections.abc import Sequence
 
 from warploom.core import DType, integer_range
-from warploom.schedule.backbone import FLOAT_ONLY, Operator, Role
+from warploom.operations import SIGN_OF
+from warploom.schedule.backbone import FLOAT_ONLY, ROWS, Operator, Role
 from warploom.schedule.frontend.sizes import size_name
+from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -23,22 +25,11 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
-from warploom.schedule.frontend.words import FUNCTIONS, NOT_HERE, SCAN_LIFT
 from warploom.sketch import MISSING
 
-_BINARY: dict[type[ast.operator], Operator] = {
-    ast.Add: Operator.ADD,
-    ast.Sub: Operator.SUB,
-    ast.Mult: Operator.MUL,
-    ast.Div: Operator.DIV,
-}
-_UNARY = {
-    "exp": Operator.EXP,
-    "log": Operator.LOG,
-    "sqrt": Operator.SQRT,
-    "tanh": Operator.TANH,
-    "abs": Operator.ABS,
-}
+_SIGNS = {row.sign: operator for operator, row in ROWS.items()}
+_BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGNS}
+_UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
 _HIGHEST_POWER = 8
 
@@ -71,7 +62,7 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return _read_call(state, node)
         case _:
             message = f"expected arithmetic on elements, got {ast.unparse(node)}"
-            fix = "Use + - * / **, abs, max, min, exp, log, sqrt, tanh, and sum, prod, max or min with over=."
+            fix = f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
 
 
@@ -129,33 +120,13 @@ def number(expression: Expression, sizes: dict[str, int]) -> int | float:
 
 
 def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:
-    match operator, *values:
-        case Operator.ADD, a, b:
-            return a + b
-        case Operator.SUB, a, b:
-            return a - b
-        case Operator.MUL, a, b:
-            return a * b
-        case Operator.DIV, a, b:
-            return a / b
-        case Operator.MAX, a, b:
-            return math.nan if math.isnan(a) or math.isnan(b) else max(a, b)
-        case Operator.MIN, a, b:
-            return math.nan if math.isnan(a) or math.isnan(b) else min(a, b)
-        case Operator.NEG, a:
-            return -a
-        case Operator.ABS, a:
-            return abs(a)
-        case Operator.EXP, a:
-            return math.exp(a)
-        case Operator.LOG, a:
-            return math.log(a)
-        case Operator.SQRT, a:
-            return math.sqrt(a)
-        case Operator.TANH, a:
-            return math.tanh(a)
-        case _:
-            raise TypeError(f"{operator} of numbers")
+    """As Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other operators."""
+    row = ROWS.get(operator)
+    if row is None or row.exact is None or len(values) != row.arity:
+        raise TypeError(f"{operator} of numbers")
+    if operator in (Operator.MAX, Operator.MIN) and any(map(math.isnan, values)):
+        return math.nan
+    return row.exact(*values)
 
 
 def _read_name(state: State, name: str, node: ast.AST) -> Expression:

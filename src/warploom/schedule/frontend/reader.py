@@ -6,10 +6,12 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from warploom.core import Diagnostic, Span, UserError
+from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.frontend.expressions import check_number, read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
 from warploom.schedule.frontend.sizes import SizeSum, size_name
+from warploom.schedule.frontend.stand_ins import SCAN_LIFT
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -24,10 +26,7 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
-from warploom.schedule.frontend.words import SCAN_LIFT
 from warploom.sketch import written
-
-_SIGNS: dict[type[ast.operator], str] = {ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 
 
 def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -> TensorTree:
@@ -126,7 +125,7 @@ def _read_statement(state: State, node: ast.stmt) -> None:
         case ast.AugAssign(target=target, op=ast.Add(), value=value):
             _add(state, _read_assignment(state, target, value, node, is_sum=True), node)
         case ast.AugAssign(target=target, op=op):
-            message = f"expected += for a sum, got {_SIGNS.get(type(op), 'another operator')}="
+            message = f"expected += for a sum, got {PYTHON_SIGNS.get(type(op), 'another operator')}="
             raise state.problem("UNSUPPORTED_PYTHON", message, node, "Write = with sum(..., over=k) inside of the expression.")
         case _:
             message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"

@@ -7,9 +7,9 @@ import ast
 from warploom.core import DType
 from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.frontend.sizes import SizeSum, size_constant, size_name
+from warploom.schedule.frontend.stand_ins import Marker
 from warploom.schedule.frontend.state import Problem, State
 from warploom.schedule.frontend.tree import ArrayParameter
-from warploom.schedule.frontend.words import Marker
 
 _ROLES = {"out": Role.OUTPUT, "temp": Role.TEMPORARY}
 _FIX = 'Write for example f32["m", "k"], out[f32["m", "k"]], temp[f32["m"]], or f32 for a scalar.'

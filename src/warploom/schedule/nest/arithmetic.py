@@ -64,6 +64,12 @@ def computed(operator: Operator, operands: Sequence[float]) -> float:
             return math.sqrt(first) if first >= 0 else math.nan
         case Operator.TANH:
             return math.tanh(first)
+        case Operator.SIN:
+            return math.sin(first) if math.isfinite(first) else math.nan
+        case Operator.COS:
+            return math.cos(first) if math.isfinite(first) else math.nan
+        case Operator.ERF:
+            return math.erf(first)
         case Operator.ABS:
             return abs(first)
         case Operator.LOAD | Operator.STORE:

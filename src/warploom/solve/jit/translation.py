@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from warploom.ctext import Text, binary, call, cast_to, conditional, decimal, element, every, exact_double, integer, unary
+from warploom.ctext import Text, binary, call, cast_to, chain, conditional, decimal, element, every, exact_double, integer, unary
 from warploom.solve.jit.kinds import Array, Number, Record, Several
 from warploom.solve.jit.unit import Function, Source, Unit, indices_of, unit_of
 
@@ -201,7 +201,7 @@ class _Writer:
                 return self._binary(node, left, op, right)
             case ast.BoolOp(op=op, values=values):
                 parts = [self.of(v, as_condition=True)[0] for v in values]
-                return (every(parts) if isinstance(op, ast.And) else _any(parts)), TRUTH
+                return chain("&&" if isinstance(op, ast.And) else "||", parts), TRUTH
             case ast.Compare():
                 return self._comparison(node), TRUTH
             case ast.IfExp(test=test, body=body, orelse=orelse):
@@ -252,7 +252,7 @@ class _Writer:
         for op, right in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, ast.In | ast.NotIn):
                 assert isinstance(right, ast.Tuple)
-                each = _any([self._compared(node, left, "==", one) for one in right.elts])
+                each = chain("||", [self._compared(node, left, "==", one) for one in right.elts])
                 parts.append(each if isinstance(op, ast.In) else unary("!", each))
             else:
                 parts.append(self._compared(node, left, _SYMBOLS[type(op)], right))
@@ -330,7 +330,7 @@ class _Writer:
         if isinstance(node, ast.Subscript):
             pointer, sizes = self.array(node.value)
             taken = indices_of(node)
-            offset = _product([self._offset(node, taken, sizes), *sizes[len(taken) :]])
+            offset = chain("*", [self._offset(node, taken, sizes), *sizes[len(taken) :]])
             return binary("+", pointer, offset), sizes[len(taken) :]
         if isinstance(node, ast.Name) and node.id in self.source.aliases:
             return self.array(self.source.aliases[node.id])
@@ -493,7 +493,7 @@ class _Writer:
         pointer, sizes = self.array(target.value)
         name = self._new()
         place = element(pointer, Text(name))
-        head = f"for (int64_t {name} = 0; {name} < {_product(sizes).text}; {name}++)"
+        head = f"for (int64_t {name} = 0; {name} < {chain('*', sizes).text}; {name}++)"
         self._lines.append(f"{head} {place.text} = {self.of(value)[0].text};")
 
     def _for(self, target: ast.expr, items: ast.expr, body: list[ast.stmt]) -> None:
@@ -530,20 +530,6 @@ _CASTS: dict[Any, Number] = {int: INT, float: FLOAT, np.int64: INT, np.uint64: W
 
 def _parts(node: ast.expr) -> list[ast.expr]:
     return list(node.elts) if isinstance(node, ast.Tuple) else [node]
-
-
-def _any(parts: list[Text]) -> Text:
-    joined = parts[0]
-    for part in parts[1:]:
-        joined = binary("||", joined, part)
-    return joined
-
-
-def _product(factors: list[Text]) -> Text:
-    product = factors[0]
-    for factor in factors[1:]:
-        product = binary("*", product, factor)
-    return product
 
 
 def _number(value: bool | int | float) -> tuple[Text, Number]:

@@ -19,7 +19,8 @@ _ABSENT = object()
 
 
 class FormTables:
-    """Grows with every form that asks for a slot, a guard, a constant or a literal. Slots and guards that read alike are shared."""
+    """Grows with every form that asks for a slot, a guard, a constant or a literal. Slots that read alike are shared, and so are
+    guards."""
 
     def __init__(self, numbering: Numbering, inputs: Inputs) -> None:
         self.numbering = numbering

@@ -12,6 +12,7 @@ from typing import TypeAlias, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from warploom.operations import COMPARISONS
 from warploom.solve import Constraint, Formula, Linear, conjunction, disjunction, negation
 
 Ints = npt.NDArray[np.int64]
@@ -95,7 +96,6 @@ class Extreme:
 Cases: TypeAlias = tuple[tuple[Condition, Form], ...]
 """Exactly one condition holds."""
 Number: TypeAlias = Form | Extreme | Cases
-_MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def formula_at(condition: Condition, thread: int) -> Formula:
@@ -176,7 +176,7 @@ def compare(op: str, a: Number, b: Number) -> Condition:
     if isinstance(a, tuple):
         return either(both([c, compare(op, f, b)]) for c, f in a)
     if not isinstance(b, Form):
-        return compare(_MIRRORED[op], b, a)
+        return compare(COMPARISONS[op].mirrored, b, a)
     one = Form(np.ones_like(a.base))
     match op:
         case "<=":

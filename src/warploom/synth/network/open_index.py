@@ -26,6 +26,7 @@ from warploom.ir import (
     Logical,
     SizeVar,
 )
+from warploom.operations import COMPARISONS, numpy_function
 from warploom.synth.network.network import BoolArray, HoleUses, IntArray, Slots
 
 Table = NDArray[Any]
@@ -98,9 +99,9 @@ class IndexLowering:
             case SizeVar(name):
                 return np.full(self.threads, self.sizes[name])
             case IndexBinary(op, lhs, rhs):
-                return self.map(_BINARY[op], self.index(lhs), self.index(rhs))
+                return self.map(_function(op), self.index(lhs), self.index(rhs))
             case Compare(op, lhs, rhs):
-                return self.map(_COMPARE[op], self.index(lhs), self.index(rhs))
+                return self.map(COMPARISONS[op].holds, self.index(lhs), self.index(rhs))
             case Logical("not", (operand,)):
                 return self.map(np.logical_not, self.index(operand))
             case Logical(op, operands):
@@ -312,10 +313,8 @@ def _shift_right(a: IntArray, b: IntArray) -> IntArray:
     return np.right_shift(a, np.clip(b, 0, 62))
 
 
-_BINARY: dict[str, Callable[..., Any]] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod, "&": np.bitwise_and,
-    "|": np.bitwise_or, "^": np.bitwise_xor, "<<": _shift_left, ">>": _shift_right, "min": np.minimum, "max": np.maximum,
-}  # fmt: skip
-_COMPARE: dict[str, Callable[..., Any]] = {
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-}  # fmt: skip
+_CLIPPED: dict[str, Callable[..., Any]] = {"<<": _shift_left, ">>": _shift_right}
+
+
+def _function(op: str) -> Callable[..., Any]:
+    return _CLIPPED.get(op) or numpy_function(op)

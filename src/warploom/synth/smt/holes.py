@@ -6,23 +6,19 @@ any size is a few one-hot choices. Source: Swizzle Inventor, section 5 (the pape
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
 from warploom.ir import Compare, CompareOp, Hole, HoleArg, IndexBinary, IndexConst, IndexExpr, IndexSelect, tabulate
+from warploom.operations import COMPARISONS, SIGN_OF_COMPARISON
 from warploom.solve import ClauseSession
 
 Point = tuple[int, ...]
 Model = Mapping[str, int]
 V = TypeVar("V", bound=Hashable)
-
-_COMPARISONS: dict[CompareOp, Callable[[int, int], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
 
 
 class HoleFlags(Protocol):
@@ -170,7 +166,7 @@ class _Linear:
         self.low = min(offered) if not is_free else min([*offered, min(every) - 1])
         self.high = max(offered) if not is_free else max([*offered, max(every) + 1])
         self.shape = _Choice(session, f"{name}.shape", [True, False, *differences])
-        self.op = _Choice(session, f"{name}.op", _COMPARISONS)
+        self.op = _Choice(session, f"{name}.op", tuple(SIGN_OF_COMPARISON.values()))
         # reach[t - low]: c >= t, for low < t <= high.
         self.reach = [session.true, *(session.flag(f"{name}.c>={t}") for t in range(self.low + 1, self.high + 1))]
         for smaller, larger in zip(self.reach, self.reach[1:], strict=False):
@@ -242,7 +238,7 @@ class _Modular:
         self.right = _Choice(session, f"{name}.right", range(max(arity, 1)))
         self.scale = _Choice(session, f"{name}.scale", range(max(m, 1)))
         self.offset = _Choice(session, f"{name}.offset", range(max(m, 1)))
-        self.op = _Choice(session, f"{name}.op", _COMPARISONS)
+        self.op = _Choice(session, f"{name}.op", tuple(SIGN_OF_COMPARISON.values()))
         self.truth: list[int] = []
         for point in points:
             truth = session.flag()
@@ -259,7 +255,7 @@ class _Modular:
             for a, left in self.left.flags.items():
                 for op, chosen in self.op.flags.items():
                     for value, holds in enumerate(remainder):
-                        outcome = truth if _COMPARISONS[op](point[a], value) else -truth
+                        outcome = truth if COMPARISONS[op].holds(point[a], value) else -truth
                         session.add(-self.shape.flags["compare"], -left, -chosen, -holds, outcome)
 
     def expr(self, model: Model) -> IndexExpr:

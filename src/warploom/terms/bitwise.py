@@ -12,7 +12,7 @@ from warploom.terms.term import Term, apply, constant, wrap_form
 from warploom.terms.visits import Pending, Visits
 
 
-class WordVisits(Visits):
+class BitVisits(Visits):
     def _is_monotone(self, root: Term) -> bool:
         """Whether the region below `root` has only & and |."""
         seen: set[Term] = {root}

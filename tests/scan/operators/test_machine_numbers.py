@@ -9,11 +9,11 @@ import pytest
 from warploom import scan
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators import machine
-from warploom.scan.operators import words as module
+from warploom.scan.operators import machine_numbers as module
 from warploom.scan.operators.closure import right
 from warploom.scan.operators.expression import Expr
+from warploom.scan.operators.machine_numbers import differing_list, in_floats, in_words, operator_in_words, range_of
 from warploom.scan.operators.prover import Holds, Open
-from warploom.scan.operators.words import differing_list, in_floats, in_words, operator_in_words, range_of
 
 
 def operator(step: str, kind: str = "int", start: str = "0", result: str = "s") -> scan.Operator:
@@ -193,3 +193,9 @@ def test_bounds_of_words_are_of_sums_of_whole_numbers(monkeypatch: pytest.Monkey
 def test_choosing_among_reals_computes_none(computed: Expr) -> None:
     chosen = replace(operator("max(s, x)", "float"), combine=(ex.maximum(R, right(R)),))
     assert module.computes_no_reals(chosen) and not module.computes_no_reals(replace(chosen, combine=(computed,)))
+
+
+def test_both_sides_of_a_comparison_are_computed_and_not_their_difference() -> None:
+    x, y = ex.variable("x", ex.INT), ex.variable("y", ex.INT)
+    sums = module.computed_sums([ex.select(ex.at_least(ex.multiply(ex.constant(3), x), y), x, y)])
+    assert {(x,): 3} in sums and {(y,): 1} in sums and len(sums) == 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from warploom.solve import Sat, Unsat
-from warploom.solve.smt.words import Word, WordConst, WordOp, WordVar, differing_words
+from warploom.solve.smt.word_identities import Word, WordConst, WordOp, WordVar, differing_words
 
 PAIRS = [(200, 3), (-7, 2), (100, 100), (-128, 1), (5, 7)]
 X, Y = WordVar("x"), WordVar("y")

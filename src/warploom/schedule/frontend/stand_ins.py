@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from warploom.core import Diagnostic, UserError
+from warploom.schedule.backbone import FUNCTIONS as REAL_FUNCTIONS
 
 
 def _not_run(word: str) -> NoReturn:
@@ -42,25 +43,23 @@ def pad(array: Any, value: float) -> Any:
     _not_run("pad")
 
 
-def exp(value: Any) -> Any:
-    del value
-    _not_run("exp")
+class StandIn:
+    """A function of one real number, such as `exp`, by its row in `warploom.operations`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, value: Any) -> Any:
+        del value
+        _not_run(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
 
 
-def log(value: Any) -> Any:
-    """Natural."""
-    del value
-    _not_run("log")
-
-
-def sqrt(value: Any) -> Any:
-    del value
-    _not_run("sqrt")
-
-
-def tanh(value: Any) -> Any:
-    del value
-    _not_run("tanh")
+STAND_INS: dict[str, StandIn] = {operator.value: StandIn(operator.value) for operator in REAL_FUNCTIONS}
 
 
 def prod(value: Any, over: Any) -> Any:
@@ -82,10 +81,10 @@ NOT_HERE: dict[str, tuple[str, str]] = {
 """Functions that newcomers look for, what they do, and what to write instead."""
 
 FUNCTIONS: dict[str, tuple[object, ...]] = {
-    "exp": (exp, math.exp, np.exp),
-    "log": (log, math.log, np.log),
-    "sqrt": (sqrt, math.sqrt, np.sqrt),
-    "tanh": (tanh, math.tanh, np.tanh),
+    **{
+        name: (word, *(getattr(library, name) for library in (math, np) if hasattr(library, name)))
+        for name, word in STAND_INS.items()
+    },
     "abs": (abs, math.fabs, np.abs),
     "max": (max, np.max),
     "min": (min, np.min),

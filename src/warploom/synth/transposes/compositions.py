@@ -1,6 +1,6 @@
 """All compositions of up to three primitives and up to a price, as rows of primitive numbers.
 
-Complete up to effect: a word is left out only where a kept one does the same for no more.
+Complete up to effect: one is left out only where a kept one does the same for no more.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ _CEILING = 16
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Words:
-    """[words, LENGTH] rows of the alphabet, outermost first, 0 = nothing, cheapest first."""
+class Compositions:
+    """[compositions, LENGTH] rows of the alphabet, outermost first, 0 = nothing, cheapest first."""
 
     letters: Alphabet
     rows: IntArray
     costs: IntArray
     limit: int
-    """Every function with a word of at most this cost has one here."""
+    """Every function with a composition of at most this cost has one here."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -47,44 +47,44 @@ class Words:
     def lengths(self) -> IntArray:
         return (self.rows > 0).sum(axis=1)
 
-    def up_to(self, limit: int) -> Words:
-        """The words of at most this cost."""
+    def up_to(self, limit: int) -> Compositions:
+        """The compositions of at most this cost."""
         count = int(np.searchsorted(self.costs, limit, side="right"))
-        return Words(self.letters, self.rows[:count], self.costs[:count], min(limit, self.limit))
+        return Compositions(self.letters, self.rows[:count], self.costs[:count], min(limit, self.limit))
 
     def shared(self, *, column: int, gives: bool) -> IntArray:
-        """[words] cost of the remainder in the first (0) or last (-1) primitive if it is a sum of the whole index, else 0."""
+        """[compositions] cost of the remainder in the first (0) or last (-1) primitive if that sums the whole index, else 0."""
         letters = self.letters
         used = self.rows[:, 0] if column == 0 else self.rows[np.arange(len(self)), np.maximum(self.lengths - 1, 0)]
         sums = letters.gives_sum if gives else letters.takes_sum
         whole = (letters.count == letters.size) & (sums > 0) & (np.arange(len(letters)) > 0)
         return np.where(whole, letters.shared, 0)[used]
 
-    def for_parameters(self, parameters: int) -> Words:
-        """The words that are not cheaper ones in disguise when the parameter is below `parameters`, with their cost then."""
+    def for_parameters(self, parameters: int) -> Compositions:
+        """Those that are not cheaper ones in disguise when the parameter is below `parameters`, with their cost then."""
         letters = self.letters
         keep = (letters.valid(parameters)[self.rows] > 0).all(axis=1)
         costs = self.costs + letters.masking(parameters)[self.rows].sum(axis=1)
         keep &= costs <= self.limit
         order = np.flatnonzero(keep)
         order = order[np.argsort(costs[order], kind="stable")]
-        return Words(letters, self.rows[order], costs[order], self.limit)
+        return Compositions(letters, self.rows[order], costs[order], self.limit)
 
 
 @lru_cache(maxsize=128)
-def words(size: int, most: int) -> Words:
-    """All words on indices below `size` up to the greatest cost for which they are at most `most`."""
+def compositions(size: int, most: int) -> Compositions:
+    """All compositions on indices below `size` up to the greatest cost for which they are at most `most`."""
     nothing = np.zeros((1, LENGTH), np.int64)
-    best = Words(alphabet(size, 0), nothing, nothing[:, 0], 0)
+    best = Compositions(alphabet(size, 0), nothing, nothing[:, 0], 0)
     for limit in range(1, _CEILING + 1):
-        found = _words(size, limit, most)
+        found = _compositions(size, limit, most)
         if found is None:
             break
         best = found
     return best
 
 
-def _words(size: int, limit: int, most: int) -> Words | None:
+def _compositions(size: int, limit: int, most: int) -> Compositions | None:
     """None where they are more than `most`."""
     letters = alphabet(size, limit)
     if len(letters) > most + 1:
@@ -106,11 +106,11 @@ def _words(size: int, limit: int, most: int) -> Words | None:
         all_costs.append(cost)
     rows, cost = np.concatenate(all_rows), np.concatenate(all_costs)
     order = np.argsort(cost, kind="stable")
-    return Words(letters, rows[order], cost[order], limit)
+    return Compositions(letters, rows[order], cost[order], limit)
 
 
 def _pairs(letters: Alphabet, heads: IntArray, costs: IntArray, limit: int) -> tuple[IntArray, IntArray, IntArray]:
-    """(letter, word, cost) of all letters before words with the given first letters that stay within the limit."""
+    """(letter, composition, cost) of all letters before compositions with the given first letters that stay within the limit."""
     order = np.argsort(letters.cost[1:], kind="stable") + 1
     outer_cost = letters.cost[order]
     found: list[tuple[IntArray, IntArray, IntArray]] = []

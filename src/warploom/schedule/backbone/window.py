@@ -1,7 +1,7 @@
 """A part of what a backbone computes, as terms, and how that part moves when its axes do.
 
-The part at other points of parallel axes is the same mathematics of other elements: `moved` says of which ones, or why there is no
-such rule. So one part stands for all parts that it moves to.
+The part at other points of parallel axes is the same mathematics of other elements: `moved` says of which ones, or why there
+is no such rule. So one part stands for all parts that it moves to.
 """
 
 from __future__ import annotations

@@ -75,7 +75,10 @@ class Stores:
 
 
 def elements_moved(run: SymbolicRun, argument: ArrayArgument) -> Triple:
-    """By how many elements a block's accesses to the array lie further on than those of the block before it on each axis. NotAlikeError."""
+    """By how many elements a block's accesses to the array lie further on than those of the block before it, for each axis.
+
+    Raises NotAlikeError.
+    """
     moves: Mapping[str, int] = run.moves.get(argument.name, {})
     size = argument.dtype.size_bytes
     if any(by % size for by in moves.values()):

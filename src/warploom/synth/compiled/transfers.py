@@ -207,8 +207,11 @@ class Transfers:
     ) -> None:
         """The access in all blocks of the box: inside and aligned, and as far on as the block's other accesses to the array."""
         launch, moving = self.launch, self.launch.places.moving
-        of = tuple((n, c) for n, c in address.of if n in moving.last) if isinstance(address, Placed) else ()
-        slopes = {name: slope for name, slope in moving.slopes(of, 64).items() if moving.last[name]}
+        of = tuple((n, c) for n, c in address.of if n not in launch.places.variables) if isinstance(address, Placed) else ()
+        try:
+            slopes = {name: slope for name, slope in moving.slopes(of, 64).items() if moving.last[name]}
+        except PlacementError as error:
+            raise launch.unsupported(f"expected an address that moves evenly from block to block, got {error}", index) from error
         least, greatest = moving.range(offset, slopes)
         if least < 0 or greatest > region.size_bytes - size:
             message = f"expected a {what} inside an array, got one of {size} bytes at byte {least if least < 0 else greatest} of "

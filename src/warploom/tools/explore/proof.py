@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -22,6 +22,7 @@ from warploom.terms import algebra_for
 from warploom.tools.command.lines import Line
 from warploom.tools.command.messages import one_line
 from warploom.tools.explore.code import arch_of
+from warploom.tools.explore.every_block import prove_blocks
 from warploom.tools.explore.options import Function
 from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, shortened
 
@@ -31,6 +32,8 @@ _PREFERRED = 150_000
 """As many are proved in about 15 CPU-seconds."""
 _REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
+_QUICK_BLOCK = 60_000
+"""As many of one block are proved in a few CPU-seconds, so that nothing need be proved before."""
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
 _SLOWER = 8
 _DIVISORS = (1, 2, 4, 8, 16, 32)
@@ -49,6 +52,7 @@ class Proof:
     """Where it was proved."""
     domain: str = ""
     reason: str = ""
+    """Why nothing is proved, or why it is proved at other sizes than those asked for."""
     seconds: float = 0.0
     """CPU seconds."""
 
@@ -68,22 +72,76 @@ def proof_of(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
 ) -> Proof:
-    """At the size asked for if it is small enough, else at a small one. UserError: TOOL_MISSING."""
+    """The strongest proof that there is. UserError: TOOL_MISSING."""
     started = time.process_time()
+    *_, found = proofs_of(function, sizes, program, implementations, target)
+    return replace(found, seconds=time.process_time() - started)
 
-    def ended(proof: Proof) -> Proof:
-        return replace(proof, seconds=time.process_time() - started)
 
+def proofs_of(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+) -> Iterator[Proof]:
+    """Proofs, each stronger than the one before: at the size asked for, or at a small one with the reason why not there.
+
+    The quicker one comes first, so that something is left where time ends. UserError: TOOL_MISSING.
+    """
+    kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
+    work = max(work_of(replace(program, stages=(s,))) // k.blocks for s, k in zip(program.stages, kernels, strict=True))
+    small: Proof | None = None
+    if work > _QUICK_BLOCK:
+        small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
+        yield small
+    if small is not None and (small.verdict == "refuted" or dict(small.sizes) == dict(sizes)):
+        return
+    asked = Proof("unchecked", reason=f"a block does {work} operations: too many to prove at the size asked for")
+    if work <= MOST_PROVED:
+        asked = _followed(lambda: prove_kernels(program.stages, kernels, sizes))
+    if asked.verdict != "unchecked":
+        yield asked
+        return
+    if small is None:
+        small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
+    is_less = dict(small.sizes) != dict(sizes)
+    yield replace(small, reason=asked.reason) if small.verdict == "proved" and is_less else small
+
+
+def _followed(prove: Callable[[], Proof]) -> Proof:
     try:
-        if work_of(program) <= MOST_PROVED:
-            return ended(prove_nests(program, [i.nest for i in implementations], target, sizes))
-        found = _instance(function, sizes, program, implementations, target)
-        if isinstance(found, str):
-            return ended(Proof("unchecked", reason=found))
-        proof = prove_nests(found.program, found.nests, target, found.sizes)
-        return ended(replace(proof, domain=", ".join([proof.domain, *found.told])))
+        return prove()
     except UnsupportedError as error:
-        return ended(Proof("unchecked", reason=one_line(error.diagnostics[0])))
+        return Proof("unchecked", reason=one_line(error.diagnostics[0]))
+
+
+def prove_kernels(stages: Sequence[Backbone], kernels: Sequence[CudaKernel], sizes: Mapping[str, int]) -> Proof:
+    """Each kernel at the size asked for, blocks that run alike by one of them."""
+    domains: list[str] = []
+    for stage, kernel in zip(stages, kernels, strict=True):
+        found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel))
+        if found.verdict != "proved":
+            return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
+        domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]
+    return Proof("proved", sizes, joined_domain(domains))
+
+
+def _at_small_sizes(
+    function: Function,
+    sizes: Mapping[str, int],
+    program: Program,
+    implementations: Sequence[Implementation[Candidate]],
+    target: Target,
+) -> Proof:
+    """At the size asked for if all its blocks together are small enough, else at a small one."""
+    if work_of(program) <= MOST_PROVED:
+        return prove_nests(program, [i.nest for i in implementations], target, sizes)
+    found = _instance(function, sizes, program, implementations, target)
+    if isinstance(found, str):
+        return Proof("unchecked", reason=found)
+    proof = prove_nests(found.program, found.nests, target, found.sizes)
+    return replace(proof, domain=", ".join([proof.domain, *found.told]))
 
 
 def work_of(program: Program) -> int:

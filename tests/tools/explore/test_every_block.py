@@ -85,6 +85,13 @@ def matmul() -> Made:
     return stage, cuda_kernel(nest, Options(arch="sm_90"))
 
 
+def long_matmul(k: int = 96, *, is_async: bool = True) -> Made:
+    """24 rounds of 4, most of which run alike."""
+    stage = tensor_kernel("matmul").program({"m": 16, "n": 16, "k": k}).stages[0]
+    options = {"stages": 2, "is_async": True} if is_async else {}
+    return stage, cuda_kernel(nests.matmul(16, 16, k, (8, 8, 4), **options).nest, Options(arch="sm_90"))
+
+
 def row_sums() -> Made:
     stage = row_sum.program({"rows": 40, "columns": 10}).stages[0]
     return stage, cuda_kernel(nests.row_sum(40, 10, 4, 2, 2).nest, Options(arch="sm_90"))
@@ -115,6 +122,13 @@ def test_the_number_of_blocks_costs_nothing() -> None:
     assert proof(doubled_by_hand((1 << 24) + 5)).verdict == "proved"
 
 
+@pytest.mark.parametrize("is_async", [False, True])
+def test_rounds_that_run_alike_are_run_once(is_async: bool) -> None:
+    for k in (96, 1 << 16):
+        found = proof(long_matmul(k, is_async=is_async))
+        assert (found.verdict, found.reason) == ("proved", "")
+
+
 BUGS = {
     "a bound one too far in the last block": (doubled_by_hand, "i < 1000", "i < 1001", "refuted"),
     "a bound one too near in the last block": (doubled_by_hand, "i < 1000", "i < 999", "refuted"),
@@ -123,7 +137,7 @@ BUGS = {
     "later blocks with another value": (doubled_by_hand, "+ x[i]", "+ (blockIdx.x > 7 ? 0.0f : x[i])", "refuted"),
     "a value that depends on the block": (doubled_by_hand, "+ x[i]", "+ x[i] + (float)blockIdx.x", "unchecked"),
     "an element of a neighbour, block by block": (doubled_by_hand, "+ x[i]", "+ x[i ^ 32]", "unchecked"),
-    "an element of another block": (lambda: doubled_by_hand(1024), "+ x[i]", "+ x[(31 - blockIdx.x) * 32 + threadIdx.x]", "unchecked"),
+    "an element of another block": (lambda: doubled_by_hand(1024), "+ x[i]", "+ x[992 - (i & ~31) + threadIdx.x]", "unchecked"),
     "an array that all blocks read alike": (doubled_by_hand, "x[i] + x[i]", "x[threadIdx.x] + x[threadIdx.x]", "unchecked"),
     "blocks that store to one element": (doubled_by_hand, "blockIdx.x * 32", "blockIdx.x * 16", "refuted"),
     "all blocks store to one place": (doubled_by_hand, "blockIdx.x * 32", "0", "refuted"),
@@ -136,6 +150,25 @@ BUGS = {
     "a round too few": (matmul, "k < 4", "k < 3", "refuted"),
     "an accumulator that is not reset": (matmul, "c[u][u_2] = 0.0f", "c[u][u_2] = c[u][u_2]", "refuted"),
     "tiles of the wrong block": (matmul, "(bx * 4 + tx) * 4", "((1 - bx) * 4 + tx) * 4", "unchecked"),
+    "rounds that are missing at the end": (long_matmul, "k < 24", "k < 23", "unchecked"),
+    "a round too many": (long_matmul, "k < 24", "k < 25", ""),
+    "a late round without its barrier": (long_matmul, "__syncthreads();", "if (k != 20) __syncthreads();", "refuted"),
+    "late rounds without a barrier": (long_matmul, "__syncthreads();", "if (k < 20) __syncthreads();", "refuted"),
+    "no barrier at all": (long_matmul, "__syncthreads();", "", "refuted"),
+    "a wrong copy in late rounds": (long_matmul, "(k + 1) % 2 * 32", "(k < 20 ? (k + 1) % 2 : 0) * 32", ""),
+    "a wrong copy in one round": (long_matmul, "(k + 1) % 2 * 32", "(k == 20 ? 0 : (k + 1) % 2) * 32", ""),
+    "the wrong stage is read in one round": (long_matmul, "+ k % 2 * 32", "+ (k == 21 ? 0 : k % 2) * 32", ""),
+    "copies that nothing awaits": (long_matmul, "await_copies<0>", "await_copies<1>", "refuted"),
+    "an accumulator that starts anew in a late round": (long_matmul, "c[u][u_2]);\n", "k == 20 ? 0.0f : c[u][u_2]);\n", ""),
+    "an accumulator that is halved in each round": (lambda: long_matmul(40), "c[u][u_2]);\n", "0.5f * c[u][u_2]);\n", ""),
+    "one round counts twice": (long_matmul, "c[u][u_2]);\n", "c[u][u_2]) + (k == 20 ? a[u] * b[u_2] : 0.0f);\n", ""),
+    "each round adds a constant": (lambda: long_matmul(40), "c[u][u_2]);\n", "c[u][u_2]) + 1.0f;\n", ""),
+    "each round adds its number": (lambda: long_matmul(40), "c[u][u_2]);\n", "c[u][u_2]) + (float)k;\n", ""),
+    "the tiles of one round come from elsewhere": (long_matmul, "part * 32 + 64", "part * 32 + (k == 20 ? 0 : 64)", ""),
+    "tiles that move too slowly": (long_matmul, "B_thread + k * 64", "B_thread + k * 48", ""),
+    "tiles that stand still": (long_matmul, "B_thread + k * 64", "B_thread", ""),
+    "tiles whose offset wraps late": (long_matmul, "A_thread + k * 4", "A_thread + (unsigned char)(k * 32) / 8", ""),
+    "a sum that is squared at the end": (long_matmul, "] = c[u][u_2];", "] = c[u][u_2] * c[u][u_2];", "unchecked"),
     "an edge past the row": (row_sums, "index_step < 10", "index_step < 11", "refuted"),
     "an edge before the row's end": (row_sums, "index_step < 10", "index_step < 8", "refuted"),
     "rows and columns of blocks exchanged": (transpose, "bx * 3072 + ty * 96 + by * 32", "by * 3072 + ty * 96 + bx * 32", ""),

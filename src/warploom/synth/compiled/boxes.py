@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.ptx import Program
-from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
+from warploom.synth.compiled.execution import STEP_LIMIT, Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.moving import SplitError
 
@@ -31,13 +31,25 @@ def run_boxes(
     block: Triple,
     *,
     dynamic_shared_bytes: int = 0,
+    has_rounds_left_out: bool = False,
+    step_limit: int = STEP_LIMIT,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block. As `run_symbolically`; NotAlikeError."""
     left, made = [Box((0, 0, 0), grid)], 1
     while left:
         box = left.pop()
         try:
-            run = run_symbolically(program, kernel, arguments, grid, block, dynamic_shared_bytes=dynamic_shared_bytes, box=box)
+            run = run_symbolically(
+                program,
+                kernel,
+                arguments,
+                grid,
+                block,
+                dynamic_shared_bytes=dynamic_shared_bytes,
+                box=box,
+                has_rounds_left_out=has_rounds_left_out,
+                step_limit=step_limit,
+            )
         except SplitError as split:
             made += 1
             if made > _MOST_BOXES:
@@ -75,7 +87,10 @@ class Stores:
 
 
 def elements_moved(run: SymbolicRun, argument: ArrayArgument) -> Triple:
-    """By how many elements a block's accesses to the array lie further on than those of the block before it on each axis. NotAlikeError."""
+    """By how many elements a block's accesses to the array lie further on than those of the block before it, by axis.
+
+    NotAlikeError.
+    """
     moves: Mapping[str, int] = run.moves.get(argument.name, {})
     size = argument.dtype.size_bytes
     if any(by % size for by in moves.values()):

@@ -14,6 +14,8 @@ from typing import NoReturn
 
 from warploom.core import DType
 
+ROUND = "%round"
+"""Position that counts the rounds of a loop."""
 Slopes = dict[str, int]
 """Position and how much a number grows when the position grows by one."""
 

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
 
 from warploom.core import BY_NAME, DType
 from warploom.synth.compiled.moving import Moving, PlacementError, number_of
@@ -306,15 +304,22 @@ def _known(value: object) -> int:
     return value
 
 
+def _or(values: Sequence[int]) -> int:
+    total = 0
+    for value in values:
+        total |= value
+    return total
+
+
 def _joined(*values: int) -> Placed:
     parts = tuple(p for v in values for p in (v.parts if isinstance(v, Placed) and v.parts else (v,)))
-    made = placed(reduce(or_, map(int, parts)), _JOINED)
+    made = placed(_or([int(p) for p in parts]), _JOINED)
     made.parts = parts
     return made
 
 
 def _either(values: Sequence[int]) -> int:
-    return _joined(*values) if any(map(_of, values)) else reduce(or_, values)
+    return _joined(*values) if any(map(_of, values)) else _or(values)
 
 
 def _of(value: int) -> Of:

@@ -23,7 +23,7 @@ from warploom.tools.explore.budget import OutOfTimeError, within
 from warploom.tools.explore.code import arch_of
 from warploom.tools.explore.data import Array, Data, data_for
 from warploom.tools.explore.options import Function, KernelOptions, points_of, sizes_of
-from warploom.tools.explore.proof import Proof, proofs_of
+from warploom.tools.explore.proof import Proof, proof_of
 from warploom.tools.explore.shortened import nests_at, program_at, shortened
 
 LONGEST_S = 600.0
@@ -67,12 +67,13 @@ def checked(
                 return check_cpu(program, [i.nest for i in implementations], data, options.threads)
             found = check_cuda(function, sizes, program, implementations, options.target, options.seed)
     except OutOfTimeError:
-        return Checked("unchecked", 0, "the check of the results did not end within the budget; --replay of this line checks it")
+        late = "the check of the results did not end within the budget; --replay of this line checks it"
+        found = Checked("unchecked", 0, late)
     except KeyboardInterrupt:
         return Checked("unchecked", 0, "interrupted during the check of the results; --replay of this line checks it")
     except MemoryError:
         return Checked("unchecked", 0, "the check of the results needs more memory than there is")
-    if found.verdict == "refuted" or not toolchain_available():
+    if options.target.kind == "cpu" or found.verdict == "refuted" or not toolchain_available():
         return found
     progress("proving the kernels")
     left_s = max(options.proof_budget_s, limit_s - time.monotonic() + began)
@@ -87,25 +88,21 @@ def proved(
     target: Target,
     limit_s: float,
 ) -> Proof:
-    """The strongest proof that was found in so many wall seconds, or why there is none."""
+    """The proof, or why it ended without one; wall seconds."""
     began = time.process_time()
-    found: list[Proof] = []
 
     def ended(reason: str) -> Proof:
-        best = Proof("unchecked", reason=reason) if not found else replace(found[-1], reason=f"{reason} at the size asked for")
-        return replace(best, seconds=time.process_time() - began)
+        return Proof("unchecked", reason=reason, seconds=time.process_time() - began)
 
     try:
         with within(limit_s):
-            for proof in proofs_of(function, sizes, program, implementations, target):
-                found.append(proof)
+            return proof_of(function, sizes, program, implementations, target)
     except OutOfTimeError:
         return ended("budget: the proof did not end within it; --replay of this line proves it")
     except KeyboardInterrupt:
         return ended("interrupted during the proof; --replay of this line proves it")
     except MemoryError:
         return ended("the proof needs more memory than there is")
-    return replace(found[-1], seconds=time.process_time() - began)
 
 
 def check_cpu(program: Program, nests: Sequence[Nest], data: Data, threads: int) -> Checked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -32,8 +32,6 @@ _PREFERRED = 150_000
 """As many are proved in about 15 CPU-seconds."""
 _REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
-_QUICK_BLOCK = 60_000
-"""As many of one block are proved in a few CPU-seconds, so that nothing need be proved before."""
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
 _SLOWER = 8
 _DIVISORS = (1, 2, 4, 8, 16, 32)
@@ -72,41 +70,15 @@ def proof_of(
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
 ) -> Proof:
-    """The strongest proof that there is. UserError: TOOL_MISSING."""
+    """At the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING."""
     started = time.process_time()
-    *_, found = proofs_of(function, sizes, program, implementations, target)
-    return replace(found, seconds=time.process_time() - started)
-
-
-def proofs_of(
-    function: Function,
-    sizes: Mapping[str, int],
-    program: Program,
-    implementations: Sequence[Implementation[Candidate]],
-    target: Target,
-) -> Iterator[Proof]:
-    """Proofs, each stronger than the one before: at the size asked for, or at a small one with the reason why not there.
-
-    The quicker one comes first, so that something is left where time ends. UserError: TOOL_MISSING.
-    """
     kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
-    work = max(work_of(replace(program, stages=(s,))) // k.blocks for s, k in zip(program.stages, kernels, strict=True))
-    small: Proof | None = None
-    if work > _QUICK_BLOCK:
+    found = _followed(lambda: prove_kernels(program.stages, kernels, sizes))
+    if found.verdict == "unchecked":
         small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
-        yield small
-    if small is not None and (small.verdict == "refuted" or dict(small.sizes) == dict(sizes)):
-        return
-    asked = Proof("unchecked", reason=f"a block does {work} operations: too many to prove at the size asked for")
-    if work <= MOST_PROVED:
-        asked = _followed(lambda: prove_kernels(program.stages, kernels, sizes))
-    if asked.verdict != "unchecked":
-        yield asked
-        return
-    if small is None:
-        small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
-    is_less = dict(small.sizes) != dict(sizes)
-    yield replace(small, reason=asked.reason) if small.verdict == "proved" and is_less else small
+        is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
+        found = replace(small, reason=found.reason) if is_less else small
+    return replace(found, seconds=time.process_time() - started)
 
 
 def _followed(prove: Callable[[], Proof]) -> Proof:

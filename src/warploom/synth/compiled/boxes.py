@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.ptx import Program
-from warploom.synth.compiled.execution import STEP_LIMIT, Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
+from warploom.synth.compiled.execution import Argument, ArrayArgument, Box, SymbolicRun, run_symbolically
 from warploom.synth.compiled.faults import Triple
 from warploom.synth.compiled.moving import SplitError
 
@@ -32,7 +32,7 @@ def run_boxes(
     *,
     dynamic_shared_bytes: int = 0,
     has_rounds_left_out: bool = False,
-    step_limit: int = STEP_LIMIT,
+    step_limit: int | None = None,
 ) -> Iterator[tuple[Box, SymbolicRun]]:
     """The boxes that make up the grid, each with the run of its first block. As `run_symbolically`; NotAlikeError."""
     left, made = [Box((0, 0, 0), grid)], 1

@@ -81,7 +81,7 @@ class Copies:
 
         def run(block: Block, lanes: Lanes) -> None:
             amounts = given(block, lanes)
-            if all(amount == size for amount in amounts):
+            if all(isinstance(amount, int) and amount == size for amount in amounts):
                 self.transfers.check_all_steps(sources(block, lanes), size)
             for t, to, amount in zip(lanes, targets(block, lanes), amounts, strict=True):
                 assert isinstance(to, int)

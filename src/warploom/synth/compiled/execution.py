@@ -152,7 +152,7 @@ def run_symbolically(
     order: tuple[str, ...] = (),
     box: Box | None = None,
     has_rounds_left_out: bool = False,
-    step_limit: int = STEP_LIMIT,
+    step_limit: int | None = None,
 ) -> SymbolicRun:
     """Runs the launch; parameters take `arguments` in order. is_alone: activemask names each thread alone. order: names of
     arrays that lie before all others, in this order.
@@ -166,6 +166,7 @@ def run_symbolically(
     FaultError at the first fault of the program; UserError: NO_KERNEL, ARGUMENTS, ARGUMENT_TYPE, LAUNCH; UnsupportedError for
     what depends on data, for instructions that are not followed and past the step limit.
     """
+    step_limit = STEP_LIMIT if step_limit is None else step_limit
     routine = program.kernel(kernel)
     if len(arguments) != len(routine.parameters):
         message = f"expected {len(routine.parameters)} arguments for {routine.name}, got {len(arguments)}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from warploom.core import UnsupportedError
+from warploom.core import UserError
 from warploom.ptx import Program as PtxProgram
 from warploom.schedule.backbone import (
     Backbone,
@@ -59,7 +59,7 @@ def prove_blocks(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
     except (NotAlikeError, NotLinearError, NoWindowError) as error:
         return CompiledProof("unchecked", "", str(error))
-    except UnsupportedError as error:
+    except UserError as error:
         return CompiledProof("unchecked", "", one_line(error.diagnostics[0]))
 
 

@@ -1,11 +1,16 @@
 """`--update-golden` rewrites files that tests compare with, instead of comparing."""
 
+import os
 import signal
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
+
+# Where the environment says to keep no bytecode, each process that a test starts would compile all of Warploom anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # A shell that starts the tests in the background has it ignored, also by every process that a test starts and interrupts.

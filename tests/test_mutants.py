@@ -13,7 +13,7 @@ from benchmarks.mutants.page import ending, page, recorded
 from benchmarks.mutants.provers import PROVERS, is_prover
 from benchmarks.mutants.refusals import refusals
 from benchmarks.mutants.rules import mutants
-from benchmarks.mutants.scratch import Scratch, reach
+from benchmarks.mutants.scratch import BrokenTestsError, Scratch, reach
 from benchmarks.mutants.sites import Site, Text, applied, read, source_files
 
 PATH = "src/warploom/terms/small.py"
@@ -132,7 +132,10 @@ def test_refusing_branches() -> None:
 
 
 def test_a_switch_that_is_on_does_what_the_edit_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    source = "def f(a, b):\n    a += 1\n    if a > b or not b:\n        return min(a,\n            b)\n    return a - b\n"
+    source = (
+        "def f(a, b):\n    a += 1\n    if a > b or not b:\n        return min(a,\n            b)\n"
+        "    known = [a]\n    if known.pop() > b:\n        return 3\n    return a - b - len(known)\n"
+    )
     text = Text(PATH, source.encode())
     sites = mutants(text)
     assert {s.form for s in sites} == {"condition", "expression", "statement"}
@@ -180,6 +183,15 @@ def test_a_bug_that_no_test_notices_is_told_from_one_that_is(tmp_path: Path, mon
     copy.plant_switches(sites)
     rows = [json.loads(json.dumps(row)) for row in behind_switches(copy, sites, known)]
     assert {r["scope"]: r["noticed_by"] for r in rows} == one == {"f": "tests/test_small.py::test_f", "g": ""}
+
+
+def test_tests_that_cannot_be_collected_stop_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    (tmp_path / "src").mkdir()
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests/test_broken.py").write_text("import a_module_that_is_missing\n")
+    with pytest.raises(BrokenTestsError, match=r"(?s)expected tests that can be collected .*a_module_that_is_missing"):
+        reach(tmp_path, (), jobs=1)
 
 
 ROOT = Path(__file__).parent.parent

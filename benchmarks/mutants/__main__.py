@@ -31,7 +31,7 @@ from benchmarks.mutants.equivalent import EQUIVALENT
 from benchmarks.mutants.provers import is_prover
 from benchmarks.mutants.refusals import refusals
 from benchmarks.mutants.rules import compiles, mutants
-from benchmarks.mutants.scratch import Reach, Scratch, reach, scratch
+from benchmarks.mutants.scratch import BrokenTestsError, Reach, Scratch, reach, scratch
 from benchmarks.mutants.sites import Site, apart, read, source_files
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -93,8 +93,8 @@ def of_folder(site: Site, known: Reach) -> list[str]:
 
 
 def for_good(copy: Scratch, site: Site, tests: Sequence[str], limit_s: float = LIMIT_S) -> dict[str, object]:
-    """One bug planted for good: the test that noticed it, or none."""
-    spent, noticed, ran = 0.0, "", 0
+    """One bug planted for good: the test that noticed it, "import" where its module cannot be imported, or none."""
+    spent, noticed, ran, names = 0.0, "", 0, tests
     with copy.planted(site):
         for names in _portions(tests):
             outcome = copy.run(names, limit_s=limit_s, variables={}, options=["-x"])
@@ -104,6 +104,11 @@ def for_good(copy: Scratch, site: Site, tests: Sequence[str], limit_s: float = L
                 break
             if spent > limit_s:
                 break
+    if noticed == "collection":
+        sound = copy.run(names, limit_s=limit_s, variables={}, options=["--collect-only"])
+        if sound.code:
+            raise BrokenTestsError(sound)
+        noticed = "import"
     return _row(site, len(tests), {"ran": ran, "noticed_by": noticed, "cpu_s": round(spent, 1)})
 
 
@@ -138,8 +143,10 @@ def behind_switches(
     variables = {"WARPLOOM_JOBS": str(jobs), "WARPLOOM_LIMIT": str(limit_s)}
     ran = copy.run(files, limit_s=3600, variables=variables) if files else None
     found = {int(str(r["bug"])): r for r in ran.rows if "bug" in r} if ran else {}
-    if (ran and ran.code < 0) or any(names and n not in found for n, names in tests.items()):
-        print((copy.folder / "pytest.log").read_text()[-2000:], file=sys.stderr)
+    if ran and any(names and n not in found for n, names in tests.items()):
+        if ran.failed == ("collection",):
+            raise BrokenTestsError(ran)
+        print(ran.log, file=sys.stderr)
     for n, site in sites.items():
         if n in found or not tests[n]:
             yield _row(site, len(tests[n]), found.get(n, {"ran": 0, "noticed_by": "", "cpu_s": 0.0}))
@@ -278,4 +285,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenTestsError as error:
+        sys.exit(f"error: {error}")

@@ -50,10 +50,34 @@ EQUIVALENT: dict[str, str] = {
     "src/warploom/synth/transposes/template.py:_with_constants:refusal:not seconds -> False:0": (
         "without a second step the loop over them does nothing for every constant, and None follows"
     ),
-    "src/warploom/synth/transposes/words.py:_words:refusal:len(letters) > most + 1 -> False:0": (
+    "src/warploom/synth/transposes/compositions.py:_compositions:refusal:len(letters) > most + 1 -> False:0": (
         "the words of one letter are counted first, so that the sum after the second letter is more than `most`, too"
     ),
     "src/warploom/synth/proof/concrete.py:TypedInteger.__ror__:constant:True -> False:0": (
         "`|` of two words gives the same in either order, so does their common type, and floats refuse it on both sides"
     ),
+    "src/warploom/ir/kernel/counts.py:count_wavefronts:constant:1 -> 2:3": (
+        "NumPy takes every negative extent of a shape for the unknown one"
+    ),
+    "src/warploom/synth/dataflow/ahead.py:Ahead.decided:constant:1 -> 2:0": (
+        "NumPy takes every negative extent of a shape for the unknown one"
+    ),
+    "src/warploom/ptx/symbolic/neighbour.py:Neighbour._is_walked:connective:not rest or holds(own, jump)"
+    " -> ((holds(own, jump))):0": (
+        "a sum with 0 never wraps: `holds` finds both ends of one range, and a range is narrower than the words are many"
+    ),
+    "src/warploom/scan/networks/induction.py:_Prover._fitting:range:columns -> (columns) - 1:3": (
+        "the trial saves proofs: a state that is wrong in the last lane of the trial is not one of every size, so no step of it "
+        "is proved, and the next state of the menu is asked as without it"
+    ),
+    "src/warploom/scan/operators/laws.py:decided:connective:sides and has_products(*(e for pair in sides for e in pair))"
+    " -> ((has_products(*(e for pair in sides for e in pair)))):0": "without sides there are no products among them",
+    "src/warploom/schedule/cpu/worker.py:MeasureWorker.__enter__:constant:1 -> 2:0": (
+        "a shared memory without bytes is none, so it gets one; a second one is of no use, and systems give whole pages"
+    ),
+    "src/warploom/solve/space/compiled.py:_clause_form:refusal:any(~guard in guards for guard in guards) -> False:0": (
+        "a fact and its contrary never hold together: the form has a guard that is off for all objects"
+    ),
+    "src/warploom/solve/space/relations.py:_clause:refusal:relation.all() or any(~guard in guards for guard in guards)"
+    " -> False:0": ("a relation that allows everything narrows nothing, and one under a fact and its contrary never holds"),
 }

@@ -40,12 +40,21 @@ class Ran:
     cpu_s: float
     code: int
     """Of pytest; negative where it was stopped."""
+    log: str = ""
+    """The end of what pytest printed."""
 
     @property
     def failed(self) -> tuple[str, ...]:
         """Tests that failed; else "time" or "collection" where the run did not come to its end."""
         names = tuple(dict.fromkeys(str(r["test"]) for r in self.rows if r.get("failed")))
         return names or (("time",) if self.code < 0 else () if self.code in (0, 5) else ("collection",))
+
+
+class BrokenTestsError(Exception):
+    """Tests that cannot be collected say nothing of any bug."""
+
+    def __init__(self, ran: Ran) -> None:
+        super().__init__(f"expected tests that can be collected without any bug, got this from pytest:\n{ran.log}")
 
 
 class Scratch:
@@ -100,7 +109,7 @@ class Scratch:
             **({PLAIN: "1"} if self._in_python else {}),
         }  # fmt: skip
         command = [sys.executable, "-m", "pytest", "-q", "-p", "benchmarks.mutants.server", "-p", "no:cacheprovider",
-                   "--no-header", "--tb=no", *options, *names]  # fmt: skip
+                   "--no-header", "--tb=line", *options, *names]  # fmt: skip
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         with (self.folder / "pytest.log").open("wb") as log:
             child = subprocess.Popen(
@@ -117,7 +126,8 @@ class Scratch:
                 child.wait()
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         rows = [json.loads(line) for line in outcomes.read_text().splitlines()] if outcomes.exists() else []
-        return Ran(rows, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, code)
+        log = (self.folder / "pytest.log").read_text(errors="replace")[-2000:]
+        return Ran(rows, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, code, log)
 
 
 def _limit(limit_s: float) -> None:
@@ -146,12 +156,15 @@ class Reach:
 
 
 def reach(root: Path, sites: Iterable[Site], *, jobs: int, tests: Sequence[str] = (), limit_s: float = 3600) -> Reach:
-    """Runs the default tests, or those below some paths, with every bug behind a switch that is off."""
+    """Runs the default tests, or those below some paths, with every bug behind a switch that is off; BrokenTestsError where they
+    cannot be collected."""
     numbered = dict(enumerate(sites))
     with scratch(root) as copy, tempfile.TemporaryDirectory(prefix="warploom-reached-") as notes:
         copy.plant_switches(numbered)
         options = ["-n", str(jobs)] if jobs > 1 else []
         ran = copy.run(tests, limit_s=limit_s, variables={"WARPLOOM_REACHED": notes}, options=options)
+        if ran.failed == ("collection",):
+            raise BrokenTestsError(ran)
         lines = [line for file in Path(notes).glob("*.txt") for line in file.read_text().splitlines()]
     seconds = {str(r["test"]): float(str(r["cpu_s"])) for r in ran.rows if not r["failed"]}
     of_file: dict[str, list[str]] = defaultdict(list)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import sys
+import time
 from collections.abc import Sequence
 
 import pytest
@@ -68,9 +70,21 @@ def _forked(bug: int, items: Sequence[pytest.Item]) -> None:
         finally:
             sys.stdout.flush()
             os._exit(code)
-    _, status = os.waitpid(pid, 0)
+    status = _ended(pid, 4 * limit_s + 60)
     if os.WIFSIGNALED(status) or os.WEXITSTATUS(status) == 70:
         _note({"bug": bug, "noticed_by": "time or a crash of the process", "cpu_s": float(limit_s), "ran": 0})
+
+
+def _ended(pid: int, seconds: float) -> int:
+    """How a process ended; one that only waits, so that no limit on CPU time ends it, is ended after so many seconds."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(pid, os.WNOHANG)
+        if ended:
+            return status
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    return os.waitpid(pid, 0)[1]
 
 
 def _run(bug: int, items: Sequence[pytest.Item]) -> int:

@@ -80,6 +80,8 @@ class Site:
         """The same bug, there only while switch `number` is on."""
         on = f'__import__("warploom_switch").on({number})'
         match self.form:
+            case "condition" if self.rule == "check":  # what the condition does besides is gone, too, as with the edit
+                return Edit(self.edit.start, self.edit.end, f"(not {on} and ({self.before}))")
             case "condition":
                 return Edit(self.edit.start, self.edit.end, f"(({self.before}) and not {on})")
             case "expression":

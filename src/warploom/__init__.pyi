@@ -22,7 +22,8 @@ from .api import (
     solve,
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from .schedule.frontend import exp, log, out, pad, prod, sqrt, tanh, temp, tensor
+from .ir.swizzle.kinds import bits, choose, cond, const, part, xform
+from .schedule.frontend import cos, erf, exp, log, out, pad, prod, sin, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
     Constant,
@@ -33,9 +34,6 @@ from .sketch import (
     block_id,
     cast,
     ceil_div,
-    choose,
-    cond,
-    const,
     device,
     global_id,
     global_to_register,
@@ -47,7 +45,6 @@ from .sketch import (
     load,
     operator,
     pack,
-    part,
     register,
     register_to_global,
     register_to_shared,
@@ -64,7 +61,6 @@ from .sketch import (
     thread_id,
     warp_id,
     warp_size,
-    xform,
 )
 from .sketch.vectors import (
     char2,
@@ -110,6 +106,7 @@ __all__ = [
     "__version__",
     "accumulator",
     "bf16",
+    "bits",
     "block_dim",
     "block_id",
     "cast",
@@ -121,9 +118,11 @@ __all__ = [
     "complete",
     "cond",
     "const",
+    "cos",
     "device",
     "double2",
     "double4",
+    "erf",
     "exp",
     "explore",
     "f16",
@@ -171,6 +170,7 @@ __all__ = [
     "short2",
     "short4",
     "shuffle_ptx",
+    "sin",
     "size",
     "sketch",
     "solve",

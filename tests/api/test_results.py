@@ -10,6 +10,7 @@ from types import ModuleType
 import numpy as np
 import pytest
 from tests.api import loops
+from tests.synth.compiled.test_symbols import text as text_with
 
 import warploom as wl
 from warploom import api
@@ -136,6 +137,16 @@ def test_a_lifted_loop_is_emitted(tmp_path: Path) -> None:
     assert loaded(found.save(tmp_path / "it.py")).total([1, 2, 3]) == 18
 
 
+def test_blocks_of_one_warp_are_emitted() -> None:
+    assert wl.lift(loops.total).emit("cuda", threads=32, items=1, check=False).status == "solved"
+
+
+@pytest.mark.parametrize("name", ["budget_s", "nodes", "threads"])
+def test_a_wrong_number_is_named(name: str) -> None:
+    with pytest.raises(wl.UserError, match=f"as {name}, got -1"):
+        wl.explore("axpy", **{name: -1})
+
+
 def test_an_operator_that_is_not_associative() -> None:
     found = wl.check_operator(loops.difference)
     assert (found.status, found.verdict) == ("refused", "refuted") and found.counterexample["left"] != found.counterexample[
@@ -242,6 +253,7 @@ def test_a_helper_whose_text_is_no_longer_what_runs(tmp_path: Path) -> None:
         ("OPTION", lambda: wl.explore("axpy", search="luck")),  # type: ignore[arg-type]
         ("OPTION", lambda: wl.explore("axpy", budget_s=0)),
         ("OPTION", lambda: wl.explore("axpy", threads=0)),
+        ("BAD_THREADS", lambda: wl.lift(loops.total).emit("cuda", threads=31)),
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1 << 50})),
         ("SIZES", lambda: wl.explore("axpy", sizes={"n": 1.5})),  # type: ignore[dict-item]
         ("UNKNOWN_KERNEL", lambda: wl.explore("nothing")),
@@ -259,3 +271,25 @@ def test_wrong_requests(code: str, call: object) -> None:
     with pytest.raises(wl.UserError) as error:
         call()
     assert code_of(error) == code
+
+
+def test_only_sub_packages_do_not_take_the_place_of_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = wl.solve
+    for name in ("solve", "another"):
+        monkeypatch.setattr(wl, name, 3, raising=False)
+        assert getattr(wl, name) == 3
+    monkeypatch.undo()
+    setattr(wl, "solve", ModuleType("solve"))  # noqa: B010
+    assert wl.solve is function
+
+
+def test_variables_of_a_module_are_told_by_name() -> None:
+    def spec(out, a, taps):  # type: ignore[no-untyped-def]
+        for i in range(4):
+            out[i] = a[i] * taps[1]
+
+    found = wl.prove_ptx(
+        text_with(".const .align 4 .b8 taps[8];"), spec, grid=1, block=4, args={0: "f32[4]", 1: "f32[4]"},
+        symbols={"taps": "f32[2]"},
+    )  # fmt: skip
+    assert found.verdict == "proved"

@@ -18,6 +18,32 @@ from warploom.solve import Json, ResultCache
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 
 
+def a_compiler(folder: Path, script: str) -> str:
+    """A program that calls itself one."""
+    program = folder / "compiler"
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o700)
+    return str(program)
+
+
+def test_the_named_compiler_is_found_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    name = a_compiler(tmp_path, "echo mine 1.0")
+    monkeypatch.setenv("CC", f"{name} -m64")
+    assert find_compiler.__wrapped__() == Compiler((name, "-m64"), "mine 1.0")
+    monkeypatch.setenv("CC", str(tmp_path / "none"))
+    found = find_compiler.__wrapped__()
+    assert found is not None and found.version != "mine 1.0"
+
+
+def test_a_compiler_that_prepares_no_headers_reads_them_each_time(tmp_path: Path) -> None:
+    """It refuses `-x c-header`, and its library is a copy of the text."""
+    script = 'case "$*" in *c-header*) exit 1;; esac\nwhile [ "$1" != -o ]; do shift; done\ncp "$3" "$2"'
+    gcc = Compiler((a_compiler(tmp_path, script),), "gcc 1.0")
+    text = "#include <immintrin.h>\n"
+    assert build_library(text, folder=tmp_path / "made", compiler=gcc).read_text() == text
+    assert len(list((tmp_path / "made").iterdir())) == 1
+
+
 def test_a_text_is_compiled_once(tmp_path: Path) -> None:
     first = build_library("int one(void) { return 1; }", folder=tmp_path)
     stamp = first.stat().st_mtime_ns
@@ -113,3 +139,21 @@ def test_the_compiler_is_told(tmp_path: Path) -> None:
         patch.setattr(compiler.subprocess, "run", run)
         build_library("int one(void) { return 1; }", folder=tmp_path)
     assert set(ORDER_FLAGS) <= set(told[0])
+
+
+def test_caches_are_those_that_the_system_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told = (
+        ("1", "Data", "32K"),
+        ("1", "Instruction", "64K"),
+        ("2", "Unified", "3M"),
+        ("3", "Unified", "1G"),
+        ("4", "Unified", "?"),
+    )
+    for number, (level, kind, size) in enumerate(told):
+        folder = tmp_path / "cpu0" / "cache" / f"index{number}"
+        folder.mkdir(parents=True)
+        for name, text in (("level", level), ("type", kind), ("size", size), ("coherency_line_size", "128")):
+            (folder / name).write_text(f"{text}\n")
+    monkeypatch.setattr(calibration, "_SYSFS", tmp_path)
+    found = calibration.caches()
+    assert (found.l1_bytes, found.l2_bytes, found.l3_bytes, found.line_bytes) == (32 << 10, 3 << 20, 1 << 30, 128)

@@ -8,7 +8,7 @@ import pytest
 
 from warploom.core import private
 from warploom.core.compiler import library_folder
-from warploom.core.private import FRESH, private_folder
+from warploom.core.private import FRESH, is_private, private_folder
 
 
 @pytest.fixture(autouse=True)
@@ -75,3 +75,11 @@ def test_a_link_in_the_place_of_a_lock_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(OSError), device_turn("cpu"):
         pass
     assert not target.exists()
+
+
+def test_where_users_have_no_numbers_temporary_files_are_in_their_own_profile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on Windows."""
+    monkeypatch.delattr(os, "getuid")
+    assert is_private(tmp_path) and private_folder("cpu") == tmp_path / "warploom-user" / "cpu"

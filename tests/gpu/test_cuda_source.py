@@ -7,8 +7,9 @@ import pytest
 from tests.gpu.kernels import TID, TRUE, I, N, accumulator, array, b, c, cmp, conv1d, loop, transpose
 
 from warploom.core import BY_NAME, DType, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
-from warploom.gpu import Compiled, compile_cuda, cuda_source, read_back, toolchain_available
-from warploom.gpu.ctext import comment
+from warploom.core.intervals import Interval
+from warploom.ctext import comment
+from warploom.gpu import Compiled, compile_cuda, cuda_source, index_c, read_back, toolchain_available
 from warploom.gpu.rotation import covers
 from warploom.gpu.scopes import find_scopes
 from warploom.ir import (
@@ -31,6 +32,7 @@ from warploom.ir import (
     SetIndex,
     SetValue,
     Shuffle,
+    SizeVar,
     Stmt,
     Store,
     Sync,
@@ -391,3 +393,27 @@ def test_no_name_leaves_its_comment(file: str) -> None:
     assert text.isascii() and len(text.splitlines()) == len(plain)
     assert [a for a, b in zip(text.splitlines(), plain, strict=True) if a != b] == [text.splitlines()[0]]
     assert not text.splitlines()[0].rstrip().endswith("\\")
+
+
+def test_no_name_of_the_users_hides_a_helper() -> None:
+    total = Arith("+", (Read("add_i32", (TID,)), Read("add_i32", (TID,))))
+    params = (array("add_i32", i32, 32), array("y", i32, 32, out=True, inp=False))
+    text = check(Kernel("friend", params, (), (32, 1, 1), (c(1), c(1), c(1)), 32, (Store("y", (TID,), total),)))
+    assert "void __launch_bounds__(32)\nfriend2(const int *__restrict__ add_i32," in text
+    assert "y[thread] = add_i322(add_i32[thread], add_i32[thread]);" in text
+
+
+def test_helpers_that_only_the_grid_calls_are_printed() -> None:
+    params = (array("y", i32, N, out=True, inp=False),)
+    odd = b("max", b("//", b("-", N, 5), SizeVar("m")), 0)
+    text = cuda_source(Kernel("far", params, ("n", "m"), (1, 1, 1), (odd, c(1), c(1)), 32, ())).text
+    assert "int floor_div(int a, int b) {" in text
+    assert "grid_size(floor_div(n - 5, m) > 0 ? floor_div(n - 5, m) : 0, 1, 1);" in text
+
+
+def test_an_index_by_itself_divides_as_c_does() -> None:
+    ranges: dict[IndexExpr, Interval] = {I: Interval(0, 31)}
+    assert index_c(b("//", b("&", I, 12), 4), ranges) == "(i & 12) / 4"
+    assert index_c(cmp("==", b("&", I, 3), 0), ranges) == "(i & 3) == 0"
+    with pytest.raises(ValueError, match="divides as C does"):
+        index_c(b("//", b("-", I, 5), 2), ranges)

@@ -76,9 +76,16 @@ def test_a_text_that_python_cannot_hold() -> None:
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("a +", "expected an index expression, got 'a \\+'"), ("b", "expected one of a, k, got 'b'")],
+    [
+        ("a +", "expected an index expression, got 'a \\+'"),
+        ("b", "expected one of a, k, got 'b'"),
+        ("hole('h', a)", "expected one of a, k, got"),
+        ("lane_id + a", "expected one of a, k, got"),
+    ],
 )
 def test_texts_that_complete_no_hole(text: str, expected: str) -> None:
+    assert ir.parse_index("f(x)[1] % 8 + k", ("f(x)[1]", "k // 2", "k")) == ir.parse_index("arg(0) % 8 + arg(2)")
+    assert ir.parse_index("k // 2", ("k", "k // 2")) == HoleArg(1)
     assert ir.parse_index("a + 2 * k", ("a", "k")) == IndexBinary("+", HoleArg(0), IndexBinary("*", IndexConst(2), HoleArg(1)))
     with pytest.raises(UserError, match=expected):
         ir.parse_index(text, ("a", "k"))

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warploom.ir import Hole, HoleArg, index_cost, index_text, tabulate
+from warploom.ir import Hole, HoleArg, IndexBinary, IndexConst, IndexVar, index_cost, index_text, tabulate
 from warploom.ir.swizzle import SPACES, FunctionSet, condition_set, function_set
 
 COMPARE = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
@@ -223,3 +223,12 @@ def test_holes_without_use_and_single_alternatives(kind: str) -> None:
 def test_index_outside_the_template_is_refused() -> None:
     with pytest.raises(ValueError, match=r"outside 0\.\.3"):
         function_set(Hole("h", "xform", ("i", "k"), n=4), point_table([(4, 0)]), 1)
+
+
+@pytest.mark.parametrize(
+    ("op", "number", "cost"),
+    [("//", 8, 1), ("//", 6, 8), ("//", 7, 8), ("%", 1, 1), ("%", 12, 8), ("*", 4, 1), ("*", 3, 2), ("*", 0, 2),
+     ("*", -4, 2), ("+", 3, 1)],
+)  # fmt: skip
+def test_powers_of_two_are_shifts_and_masks(op: str, number: int, cost: int) -> None:
+    assert index_cost(IndexBinary(op, IndexVar("i"), IndexConst(number))) == cost

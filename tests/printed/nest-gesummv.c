@@ -22,28 +22,28 @@ static inline __attribute__((always_inline)) f32x16 load_f32x16(const float *fro
 }
 
 static inline __attribute__((always_inline)) float total_add_f32x2(f32x2 x) {
-    return (x[0] + x[1]);
+    return x[0] + x[1];
 }
 
 static inline __attribute__((always_inline)) float total_add_f32x4(f32x4 x) {
     f32x2 low, high;
     __builtin_memcpy(&low, &x, sizeof low);
     __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);
-    return total_add_f32x2((low + high));
+    return total_add_f32x2(low + high);
 }
 
 static inline __attribute__((always_inline)) float total_add_f32x8(f32x8 x) {
     f32x4 low, high;
     __builtin_memcpy(&low, &x, sizeof low);
     __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);
-    return total_add_f32x4((low + high));
+    return total_add_f32x4(low + high);
 }
 
 static inline __attribute__((always_inline)) float total_add_f32x16(f32x16 x) {
     f32x8 low, high;
     __builtin_memcpy(&low, &x, sizeof low);
     __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);
-    return total_add_f32x8((low + high));
+    return total_add_f32x8(low + high);
 }
 
 static void kernel(const float *restrict A, const float *restrict B, const float *restrict x, float *restrict y, const float alpha, const float beta, Index begin, Index end, char *scratch) {
@@ -98,18 +98,18 @@ static void kernel(const float *restrict A, const float *restrict B, const float
             item_B_2_1 = load_f32x16(B + m0*192 + n0*32 + 144);
             sum_B_2_1 = item_B_2_1 * xb_1 + sum_B_2_1;
         }
-        total_A_0 = total_add_f32x16((sum_A_0_0 + sum_A_0_1));
-        total_B_0 = total_add_f32x16((sum_B_0_0 + sum_B_0_1));
+        total_A_0 = total_add_f32x16(sum_A_0_0 + sum_A_0_1);
+        total_B_0 = total_add_f32x16(sum_B_0_0 + sum_B_0_1);
         scaled_0 = alpha * total_A_0;
         result_0 = fmaf(beta, total_B_0, scaled_0);
         y[m0*3] = result_0;
-        total_A_1 = total_add_f32x16((sum_A_1_0 + sum_A_1_1));
-        total_B_1 = total_add_f32x16((sum_B_1_0 + sum_B_1_1));
+        total_A_1 = total_add_f32x16(sum_A_1_0 + sum_A_1_1);
+        total_B_1 = total_add_f32x16(sum_B_1_0 + sum_B_1_1);
         scaled_1 = alpha * total_A_1;
         result_1 = fmaf(beta, total_B_1, scaled_1);
         y[m0*3 + 1] = result_1;
-        total_A_2 = total_add_f32x16((sum_A_2_0 + sum_A_2_1));
-        total_B_2 = total_add_f32x16((sum_B_2_0 + sum_B_2_1));
+        total_A_2 = total_add_f32x16(sum_A_2_0 + sum_A_2_1);
+        total_B_2 = total_add_f32x16(sum_B_2_0 + sum_B_2_1);
         scaled_2 = alpha * total_A_2;
         result_2 = fmaf(beta, total_B_2, scaled_2);
         y[m0*3 + 2] = result_2;

@@ -68,7 +68,7 @@ static void kernel(const float *restrict A, const float *restrict B, float *rest
         }
         {
             Index m0_from = 0, m0_to = 3;
-            if (m0_to > (9) / 4) m0_to = (9) / 4;
+            if (m0_to > 9 / 4) m0_to = 9 / 4;
             if (!(n0*8 + 7 < 21)) m0_to = 0;
             if (m0_to < m0_from) m0_to = m0_from;
             for (Index m0 = m0_from; m0 < m0_to; ++m0) {

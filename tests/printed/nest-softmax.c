@@ -120,21 +120,21 @@ static inline __attribute__((always_inline)) void store_f32x8(float *to, f32x8 v
 }
 
 static inline __attribute__((always_inline)) float total_add_f32x2(f32x2 x) {
-    return (x[0] + x[1]);
+    return x[0] + x[1];
 }
 
 static inline __attribute__((always_inline)) float total_add_f32x4(f32x4 x) {
     f32x2 low, high;
     __builtin_memcpy(&low, &x, sizeof low);
     __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);
-    return total_add_f32x2((low + high));
+    return total_add_f32x2(low + high);
 }
 
 static inline __attribute__((always_inline)) float total_add_f32x8(f32x8 x) {
     f32x4 low, high;
     __builtin_memcpy(&low, &x, sizeof low);
     __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);
-    return total_add_f32x4((low + high));
+    return total_add_f32x4(low + high);
 }
 
 static inline __attribute__((always_inline)) void store_part_f32x8(float *to, Index first, Index last, f32x8 value) {
@@ -167,7 +167,7 @@ static void kernel(const float *restrict A, float *restrict B, Index begin, Inde
         total_1 = splat_f32x8(0.0f);
         {
             Index i_from = 0, i_to = 3;
-            if (i_to > (45) / 16) i_to = (45) / 16;
+            if (i_to > 45 / 16) i_to = 45 / 16;
             if (i_to < i_from) i_to = i_from;
             for (Index i = i_from; i < i_to; ++i) {
                 item_0 = load_f32x8(A + line*45 + i*16);
@@ -185,7 +185,7 @@ static void kernel(const float *restrict A, float *restrict B, Index begin, Inde
         top = total_max_f32x8(max_f32x8(largest_0, largest_1));
         {
             Index ib_from = 0, ib_to = 3;
-            if (ib_to > (45) / 16) ib_to = (45) / 16;
+            if (ib_to > 45 / 16) ib_to = 45 / 16;
             if (ib_to < ib_from) ib_to = ib_from;
             for (Index ib = ib_from; ib < ib_to; ++ib) {
                 item_0 = load_f32x8(A + line*45 + ib*16);
@@ -212,11 +212,11 @@ static void kernel(const float *restrict A, float *restrict B, Index begin, Inde
                 store_f32x8(row + ib*16 + 8, power_1);
             }
         }
-        whole = total_add_f32x8((total_0 + total_1));
+        whole = total_add_f32x8(total_0 + total_1);
         factor = 1.0f / whole;
         {
             Index ic_from = 0, ic_to = 3;
-            if (ic_to > (45) / 16) ic_to = (45) / 16;
+            if (ic_to > 45 / 16) ic_to = 45 / 16;
             if (ic_to < ic_from) ic_to = ic_from;
             for (Index ic = ic_from; ic < ic_to; ++ic) {
                 kept_0 = load_f32x8(row + ic*16);

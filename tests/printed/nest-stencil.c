@@ -64,7 +64,7 @@ static void kernel(const float *restrict A, float *restrict B, Index begin, Inde
         for (Index y = 0; y < 4; ++y) {
             {
                 Index x_from = 0, x_to = 2;
-                if (x_to > (7) / 4) x_to = (7) / 4;
+                if (x_to > 7 / 4) x_to = 7 / 4;
                 if (!(y*2 + 1 < 7)) x_to = 0;
                 if (x_to < x_from) x_to = x_from;
                 for (Index x = x_from; x < x_to; ++x) {

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
+from importlib import import_module
 
 import pytest
 
@@ -114,6 +116,21 @@ def test_assertions_that_are_neither_kept_nor_broken_are_said(monkeypatch: pytes
 def test_assertions_about_words_of_bits() -> None:
     bits = checked("def op(a, b):\n    assert 0 <= a <= 255\n    return a | b\n")
     assert (bits.verdict, bits.domain) == ("proved", "64-bit words")
+
+
+@pytest.mark.parametrize("bound", ["0.1", "0", "0.9"])
+def test_assertions_about_words_of_bits_may_name_a_fraction(bound: str) -> None:
+    result = checked(f"def op(a: int, b: int):\n    assert -128 <= b <= {bound}\n    return a & b\n")
+    assert (result.verdict, result.domain) == ("proved", "64-bit words")
+
+
+def test_reals_among_words_are_unknown() -> None:
+    text = (
+        "def op(f: tuple[int, float], g: tuple[int, float]):\n    assert g[0] <= g[1]\n    return f[0] & g[0], max(f[1], g[1])\n"
+    )
+    result = checked(text)
+    assert (result.status, result.verdict) == ("unknown", "unchecked")
+    assert "got 64-bit word and real" in result.reason or "got real and 64-bit word" in result.reason
 
 
 def test_rounding_refuses_no_operator() -> None:
@@ -236,3 +253,13 @@ def test_listed_values_that_are_neither_kept_nor_left_are_said(monkeypatch: pyte
     monkeypatch.setattr(checking, "decide", lambda *_: Open("given up"))
     found = checked(LISTED.format("max(a, b)"))
     assert found.reason == "neither proved nor refuted that results are such values as are meant: given up"
+
+
+def test_types_are_guessed_in_as_many_rounds_as_allowed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A quotient makes both values real, which takes a second look."""
+    module = parse_module("def op(a, b):\n    return a / b\n")
+    binary = import_module("warploom.scan.reading.binary")
+    for rounds, is_read in ((1, False), (2, True)):
+        monkeypatch.setattr(binary, "_ROUNDS", rounds)
+        with nullcontext() if is_read else pytest.raises(UserError, match="operands' types"):
+            read_binary(module, "op")

@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from warploom.solve import ClauseSession, Sat, Unknown, Unsat
+from warploom.core.linear import variable
+from warploom.solve import ClauseSession, Constraint, Sat, SmtSession, Unknown, Unsat, conjunction
 
 
 def answers(session: ClauseSession, names: list[str], flags: list[int]) -> int:
@@ -59,3 +60,15 @@ def test_names_are_distinct():
     session.flag("a")
     with pytest.raises(ValueError, match="two flags named a"):
         session.flag("a")
+
+
+def test_a_question_may_be_given_less_work_than_the_others() -> None:
+    x, y, z = (variable(name) for name in "xyz")
+    asked = conjunction([
+        Constraint(x.scaled(7).plus(y, 11).plus(z, -13).shifted(-1), "=="), Constraint(x.scaled(-1).shifted(5)),
+        Constraint(y.scaled(-1).shifted(9)),
+    ])  # fmt: skip
+    session = SmtSession()
+    assert isinstance(session.check(asked), Sat)
+    assert isinstance(session.check(asked, rlimit=1), Unknown)
+    assert isinstance(SmtSession(rlimit=1).check(asked), Unknown)

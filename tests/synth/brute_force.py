@@ -12,9 +12,9 @@ import numpy as np
 from warploom.ir import HoleArg, IndexConst, IndexExpr, Kernel, fill, tabulate
 from warploom.ir.swizzle import function_set
 from warploom.sketch import Sketch
-from warploom.synth.complete import kernel_algebra
 from warploom.synth.network.lower import lower
 from warploom.synth.network.network import HoleUses
+from warploom.synth.problem import kernel_algebra
 from warploom.synth.proof.prove import compare
 from warploom.synth.proof.symbolic import Execution, SpecResult, execute
 from warploom.synth.search.engine import Engine

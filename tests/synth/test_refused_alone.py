@@ -11,10 +11,11 @@ import pytest
 from warploom.core import UserError, f32, i32
 from warploom.ir import IndexConst, ValueConst, ValueSelect
 from warploom.solve import Budget
-from warploom.synth import complete
+from warploom.synth import complete, problem
 from warploom.synth import complete as complete_function
 from warploom.synth.network.probe import _run, make_probe  # pyright: ignore[reportPrivateUsage]
 from warploom.synth.network.requirements import _FoldRequirements  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.problem import Problem
 from warploom.synth.proof.concrete import OutsideDomainError, strict, typed_array
 from warploom.synth.proof.operators import _term, _word  # pyright: ignore[reportPrivateUsage]
 from warploom.synth.proof.prove import Proof
@@ -48,9 +49,9 @@ def test_a_completion_that_is_not_proved_does_not_meet_the_spec(
     at: Any = SimpleNamespace(
         kernel=parse(REVERSE), spec=reverse, sizes={}, algebra=algebra_for(i32), expected=None, more=[], open_question=""
     )
-    meets = MODULE._Completing._meets_spec
+    meets: Any = Problem.meets_spec
     assert meets(at, {}) is True
-    monkeypatch.setattr(MODULE, "prove", lambda *_: Proof(verdict, "", reason="why it is open"))
+    monkeypatch.setattr(problem, "prove", lambda *_: Proof(verdict, "", reason="why it is open"))
     assert meets(at, {}) is False
     assert at.open_question == question
 
@@ -60,7 +61,9 @@ def test_an_open_question_proves_no_optimum() -> None:
     completions: Any = [SimpleNamespace(accumulates=5)]
 
     def optimal_in(bound: int, question: str) -> int | None:
-        at: Any = SimpleNamespace(engine=SimpleNamespace(accumulates_bound=bound), open_question=question)
+        at: Any = SimpleNamespace(
+            engine=SimpleNamespace(accumulates_bound=bound), problem=SimpleNamespace(open_question=question)
+        )
         return MODULE._Completing._optimal_in(at, results, completions)
 
     assert (optimal_in(5, "why"), optimal_in(4, ""), optimal_in(4, "why")) == (3, 1, None)
@@ -71,7 +74,7 @@ def test_what_is_left_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     spent: Any = [SimpleNamespace(statistics=SimpleNamespace(tried=n)) for n in (30, 50)]
 
     def left(nodes: int | None, seconds: float | None) -> Any:
-        at: Any = SimpleNamespace(results=spent, budget_nodes=nodes, budget_s=seconds, started=15.0)
+        at: Any = SimpleNamespace(results=spent, budget_nodes=nodes, budget_s=seconds, problem=SimpleNamespace(started=15.0))
         return MODULE._Completing._budget(at)
 
     assert left(100, 6.0) == Budget(20, 4.0)

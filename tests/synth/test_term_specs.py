@@ -8,7 +8,8 @@ import pytest
 import warploom as wl
 from warploom import f32, i32
 from warploom.core import UserError
-from warploom.synth.complete import EngineName, complete
+from warploom.synth.complete import complete
+from warploom.synth.problem import EngineName
 
 LANES, K = 4, 3
 

@@ -22,17 +22,15 @@ def assigns_to_element(frame: FrameType) -> bool:
 
 
 def _is_of_subscript(frame: FrameType) -> bool:
-    line, end_line, column, end_column = next(
+    """By the end of the target alone: where it begins in another line, Python names the place of the attribute only."""
+    _, end_line, _, end_column = next(
         islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), (None, None, None, None)
-    )
-    if line is None or end_line is None or column is None or end_column is None:
+    )  # fmt: skip
+    if end_line is None or end_column is None:
         return False
-    file = frame.f_code.co_filename
-    lines = [linecache.getline(file, number).encode() for number in range(line, end_line + 1)]
-    lines[-1] = lines[-1][:end_column]
-    lines[0] = lines[0][column:]
     try:
-        node = ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
+        tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename)))
     except SyntaxError:
         return False
-    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Subscript)
+    stored = (node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
+    return any(isinstance(n.value, ast.Subscript) and (n.end_lineno, n.end_col_offset) == (end_line, end_column) for n in stored)

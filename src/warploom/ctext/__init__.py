@@ -1,1 +1,50 @@
-"""Text of C: precedence, types, numbers and names, for every printer of C, CUDA and C++."""
+"""Text of C for every printer of C, CUDA and C++: expressions, sums of scaled terms, numbers, types, names, comments, and what
+all CUDA kernels say alike.
+
+Values and element types enter, and texts that know how tightly they bind leave: parentheses follow from that alone, nothing looks
+into a text. Open `expressions.py` first.
+"""
+
+from warploom.ctext.comments import block_comment, comment
+from warploom.ctext.cuda import BARRIER, SHUFFLES, array_declaration, includes, kernel_head, rest_of_warps
+from warploom.ctext.expressions import (
+    ADDITIVE,
+    AND,
+    BIT_AND,
+    BIT_OR,
+    BIT_XOR,
+    CONDITIONAL,
+    EQUALITY,
+    LEVELS,
+    MULTIPLICATIVE,
+    OR,
+    PRIMARY,
+    RELATIONAL,
+    SHIFT,
+    UNARY,
+    Text,
+    binary,
+    call,
+    cast_to,
+    chain,
+    conditional,
+    element,
+    every,
+    member,
+    reinterpret_cast,
+    static_cast,
+    unary,
+)
+from warploom.ctext.names import RESERVED, Names, legal
+from warploom.ctext.numbers import c_literal, decimal, exact_double, integer, literal
+from warploom.ctext.sums import added, plus, product, scaled, total
+from warploom.ctext.types import MOST_VECTOR_BYTES, c_type, cuda_type, is_narrow, is_signed_word, make, vector_type
+
+__all__ = [
+    "ADDITIVE", "AND", "BARRIER", "BIT_AND", "BIT_OR", "BIT_XOR", "CONDITIONAL", "EQUALITY", "LEVELS", "MOST_VECTOR_BYTES",
+    "MULTIPLICATIVE", "OR", "PRIMARY", "RELATIONAL", "RESERVED", "SHIFT", "SHUFFLES", "UNARY", "Names", "Text", "added",
+    "array_declaration", "binary", "block_comment", "c_literal", "c_type", "call", "cast_to", "chain", "comment", "conditional",
+    "cuda_type", "decimal", "element", "every", "exact_double", "includes", "integer", "is_narrow", "is_signed_word",
+    "kernel_head", "legal", "literal", "make", "member", "plus", "product", "reinterpret_cast", "rest_of_warps", "scaled",
+    "static_cast", "total", "unary", "vector_type",
+]  # fmt: skip

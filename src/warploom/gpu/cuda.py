@@ -8,8 +8,22 @@ from pathlib import PurePath
 from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UserError, placed
+from warploom.core.intervals import Interval
 from warploom.core.launch import INT_MAX
-from warploom.gpu.ctext import Names, Text, binary, comment
+from warploom.ctext import (
+    BARRIER,
+    Names,
+    Text,
+    array_declaration,
+    binary,
+    comment,
+    cuda_type,
+    includes,
+    is_narrow,
+    is_signed_word,
+    kernel_head,
+    rest_of_warps,
+)
 from warploom.gpu.facts import gather_facts, holes_of, parts
 from warploom.gpu.growth import Growths
 from warploom.gpu.helpers import Helpers
@@ -18,7 +32,6 @@ from warploom.gpu.index_code import IndexCode
 from warploom.gpu.lower import Lowered, lower
 from warploom.gpu.scopes import Scopes, find_scopes
 from warploom.gpu.sizes import SizeLimits, size_limits
-from warploom.gpu.types import c_type, is_narrow, is_signed_word
 from warploom.gpu.value_code import ValueCode
 from warploom.ir import (
     Accumulate,
@@ -33,7 +46,6 @@ from warploom.ir import (
     IndexBinary,
     IndexConst,
     IndexExpr,
-    Interval,
     Kernel,
     Param,
     SetIndex,
@@ -48,6 +60,8 @@ from warploom.ir import (
 )
 
 _INDENT = "  "
+_WORDS = ("min", "max", "fmin", "fmax", "fminf", "fmaxf", "warp_mask")
+"""Names that bodies use beside those of the kernel and of its helpers."""
 _MOST_STATEMENTS = 384
 """Statements that a loop may become when the compiler unrolls it and the unrolled loops around it.
 
@@ -113,8 +127,8 @@ class _Printer:
     kernel: Kernel
     completions: Mapping[str, IndexExpr]
     lowered: Lowered = field(init=False)
-    names: Names = field(init=False, default_factory=Names)
-    helpers: Helpers = field(init=False, default_factory=Helpers)
+    names: Names = field(init=False)
+    helpers: Helpers = field(init=False)
     index: IndexCode = field(init=False)
     values: ValueCode = field(init=False)
     scopes: Scopes = field(init=False)
@@ -129,6 +143,8 @@ class _Printer:
 
     def __post_init__(self) -> None:
         kernel = self.kernel
+        self.names = Names(_WORDS, numbered="{}{}".format)
+        self.helpers = Helpers(self.names)
         self.lowered = lower(kernel, self.completions)
         for name in (kernel.name, *(p.name for p in kernel.params), *kernel.sizes):
             self.names(name)
@@ -151,12 +167,12 @@ class _Printer:
         sizes = [f"int {self.names(n)}" for n in kernel.sizes]
         declared = [self._param(p) for p in kernel.params]
         head = [
-            f'extern "C" __global__ void __launch_bounds__({kernel.threads})',
+            kernel_head(kernel.threads),
             f"{name}({', '.join([*declared, *sizes])}) {{",
         ]
         launch_name = self.names.fresh(f"launch_{name}")
         try:
-            launch = launch_helper(kernel, launch_name, name, declared, self.names, self.index.growing)
+            launch = launch_helper(kernel, launch_name, name, declared, self.names, self.helpers, self.index.growing)
         except UserError as error:
             raise placed(error, kernel.span) from None
         lines = [*head, *(_INDENT + line for line in [*self._head(), *body]), "}"]
@@ -187,15 +203,12 @@ class _Printer:
         return f"{title}\n{comment(beyond)}"
 
     def _includes(self) -> str:
-        used = {
-            p.dtype.name for p in parts((self.kernel.body, self.kernel.params)) if isinstance(getattr(p, "dtype", None), DType)
-        }
-        headers = [h for n, h in (("f16", "cuda_fp16.h"), ("bf16", "cuda_bf16.h")) if n in used]
-        return "\n".join(f"#include <{h}>" for h in headers)
+        found = (getattr(p, "dtype", None) for p in parts((self.kernel.body, self.kernel.params)))
+        return "\n".join(includes(t for t in found if isinstance(t, DType)))
 
     def _param(self, param: Param) -> str:
         const = "" if param.is_output else "const "
-        return f"{const}{c_type(param.dtype)} *__restrict__ {self.names(param.name)}"
+        return f"{const}{cuda_type(param.dtype)} *__restrict__ {self.names(param.name)}"
 
     def _builtin(self, builtin: Builtin) -> str:
         if builtin not in self._builtins:
@@ -207,14 +220,12 @@ class _Printer:
     def _mask(self) -> tuple[str, str]:
         """The shuffle mask's text, and the statement that computes it where warps differ."""
         threads = self.kernel.threads
-        if threads % 32 == 0:
-            return "0xffffffff", ""
-        if threads < 32:
-            return f"0x{(1 << threads) - 1:x}", ""
+        full, rest = rest_of_warps(threads)
+        if not rest or not full:
+            return f"0x{rest or 0xFFFFFFFF:x}", ""
         x, y, _ = self.kernel.block
         flat = f"threadIdx.x + {x} * (threadIdx.y + {y} * threadIdx.z)" if (x, y) != (threads, 1) else "threadIdx.x"
-        last = f"0x{(1 << threads % 32) - 1:x}u"
-        return "warp_mask", f"const unsigned warp_mask = {flat} < {threads // 32 * 32} ? 0xffffffffu : {last};"
+        return "warp_mask", f"const unsigned warp_mask = {flat} < {full} ? 0xffffffffu : 0x{rest:x}u;"
 
     def _head(self) -> list[str]:
         lines = [
@@ -229,7 +240,7 @@ class _Printer:
     def _variable_type(self, name: str) -> str:
         facts = self.lowered.facts
         if name in facts.values:
-            return c_type(facts.values[name])
+            return cuda_type(facts.values[name])
         return "bool" if facts.truths.get(name) else "int"
 
     # ------------------------------------------------------------ statements
@@ -273,8 +284,7 @@ class _Printer:
     def _stmt(self, stmt: Stmt) -> list[str]:
         match stmt:
             case Declare(name, space, dtype, shape):
-                extents = "".join(f"[{n}]" for n in shape)
-                return [f"{'__shared__ ' if space == 'shared' else ''}{c_type(dtype)} {self.names(name)}{extents};"]
+                return [array_declaration(dtype, self.names(name), shape, is_shared=space == "shared")]
             case SetIndex(name) if name in self._aliases:
                 return []
             case SetIndex(name, expr):
@@ -295,7 +305,7 @@ class _Printer:
                     lines += ["} else {", *self._inner(other)]
                 return [*lines, "}"]
             case Sync():
-                return ["__syncthreads();"]
+                return [BARRIER]
             case _:
                 assert_never(stmt)
 
@@ -311,7 +321,7 @@ class _Printer:
         extents = "".join(f"[{n}]" for n in stmt.shape)
         for extent in reversed(stmt.shape):
             init = "{" + ", ".join([init] * extent) + "}"
-        return [f"{c_type(stmt.dtype)} {self.names(stmt.name)}{extents} = {init};"]
+        return [f"{cuda_type(stmt.dtype)} {self.names(stmt.name)}{extents} = {init};"]
 
     def _accumulate(self, stmt: Accumulate) -> list[str]:
         accumulator = self.lowered.facts.accumulators[stmt.accumulator]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from warploom.core import DType, scalar_of
-from warploom.gpu.types import c_type
+from warploom.core import BY_NAME, DType, scalar_of
+from warploom.ctext import Names, Text, binary, cast_to, chain, cuda_type, decimal, make, member
 
 _FLOOR = {
     "floor_div": "  const int q = a / b;\n  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;",
@@ -32,17 +32,22 @@ _WORDS = {
 class Helpers:
     """Collects the functions asked for, in an order in which each comes after those it calls."""
 
-    def __init__(self) -> None:
-        self._texts: dict[str, str] = {}
+    def __init__(self, names: Names) -> None:
+        """`names`: all identifiers of the text, so that no array or variable of the user's hides a function."""
+        self._names = names
+        self._called: dict[str, str] = {}
+        self._texts: list[str] = []
 
     @property
     def text(self) -> str:
-        return "\n\n".join(self._texts.values())
+        return "\n\n".join(self._texts)
 
     def _define(self, name: str, result: str, params: str, body: str, *, host: bool = False) -> str:
-        where = "__host__ __device__" if host else "__device__"
-        self._texts.setdefault(name, f"static {where} __forceinline__ {result} {name}({params}) {{\n{body}\n}}")
-        return name
+        if name not in self._called:
+            where, given = "__host__ __device__" if host else "__device__", self._names.fresh(name)
+            self._called[name] = given
+            self._texts.append(f"static {where} __forceinline__ {result} {given}({params}) {{\n{body}\n}}")
+        return self._called[name]
 
     def floor(self, name: str) -> str:
         """`floor_div` or `floor_mod`: Python's // and % on int."""
@@ -50,13 +55,13 @@ class Helpers:
 
     def floor_data(self, op: str, dtype: DType) -> str:
         """Python's `//` or `%` on int or long long."""
-        t = c_type(dtype)
+        t = cuda_type(dtype)
         body = _FLOOR[_WORDS[op]].replace("const int", f"const {t}")
         return self._define(f"{_WORDS[op]}_{dtype.name}", t, f"{t} a, {t} b", body)
 
     def wrapping(self, op: str, dtype: DType) -> str:
         """`op` on int or long long modulo 2^bits (C leaves signed overflow undefined)."""
-        t, u = c_type(dtype), "unsigned" if dtype.bits == 32 else "unsigned long long"
+        t, u = cuda_type(dtype), cuda_type(BY_NAME[f"u{dtype.bits}"])
         right = "b" if op == "<<" else f"({u})b"
         return self._define(f"{_WORDS[op]}_{dtype.name}", t, f"{t} a, {t} b", f"  return ({t})(({u})a {op} {right});")
 
@@ -64,12 +69,12 @@ class Helpers:
         """A function on vectors that applies `scalar` (texts of operands to text) to each component."""
         letters = "abc"[:arity]
         items = ", ".join(scalar(*(f"{v}.{c}" for v in letters)) for c in "xyzw"[: dtype.lanes])
-        params = ", ".join(f"{c_type(dtype)} {v}" for v in letters)
+        params = ", ".join(f"{cuda_type(dtype)} {v}" for v in letters)
         name = f"{_WORDS.get(name, name)}_{dtype.name}"
-        return self._define(name, c_type(result), params, f"  return {make(result)}({items});")
+        return self._define(name, cuda_type(result), params, f"  return {make(result)}({items});")
 
     def user_operator(self, name: str, dtype: DType, body: str) -> str:
-        t = c_type(dtype)
+        t = cuda_type(dtype)
         return self.user_function(f"{name}_{dtype.name}", t, f"{t} a, {t} b", body)
 
     def user_function(self, name: str, result: str, params: str, value: str) -> str:
@@ -79,26 +84,21 @@ class Helpers:
         """The shuffle of a vector: one 32-bit word at a time, narrow components packed into words first."""
         scalar = scalar_of(dtype)
         name = f"{intrinsic.strip('_').removesuffix('_sync')}_{dtype.name}"
-        params = f"unsigned mask, {c_type(dtype)} v, int lane, int width"
+        params = f"unsigned mask, {cuda_type(dtype)} v, int lane, int width"
         send = "{0}(mask, {1}, lane, width)"
         components = "xyzw"[: dtype.lanes]
         if scalar.bits >= 32:
             lines = [f"  v.{c} = {send.format(intrinsic, f'v.{c}')};" for c in components]
-            return self._define(name, c_type(dtype), params, "\n".join([*lines, "  return v;"]))
+            return self._define(name, cuda_type(dtype), params, "\n".join([*lines, "  return v;"]))
         per_word, low = 32 // scalar.bits, (1 << scalar.bits) - 1
         lines: list[str] = []
         for word in range(0, dtype.lanes, per_word):
             packed = components[word : word + per_word]
-            pieces = [f"((unsigned)v.{c} & 0x{low:x}u)" + (f" << {p * scalar.bits}" if p else "") for p, c in enumerate(packed)]
-            text = " | ".join(f"({p})" if "<<" in p else p for p in pieces)
-            lines.append(f"  const unsigned w{word} = {send.format(intrinsic, text)};")
+            bits = [binary("&", cast_to("unsigned", member(Text("v"), c)), Text(f"0x{low:x}u")) for c in packed]
+            pieces = [binary("<<", b, decimal(p * scalar.bits)) if p else b for p, b in enumerate(bits)]
+            lines.append(f"  const unsigned w{word} = {send.format(intrinsic, chain('|', pieces).text)};")
             lines += [
-                f"  v.{c} = ({c_type(scalar)})(w{word}" + (f" >> {p * scalar.bits}" if p else "") + ");"
+                f"  v.{c} = ({cuda_type(scalar)})(w{word}" + (f" >> {p * scalar.bits}" if p else "") + ");"
                 for p, c in enumerate(packed)
             ]
-        return self._define(name, c_type(dtype), params, "\n".join([*lines, "  return v;"]))
-
-
-def make(dtype: DType) -> str:
-    """CUDA's constructor of a vector type: `make_float4`."""
-    return f"make_{dtype.name}"
+        return self._define(name, cuda_type(dtype), params, "\n".join([*lines, "  return v;"]))

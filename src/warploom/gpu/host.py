@@ -4,21 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from warploom.gpu.ctext import Names
+from warploom.core.intervals import Interval
+from warploom.ctext import Names
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.index_code import IndexCode
-from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Interval, Kernel, SizeVar, index_range, simplify
+from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar, index_range, simplify
 
 
 def launch_helper(
-    kernel: Kernel, launch_name: str, kernel_name: str, params: Sequence[str], names: Names, growing: dict[IndexExpr, None]
+    kernel: Kernel,
+    launch_name: str,
+    kernel_name: str,
+    params: Sequence[str],
+    names: Names,
+    helpers: Helpers,
+    growing: dict[IndexExpr, None],
 ) -> str:
     """`inline cudaError_t launch_NAME(arrays..., sizes..., cudaStream_t)`: computes the grid, launches, returns the error.
 
     growing: receives the printed expressions that have no bound without a size, as in `IndexCode`.
     """
     ranges: dict[IndexExpr, Interval] = {SizeVar(n): Interval(0, float("inf")) for n in kernel.sizes}
-    code = IndexCode(names, ranges, Helpers(), _no_builtin, on_host=True, growing=growing)
+    code = IndexCode(names, ranges, helpers, _no_builtin, on_host=True, growing=growing)
     extents = [simplify(_natural(e, ranges), ranges, bitwise=False) for e in kernel.grid]
     grid = [code.text(e).text for e in extents]
     stream, grid_name, block_name = names.fresh("stream"), names.fresh("grid_size"), names.fresh("block_size")

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.intervals import Interval
 from warploom.core.launch import INT_MAX
-from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, conditional, unary
+from warploom.ctext import Names, Text, binary, call, chain, conditional, decimal, unary
 from warploom.gpu.helpers import Helpers
 from warploom.ir import (
     Builtin,
@@ -20,11 +21,20 @@ from warploom.ir import (
     IndexExpr,
     IndexSelect,
     IndexVar,
-    Interval,
     Logical,
     SizeVar,
     index_range,
 )
+
+
+def index_c(expr: IndexExpr, ranges: dict[IndexExpr, Interval]) -> str:
+    """C of an index over variables of these ranges, by their own names; ValueError where it takes a function of its own."""
+    names = Names()
+    helpers = Helpers(names)
+    text = IndexCode(names, ranges, helpers, str).text(expr).text
+    if helpers.text:
+        raise ValueError(f"expected an index that divides as C does, got {expr}")
+    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +61,7 @@ class IndexCode:
             case IndexConst(value):
                 if isinstance(value, bool):
                     return Text("true" if value else "false")
-                return Text(str(value), PRIMARY if value >= 0 else UNARY)
+                return decimal(value)
             case IndexVar(name) | SizeVar(name):
                 return Text(self.names(name))
             case Builtin():
@@ -63,10 +73,7 @@ class IndexCode:
             case Logical("not", operands):
                 return unary("!", self.text(operands[0]))
             case Logical(op, operands):
-                result = self.text(operands[0])
-                for operand in operands[1:]:
-                    result = binary("&&" if op == "and" else "||", result, self.text(operand))
-                return result
+                return chain("&&" if op == "and" else "||", [self.text(o) for o in operands])
             case IndexSelect(cond, then, other):
                 return conditional(self.text(cond), self.text(then), self.text(other))
             case HoleUse() | HoleArg():

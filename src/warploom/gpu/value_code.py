@@ -7,11 +7,26 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import INT, DType, scalar_of, vector_of
-from warploom.gpu.ctext import PRIMARY, UNARY, Names, Text, binary, call, cast_to, conditional, unary
+from warploom.ctext import (
+    SHUFFLES,
+    Names,
+    Text,
+    binary,
+    call,
+    cast_to,
+    conditional,
+    cuda_type,
+    decimal,
+    is_narrow,
+    is_signed_word,
+    literal,
+    make,
+    member,
+    unary,
+)
 from warploom.gpu.facts import Facts
-from warploom.gpu.helpers import Helpers, make
+from warploom.gpu.helpers import Helpers
 from warploom.gpu.index_code import IndexCode
-from warploom.gpu.types import c_type, is_narrow, is_signed_word, literal
 from warploom.ir import (
     Accumulated,
     Arith,
@@ -33,7 +48,6 @@ from warploom.ir import (
     simplify,
 )
 
-_INTRINSICS = {"idx": "__shfl_sync", "up": "__shfl_up_sync", "down": "__shfl_down_sync", "xor": "__shfl_xor_sync"}
 _FLOAT_EXTREMA = {"f32": "f{}f", "f64": "f{}", "f16": "__h{}", "bf16": "__h{}"}
 
 
@@ -83,7 +97,7 @@ class ValueCode:
             case MakeVector(dtype, items):
                 return call(make(dtype), *(inner(e) for e in items))
             case Component(value, position):
-                return Text(f"{inner(value).at(PRIMARY)}.{'xyzw'[position]}")
+                return member(inner(value), "xyzw"[position])
             case Accumulated(name, index):
                 accumulator = self.facts.accumulators[name]
                 at = Text(self.register(name, index))
@@ -95,8 +109,7 @@ class ValueCode:
         """`value` in every component."""
         if dtype.lanes > 1:
             return call(make(dtype), *([literal(scalar_of(dtype), value)] * dtype.lanes))
-        text = literal(dtype, value)
-        return Text(text, UNARY if text.startswith("-") else PRIMARY)
+        return literal(dtype, value)
 
     def element(self, array: str, index: tuple[IndexExpr, ...]) -> str:
         """An element as an lvalue: parameters are flat, row-major."""
@@ -125,7 +138,7 @@ class ValueCode:
             return call(self.helpers.componentwise(op, dtype, 2, dtype, component), a, b)
         if op in ("min", "max"):
             name = _FLOAT_EXTREMA[dtype.name].format(op) if dtype.is_float else op
-            return cast_to(c_type(dtype), call(name, a, b)) if is_narrow(dtype) else call(name, a, b)
+            return cast_to(cuda_type(dtype), call(name, a, b)) if is_narrow(dtype) else call(name, a, b)
         if is_signed_word(dtype) and op in ("+", "-", "*", "<<"):
             return call(self.helpers.wrapping(op, dtype), a, b)
         if op in ("//", "%"):
@@ -133,21 +146,20 @@ class ValueCode:
         if is_narrow(dtype):
             if op == "*":
                 a, b = cast_to("unsigned", a), cast_to("unsigned", b)
-            return cast_to(c_type(dtype), binary(op, a, b))
+            return cast_to(cuda_type(dtype), binary(op, a, b))
         return binary(op, a, b)
 
     def _floored(self, op: str, dtype: DType, a: Text, b: Text) -> Text:
         """Python's `//` and `%` of integers; unsigned ones are C's."""
-        digits = b.text.removesuffix("LL")
-        divisor = int(digits) if digits.isdigit() else 0
+        divisor = max(b.value or 0, 0)
         if dtype.kind == "uint":
             result = binary("/" if op == "//" else "%", a, b)
         elif divisor and not divisor & (divisor - 1):  # shifts and masks round down, too
-            shift, mask = Text(str(divisor.bit_length() - 1)), Text(literal(dtype, divisor - 1))
+            shift, mask = decimal(divisor.bit_length() - 1), literal(dtype, divisor - 1)
             result = binary(">>", a, shift) if op == "//" else binary("&", a, mask)
         else:
             result = call(self.helpers.floor_data(op, INT if is_narrow(dtype) else dtype), a, b)
-        return cast_to(c_type(dtype), result) if is_narrow(dtype) else result
+        return cast_to(cuda_type(dtype), result) if is_narrow(dtype) else result
 
     def _unary(self, op: str, dtype: DType, a: Text) -> Text:
         if dtype.lanes > 1:
@@ -163,7 +175,7 @@ class ValueCode:
             case "neg":
                 return self.apply("-", dtype, self.constant(dtype, 0), a)
             case "~":
-                return cast_to(c_type(dtype), unary("~", a)) if is_narrow(dtype) else unary("~", a)
+                return cast_to(cuda_type(dtype), unary("~", a)) if is_narrow(dtype) else unary("~", a)
             case _:  # a fold of one operand is that operand
                 return a
 
@@ -171,26 +183,26 @@ class ValueCode:
         if source is not None and source == to:
             return value
         if to.lanes == 1:
-            return cast_to(c_type(to), value)
+            return cast_to(cuda_type(to), value)
         scalar = scalar_of(to)
         if source is None or source.lanes == 1:
             name = f"splat_{to.name}"
-            items = ", ".join([f"({c_type(scalar)})a"] * to.lanes)
-            source_type = "int" if source is None else c_type(source)
-            return call(self.helpers.user_function(name, c_type(to), f"{source_type} a", f"{make(to)}({items})"), value)
+            items = ", ".join([f"({cuda_type(scalar)})a"] * to.lanes)
+            source_type = "int" if source is None else cuda_type(source)
+            return call(self.helpers.user_function(name, cuda_type(to), f"{source_type} a", f"{make(to)}({items})"), value)
 
         def component(x: str) -> str:
-            return f"({c_type(scalar)}){x}"
+            return cast_to(cuda_type(scalar), Text(x)).text
 
         from_type = vector_of(scalar_of(source), to.lanes)
         return call(self.helpers.componentwise(f"{to.name}_from", from_type, 1, to, component), value)
 
     def _shuffle(self, shuffle: Shuffle, value: Text, dtype: DType) -> Text:
-        intrinsic, lane = _INTRINSICS[shuffle.kind], self.index.text(shuffle.operand)
+        intrinsic, lane = SHUFFLES[shuffle.kind], self.index.text(shuffle.operand)
         width = min(shuffle.width, self.kernel.warp_size)
         if dtype.lanes > 1:
             return call(self.helpers.vector_shuffle(intrinsic, dtype), self.mask, value, lane, str(width))
         rest = [lane] if width == 32 else [lane, Text(str(width))]
         if is_narrow(dtype):
-            return cast_to(c_type(dtype), call(intrinsic, self.mask, cast_to("int", value), *rest))
+            return cast_to(cuda_type(dtype), call(intrinsic, self.mask, cast_to("int", value), *rest))
         return call(intrinsic, self.mask, value, *rest)

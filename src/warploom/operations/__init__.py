@@ -1,1 +1,49 @@
-"""Scalar operations as data: one row for each operation says what it is called and means in each language."""
+"""Scalar operations as data: one row for each operation says what it is called and means in each language.
+
+`scalars.py` has the table of operations on numbers (open it first), `comparisons.py` that of `==` to `>=`. Engines, readers and
+printers look names up here. A new operation is a row here, and its meaning once more in each oracle, none of which reads this
+table (docs/architecture.md lists them).
+"""
+
+from warploom.operations.comparisons import COMPARISONS, SIGN_OF_COMPARISON, Comparison, ComparisonSign
+from warploom.operations.scalars import (
+    BY_NAME,
+    BY_SIGN,
+    C_FUNCTIONS,
+    FOLDS,
+    FUNCTIONS,
+    OF_INTEGERS,
+    OF_REALS,
+    PAIRS,
+    PYTHON_SIGNS,
+    ROWS,
+    SIGN_OF,
+    Cost,
+    Operands,
+    Operation,
+    identity_of,
+    numpy_function,
+)
+
+__all__ = [
+    "BY_NAME",
+    "BY_SIGN",
+    "COMPARISONS",
+    "C_FUNCTIONS",
+    "FOLDS",
+    "FUNCTIONS",
+    "OF_INTEGERS",
+    "OF_REALS",
+    "PAIRS",
+    "PYTHON_SIGNS",
+    "ROWS",
+    "SIGN_OF",
+    "SIGN_OF_COMPARISON",
+    "Comparison",
+    "ComparisonSign",
+    "Cost",
+    "Operands",
+    "Operation",
+    "identity_of",
+    "numpy_function",
+]

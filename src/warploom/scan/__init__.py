@@ -34,11 +34,11 @@ from warploom.scan.operators.checking import text as written
 from warploom.scan.operators.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
 from warploom.scan.operators.laws import Law
 from warploom.scan.operators.lifting import STYLES, Lifting, call, lift, operator_domain
+from warploom.scan.operators.machine_numbers import Differing, InWords, in_floats, operator_in_words
 from warploom.scan.operators.operator import Operator
 from warploom.scan.operators.printing import python
 from warploom.scan.operators.template import Completed, complete_template
 from warploom.scan.operators.transition import Loop, State
-from warploom.scan.operators.words import Differing, InWords, in_floats, operator_in_words
 from warploom.scan.reading.binary import Binary, read_binary
 from warploom.scan.reading.loop import read_loop
 from warploom.scan.reading.running import user_function

@@ -2,26 +2,21 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import Any
-
 from warploom.ir import Compare, CompareOp, IndexBinary, IndexConst, IndexExpr, IndexOp, IndexSelect, Logical
+from warploom.operations import BY_SIGN, COMPARISONS
 
 TRUE = IndexConst(True)
 ZERO = IndexConst(0)
 
-INDEX_FUNCTIONS: dict[IndexOp, Callable[[int, int], int]] = {
-    "+": int.__add__, "-": int.__sub__, "*": int.__mul__, "//": int.__floordiv__, "%": int.__mod__,
-    "&": int.__and__, "|": int.__or__, "^": int.__xor__, "<<": int.__lshift__, ">>": int.__rshift__,
-    "min": min, "max": max,
-}  # fmt: skip
-COMPARE_FUNCTIONS: dict[CompareOp, Callable[[Any, Any], bool]] = {
-    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
-}  # fmt: skip
-
 _RIGHT_NEUTRAL: dict[IndexOp, int] = {"+": 0, "-": 0, "*": 1, "//": 1, "|": 0, "^": 0, "<<": 0, ">>": 0}
 _LEFT_NEUTRAL: dict[IndexOp, int] = {"+": 0, "*": 1, "|": 0, "^": 0}
+
+
+def known(op: IndexOp, a: int, b: int) -> int:
+    """`a op b` of numbers. ZeroDivisionError, ValueError for a negative shift."""
+    exact = BY_SIGN[op].exact
+    assert exact is not None
+    return exact(a, b)
 
 
 def binary(op: IndexOp, lhs: IndexExpr, rhs: IndexExpr) -> IndexExpr:
@@ -29,7 +24,7 @@ def binary(op: IndexOp, lhs: IndexExpr, rhs: IndexExpr) -> IndexExpr:
     match lhs, rhs:
         case IndexConst(a), IndexConst(b):
             try:
-                return IndexConst(INDEX_FUNCTIONS[op](a, b))
+                return IndexConst(known(op, int(a), int(b)))
             except (ZeroDivisionError, ValueError):
                 return IndexBinary(op, lhs, rhs)
         case _, IndexConst(b) if b == _RIGHT_NEUTRAL.get(op):
@@ -45,7 +40,7 @@ def binary(op: IndexOp, lhs: IndexExpr, rhs: IndexExpr) -> IndexExpr:
 
 def compare(op: CompareOp, lhs: IndexExpr, rhs: IndexExpr) -> IndexExpr:
     if isinstance(lhs, IndexConst) and isinstance(rhs, IndexConst):
-        return IndexConst(COMPARE_FUNCTIONS[op](lhs.value, rhs.value))
+        return IndexConst(COMPARISONS[op].holds(lhs.value, rhs.value))
     return Compare(op, lhs, rhs)
 
 

@@ -10,17 +10,6 @@ import ast
 from dataclasses import dataclass
 from typing import Literal
 
-from warploom.ir import CompareOp
-
-SIGNS: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Pow: "**",
-}  # fmt: skip
-"""Signs of operators; `parser.numbers.binary` says which operands each takes."""
-COMPARISONS: dict[type[ast.cmpop], CompareOp] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
-
 REFUSED: dict[type[ast.AST], tuple[str, str]] = {
     ast.AnnAssign: ("a declaration without a value", "Assign a value, or remove it."),
     ast.While: ("`while`", "Write `for i in range(...)` with bounds known at compile time."),

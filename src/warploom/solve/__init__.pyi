@@ -1,5 +1,6 @@
 """Names of the package; each is imported when it is first used."""
 
+from .model import Alternative, Cost, Goal, Model, Strategy, declared_order, ordered, smallest_domain
 from .runs.cache import ResultCache
 from .runs.cluster import OtherSourceError, cluster_executor
 from .runs.events import Event, EventLog, EventSink, emit, read_events
@@ -10,84 +11,64 @@ from .runs.keys import problem_key, source_digest
 from .runs.measure import Spent
 from .runs.processes import ProcessExecutor, WorkerDiedError, process_executor, starting_workers
 from .search.best_first import BestFirst, best_first
+from .search.depth_first import depth_first, search
 from .search.drafts import TEMPERATURES, drafts, drawn
-from .search.driver import (
-    BUDGET_SPENT,
-    UNLIMITED,
-    Alternative,
-    Budget,
-    Cost,
-    Goal,
-    Model,
-    Outcome,
-    Statistics,
-    StopSearchError,
-    Strategy,
-    declared_order,
-    search,
-    smallest_domain,
-)
-from .search.finite import FiniteModel
-from .search.incumbent import Child, Hints, Incumbent, Leaf, Measure, Progress
+from .search.incumbent import PATIENCE, Child, Hints, Incumbent, Leaf, Measure, Progress
 from .search.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
+from .search.orders import DepthFirst, Order, OrderName, order_named, run_order
 from .search.parts import Part, Split
 from .search.refine import Refine, refine
+from .search.spending import BUDGET_SPENT, UNLIMITED, Budget, Outcome, Statistics, StopSearchError
 from .search.tree_size import Cut, Interval, Probe, TreeSize, chen, interval, knuth, sample, tree_size
-from .smt.arithmetic import Arithmetic, Found, Handle
-from .smt.bitvectors import BitOperation, BitVector, BitVectors
-from .smt.clauses import (
+from .smt.asking import Answer, Sat, Unknown, Unsat
+from .smt.builder import BOOL, INT, REAL, Builder, Handle, Sort, SortError, word
+from .smt.clauses import ClauseSession
+from .smt.formulas import (
     FALSE,
     TRUE,
     All,
-    Answer,
-    ClauseSession,
     Constraint,
     Formula,
-    Linear,
     Not,
-    Sat,
     SmtSession,
     Some,
-    Unknown,
-    Unsat,
     conjunction,
     disjunction,
     negation,
     substitute,
-    variable,
 )
-from .smt.words import Word, WordConst, WordOp, WordVar, differing_words
+from .smt.word_identities import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
+    "BOOL",
     "BUDGET_SPENT",
     "FALSE",
+    "INT",
+    "PATIENCE",
+    "REAL",
     "TEMPERATURES",
     "TRUE",
     "UNLIMITED",
     "All",
     "Alternative",
     "Answer",
-    "Arithmetic",
     "BestFirst",
-    "BitOperation",
-    "BitVector",
-    "BitVectors",
     "Budget",
+    "Builder",
     "Child",
     "ClauseSession",
     "Constraint",
     "Cost",
     "Counts",
     "Cut",
+    "DepthFirst",
     "Event",
     "EventLog",
     "EventSink",
     "Failed",
     "Finished",
-    "FiniteModel",
     "Formula",
-    "Found",
     "Frontier",
     "Goal",
     "Handle",
@@ -98,11 +79,12 @@ __all__ = [
     "Json",
     "Leaf",
     "Levels",
-    "Linear",
     "Mcts",
     "Measure",
     "Model",
     "Not",
+    "Order",
+    "OrderName",
     "OtherSourceError",
     "Outcome",
     "Part",
@@ -115,6 +97,8 @@ __all__ = [
     "Sat",
     "SmtSession",
     "Some",
+    "Sort",
+    "SortError",
     "Spent",
     "Split",
     "Statistics",
@@ -135,6 +119,7 @@ __all__ = [
     "conjunction",
     "count_levels",
     "declared_order",
+    "depth_first",
     "differing_words",
     "disjunction",
     "drafts",
@@ -146,10 +131,13 @@ __all__ = [
     "leaves_behind",
     "mcts",
     "negation",
+    "order_named",
+    "ordered",
     "problem_key",
     "process_executor",
     "read_events",
     "refine",
+    "run_order",
     "run_tasks",
     "sample",
     "search",
@@ -158,5 +146,5 @@ __all__ = [
     "starting_workers",
     "substitute",
     "tree_size",
-    "variable",
+    "word",
 ]

@@ -4,8 +4,14 @@ Takes a sketch (kernel IR with holes), a spec, and sizes. Gives completed kernel
 `Report`. Open `complete.py` first: it calls `network`, `search`, `proof` and `lift` in order.
 """
 
-from warploom.synth.complete import EngineName, complete, kernel_algebra
+from warploom.synth.complete import complete, without_collection
+from warploom.synth.filling import START, Filled, Filling, read_holes
+from warploom.synth.problem import EngineName, kernel_algebra
 from warploom.synth.proof.judge import Judged, judge
 from warploom.synth.report import Completion, Report, SpaceSummary
+from warploom.synth.search.ablation import WITHOUT, Missing, complete_without
 
-__all__ = ["Completion", "EngineName", "Judged", "Report", "SpaceSummary", "complete", "judge", "kernel_algebra"]
+__all__ = [
+    "START", "WITHOUT", "Completion", "EngineName", "Filled", "Filling", "Judged", "Missing", "Report", "SpaceSummary",
+    "complete", "complete_without", "judge", "kernel_algebra", "read_holes", "without_collection",
+]  # fmt: skip

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from warploom.core import DType, scalar_of
 from warploom.terms.algebra import Algebra, algebra_for
+from warploom.terms.bitwise import BitVisits
 from warploom.terms.casts import cast_types, convert, narrow_quotient, undone
 from warploom.terms.forms import NormalForm
 from warploom.terms.orders import OrderVisits
@@ -19,7 +20,6 @@ from warploom.terms.promotion import LOW_BITS
 from warploom.terms.rings import RingVisits
 from warploom.terms.term import Number, Term, apply, component, constant, iterate_post, wrap_form
 from warploom.terms.visits import BIT_OPS, Visit
-from warploom.terms.words import WordVisits
 
 Canonical: TypeAlias = Term | NormalForm
 _ELEMENTWISE = frozenset({"+", "-", "*", "/", "//", "%", "neg", "min", "max", "&", "|", "^", "<<", ">>", "~"})
@@ -51,7 +51,7 @@ def equal(a: Term, b: Term, algebra: Algebra) -> bool:
     return normaliser.normal(a) == normaliser.normal(b)
 
 
-class Normaliser(RingVisits, WordVisits, OrderVisits):
+class Normaliser(RingVisits, BitVisits, OrderVisits):
     """Canonical forms under one algebra, remembered between calls."""
 
     def __init__(self, algebra: Algebra, types: Mapping[str, DType] | None = None) -> None:

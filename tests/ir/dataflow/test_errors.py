@@ -189,3 +189,10 @@ def test_damaged_texts_are_errors_or_programs(random: Random, text: str) -> None
 def test_monstrous_texts_are_errors_too(text: str) -> None:
     with pytest.raises(UserError):
         parse_program(text)
+
+
+def test_what_follows_a_mistake_on_its_line_is_passed_over() -> None:
+    """Else one mistake would be told as several."""
+    with pytest.raises(UserError) as caught:
+        parse_program("x: [2] = ) y: [2] = 3\ngoal: [2] id")
+    assert len(caught.value.diagnostics) == 1

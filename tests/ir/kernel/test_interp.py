@@ -295,6 +295,12 @@ def test_bad_arguments_are_user_errors(arrays, sizes, code):
     assert [d.code for d in caught.value.diagnostics] == [code]
 
 
+def test_arrays_without_elements_are_arrays():
+    empty = np.zeros(0, np.int32)
+    text = COPY.replace("    y[", "    if thread_id < n:\n        y[")
+    assert run(text, {"x": empty}, {"n": 0}).arrays["y"].shape == (0,)
+
+
 def test_arguments_are_left_as_they_are():
     y = np.full(4, 9, np.int32)
     result = run(COPY, {"x": np.arange(4, dtype=np.int32), "y": y}, {"n": 4})

@@ -137,7 +137,7 @@ def test_bit_operators_and_arithmetic_are_kept_apart():
     assert ir.index_text(ir.IndexBinary("^", ir.HoleArg(0), ir.HoleArg(1)), ("k + 1", "f(x)")) == "(k + 1) ^ f(x)"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(kernels())
 def test_round_trip(kernel):
     text = ir.kernel_text(kernel)
@@ -185,7 +185,8 @@ def test_spans_point_into_the_text():
         ("f32(0)\n", "0\n", "8:67", "expected a value expression, got `0`"),
         ("block=(128, 1, 1)", "block=(128, 1)", "3:15", "expected three extents of the block and of the grid"),
         ("range(3)", "range(3", "10:21", "expected Python syntax, got "),
-        ("'xform'", "'swizzle'", "1:2", "expected kind cond, part, xform, const or choose"),
+        (" | out", " | 3", "4:59", "expected Global[dtype, ...], Constant[dtype, ...] or size"),
+        ("'xform'", "'swizzle'", "1:2", "expected kind cond, part, xform, bits, const or choose"),
         ("first = block_id * 128", "first = block_id / 128", "6:13", "expected an index expression, got `block_id / 128`"),
     ],
 )

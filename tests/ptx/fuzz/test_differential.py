@@ -22,14 +22,14 @@ from warploom.ptx.symbolic import emulate
 
 def test_rewritten_launches_leave_identical_memory() -> None:
     tally = launches.Tally()
-    failures = {case: message for case in range(500_000, 500_050) if (message := launches.check_seed(case, tally))}
+    failures = {case: message for case in range(500_000, 500_030) if (message := launches.check_seed(case, tally))}
     assert not failures
-    assert tally.shuffles > 20
-    assert tally.reuses > 20
+    assert tally.shuffles > 10
+    assert tally.reuses > 10
 
 
 def test_interpreter_scalar_oracle_and_emulator_agree() -> None:
-    assert not differential.run(40, 500_000).failures
+    assert not differential.run(20, 500_000).failures
 
 
 def test_a_difference_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:

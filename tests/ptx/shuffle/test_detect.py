@@ -93,6 +93,12 @@ def test_a_halo_loads_only_what_some_lane_loads(lines: str, has_halo: bool) -> N
     assert (plan(lines).halo is not None) == has_halo
 
 
+def test_a_reuse_has_no_halo() -> None:
+    """A lane keeps its own value: no lane of another warp has it, and tests at run time would be for nothing."""
+    (reuse, shuffled) = detector(FIRST + FIRST.replace("%f1", "%f3") + NEXT).run().plans
+    assert reuse.neighbour.is_self and reuse.halo is None and shuffled.halo is not None
+
+
 @pytest.mark.parametrize(("kept", "halo"), [(True, {1, -1, 31, -31}), (False, None)])
 def test_a_halo_needs_its_index_in_a_register(kept: bool, halo: set[int] | None) -> None:
     """The tests of a halo stand before the source; another register that holds the index later is of no use."""

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from fractions import Fraction
 from types import SimpleNamespace
 
 import pytest
@@ -147,3 +148,11 @@ def test_bits_are_joined_by_their_own_signs(dialect: Dialect) -> None:
     assert printed(ex.bitwise("bitand", X, Y), dialect) == "x & y"
     assert printed(ex.bitwise("bitor", X, Y), dialect) == "x | y"
     assert printed(ex.bitwise("bitxor", X, Y), dialect) == "x ^ y"
+
+
+def test_numbers_of_c_have_their_type_and_are_rounded_once() -> None:
+    assert printed(ex.constant(-(2**31)), C) == "(-2147483647 - 1)"
+    assert printed(ex.constant(3_000_000_000), C) == "3000000000"
+    assert printed(ex.add(R, ex.constant(Fraction(1, 3))), C) == "r + 0.33333334f"
+    assert printed(ex.add(R, ex.constant(1 + Fraction(1, 2**24))), C) == "r + 1.0f"
+    assert printed(ex.bitwise("bitand", ex.add(X, Y), ex.bitwise("bitor", X, Y)), C) == "(x + y) & (x | y)"

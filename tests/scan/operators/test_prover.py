@@ -212,6 +212,15 @@ def test_equality_over_products() -> None:
     assert not equal_over_products(left, ex.minimum(ex.multiply(Z, X), ex.multiply(Z, Y)), positive)
 
 
+def test_products_have_the_signs_of_their_factors() -> None:
+    product = ex.multiply(X, Y)
+    x, y = (ex.at_least(v, ex.ZERO) for v in (X, Y))
+    below = ex.at_least(ex.ZERO, Y)
+    assert equal_over_products(ex.maximum(product, ex.ZERO), product, [x, y])
+    assert equal_over_products(ex.minimum(product, ex.ZERO), product, [x, below])
+    assert not equal_over_products(ex.maximum(product, ex.ZERO), product, [x])
+
+
 def test_without_a_translation_every_side_must_be_settled() -> None:
     gcd, other = ex.greatest_common_divisor(X, Y), ex.greatest_common_divisor(X, Z)
 

@@ -99,3 +99,9 @@ def test_what_is_given_up_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(template, "_same", lambda *_: Open("given up"))
     found = complete_template(module, "spec", "template")
     assert (found.status, found.verdict, found.reason) == ("unknown", "unchecked", "given up")
+
+
+def test_the_last_choice_is_one() -> None:
+    text = "def spec(a, b): return b\ndef template(a, b): return choose(a, b)\n"
+    found = complete_template(parse_module(text), "spec", "template")
+    assert (found.status, found.verdict) == ("solved", "proved") and "return b" in found.source

@@ -66,3 +66,10 @@ def test_located_errors(old, new, message):
 def test_empty():
     with pytest.raises(UserError, match="expected a line `backbone NAME`"):
         parse_backbone("# nothing\n")
+
+
+def test_a_mistake_is_shown_with_its_whole_length() -> None:
+    with pytest.raises(UserError) as caught:
+        parse_backbone(FILTER.replace("= move", "= mov"))
+    span = caught.value.diagnostics[0].span
+    assert (span.column, span.end_column) == (11, 14)

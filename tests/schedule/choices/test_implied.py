@@ -56,12 +56,12 @@ def leaf(space: KernelSpace, seed: int) -> Candidate | None:
 def test_no_implementation_is_lost(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     machine = replace(target(name), **TIGHT)
     loose = kernel_space(SMALL, machine)
-    leaves = [found for seed in range(24) if (found := leaf(loose, seed)) is not None]
+    leaves = [found for seed in range(12) if (found := leaf(loose, seed)) is not None]
     monkeypatch.undo()
     whole.description.cache_clear()
     tight = kernel_space(SMALL, machine)
     assert len(tight.instance.space.counters) > len(loose.instance.space.counters)
-    assert len(leaves) > 5
+    assert len(leaves) > 2
     for found in leaves:
         decided = [
             (choice, arguments, set(found.values(choice, *arguments)))

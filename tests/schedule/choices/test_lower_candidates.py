@@ -7,13 +7,14 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.kernels.tensors import TENSOR_KERNELS, tensor_kernel
 from warploom.schedule.backbone import AxisUse, Backbone, Levels, Parameter, Role, evaluate
 from warploom.schedule.choices.decided import LoweringError
 from warploom.schedule.choices.kernel import KernelSpace, kernel_space
 from warploom.schedule.choices.lower_candidate import lower_candidate
-from warploom.schedule.nest import identity, interpret, verify
+from warploom.schedule.nest import identity, verify
 from warploom.schedule.targets import TARGETS
 from warploom.solve.space import Candidate
 
@@ -43,7 +44,7 @@ def stages(name: str) -> tuple[Backbone, ...]:
 
 @pytest.mark.parametrize("target", ["cpu", "sm_80"])
 @pytest.mark.parametrize(
-    ("name", "count"), [("axpy", 5), ("dot", 6), ("matvec", 3), ("matmul", 2), ("softmax", 1), ("conv2d_same", 1)]
+    ("name", "count"), [("axpy", 3), ("dot", 3), ("matvec", 2), ("matmul", 1), ("softmax", 1), ("conv2d_same", 1)]
 )
 def test_random_candidates(name: str, target: str, count: int) -> None:
     check(name, target, count)

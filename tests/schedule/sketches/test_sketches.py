@@ -2,55 +2,159 @@
 
 from __future__ import annotations
 
-import itertools
+import importlib
+from itertools import islice
 
 import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.ir import run
+from warploom.ir import index_text, run
 from warploom.kernels import line, random_arrays, reference
 from warploom.kernels.tunables import is_tunable, tunable_sketch
-from warploom.schedule.sketches import SketchModel, TunableSketch, tunable
+from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuning, tunable
 from warploom.schedule.targets import board
-from warploom.solve import declared_order, search
+from warploom.solve import Incumbent, OrderName, declared_order, order_named, ordered, run_order, search
+from warploom.synth import Filling
 
 SIZES = {"n": 1 << 16}
 
 
 def family() -> TunableSketch:
-    @tunable(sizes=SIZES, outputs=[1, 2, 4], warps=[1, 4])
+    @tunable(sizes=SIZES, outputs=[1, 2], warps=[1, 2])
     def conv(outputs: int, warps: int):
         return line.conv1d(3, outputs, warps)
 
     return conv
 
 
-def model(of: TunableSketch) -> SketchModel:
-    return SketchModel(of, of.sizes, board("sm_80"), measures=False)
+def model(of: TunableSketch, **fixed: str) -> FamilyModel:
+    return FamilyModel(of, of.sizes, board("sm_80"), measures=False, fixed=fixed)
+
+
+def only(of: TunableSketch, **setting: Tuning) -> TunableSketch:
+    parameters = {name: (setting[name],) if name in setting else values for name, values in of.parameters.items()}
+    return TunableSketch(of.name, parameters, of.build, of.sizes)
 
 
 def test_the_search_finds_the_best_of_all_settings() -> None:
+    settings = [{"outputs": o, "warps": w} for o in (1, 2) for w in (1, 2)]
+    found = [search(model(only(family(), **setting)), strategy=declared_order) for setting in settings]
+    best = min(outcome.answers[0][0] for outcome in found)
     tried = model(family())
-    parameters = tried.family.parameters
-    all_settings = [dict(zip(parameters, values, strict=True)) for values in itertools.product(*parameters.values())]
-    answers = [answer for setting in all_settings if (answer := tried.answer(setting)) is not None]
-    assert len(answers) == 6
-    best = min(cost for cost, _ in answers)
-    outcome = search(model(family()), strategy=declared_order)
-    assert outcome.complete
+    outcome = search(tried, strategy=declared_order)
+    assert outcome.complete and not tried.given_up
     assert outcome.answers[0][0] == best
     assert outcome.answers[0][1].report.verdict == "proved"
+    assert tried.completed < 4
 
 
 def test_bounds_are_below_what_is_behind_them() -> None:
     tried = model(family())
-    for setting in ({}, {"outputs": 2}, {"outputs": 4, "warps": 4}):
-        open_names = [name for name in tried.family.parameters if name not in setting]
-        for values in itertools.product(*(tried.family.parameters[name] for name in open_names)):
-            answer = tried.answer({**setting, **dict(zip(open_names, values, strict=True))})
-            assert answer is not None
-            assert tried.bound(setting) <= answer[0]
+    open_candidates = [tried.root()]
+    answers = 0
+    while open_candidates:
+        candidate = open_candidates.pop()
+        assert candidate is not None
+        choices = tried.open_choices(candidate)
+        if not choices:
+            answer = tried.answer(candidate)
+            assert answer is not None and tried.bound(candidate) <= answer[0]
+            answers += 1
+            continue
+        ways = (a.expand() for a in tried.alternatives(candidate, declared_order(choices)))
+        for child in islice((c for c in ways if c is not None), 2 if len(candidate.settings) > 1 else 1):
+            assert tried.bound(candidate)[:2] <= tried.bound(child)[:2]
+            open_candidates.append(child)
+    assert answers
+
+
+@pytest.mark.parametrize("order", [("lane", "row", "k"), ("weight",)])
+def test_holes_may_be_decided_before_the_parameters(order: tuple[str, ...]) -> None:
+    usual, tried = search(model(sizes_of_filter()), strategy=declared_order), model(sizes_of_filter())
+    outcome = search(tried, strategy=ordered([tried.names.index(name) for name in order]))
+    assert outcome.complete
+    assert outcome.answers[0][0][:2] == usual.answers[0][0][:2]
+    assert outcome.answers[0][1].setting == usual.answers[0][1].setting
+
+
+@pytest.mark.parametrize("order", ["best-first", "mcts", "refine"])
+def test_every_order_of_the_search_finds_the_best(order: OrderName) -> None:
+    family_of_one = only(sizes_of_filter(), k=3)
+    best = search(model(family_of_one), strategy=declared_order).answers[0]
+    tried = model(family_of_one)
+    found = run_order(Incumbent(tried), order_named(order, seed=1, patience=3))
+    assert found.answers[0][0] == best[0]
+    assert found.answers[0][1].report.verdict == "proved"
+    assert found.complete == (order != "refine")
+
+
+def sizes_of_filter() -> TunableSketch:
+    @tunable(sizes=SIZES, k=[2, 3])
+    def conv(k: int):
+        return line.conv1d(k, 1, 1)
+
+    return conv
+
+
+def test_a_decided_hole_rules_out_settings() -> None:
+    tried = model(sizes_of_filter())
+    root = tried.root()
+    assert root is not None
+    children = {a.value: a.expand() for a in tried.alternatives(root, tried.names.index("weight"))}
+    mirrored, straight = children["2 - k"], children["k"]
+    assert mirrored is not None and straight is not None
+    assert (mirrored.settings, straight.settings) == ((1,), (0, 1))
+    assert tried.open_values(straight) == {"k": [2, 3]}
+
+
+def test_holes_decided_by_hand() -> None:
+    tried = model(sizes_of_filter(), weight="2 - k")
+    outcome = search(tried, strategy=declared_order)
+    assert outcome.complete
+    tuned = outcome.answers[0][1]
+    assert tuned.setting == {"k": 3}
+    assert tuned.report.verdict == "proved"
+    holes = tuned.report.completions[0].holes
+    assert index_text(holes["weight"], ("k", "lane")) == "2 - k"
+    assert index_text(holes["lane"], ("lane", "k")) == "(lane - k + 2) % 32"
+    nothing = model(only(sizes_of_filter(), k=3), weight="2 - k", lane="(lane + k) % 32")
+    assert search(nothing).answers == ()
+    assert nothing.why_none() == "no completion holds what was decided"
+
+
+def test_values_of_holes_are_those_that_propagation_leaves() -> None:
+    tried = model(only(family(), outputs=1, warps=1), row="0 if lane >= k else 1")
+    root = tried.root()
+    assert root is not None
+    setting, values = tried.hole_values(root)
+    assert setting == {"outputs": 1, "warps": 1}
+    assert values == {"lane": ["(lane + k) % 32"], "weight": ["k"]}
+
+
+@pytest.mark.parametrize(
+    ("fixed", "expected"),
+    [({"lana": "k"}, "expected a parameter or a hole"), ({"lane": "j"}, "got 'j' in 'j', decided for hole lane"),
+     ({"lane": "lane +"}, "expected an index expression")],
+)  # fmt: skip
+def test_what_is_no_decision(fixed: dict[str, str], expected: str) -> None:
+    with pytest.raises(UserError, match=expected):
+        model(family(), **fixed)
+
+
+def test_a_hole_of_many_functions_waits_for_the_parameters(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = model(family())
+    monkeypatch.setattr(Filling, "values", lambda *_, **__: {"lane": None})
+    with pytest.raises(UserError, match="few functions before the parameters"):
+        search(tried, strategy=ordered([tried.names.index("lane")]))
+
+
+def test_without_a_budget_the_first_kernel_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.import_module(FamilyModel.__module__), "DEFAULT_S", 0.0)
+    outcome = search(model(family()), strategy=declared_order)
+    assert (len(outcome.answers), outcome.reason) in ((1, "budget: wall seconds"), (1, ""))
+    spent = FamilyModel(family(), SIZES, board("sm_80"), 0.0, measures=False)
+    assert search(spent, strategy=declared_order).reason == "budget: wall seconds"
 
 
 def test_the_kernel_found_computes_the_convolution() -> None:

@@ -15,6 +15,7 @@ Words = NDArray[np.uint64]
 Bytes = NDArray[np.uint8]
 Floats = NDArray[np.float64]
 STEP, LIMIT = 3, 1.5
+LEAST, BELOW, UNKNOWN = -(2**63), -0.25, float("nan")
 
 
 class Table(NamedTuple):
@@ -77,5 +78,7 @@ def mixture(table: Table, numbers: Ints, words: Words, chosen: int, factor: floa
         numbers[6] = int(total / 3) + abs(first)
     total += -(-total // LIMIT) + rows[0, 1] % LIMIT + table.scale * table.shift
     power = int(np.ceil(np.log2(max(1.0, abs(total)))))
+    if first > LEAST and UNKNOWN != UNKNOWN and first - (second - rest) != LEAST:
+        total -= -BELOW * (total - (most - BELOW)) / (2.0 - BELOW)
     rows[:] = 0.25
     return total + most + power + float(log2(8.0)) + (np.inf if table.shift > 99 else 0.0) + rows[1, 1] ** 0.5

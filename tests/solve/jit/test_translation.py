@@ -53,6 +53,7 @@ REFUSED = {
     "words divided": ("a: Words) -> int", "b = a[0] // a[0]\n  return 1", "operands other than WORD"),
     "power": ("a: int) -> int", "return a ** a", "a float to a constant power"),
     "negative word": ("a: Words) -> bool", "return a[0] == -1", "two values of one type"),
+    "wider constant": ("a: int) -> int", "return a + 18446744073709551616", "a constant of 64 bits, got 18446744073709551616"),
     "float index": ("a: Ints, x: float) -> int", "return a[x]", "indices of type INT"),
     "stored": ("a: Ints, x: float) -> int", "a[0] = x\n  return 1", "a value of type INT"),
     "result": ("x: float) -> int", "return x", "a result of type Number.INT"),

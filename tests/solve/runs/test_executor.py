@@ -92,8 +92,10 @@ def test_an_exception_is_one_result(workers: ProcessExecutor) -> None:
 
 
 def test_a_task_that_exits(workers: ProcessExecutor) -> None:
-    (result,) = run_tasks([Task("a", 3)], work.exit_with, executor=workers)
+    events: list[Event] = []
+    (result,) = run_tasks([Task("a", 3)], work.exit_with, executor=workers, events=events.append)
     assert isinstance(result, Failed) and result.reason == "SystemExit: 3"
+    assert [e.fields["reason"] for e in events if e.kind == "failed"] == ["SystemExit: 3"]
 
 
 def test_a_task_that_cannot_be_sent(workers: ProcessExecutor) -> None:

@@ -184,3 +184,10 @@ def test_keys() -> None:
     others = [1, "1", 1.0, True, [1], None, {"1": 1}]
     assert len({problem_key(other) for other in others}) == len(others)
     assert len(source_digest()) == 64
+
+
+def test_what_another_process_added_is_found(tmp_path: Path) -> None:
+    one, other = Journal(tmp_path / "j"), Journal(tmp_path / "j")
+    assert "k" not in one
+    other.add("k", 3)
+    assert "k" in one and "l" not in one

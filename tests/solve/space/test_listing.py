@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from itertools import permutations, product
 from random import Random
 
 import numpy as np
 import pytest
 
-from warploom.solve.space import Candidate, EnumChoice, Instance, listing
+from warploom.solve.space import Candidate, CompiledSpace, EnumChoice, Instance, Space, listing
 from warploom.solve.space.engine import narrow_and_propagate, work_with_records
-from warploom.solve.space.forms import Form, FormKind
+from warploom.solve.space.forms import Form, FormKind, FormLiteral, LiteralKind
 from warploom.solve.space.nodes import Applied, Argument
 from warploom.solve.space.signatures import signature_of
 
 from .worlds import random_world
+
+instance_module = import_module("warploom.solve.space.instance")
 
 
 def narrowed(instance: Instance, candidate: Candidate, variable: int, mask: int, *, listed: bool) -> Candidate | None:
@@ -28,7 +32,7 @@ def narrowed(instance: Instance, candidate: Candidate, variable: int, mask: int,
 def test_listed_tuples_are_those_enumerated(seed: int) -> None:
     random = Random(seed)
     world = random_world(seed)
-    instance = world.space.compile().instance(**world.inputs())
+    instance = Instance(CompiledSpace(world.space), **world.inputs())
     candidate = instance.root()
     while candidate is not None:
         variables = [int(v) for choice in instance.space.choices for v in candidate.open_variables(choice)]
@@ -50,9 +54,9 @@ def test_listed_tuples_are_those_enumerated(seed: int) -> None:
 def test_what_exceeds_the_total_is_enumerated(seed: int, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     world = random_world(seed)
-    whole = world.space.compile().instance(**world.inputs())
+    whole = Instance(CompiledSpace(world.space), **world.inputs())
     monkeypatch.setattr(listing, "MAX_TOTAL", total)
-    part = world.space.compile().instance(**world.inputs())
+    part = Instance(CompiledSpace(world.space), **world.inputs())
     assert part.records.size <= whole.records.size
     candidate, other = whole.root(), part.root()
     while candidate is not None:
@@ -80,3 +84,64 @@ def test_a_signature_changes_where_support_can() -> None:
             seen = [relation[[n for n in range(3) if d >> n & 1]].any(axis=0).tolist() for d in (before, now)]
             assert (signature[before] == signature[now]) == (seen[0] == seen[1])
     assert signature[0] not in signature[1:]
+
+
+@pytest.mark.parametrize("listed", [True, False])
+def test_two_of_three_choices_leave_one_value_to_the_third(listed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever are decided first, also where objects of two sorts have one number."""
+    if not listed:
+        monkeypatch.setattr(listing, "MAX_TOTAL", 0)
+    space = Space("three")
+    rows, columns = space.set("Rows"), space.set("Columns")
+    p, q, r = (space.enum(name, (of,), ("X", "Y")) for name, of in (("p", rows), ("q", columns), ("r", rows)))
+    a, b, c = space.objects("a b c")
+    space.require("either", {a: rows, b: columns}, [p(a).is_("X"), q(b).is_("X"), r(a).is_("X")])
+    space.require("three", {a: rows, b: columns, c: rows}, [p(a).is_("Y"), q(b).is_("Y"), r(c).is_("Y")])
+    instance = Instance(CompiledSpace(space), sets={"Rows": ["a0", "a1"], "Columns": ["b0", "b1"]})
+    for one, two, other in product(("a0", "a1"), ("b0", "b1"), ("a0", "a1")):
+        refused, forced = ("Y", "X") if one == other else ("X", "Y")
+        for first, second, third in permutations((("p", one), ("q", two), ("r", other))):
+            candidate = instance.root()
+            for name, thing in (first, second):
+                assert candidate is not None
+                candidate = candidate.restrict(name, (thing,), (refused,))
+            assert candidate is not None and candidate.values(third[0], third[1]) == (forced,)
+
+
+def test_a_literal_that_is_no_mask_has_no_signature() -> None:
+    """Also beside one that is."""
+    masks, others = LiteralKind.IN_MASK, next(k for k in LiteralKind if k is not LiteralKind.IN_MASK)
+    slots = (Applied("x", (Argument("0"),)), Applied("y", (Argument("1"),)))
+    choice = EnumChoice("x", (), ("A", "B"))
+    literals = {kind: FormLiteral(kind, slot=0, mask=1) for kind in (masks, others)}
+    for kinds, is_tabulated in (((masks,), True), ((masks, others), False)):
+        form = Form("f", FormKind.CLAUSE, (), slots, (), literals=tuple(literals[k] for k in kinds))
+        assert (signature_of(form, 0, choice) is not None) == is_tabulated
+
+
+def test_facts_are_asked_of_objects_that_can_be_members() -> None:
+    asked: list[tuple[str, str]] = []
+
+    def fact(x: str, y: str) -> bool:
+        asked.append((x, y))
+        return True
+
+    space = Space("facts")
+    rows = space.set("Rows")
+    some = space.set("Some", within=rows)
+    kind = space.enum("kind", (rows,), ("A", "B"))
+    a, b = space.objects("a b")
+    space.require("held", {a: some, b: rows}, [~space.fact("fact", 2)(a, b), kind(a).is_("A"), kind(b).is_("A")])
+    Instance(CompiledSpace(space), sets={"Rows": ["r0", "r1"], "Some": ["r1"]}, facts={"fact": fact})
+    assert asked and {x for x, _ in asked} == {"r1"} and {y for _, y in asked} == {"r0", "r1"}
+
+
+def test_the_work_lists_have_room_for_the_largest_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    rooms: list[int] = []
+    whole = instance_module.work_lists
+    monkeypatch.setattr(instance_module, "work_lists", lambda *sizes: rooms.append(sizes[-1]) or whole(*sizes))
+    space = Space("sizes")
+    space.enum("kind", (space.set("Few"),), ("A", "B"))
+    space.enum("other", (space.set("Many"),), ("A", "B"))
+    Instance(CompiledSpace(space), sets={"Few": [0], "Many": [0, 1, 2, 3, 4]})
+    assert rooms == [3 * 5 + 4]

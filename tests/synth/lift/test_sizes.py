@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from tests.synth.kernels import parse
 
@@ -49,3 +53,12 @@ def test_constants_beyond_every_tested_size() -> None:
     for tested, of_spec, beyond in ((4, (), 5), (5, (), 0), (6, (9, 7), 9), (9, (9, 7), 0)):
         assert untested_constant(parse(ONE), [{"n": 1}, {"n": tested}], of_spec) == beyond
     assert untested_constant(parse(ONE), []) == 5
+
+
+def test_all_that_is_run_is_little_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    lift = import_module("warploom.synth.lift.lift")
+    at: Any = SimpleNamespace(kernel=parse(ONE), _refuted_at=lambda _: None)
+    tested: list[dict[str, int]] = []
+    monkeypatch.setattr(lift, "_MOST_TESTED", 3 * lift.elements(at.kernel, {"n": 8}))
+    assert lift._Lift._first_refuted(at, [{"n": 8}] * 5, tested) is None
+    assert len(tested) == 3

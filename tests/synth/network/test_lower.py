@@ -13,8 +13,8 @@ from tests.synth.random_sketches import random_kernel
 from warploom.core import UserError
 from warploom.ir import Kernel, fill
 from warploom.sketch import Sketch
-from warploom.synth.complete import kernel_algebra
 from warploom.synth.network.lower import lower
+from warploom.synth.problem import kernel_algebra
 from warploom.synth.proof.symbolic import execute
 from warploom.terms import equal
 

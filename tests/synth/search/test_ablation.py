@@ -6,7 +6,7 @@ import pytest
 from tests.synth import small_sketches as small
 
 from warploom.ir import fill
-from warploom.synth.complete import kernel_algebra
+from warploom.synth.problem import kernel_algebra
 from warploom.synth.proof.prove import prove
 from warploom.synth.search.ablation import Missing, complete_without
 

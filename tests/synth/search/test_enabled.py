@@ -12,7 +12,7 @@ import pytest
 
 from warploom.kernels.line import stencil1d
 from warploom.sketch import Sketch
-from warploom.synth.complete import kernel_algebra
+from warploom.synth.problem import kernel_algebra
 from warploom.synth.proof.symbolic import run_spec
 from warploom.synth.search import enabled
 from warploom.synth.search import engine as engine_module

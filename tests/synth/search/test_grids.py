@@ -14,8 +14,8 @@ import pytest
 from warploom.kernels.wide_polynomial import mult_reg, mult_shared
 from warploom.sketch import Sketch
 from warploom.synth import complete
-from warploom.synth.complete import kernel_algebra
 from warploom.synth.network.network import BoolArray
+from warploom.synth.problem import kernel_algebra
 from warploom.synth.proof.symbolic import run_spec
 from warploom.synth.search import enabled, grids
 from warploom.synth.search.engine import Engine

@@ -10,6 +10,7 @@ import pytest
 
 from warploom.core import UnsupportedError, i32
 from warploom.ir import HoleArg
+from warploom.sketch import TermSpec
 from warploom.solve import Unknown
 from warploom.synth import complete as complete_function
 from warploom.synth.network import open_index
@@ -17,6 +18,7 @@ from warploom.synth.network.network import Arithmetic, Folds, Slots
 from warploom.synth.network.open_index import IndexLowering, Open
 from warploom.synth.network.probe import make_probe
 from warploom.synth.network.requirements import _FoldRequirements  # pyright: ignore[reportPrivateUsage]
+from warploom.synth.problem import Problem
 from warploom.synth.search import model
 from warploom.synth.search.engine import Engine
 from warploom.synth.search.lookahead import Lookahead
@@ -235,19 +237,17 @@ def test_a_hole_without_functions_gives_no_example(monkeypatch: pytest.MonkeyPat
 
 
 def test_sizes_that_tell_nothing_new_are_not_completed_at() -> None:
-    class Made(Engine):
-        def __init__(self) -> None:
-            pass
-
-    def adds(witness: Any, *, holes: Any = (1,), engine: Any = None, spec: Any = None) -> Any:
-        at: Any = SimpleNamespace(
-            sizes={"n": 4}, more=[], kernel=SimpleNamespace(holes=holes), engine=engine or Made(), spec=spec,
-            progress=lambda _: pytest.fail("nothing to add"),
-        )  # fmt: skip
-        return MODULE._Completing._adds_instance(at, SimpleNamespace(witness=witness))
+    def adds(witness: Any, *, holes: Any = (1,), spec: Any = None) -> Any:
+        at: Any = SimpleNamespace(sizes={"n": 4}, more=[], kernel=SimpleNamespace(holes=holes), spec=spec)
+        return Problem.adds_instance(at, SimpleNamespace(witness=witness))  # pyright: ignore[reportArgumentType]
 
     assert adds({}) is False
     assert adds({"n": 4}) is False
-    assert adds({"n": 5}, holes=()) is adds({"n": 5}, engine=object()) is False
-    term_spec = object.__new__(MODULE.TermSpec)
-    assert adds({"n": 5}, spec=term_spec) is False
+    assert adds({"n": 5}, holes=()) is False
+    assert adds({"n": 5}, spec=object.__new__(TermSpec)) is False
+
+
+def test_only_propagation_completes_at_several_sizes() -> None:
+    asked: Any = SimpleNamespace(adds_instance=lambda _: pytest.fail("z3 takes one size"))
+    at: Any = SimpleNamespace(engine=object(), problem=asked)
+    assert MODULE._Completing._adds_instance(at, SimpleNamespace(witness={"n": 5})) is False

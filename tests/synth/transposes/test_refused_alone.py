@@ -34,3 +34,17 @@ def test_texts_that_are_no_index(monkeypatch: pytest.MonkeyPatch) -> None:
         replay._index_map("less(j)")(3, 2)
     with pytest.raises(ValueError, match=r"expected \(i\) or \(j\) at the end"):
         replay._index_map("less(k)")
+
+
+def test_a_table_that_is_no_word_costs_more_than_any_word() -> None:
+    def source(number: int | None) -> Any:
+        return SimpleNamespace(limit=5, costs=[2, 3], find=lambda _: number, composition=lambda *_: "step")
+
+    join = import_module("warploom.synth.transposes.join")
+    tables = SimpleNamespace(first="a", second="b", third="c")
+    for numbers, cost, best in (((0, 1), 7, 7), ((None, 1), 15, None), ((0, None), 10, None)):
+        at: Any = SimpleNamespace(
+            _outer=source(numbers[0]), _inner=source(numbers[1]), _names=("i", "j"), _problem=SimpleNamespace(steps=3), _best=None
+        )
+        assert join.Join._look_up(at, tables) == cost
+        assert (at._best and at._best.cost) == best

@@ -66,6 +66,9 @@ def file(tmp_path: Path) -> str:
         ((*AXPY, "--journal", "/dev/null/folder"), "JOURNAL_UNUSABLE"),
         (("no_such_file.py",), "FILE_NOT_FOUND"),
         (("conv2d-3", "--estimate-size"), "OPTION"),
+        (("conv1d-3", "--set", "lana=k"), "UNKNOWN_CHOICE"),
+        (("conv1d-3", "--set", "lane=j"), "UNKNOWN_VALUE"),
+        (("conv1d-3", "--order", "lana"), "UNKNOWN_CHOICE"),
     ],
 )
 def test_wrong_requests(arguments: tuple[str, ...], code: str) -> None:
@@ -100,7 +103,7 @@ def test_several_functions(file: str) -> None:
 
 @pytest.mark.parametrize("search", ["refine", "mcts", "uct", "best-first"])
 def test_line_and_replay(search: str, tmp_path: Path) -> None:
-    result, line = explored(*AXPY, "--search", search, "--nodes", "400", "--budget", "600m")
+    result, line = explored(*AXPY, "--search", search, "--nodes", "150", "--budget", "600m")
     assert result.exit_code == 0 and line["status"] == "solved" and line["time_is"] == "modelled"
     kept = tmp_path / "line.json"
     kept.write_text(json.dumps(line))
@@ -176,6 +179,33 @@ def test_choices_of_several_stages_and_of_sketches() -> None:
     }
 
 
+SMALL = ("conv1d-3", "--set", "outputs=1", "--set", "warps=1", "--target", "sm_80")
+
+
+def test_holes_of_a_sketch_are_choices() -> None:
+    _, line = explored(*SMALL, "--choices")
+    assert line["choices"] == {
+        "row": ["0 if lane >= k else 1", "0 if lane + k > 1 else 1"],
+        "lane": ["(lane + k) % 32", "(lane - k + 2) % 32"],
+        "weight": ["k", "2 - k"],
+    }
+    _, more = explored("conv1d-3", "--set", "outputs=1", "--set", "lane=(k + lane) % 32", "--choices")
+    assert more["choices"] == {"warps": ["1", "2", "4", "8"]}
+    _, less = explored("conv1d-3", "--set", "outputs=1", "--choices")
+    assert less["holes_at"] == {"outputs": 1, "warps": 2}
+    result, found = explored(*SMALL, "--set", "weight=2 - k", "--order", "lane")
+    assert (result.exit_code, found["verdict"], found["complete"]) == (0, "proved", True)
+    assert found["decisions"] == {
+        "outputs": 1, "warps": 1, "row": "0 if lane + k > 1 else 1", "lane": "(lane - k + 2) % 32", "weight": "2 - k",
+    }  # fmt: skip
+
+
+def test_decisions_on_holes_that_leave_nothing() -> None:
+    result, line = explored(*SMALL, "--set", "weight=2 - k", "--set", "lane=(lane + k) % 32")
+    assert (result.exit_code, line["status"]) == (1, "unsat")
+    assert "no completion holds what was decided" in str(line["reason"])
+
+
 def test_the_smallest_budget_gives_a_kernel_of_each_stage() -> None:
     result, line = explored("atax", "--size", "m=8,n=8", "--target", "sm_80", "--nodes", "1")
     assert result.exit_code == 0 and line["ended"] == "budget: nodes"
@@ -194,7 +224,7 @@ def test_listed_choices_come_first_and_all_are_decided() -> None:
 
 
 def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> None:
-    asked = (*AXPY, "--nodes", "200", "--journal", str(tmp_path / "runs"))
+    asked = (*AXPY, "--nodes", "80", "--journal", str(tmp_path / "runs"))
     _, line = explored(*asked)
     assert line["evaluated"] and not line["resumed"]
     kept = tmp_path / "runs" / "axpy.jsonl"
@@ -209,9 +239,7 @@ def test_journals_with_damage_are_resumed_and_others_refused(tmp_path: Path) -> 
     kept.write_bytes(re.sub(rb'"key": ".', b'"key": "x', whole))
     _, other = explored(*asked)
     assert other["status"] == "solved" and other["resumed"] == 0
-    result, another = explored(
-        "dot", "--size", "n=40", "--target", "sm_80", "--nodes", "100", "--journal", str(tmp_path / "runs")
-    )
+    result, another = explored("dot", "--size", "n=40", "--target", "sm_80", "--nodes", "40", "--journal", str(tmp_path / "runs"))
     assert result.exit_code == 0 and another["resumed"] == 0
     kept.write_text("hello\n")
     refused, error = explored(*asked)

@@ -15,9 +15,9 @@ from tests.tools.explore.test_check import implementation
 from warploom.core import f32
 from warploom.gpu import toolchain_available
 from warploom.kernels.tensors import tensor_kernel
-from warploom.schedule.backbone import Backbone, cuda_tiles
+from warploom.schedule.backbone import Backbone, Operator, cuda_tiles
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel
-from warploom.schedule.frontend import exp, out, tensor
+from warploom.schedule.frontend import exp, out, sin, tensor
 from warploom.schedule.targets import target
 from warploom.synth.compiled import CompiledProof
 from warploom.tools.command.lines import broken_rules
@@ -82,6 +82,35 @@ def test_softmax_is_proved_with_the_laws_of_exp_named() -> None:
     proof = prove_kernel(*softmax_of_threads())
     assert (proof.verdict, proof.reason) == ("proved", "")
     assert "finite" in proof.domain and "exp(x) as ex2" in proof.domain and "ex2.approx" in proof.domain
+
+
+@tensor
+def sines(x: f32["n"], y: out[f32["n"]]):
+    y[i] = sin(x[i])
+
+
+def each_element(operator: Operator) -> tuple[Backbone, CudaKernel]:
+    """`y = operator(x)` printed, beside the mathematics of a sine."""
+    b = nests.Builder("each_element")
+    x, y, value = b.array("x", 32), b.array("y", 32, nests.Role.OUTPUT), nests.Ref(b.value("v"), ())
+
+    def thread(t: int) -> list[nests.Node]:
+        place = nests.index((t, 1))
+        return [
+            nests.Load(value, nests.Memory(x, place)),
+            nests.Compute(value, operator, (value,)),
+            nests.Store(nests.Memory(y, place), value),
+        ]
+
+    stage = sines.program({"n": 32}).stages[0]
+    return stage, cuda_kernel(b.nest(b.threads(32, thread)), Options(arch="sm_90"))
+
+
+@needs_compiler
+def test_a_function_is_proved_to_be_the_one_that_was_written() -> None:
+    proof = prove_kernel(*each_element(Operator.SIN))
+    assert (proof.verdict, proof.reason) == ("proved", "") and "sin.approx" in proof.domain
+    assert prove_kernel(*each_element(Operator.SQRT)).verdict != "proved"
 
 
 def softmax_of_threads() -> tuple[Backbone, CudaKernel]:

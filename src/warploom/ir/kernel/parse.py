@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, cast
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, UserError
@@ -15,7 +16,6 @@ from warploom.ir.kernel.nodes import (
     Builtin,
     Cast,
     Compare,
-    CompareOp,
     Component,
     Declare,
     For,
@@ -49,15 +49,10 @@ from warploom.ir.kernel.nodes import (
     ValueVar,
 )
 from warploom.ir.kernel.rewrite import map_index
-from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES
+from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, index_text
+from warploom.ir.swizzle.kinds import KINDS
+from warploom.operations import SIGN_OF, SIGN_OF_COMPARISON
 
-_BINARY: dict[type[ast.operator], str] = {
-    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.FloorDiv: "//", ast.Div: "/", ast.Mod: "%", ast.BitAnd: "&", ast.BitOr: "|",
-    ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>",
-}  # fmt: skip
-_COMPARE: dict[type[ast.cmpop], CompareOp] = {
-    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
-}  # fmt: skip
 _SHUFFLE_KINDS = {word: kind for kind, word in SHUFFLES.items()}
 
 
@@ -83,27 +78,42 @@ def parse_kernel(text: str, file: str = "<kernel>") -> Kernel:
 
 
 def parse_index(text: str, arg_names: Sequence[str] = ()) -> IndexExpr:
-    """The completion that `index_text` printed with these names of the hole's arguments; UserError (KERNEL_SYNTAX).
+    """The completion that `index_text` printed with these texts of the hole's arguments; UserError (KERNEL_SYNTAX).
 
-    Names that are no identifiers, or stand for two arguments, are not understood.
+    A text that stands for two arguments is not understood.
     """
     reader = _Reader(text, "<completion>")
-    where = {name: position for position, name in enumerate(arg_names) if arg_names.count(name) == 1}
+    known: dict[str, int] = {}
+    for position, name in enumerate(arg_names):
+        with suppress(SyntaxError):
+            if arg_names.count(name) == 1:
+                known[ast.dump(ast.parse(name, mode="eval").body)] = position
     try:
-        found = reader.index(ast.parse(text, mode="eval").body)
+        found = reader.index(cast(ast.expr, _Arguments(known).visit(ast.parse(text, mode="eval").body)))
     except (SyntaxError, RecursionError, MemoryError, ValueError):
         message = f"expected an index expression, got {text[:80]!r}"
         raise UserError(Diagnostic("KERNEL_SYNTAX", message, reader.span(ast.Pass()))) from None
 
-    def argument(expr: IndexExpr) -> IndexExpr | None:
-        if not isinstance(expr, IndexVar):
-            return None
-        if expr.name not in where:
-            message = f"expected one of {', '.join(where) or 'no names'}, got {expr.name!r}"
+    def unknown(expr: IndexExpr) -> None:
+        if isinstance(expr, (IndexVar, Builtin, SizeVar, HoleUse)):
+            names = ", ".join(arg_names[position] for position in known.values())
+            message = f"expected one of {names or 'no names'}, got {index_text(expr)!r}"
             raise UserError(Diagnostic("KERNEL_SYNTAX", message, reader.span(ast.Pass())))
-        return HoleArg(where[expr.name])
 
-    return map_index(found, argument)
+    return map_index(found, unknown)
+
+
+class _Arguments(ast.NodeTransformer):
+    """Puts `arg(position)` in the place of each argument's text."""
+
+    def __init__(self, known: Mapping[str, int]) -> None:
+        self.known = known
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        position = self.known.get(ast.dump(node))
+        if position is None:
+            return self.generic_visit(node)
+        return ast.copy_location(ast.Call(ast.Name("arg"), [ast.Constant(position)], []), node)
 
 
 class _Reader:
@@ -227,10 +237,10 @@ class _Reader:
                 return SizeVar(name)
             case ast.Name() | ast.Subscript():
                 return IndexVar(self.name(node))
-            case ast.BinOp(left=left, op=op, right=right) if _BINARY.get(type(op), "/") != "/":
-                return IndexBinary(cast(IndexOp, _BINARY[type(op)]), self.index(left), self.index(right))
-            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _COMPARE:
-                return Compare(_COMPARE[type(op)], self.index(left), self.index(right))
+            case ast.BinOp(left=left, op=op, right=right) if SIGN_OF.get(type(op), "/") != "/":
+                return IndexBinary(cast(IndexOp, SIGN_OF[type(op)]), self.index(left), self.index(right))
+            case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SIGN_OF_COMPARISON:
+                return Compare(SIGN_OF_COMPARISON[type(op)], self.index(left), self.index(right))
             case ast.BoolOp(op=op, values=values):
                 return Logical("and" if isinstance(op, ast.And) else "or", tuple(self.index(v) for v in values))
             case ast.IfExp(test=test, body=then, orelse=other):
@@ -262,8 +272,8 @@ class _Reader:
         match node:
             case ast.UnaryOp(op=ast.USub() | ast.Invert() as op, operand=operand):
                 return Arith("neg" if isinstance(op, ast.USub) else "~", (self.value(operand),))
-            case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-                return Arith(_BINARY[type(op)], (self.value(left), self.value(right)))
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in SIGN_OF:
+                return Arith(SIGN_OF[type(op)], (self.value(left), self.value(right)))
             case ast.IfExp(test=test, body=then, orelse=other):
                 return ValueSelect(self.index(test), self.value(then), self.value(other))
             case ast.Call(func=ast.Attribute(value=accumulator, attr="value"), args=[], keywords=[]):
@@ -416,8 +426,9 @@ class _Reader:
             return read(words[word]) if word in words else default
 
         kind = get("kind", self.text, "")
-        if kind not in ("cond", "part", "xform", "const", "choose"):
-            raise self.wrong(node, "kind cond, part, xform, const or choose")
+        if kind not in KINDS:
+            *others, last = KINDS
+            raise self.wrong(node, f"kind {', '.join(others)} or {last}")
         return Hole(
             name=name,
             kind=kind,

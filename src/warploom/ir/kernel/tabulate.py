@@ -23,18 +23,10 @@ from warploom.ir.kernel.nodes import (
     Logical,
     SizeVar,
 )
+from warploom.operations import COMPARISONS, numpy_function
 
 Table: TypeAlias = NDArray[np.int64]
 Leaf: TypeAlias = IndexVar | Builtin | SizeVar | HoleArg | HoleUse
-
-_BINARY: dict[str, Any] = {
-    "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.remainder,
-    "&": np.bitwise_and, "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift,
-    "min": np.minimum, "max": np.maximum,
-}  # fmt: skip
-_COMPARE: dict[str, Any] = {
-    "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
-}  # fmt: skip
 
 
 def tabulate(expr: IndexExpr, values: Mapping[IndexExpr, Any]) -> Table:
@@ -46,9 +38,9 @@ def tabulate(expr: IndexExpr, values: Mapping[IndexExpr, Any]) -> Table:
             return np.asarray(values[expr], dtype=np.int64)
         case IndexBinary(op, lhs, rhs):
             with np.errstate(divide="ignore", over="ignore"):
-                return np.asarray(_BINARY[op](tabulate(lhs, values), tabulate(rhs, values)), dtype=np.int64)
+                return np.asarray(numpy_function(op)(tabulate(lhs, values), tabulate(rhs, values)), dtype=np.int64)
         case Compare(op, lhs, rhs):
-            return np.asarray(_COMPARE[op](tabulate(lhs, values), tabulate(rhs, values)), dtype=np.int64)
+            return np.asarray(COMPARISONS[op].holds(tabulate(lhs, values), tabulate(rhs, values)), dtype=np.int64)
         case Logical(op, operands):
             parts = [tabulate(e, values) != 0 for e in operands]
             result = ~parts[0] if op == "not" else parts[0]

@@ -45,10 +45,9 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
 )
+from warploom.ir.swizzle.kinds import kind_of
+from warploom.operations import FOLDS, OF_INTEGERS, PAIRS
 
-_FOLDS = frozenset({"+", "*", "min", "max", "&", "|", "^"})
-_PAIRS = frozenset({"-", "/", "//", "%", "<<", ">>"})
-_OF_INTEGERS = frozenset({"&", "|", "^", "<<", ">>", "~", "//", "%"})
 _STATIC = frozenset[str]()
 MOST_VALUES = 1 << 20
 """Most values of one hole."""
@@ -229,7 +228,9 @@ class _Verifier:
             self.wrong("HOLE_UNKNOWN", f"expected one of the kernel's holes, got {name}")
         elif len(hole.arg_names) != count:
             self.wrong("HOLE_ARGUMENTS", f"expected {len(hole.arg_names)} arguments of hole {name}, got {count}")
-        elif hole.kind == "choose" and hole.n != count:
+        elif (arity := kind_of(hole).arity) is not None and arity != count:
+            self.wrong("HOLE_ARGUMENTS", f"expected {arity} arguments of hole {name} of kind {hole.kind}, got {count}")
+        elif kind_of(hole).takes == "alternatives" and hole.n != count:
             self.wrong("HOLE_ARGUMENTS", f"expected {hole.n} alternatives of hole {name}, got {count}")
 
     def element(self, name: str, rank: int, index: tuple[IndexExpr, ...]) -> None:
@@ -319,15 +320,15 @@ class _Verifier:
         dtype = types[0] if types else None
         for other in types[1:]:
             self.same(f"operands of {op}", dtype, other)
-        least, most = (1, 1) if op in ("neg", "~") else (2, 2) if op in _PAIRS else (2, len(types) + 2)
+        least, most = (1, 1) if op in ("neg", "~") else (2, 2) if op in PAIRS else (2, len(types) + 2)
         if not least <= len(types) <= most:
             self.wrong("OPERANDS", f"expected {least}{'' if most == least else ' or more'} operands of {op}, got {len(types)}")
-        self.operator(op, dtype, _FOLDS | _PAIRS | {"neg", "~"})
+        self.operator(op, dtype, PAIRS.union(FOLDS, ("neg", "~")))
         return dtype
 
     def operator(self, op: str, dtype: DType | None, builtin: frozenset[str]) -> None:
         if op in builtin:
-            if op in _OF_INTEGERS and dtype is not None and dtype.is_float:
+            if op in OF_INTEGERS and dtype is not None and dtype.is_float:
                 self.wrong("DTYPE_MISMATCH", f"expected integers for {op}, got {dtype.name}")
             return
         declared = next((o for o in self.kernel.operators if o.name == op), None)
@@ -366,7 +367,7 @@ class _Verifier:
                 self.store(name, index, self.value(value))
             case Accumulator(name, dtype, shape, op, _, finalize):
                 self.name(name, "accumulator")
-                self.operator(op, dtype, _FOLDS)
+                self.operator(op, dtype, frozenset(FOLDS))
                 self.bound({"$state": dtype}, finalize)
                 known = self.accumulators.setdefault(name, stmt)
                 if (known.dtype, known.shape, known.op) != (dtype, shape, op):

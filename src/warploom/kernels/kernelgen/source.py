@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Literal, TypeAlias, assert_never
 
+from warploom.ctext import Text, added, plus, product
 from warploom.kernels.kernelgen.stencil import AXES, Field, Real, Stencil
 
 Shape: TypeAlias = Literal["guarded", "plain", "tiled", "grid-stride"]
@@ -97,11 +98,11 @@ def _body(stencil: Stencil, indent: int) -> str:
 
 def _index(field: Field, moves: dict[str, int]) -> str:
     """Row-major from the slowest axis: ((k + 1)*ny + j)*nx + i - 1."""
-    text = ""
+    found: Text | None = None
     for axis in reversed(range(len(field.extents))):
-        distance = moves.get(AXES[axis], 0)
-        part = AXES[axis] if distance == 0 else f"{AXES[axis]} {'+' if distance > 0 else '-'} {abs(distance)}"
-        text = f"{text} + {part}" if text else part
+        place = plus(Text(AXES[axis]), moves.get(AXES[axis], 0))
+        found = place if found is None else added(found, place)
         if axis:
-            text = f"{text if text in AXES else f'({text})'}*{field.extents[axis - 1]}"
-    return text
+            found = product(found, Text(field.extents[axis - 1]), tight=True)
+    assert found is not None
+    return found.text

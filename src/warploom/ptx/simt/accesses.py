@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt.arithmetic import widened
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Access, Group, Machine, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import enlist, note_read, note_write
-from warploom.ptx.simt.spaces import Access, check_writable, resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.spaces import check_writable, resolve
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Integer, Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 _SPACES = ("const", "global", "local", "param", "shared")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
@@ -40,12 +37,12 @@ def access_of(site: Site, address: Address, kind: str, width: int, elements: int
     if isinstance(base, Name) and base.text in site.code.slots:
         slot = site.code.slots[base.text]
     elif isinstance(base, Name):
-        found = site.launch.space_of(base.text, site)
+        found = site.launch.space_of(base.text, site.code)
         if base.text in site.code.frame_offsets:
             offset += site.code.frame_offsets[base.text]
             space = "frame" if space in ("local", "param", "") else space
         else:
-            offset += site.launch.address_of(base.text, site)
+            offset += site.launch.address_of(base.text, site.code, site.index)
             if not space:
                 space = found or ""
     elif isinstance(base, Integer):

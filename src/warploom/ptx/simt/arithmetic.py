@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, Machine, Step
 from warploom.ptx.simt.numerics import Operation, bind, quiet
 from warploom.ptx.simt.operands import CARRY, DTYPES, Site, dtype_of
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Integer, Operand, Pair, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 def decode(site: Site) -> Step:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt import numerics
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, Machine, Positions, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
-from warploom.ptx.simt.spaces import Positions, check_writable, resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.spaces import check_writable, resolve
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 Update: TypeAlias = "Callable[[Value, Value, Value], Value]"
 """Old contents, first and second operand -> new contents."""

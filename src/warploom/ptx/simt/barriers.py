@@ -5,40 +5,18 @@ Numbers follow hardware from sm_70 on: a barrier without a count waits for all t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Span
-from warploom.ptx.simt.code import Code, End
+from warploom.ptx.simt.code import End, Group, Machine, Wait
 from warploom.ptx.simt.findings import FaultError, Finding
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.order_of_threads import Arrival
-from warploom.ptx.simt.threads import Group, Value
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
+from warploom.ptx.simt.threads import Value
 
 BARRIERS = 16
 """Barriers of a block."""
-
-
-@dataclass(slots=True, eq=False)
-class Wait:
-    """Threads that have arrived at one barrier instruction."""
-
-    group: Group
-    following: int
-    """Segment after the barrier."""
-    count: int
-    """Threads that it waits for; 0: all of the block."""
-    code: Code
-    instruction: int
-    is_aligned: bool
-    reduce: tuple[str, int, int] | None = None
-    """Operation, slot of the predicate, slot of the result."""
 
 
 class Barriers:

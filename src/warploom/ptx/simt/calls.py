@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.ptx.routine import Variable
-from warploom.ptx.simt.code import Code, Context, End, Segment
+from warploom.ptx.simt.code import Code, Context, End, Group, Machine, Segment
 from warploom.ptx.simt.operands import Site, dtype_of, value_of
 from warploom.ptx.simt.printing import formatted
-from warploom.ptx.simt.threads import Group, Registers, Value
+from warploom.ptx.simt.threads import Registers, Value
 from warploom.ptx.syntax import Group as Operands
 from warploom.ptx.syntax import Name, Operand, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 DEPTH_LIMIT = 1024
 """Nested calls."""

@@ -6,19 +6,16 @@ Before each stands a gate: threads go on when all lanes that they name (and that
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from warploom.ptx.simt import numerics
-from warploom.ptx.simt.code import Gate, Members, Segment, Step
+from warploom.ptx.simt.code import Gate, Group, Machine, Members, Segment, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.undefined import DEFINED, marks_of
 from warploom.ptx.syntax import Operand, Pair
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 ALL = np.array(0xFFFFFFFF, np.uint32)
 

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from warploom.ptx.flow import branch_targets
 from warploom.ptx.simt import calls
 from warploom.ptx.simt.barriers import decode_barrier
-from warploom.ptx.simt.code import Code, End, Segment
+from warploom.ptx.simt.code import Code, End, Group, Machine, Segment
 from warploom.ptx.simt.operands import Site, value_of
-from warploom.ptx.simt.threads import Group
 from warploom.ptx.syntax import Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 def fall_through(code: Code, segment: Segment) -> End:

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Access, Group, Machine, Step
 from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
-from warploom.ptx.simt.spaces import Access, resolve
-from warploom.ptx.simt.threads import Group, Threads, Value
+from warploom.ptx.simt.spaces import resolve
+from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.syntax import Address, Integer, Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 @dataclass(slots=True, eq=False)

@@ -7,18 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ptx.simt.code import Code, Segment
-from warploom.ptx.simt.spaces import Access, Piece
-from warploom.ptx.simt.threads import Group, Value, WarpLayout
+from warploom.ptx.simt.code import Access, Code, Group, Machine, Piece, Segment
+from warploom.ptx.simt.threads import Value, WarpLayout
 from warploom.ptx.syntax import Instruction
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 SECTOR_BYTES = 32
 BANKS = 32

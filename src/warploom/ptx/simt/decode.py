@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,15 +12,10 @@ from warploom.ptx.instructions import find_row
 from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, mbarriers, movement
 from warploom.ptx.simt.analysis import effects, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
-from warploom.ptx.simt.code import Code, Segment, Step
+from warploom.ptx.simt.code import Code, Group, Launched, Machine, Segment, Step
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
-from warploom.ptx.simt.threads import Group
 from warploom.ptx.simt.undefined import undefined_steps
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
-    from warploom.ptx.simt.state import LaunchState
 
 Decoder: TypeAlias = Callable[[Site], Step]
 
@@ -37,7 +32,7 @@ PURE = frozenset((*movement.PURE,))
 """Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""
 
 
-def decode_segment(launch: LaunchState, code: Code, segment: Segment) -> None:
+def decode_segment(launch: Launched, code: Code, segment: Segment) -> None:
     """Fills in steps, gate and end."""
     steps: list[Step] = []
     instructions = code.routine.instructions

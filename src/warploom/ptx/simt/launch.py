@@ -14,8 +14,8 @@ from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt.arguments import Argument, Bound, bind_arguments
 from warploom.ptx.simt.counts import Counts
-from warploom.ptx.simt.findings import FaultError, Finding
-from warploom.ptx.simt.machine import Machine, OutOfBudgetError
+from warploom.ptx.simt.findings import FaultError, Finding, OutOfBudgetError
+from warploom.ptx.simt.machine import Machine
 from warploom.ptx.simt.numerics import quiet
 from warploom.ptx.simt.state import LaunchState
 from warploom.ptx.syntax import Module, parse

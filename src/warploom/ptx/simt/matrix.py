@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from warploom.ptx.simt import numerics
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, Machine, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Operand, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 ROW_BYTES = 16
 """One row of an 8 x 8 matrix of 16-bit elements."""

@@ -7,20 +7,16 @@ asynchronous copies, bit 63 the parity of the current phase. A state is the obje
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, Machine, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Name, Operand, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 _COUNT = (1 << 20) - 1
 _BYTES = (1 << 21) - 1

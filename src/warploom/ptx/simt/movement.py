@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt.accesses import NARROW
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, Machine, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW, LOCAL_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES
 from warploom.ptx.syntax import Operand, Vector
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 def _mov(site: Site) -> Step:

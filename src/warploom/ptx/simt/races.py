@@ -13,19 +13,15 @@ instruction are not reported.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.ptx.simt.code import Access, Group, Machine, Piece
 from warploom.ptx.simt.findings import Kind
 from warploom.ptx.simt.order_of_threads import MAX_TIME
 from warploom.ptx.simt.regions import Region
-from warploom.ptx.simt.spaces import Access, Piece
-from warploom.ptx.simt.threads import Group, Threads, Value
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
+from warploom.ptx.simt.threads import Threads, Value
 
 Marks = NDArray[np.uint64]
 

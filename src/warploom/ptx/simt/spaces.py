@@ -2,63 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ptx.simt.code import Code
+from warploom.ptx.simt.code import Access, Group, Machine, Piece, Positions
 from warploom.ptx.simt.findings import Kind
 from warploom.ptx.simt.regions import Region
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW, LOCAL_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
-
-Positions: TypeAlias = NDArray[np.int64]
-Piece: TypeAlias = "tuple[Positions | None, Region, NDArray[np.int64]]"
-"""Positions in the group (None: all), the region, the first word of each access (no dimension: one for all)."""
-
-
-NO_MARK = np.uint64(0)
-
-
-@dataclass(slots=True, eq=False)
-class Access:
-    """The memory access of one instruction."""
-
-    code: Code
-    instruction: int
-    kind: str
-    """ld, st, atom, red."""
-    space: str
-    """global, const, param, shared, local, frame (a variable of the stack frame), or "" (generic)."""
-    slot: int
-    """Register of the base, -1 for a constant address."""
-    offset: int
-    """Bytes, added to the base."""
-    width: int
-    """Width of one element in bytes."""
-    elements: int
-    is_strong: bool
-    is_cached: bool = False
-    """`.nc`: the compiler says that nobody writes there."""
-    is_atomic: bool = False
-    is_narrow: bool = False
-    """Strong, but for threads of its own block (or cluster) only."""
-    acquires: bool = False
-    """`.acquire`, `.acq_rel`."""
-    mark: np.uint64 = NO_MARK
-    """The access's part of a race mark."""
-    region: Region | None = None
-    """The region of the last access."""
-
-    @property
-    def bytes(self) -> int:
-        return self.width * self.elements
-
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 

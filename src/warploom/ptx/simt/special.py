@@ -5,14 +5,10 @@ Clocks and timers only grow; they tell nothing about time. One multiprocessor, n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from warploom.ptx.simt.code import Machine
 from warploom.ptx.simt.threads import Threads, Value
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 CHANGING = frozenset(("%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"))
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}

@@ -10,18 +10,13 @@ reads. A register without any has no mark, or one without dimensions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from warploom.ptx.simt.analysis import COPIES, effects, slots_of
-from warploom.ptx.simt.code import Code, Step
+from warploom.ptx.simt.code import Code, Group, Machine, Step
 from warploom.ptx.simt.operands import CARRY, Site, value_of
-from warploom.ptx.simt.threads import Group, Registers, Value
+from warploom.ptx.simt.threads import Registers, Value
 from warploom.ptx.syntax import Name, Operand
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 DEFINED = np.zeros((), np.uint32)
 _LANE_BITS = 5

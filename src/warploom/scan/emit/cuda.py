@@ -11,7 +11,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, index_text, map_index
+from warploom.core.intervals import Interval
+from warploom.ctext import SHUFFLES, integer
+from warploom.gpu import index_c
+from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, map_index
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import C, Scalar, Types
 from warploom.scan.emit.printer import unserved
@@ -110,14 +113,14 @@ def warp_steps(program: Program) -> list[tuple[str, str]]:
             continue
         numbers = {"d": at.offset, "e": at.offset * at.radix, "h": at.below, "t": at.turn}
         move = program.phases[at.phase].move
-        found.append((c_index(move.guard, numbers), c_index(move.source, numbers)))
+        found.append((_lane_text(move.guard, numbers), _lane_text(move.source, numbers)))
     return found
 
 
-def c_index(expr: IndexExpr, numbers: dict[str, int]) -> str:
-    """C text for indices that are never negative, where C and Python divide alike."""
+def _lane_text(expr: IndexExpr, numbers: dict[str, int]) -> str:
+    """C text over the lane `i`."""
     known = map_index(expr, lambda e: IndexConst(numbers[e.name]) if isinstance(e, IndexVar) and e.name in numbers else None)
-    return index_text(known).replace("//", "/").replace(" and ", " && ").replace(" or ", " || ").replace("not ", "!")
+    return index_c(known, {IndexVar("i"): Interval(0, WARP - 1)})
 
 
 def _distance(program: Program, step: int) -> int | None:
@@ -161,9 +164,9 @@ def _head(operator: Operator, ready: Body) -> str:
 
 def _parts(ready: Body, chosen: Choices, items: int, bodies: Bodies) -> dict[str, str]:
     shuffles = {
-        "SHUFFLE": "__shfl_sync(ALL_LANES, {}, lane)",
-        "SHUFFLE_UP": "__shfl_up_sync(ALL_LANES, {}, distance)",
-        "SHUFFLE_DOWN": "__shfl_down_sync(ALL_LANES, {}, distance)",
+        "SHUFFLE": f"{SHUFFLES['idx']}(ALL_LANES, {{}}, lane)",
+        "SHUFFLE_UP": f"{SHUFFLES['up']}(ALL_LANES, {{}}, distance)",
+        "SHUFFLE_DOWN": f"{SHUFFLES['down']}(ALL_LANES, {{}}, distance)",
     }
     moved = {
         name: "\n".join(f"    r.{s.name} = {call.format(_shuffled(s))};" for s in ready.fields) for name, call in shuffles.items()
@@ -285,9 +288,8 @@ def helpers(ready: Body) -> list[str]:
     c = ready.dialect.types
     found: list[str] = []
     if "INT_" in functions:
-        least, most = ("-2147483647 - 1", "2147483647")
-        if ready.types.whole == "int64":
-            least, most = ("-9223372036854775807LL - 1", "9223372036854775807LL")
+        bits = 64 if ready.types.whole == "int64" else 32
+        least, most = (integer(n, bits).text for n in (-(1 << (bits - 1)), (1 << (bits - 1)) - 1))
         whole = c[ready.types.whole]
         for name, value, meant in (("INT_BELOW", least, "minus infinity"), ("INT_ABOVE", most, "infinity")):
             found += [f"constexpr {whole} {name} = {value};  // {meant}"] if name in functions else []

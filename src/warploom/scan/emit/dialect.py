@@ -7,6 +7,21 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from warploom.core import f32, f64, i32, i64
+from warploom.ctext import (
+    ADDITIVE,
+    CONDITIONAL,
+    LEVELS,
+    MULTIPLICATIVE,
+    PRIMARY,
+    UNARY,
+    Text,
+    cuda_type,
+    decimal,
+    integer,
+    literal,
+)
+
 IntType = Literal["int32", "int64"]
 RealType = Literal["float32", "float64"]
 Scalar = Literal["int32", "int64", "float32", "float64", "bool"]
@@ -14,7 +29,20 @@ Infinities = Literal["numbers", "sentinels"]
 """Whether whole numbers of the language have infinities, or its least and greatest number stand for them."""
 
 TERNARY, OR, AND, NOT, COMPARE, BITWISE, SUM, PRODUCT, ATOM = range(9)
-"""Precedence of a text."""
+"""Precedence in Python and what is built on it; `&`, `^` and `|` are never mixed without parentheses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Levels:
+    """How tightly sums, products and their factors bind, and what needs parentheses nowhere."""
+
+    sum: int
+    product: int
+    factor: int
+    atom: int
+
+
+_PYTHON = Levels(SUM, PRODUCT, ATOM, ATOM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +54,7 @@ class Types:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Spelling:
     """A text with `{0}`, `{1}`, ... for operands that bind at least as tightly as `inner`; `{T}` is the result's type."""
 
     text: str
@@ -35,16 +63,28 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
+class Join:
+    """An operation of any number of operands that bind at least as tightly as `inner`."""
+
+    sign: str
+    level: int
+    inner: int
+
+
+Joined = Literal["and", "or", "bitand", "bitor", "bitxor"]
+
+
+@dataclass(frozen=True, slots=True)
 class Dialect:
     """One language."""
 
     name: str
     types: Mapping[Scalar, str]
-    forms: Mapping[str, Form]
+    spellings: Mapping[str, Spelling]
     """By operation; what is missing is not served."""
-    joins: Mapping[Literal["and", "or", "bitand", "bitor", "bitxor"], tuple[str, int]]
-    """Operations of any number of operands: sign, how tightly it binds."""
-    number: Callable[[int | Fraction, Scalar], str]
+    joins: Mapping[Joined, Join]
+    levels: Levels
+    number: Callable[[int | Fraction, Scalar], Text]
     true: str
     false: str
     infinities: Infinities
@@ -53,41 +93,45 @@ class Dialect:
     above: Mapping[Scalar, str]
 
 
-def _c_number(value: int | Fraction, scalar: Scalar) -> str:
+def _c_number(value: int | Fraction, scalar: Scalar) -> Text:
     if scalar in ("float32", "float64"):
-        text = repr(float(value))
-        return f"{text}f" if scalar == "float32" else text
-    if scalar == "int64":
-        return f"{value}LL" if value != -(2**63) else "(-9223372036854775807LL - 1)"
-    return str(value)
+        return literal(f32 if scalar == "float32" else f64, value)
+    bits = 64 if scalar == "int64" else 32
+    return integer(int(value), bits) if -(1 << (bits - 1)) <= value < 1 << (bits - 1) else decimal(int(value))
 
 
-def _python_number(value: int | Fraction, scalar: Scalar) -> str:
-    return repr(float(value)) if scalar in ("float32", "float64") else str(value)
+def _python_number(value: int | Fraction, scalar: Scalar) -> Text:
+    text = repr(float(value)) if scalar in ("float32", "float64") else str(value)
+    return Text(text, SUM if value < 0 else ATOM)
+
+
+def _c_join(sign: str, inner: int | None = None) -> Join:
+    return Join(f" {sign} ", LEVELS[sign], LEVELS[sign] + 1 if inner is None else inner)
 
 
 _SIGNS = (">=", ">", "<", "<=", "==", "!=")
 
 C = Dialect(
     "cuda",
-    {"int32": "int", "int64": "long long", "float32": "float", "float64": "double", "bool": "bool"},
+    {"int32": cuda_type(i32), "int64": cuda_type(i64), "float32": cuda_type(f32), "float64": cuda_type(f64), "bool": "bool"},
     {
-        **{sign: Form(f"{{0}} {sign} {{1}}", COMPARE, SUM) for sign in _SIGNS},
-        "not": Form("!{0}", ATOM, ATOM),
-        "select": Form("{0} ? {1} : {2}", TERNARY, OR),
-        "max": Form("largest<{T}>({0}, {1})", ATOM, TERNARY),
-        "min": Form("smallest<{T}>({0}, {1})", ATOM, TERNARY),
-        "floordiv": Form("floor_quotient<{T}>({0}, {1})", ATOM, TERNARY),
-        "mod": Form("floor_remainder<{T}>({0}, {1})", ATOM, TERNARY),
-        "div": Form("{0} / {1}", PRODUCT, ATOM),
-        "gcd": Form("greatest_common_divisor<{T}>({0}, {1})", ATOM, TERNARY),
-        "exp": Form("exponential({0})", ATOM, TERNARY),
-        "cast": Form("({T}){0}", ATOM, ATOM),
+        **{sign: Spelling(f"{{0}} {sign} {{1}}", LEVELS[sign], ADDITIVE) for sign in _SIGNS},
+        "not": Spelling("!{0}", UNARY, PRIMARY),
+        "select": Spelling("{0} ? {1} : {2}", CONDITIONAL, CONDITIONAL + 1),
+        "max": Spelling("largest<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "min": Spelling("smallest<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "floordiv": Spelling("floor_quotient<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "mod": Spelling("floor_remainder<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "div": Spelling("{0} / {1}", MULTIPLICATIVE, UNARY),
+        "gcd": Spelling("greatest_common_divisor<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "exp": Spelling("exponential({0})", PRIMARY, CONDITIONAL),
+        "cast": Spelling("({T}){0}", UNARY, UNARY),
     },
     {
-        "and": (" && ", AND), "or": (" || ", OR), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
-        "bitxor": (" ^ ", BITWISE),
+        "and": _c_join("&&"), "or": _c_join("||"), "bitand": _c_join("&", UNARY), "bitor": _c_join("|", UNARY),
+        "bitxor": _c_join("^", UNARY),
     },
+    Levels(ADDITIVE, MULTIPLICATIVE, UNARY, PRIMARY),
     _c_number,
     "true",
     "false",
@@ -96,26 +140,30 @@ C = Dialect(
     {"int32": "INT_ABOVE", "int64": "INT_ABOVE", "float32": "INFINITY_F", "float64": "((double)INFINITY_F)"},
 )  # fmt: skip
 
+_PYTHON_BITS: Mapping[Joined, Join] = {
+    "bitand": Join(" & ", BITWISE, SUM), "bitor": Join(" | ", BITWISE, SUM), "bitxor": Join(" ^ ", BITWISE, SUM),
+}  # fmt: skip
+
 NUMBA = Dialect(
     "numba",
     {"int32": "int32", "int64": "int64", "float32": "float32", "float64": "float64", "bool": "boolean"},
     {
-        **{sign: Form(f"{{0}} {sign} {{1}}", COMPARE, BITWISE) for sign in _SIGNS},
-        "not": Form("not {0}", NOT, NOT),
-        "select": Form("{1} if {0} else {2}", TERNARY, OR),
-        "max": Form("max({0}, {1})", ATOM, TERNARY),
-        "min": Form("min({0}, {1})", ATOM, TERNARY),
-        "floordiv": Form("{0} // {1}", PRODUCT, ATOM),
-        "mod": Form("{0} % {1}", PRODUCT, ATOM),
-        "div": Form("{0} / {1}", PRODUCT, ATOM),
-        "gcd": Form("greatest_common_divisor({0}, {1})", ATOM, TERNARY),
-        "exp": Form("math.exp({0})", ATOM, TERNARY),
-        "cast": Form("{T}({0})", ATOM, TERNARY),
+        **{sign: Spelling(f"{{0}} {sign} {{1}}", COMPARE, BITWISE) for sign in _SIGNS},
+        "not": Spelling("not {0}", NOT, NOT),
+        "select": Spelling("{1} if {0} else {2}", TERNARY, OR),
+        "max": Spelling("max({0}, {1})", ATOM, TERNARY),
+        "min": Spelling("min({0}, {1})", ATOM, TERNARY),
+        "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),
+        "mod": Spelling("{0} % {1}", PRODUCT, ATOM),
+        "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "gcd": Spelling("greatest_common_divisor({0}, {1})", ATOM, TERNARY),
+        "exp": Spelling("math.exp({0})", ATOM, TERNARY),
+        "cast": Spelling("{T}({0})", ATOM, TERNARY),
     },
     {
-        "and": (" and ", AND), "or": (" or ", OR), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
-        "bitxor": (" ^ ", BITWISE),
+        "and": Join(" and ", AND, NOT), "or": Join(" or ", OR, AND), **_PYTHON_BITS,
     },
+    _PYTHON,
     _python_number,
     "True",
     "False",
@@ -128,21 +176,21 @@ TRITON = Dialect(
     "triton",
     {"int32": "tl.int32", "int64": "tl.int64", "float32": "tl.float32", "float64": "tl.float64", "bool": "tl.int1"},
     {
-        **{sign: Form(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
-        "not": Form("(~{0})", ATOM, ATOM),
-        "select": Form("tl.where({0}, {1}, {2})", ATOM, TERNARY),
-        "max": Form("tl.maximum({0}, {1})", ATOM, TERNARY),
-        "min": Form("tl.minimum({0}, {1})", ATOM, TERNARY),
-        "floordiv": Form("floor_quotient({0}, {1})", ATOM, TERNARY),
-        "mod": Form("floor_remainder({0}, {1})", ATOM, TERNARY),
-        "div": Form("{0} / {1}", PRODUCT, ATOM),
-        "exp": Form("tl.exp({0})", ATOM, TERNARY),
-        "cast": Form("({0}).to({T})", ATOM, TERNARY),
+        **{sign: Spelling(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
+        "not": Spelling("(~{0})", ATOM, ATOM),
+        "select": Spelling("tl.where({0}, {1}, {2})", ATOM, TERNARY),
+        "max": Spelling("tl.maximum({0}, {1})", ATOM, TERNARY),
+        "min": Spelling("tl.minimum({0}, {1})", ATOM, TERNARY),
+        "floordiv": Spelling("floor_quotient({0}, {1})", ATOM, TERNARY),
+        "mod": Spelling("floor_remainder({0}, {1})", ATOM, TERNARY),
+        "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "exp": Spelling("tl.exp({0})", ATOM, TERNARY),
+        "cast": Spelling("({0}).to({T})", ATOM, TERNARY),
     },
     {
-        "and": (" & ", BITWISE), "or": (" | ", BITWISE), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
-        "bitxor": (" ^ ", BITWISE),
+        "and": Join(" & ", BITWISE, SUM), "or": Join(" | ", BITWISE, SUM), **_PYTHON_BITS,
     },
+    _PYTHON,
     _python_number,
     "True",
     "False",
@@ -155,22 +203,22 @@ NUMPY = Dialect(
     "numpy",
     {"int32": "np.int64", "int64": "np.int64", "float32": "np.float64", "float64": "np.float64", "bool": "np.bool_"},
     {
-        **{sign: Form(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
-        "not": Form("~{0}", ATOM, ATOM),
-        "select": Form("np.where({0}, {1}, {2})", ATOM, TERNARY),
-        "max": Form("np.maximum({0}, {1})", ATOM, TERNARY),
-        "min": Form("np.minimum({0}, {1})", ATOM, TERNARY),
-        "floordiv": Form("{0} // {1}", PRODUCT, ATOM),
-        "mod": Form("{0} % {1}", PRODUCT, ATOM),
-        "div": Form("{0} / {1}", PRODUCT, ATOM),
-        "gcd": Form("np.gcd({0}, {1})", ATOM, TERNARY),
-        "exp": Form("np.exp({0})", ATOM, TERNARY),
-        "cast": Form("np.asarray({0}, {T})", ATOM, TERNARY),
+        **{sign: Spelling(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
+        "not": Spelling("~{0}", ATOM, ATOM),
+        "select": Spelling("np.where({0}, {1}, {2})", ATOM, TERNARY),
+        "max": Spelling("np.maximum({0}, {1})", ATOM, TERNARY),
+        "min": Spelling("np.minimum({0}, {1})", ATOM, TERNARY),
+        "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),
+        "mod": Spelling("{0} % {1}", PRODUCT, ATOM),
+        "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "gcd": Spelling("np.gcd({0}, {1})", ATOM, TERNARY),
+        "exp": Spelling("np.exp({0})", ATOM, TERNARY),
+        "cast": Spelling("np.asarray({0}, {T})", ATOM, TERNARY),
     },
     {
-        "and": (" & ", BITWISE), "or": (" | ", BITWISE), "bitand": (" & ", BITWISE), "bitor": (" | ", BITWISE),
-        "bitxor": (" ^ ", BITWISE),
+        "and": Join(" & ", BITWISE, SUM), "or": Join(" | ", BITWISE, SUM), **_PYTHON_BITS,
     },
+    _PYTHON,
     _python_number,
     "np.True_",
     "np.False_",

@@ -1,8 +1,8 @@
 """Names that mean something in emitted text, and free ones for a user's variables.
 
 Reserved is whatever the texts of this package contain, found in the texts themselves, so that no list has to follow them; then
-the keywords and built-in names of C++, CUDA and Python. Texts put `a_`, `b_`, `v_` and `s_` before fields' names and `_pointer`
-and `_out` behind others: names that look like that get `u_` in front.
+the keywords and built-in names of C, C++, CUDA and Python. Texts put `a_`, `b_`, `v_` and `s_` before fields' names and
+`_pointer` and `_out` behind others: names that look like that get `u_` in front.
 """
 
 from __future__ import annotations
@@ -14,16 +14,10 @@ import re
 from functools import cache
 from pathlib import Path
 
-_CPP = """
-alignas alignof and and_eq asm auto bitand bitor bool break case catch char char8_t char16_t char32_t class compl concept const
-consteval constexpr constinit const_cast continue co_await co_return co_yield decltype default delete do double dynamic_cast else
-enum explicit export extern false float for friend goto if import inline int long module mutable namespace new noexcept not not_eq
-nullptr operator or or_eq private protected public register reinterpret_cast requires restrict return short signed sizeof static
-static_assert static_cast struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned
-using virtual void volatile wchar_t while xor xor_eq
-"""
-_CUDA = "threadIdx blockIdx blockDim gridDim warpSize dim3 half nv_bfloat16 uint uchar ushort ulong cub thrust cuda std tl"
-_MACROS = "linux unix i386 stdin stdout stderr errno environ complex imaginary near far small interface assert major minor"
+from warploom.ctext import RESERVED
+
+_NEAR = "std cub thrust cuda tl complex imaginary near far small interface major minor uint uchar ushort ulong"
+"""Words of headers and modules that stand before the text, or may."""
 _WORD = re.compile(r"(?<![.\w])[A-Za-z_]\w*")
 """Words of a text, but not attributes, which stand in nobody's way."""
 _LOOKS_MADE = re.compile(r"[abvsu]_.*|.*_(pointer|out)|[a-z]\d+|_.*|.*__.*")
@@ -33,7 +27,7 @@ _HERE = Path(__file__).parent
 @cache
 def reserved() -> frozenset[str]:
     """Every word that may not be a user's."""
-    found = {*_CPP.split(), *_CUDA.split(), *_MACROS.split(), *keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
+    found = {*RESERVED, *_NEAR.split(), *keyword.kwlist, *keyword.softkwlist, *dir(builtins)}
     for path in sorted(_HERE.glob("*.cu")):
         found |= {*_WORD.findall(path.read_text(encoding="utf-8"))}
     for path in sorted(_HERE.glob("*.py")):

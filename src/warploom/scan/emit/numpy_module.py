@@ -12,8 +12,8 @@ from warploom.scan.emit.dialect import NUMPY, Types
 from warploom.scan.emit.names import words_printed_by
 from warploom.scan.emit.printer import Printer, unserved
 from warploom.scan.operators.expression import variables
+from warploom.scan.operators.machine_numbers import GROWTHS, growth, is_selection
 from warploom.scan.operators.operator import Operator
-from warploom.scan.operators.words import GROWTHS, growth, is_selection
 
 _SCAN = '''
 def _combined(a, b):

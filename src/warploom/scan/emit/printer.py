@@ -15,7 +15,8 @@ from fractions import Fraction
 from typing import Literal, TypeAlias, cast
 
 from warploom.core import Diagnostic, UnsupportedError
-from warploom.scan.emit.dialect import ATOM, COMPARE, OR, PRODUCT, SUM, TERNARY, Dialect, Form, Scalar, Types
+from warploom.ctext import Text
+from warploom.scan.emit.dialect import Dialect, Scalar, Spelling, Types
 from warploom.scan.operators.expression import Expr, Monomial, Sort, Value, polynomial, subexpressions
 
 Ends: TypeAlias = tuple[bool, bool]
@@ -60,42 +61,45 @@ class Printer:
         """Writes the expression by name from now on."""
         self._named[expr] = name
 
-    def text(self, expr: Expr, level: int = TERNARY, wanted: Scalar | None = None) -> str:
+    def text(self, expr: Expr, level: int = 0, wanted: Scalar | None = None) -> str:
         """Parenthesised where it binds less tightly than `level`; of type `wanted` where that is given."""
-        source, own = self._converted(expr, wanted or self.scalar(expr))
-        return f"({source})" if own < level else source
+        return self._converted(expr, wanted or self.scalar(expr)).at(level)
 
     def scalar(self, expr: Expr) -> Scalar:
         return scalar_of(expr.sort, self.types)
 
-    def _converted(self, expr: Expr, wanted: Scalar) -> tuple[str, int]:
+    def _converted(self, expr: Expr, wanted: Scalar) -> Text:
         own = self.scalar(expr)
         if own == wanted or expr.op == "const":
             return self._source(expr, wanted)
         if own == "bool":
-            ready = self._form("select", wanted, [expr])
-            one, zero = (self.dialect.number(n, wanted) for n in (1, 0))
+            ready = self._spelling("select", wanted, [expr])
+            one, zero = (self.dialect.number(n, wanted).text for n in (1, 0))
             return self._filled(ready, wanted, [self.text(expr, ready.inner), one, zero])
-        cast_form = self._form("cast", wanted, [expr])
+        cast_form = self._spelling("cast", wanted, [expr])
         written = self._filled(cast_form, wanted, [self.text(expr, cast_form.inner)])
         below, above = self.ends(expr)
         if wanted not in ("float32", "float64") or self.dialect.infinities == "numbers":
             return written
         for is_possible, sentinels in ((below, self.dialect.below), (above, self.dialect.above)):
             if is_possible:
-                test = self._filled(self._form("==", "bool", []), "bool", [self.text(expr, COMPARE + 1), sentinels[own]])
-                written = self._select(test, (sentinels[wanted], ATOM), written, wanted)
+                same = self._spelling("==", "bool", [])
+                test = self._filled(same, "bool", [self.text(expr, same.inner), sentinels[own]])
+                written = self._select(test, self._atom(sentinels[wanted]), written, wanted)
         return written
 
-    def _source(self, expr: Expr, wanted: Scalar) -> tuple[str, int]:
+    def _atom(self, text: str) -> Text:
+        return Text(text, self.dialect.levels.atom)
+
+    def _source(self, expr: Expr, wanted: Scalar) -> Text:
         if expr in self._named:
-            return self._named[expr], ATOM
+            return self._atom(self._named[expr])
         if expr in self.names:
-            return self.names[expr], ATOM
+            return self._atom(self.names[expr])
         dialect = self.dialect
         match expr.op:
             case "const":
-                return self.constant(expr.value, wanted), ATOM
+                return self._atom(self.constant(expr.value, wanted))
             case "var":
                 raise unserved(f"the name {expr.value}", dialect.name)
             case "poly":
@@ -103,50 +107,51 @@ class Printer:
             case "max" | "min" | "gcd":
                 found = self._converted(expr.args[0], wanted)
                 for argument in expr.args[1:]:
-                    ready = self._form(expr.op, wanted, [expr])
-                    texts = [self._wrapped(found, ready.inner), self.text(argument, ready.inner, wanted)]
+                    ready = self._spelling(expr.op, wanted, [expr])
+                    texts = [found.at(ready.inner), self.text(argument, ready.inner, wanted)]
                     found = self._filled(ready, wanted, texts)
                 return found
             case "ite":
                 condition, then, otherwise = expr.args
-                test = (self.text(condition), TERNARY) if dialect.name in ("numpy", "triton") else (self.text(condition, OR), OR)
-                return self._select(test, self._converted(then, wanted), self._converted(otherwise, wanted), wanted)
+                return self._select(
+                    self._converted(condition, "bool"), self._converted(then, wanted), self._converted(otherwise, wanted), wanted
+                )
             case "ge" | "gt":
                 return self._comparison(expr, ">=" if expr.op == "ge" else ">")
             case "eq":
                 return self._equality(expr, "==")
             case "and" | "or" | "bitand" | "bitor" | "bitxor":
-                sign, level = dialect.joins[expr.op]
-                return sign.join(self.text(a, level + 1) for a in expr.args), level
+                join = dialect.joins[expr.op]
+                return Text(join.sign.join(self.text(a, join.inner) for a in expr.args), join.level)
             case "not":
                 return self._negation(expr.args[0])
             case "floordiv" | "mod":
                 divisor = cast("int", expr.value)
-                ready = self._form(expr.op, wanted, [expr])
+                ready = self._spelling(expr.op, wanted, [expr])
                 inner: Scalar = "int64" if wanted == "int32" and dialect.name != "numpy" else wanted
                 argument = self.text(expr.args[0], ready.inner, inner if expr.args[0].op != "poly" else wanted)
                 if expr.args[0].op == "poly" and inner != wanted:
-                    argument = self._wrapped(self._sum(polynomial(expr.args[0]), inner), ready.inner)
-                return self._filled(ready, inner, [argument, dialect.number(divisor, inner)])
+                    argument = self._sum(polynomial(expr.args[0]), inner).at(ready.inner)
+                return self._filled(ready, inner, [argument, dialect.number(divisor, inner).at(ready.inner)])
             case "div":
-                ready = self._form("div", wanted, [expr])
-                written = self._filled(ready, wanted, [self.text(a, ATOM, wanted) for a in expr.args])
+                ready = self._spelling("div", wanted, [expr])
+                written = self._filled(ready, wanted, [self.text(a, ready.inner, wanted) for a in expr.args])
                 if not expr.value:
                     return written
                 # it may be computed where its guard does not hold: as vectors, or moved
-                form, below = self._form("!=", "bool", []), expr.args[1]
-                zero = (self.dialect.number(0, wanted), ATOM)
-                test = self._filled(form, "bool", [self.text(below, form.inner), self.dialect.number(0, self.scalar(below))])
+                form, below = self._spelling("!=", "bool", []), expr.args[1]
+                zero = self.dialect.number(0, wanted)
+                test = self._filled(form, "bool", [self.text(below, form.inner), self.dialect.number(0, self.scalar(below)).text])
                 return self._select(test, written, zero, wanted)
             case "exp":
-                ready = self._form("exp", wanted, [expr])
+                ready = self._spelling("exp", wanted, [expr])
                 return self._filled(ready, wanted, [self.text(expr.args[0], ready.inner, wanted)])
 
     def constant(self, value: Value, wanted: Scalar) -> str:
         match value:
             case bool():
                 if wanted != "bool":
-                    return self.dialect.number(int(value), wanted)
+                    return self.dialect.number(int(value), wanted).at(self.dialect.levels.atom)
                 return self.dialect.true if value else self.dialect.false
             case str():
                 if len(value) > 1:
@@ -155,30 +160,24 @@ class Printer:
             case float():
                 return (self.dialect.below if value == -math.inf else self.dialect.above)[wanted]
             case _:
-                text = self.dialect.number(value, wanted)
-                return f"({text})" if text.startswith("-") else text
+                return self.dialect.number(value, wanted).at(self.dialect.levels.atom)
 
-    def _form(self, op: str, wanted: Scalar, exprs: Sequence[Expr]) -> Form:
-        found = self.dialect.forms.get(op)
+    def _spelling(self, op: str, wanted: Scalar, exprs: Sequence[Expr]) -> Spelling:
+        found = self.dialect.spellings.get(op)
         if found is None:
             raise unserved(op, self.dialect.name)
         return found
 
-    def _filled(self, ready: Form, wanted: Scalar, texts: Sequence[str]) -> tuple[str, int]:
-        return ready.text.format(*texts, T=self.dialect.types[wanted]), ready.level
+    def _filled(self, ready: Spelling, wanted: Scalar, texts: Sequence[str]) -> Text:
+        return Text(ready.text.format(*texts, T=self.dialect.types[wanted]), ready.level)
 
-    def _wrapped(self, written: tuple[str, int], level: int) -> str:
-        return f"({written[0]})" if written[1] < level else written[0]
-
-    def _select(
-        self, test: tuple[str, int], then: tuple[str, int], otherwise: tuple[str, int], wanted: Scalar
-    ) -> tuple[str, int]:
-        ready = self._form("select", wanted, [])
-        nested = TERNARY if ready.inner == OR else ready.inner
-        texts = [self._wrapped(test, ready.inner), self._wrapped(then, ready.inner), self._wrapped(otherwise, nested)]
+    def _select(self, test: Text, then: Text, otherwise: Text, wanted: Scalar) -> Text:
+        ready = self._spelling("select", wanted, [])
+        # an operator's last operand may be a choice itself
+        texts = [test.at(ready.inner), then.at(ready.inner), otherwise.at(min(ready.level, ready.inner))]
         return self._filled(ready, wanted, texts)
 
-    def _negation(self, inner: Expr) -> tuple[str, int]:
+    def _negation(self, inner: Expr) -> Text:
         match inner.op:
             case "ge":
                 return self._comparison(inner, "<")
@@ -187,18 +186,18 @@ class Printer:
             case "eq":
                 return self._equality(inner, "!=")
             case _:
-                ready = self._form("not", "bool", [])
+                ready = self._spelling("not", "bool", [])
                 return self._filled(ready, "bool", [self.text(inner, ready.inner)])
 
-    def _equality(self, expr: Expr, sign: str) -> tuple[str, int]:
+    def _equality(self, expr: Expr, sign: str) -> Text:
         one, other = expr.args
         if one.op == "const":
             one, other = other, one
         wanted = self.scalar(one)
-        ready = self._form(sign, "bool", [])
+        ready = self._spelling(sign, "bool", [])
         return self._filled(ready, "bool", [self.text(one, ready.inner, wanted), self.text(other, ready.inner, wanted)])
 
-    def _comparison(self, expr: Expr, sign: str) -> tuple[str, int]:
+    def _comparison(self, expr: Expr, sign: str) -> Text:
         """`sum >= 0` with the negative terms moved to the right, so that infinities compare as they should."""
         terms = polynomial(expr.args[0])
         right = {m: -c for m, c in terms.items() if c < 0}
@@ -207,30 +206,33 @@ class Printer:
             right.pop(())
             sign = {">=": ">", "<": "<="}[sign]
         wanted = self.scalar(expr.args[0])
-        ready = self._form(sign, "bool", [])
-        texts = [self._wrapped(self._sum(side, wanted), ready.inner) for side in (left, right)]
+        ready = self._spelling(sign, "bool", [])
+        texts = [self._sum(side, wanted).at(ready.inner) for side in (left, right)]
         return self._filled(ready, "bool", texts)
 
-    def _sum(self, terms: Mapping[Monomial, int | Fraction], wanted: Scalar) -> tuple[str, int]:
+    def _sum(self, terms: Mapping[Monomial, int | Fraction], wanted: Scalar) -> Text:
+        levels = self.dialect.levels
         if not terms:
-            return self.dialect.number(0, wanted), ATOM
+            return self.dialect.number(0, wanted)
         ordered = sorted(terms.items(), key=lambda t: (not t[0], t[1] < 0))
         text = ""
         for monomial, coefficient in ordered:
             magnitude = abs(coefficient)
-            factors = [self.text(atom, ATOM, wanted) for atom in monomial]
+            factors = [self.text(atom, levels.factor, wanted) for atom in monomial]
             if magnitude != 1 or not monomial:
-                factors.insert(0, self.dialect.number(magnitude, wanted))
+                factors.insert(0, self.dialect.number(magnitude, wanted).at(levels.factor))
             product = " * ".join(factors)
             if text:
                 text += f" {'-' if coefficient < 0 else '+'} {product}"
             else:
                 text = f"-{product}" if coefficient < 0 else product
         lone = len(ordered) == 1 and ordered[0][1] > 0
-        level = SUM if not lone else ATOM if (len(ordered[0][0]) <= 1 and ordered[0][1] == 1) or not ordered[0][0] else PRODUCT
-        return self._guarded(terms, (text, level), wanted)
+        level = levels.sum if not lone else levels.product
+        if lone and ((len(ordered[0][0]) <= 1 and ordered[0][1] == 1) or not ordered[0][0]):
+            level = levels.factor
+        return self._guarded(terms, Text(text, level), wanted)
 
-    def _guarded(self, terms: Mapping[Monomial, int | Fraction], written: tuple[str, int], wanted: Scalar) -> tuple[str, int]:
+    def _guarded(self, terms: Mapping[Monomial, int | Fraction], written: Text, wanted: Scalar) -> Text:
         """A sum of whole numbers is infinite where one of its terms is."""
         alone = len(terms) == 1 and next(iter(terms.values())) == 1 and len(next(iter(terms))) == 1
         if self.dialect.infinities == "numbers" or wanted not in ("int32", "int64") or alone:
@@ -246,10 +248,10 @@ class Printer:
                     (below, self.dialect.below, self.dialect.above), (above, self.dialect.above, self.dialect.below),
                 ):  # fmt: skip
                     if is_possible:
-                        form = self._form("==", "bool", [])
+                        form = self._spelling("==", "bool", [])
                         test = self._filled(form, "bool", [self.text(atom, form.inner, wanted), name[wanted]])
                         value = name[wanted] if coefficient > 0 else opposite[wanted]
-                        written = self._select(test, (value, ATOM), written, wanted)
+                        written = self._select(test, self._atom(value), written, wanted)
         return written
 
     def ends(self, expr: Expr) -> Ends:

@@ -18,8 +18,8 @@ from warploom.scan.emit.running import KERNELS, Comparison, compare
 from warploom.scan.emit.triton_module import triton_source
 from warploom.scan.operators.expression import subexpressions
 from warploom.scan.operators.lifting import Lifting
+from warploom.scan.operators.machine_numbers import computes_no_reals, differing_list, in_floats, range_of
 from warploom.scan.operators.operator import Operator
-from warploom.scan.operators.words import computes_no_reals, differing_list, in_floats, range_of
 
 Target = Literal["cuda", "cub", "triton", "numba", "numpy"]
 _NAMES: dict[Target, str] = {"cuda": "CUDA", "cub": "CUB", "triton": "Triton", "numba": "Numba", "numpy": "NumPy"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from warploom.ctext import Text, added, binary, decimal
 from warploom.ir.swizzle import Xor
 from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, operator_parts
 from warploom.scan.emit.dialect import Types
@@ -84,17 +85,18 @@ def _formula(values: list[int]) -> str | None:
     first = values[0]
     stride = values[1] - first if len(values) > 1 else 0
     if all(v == first + stride * k for k, v in enumerate(values)):
-        return _affine([(stride, "k")], first)
+        return _affine([(stride, Text("k"))], first)
     width = next(k for k, v in enumerate(values) if v != first + stride * k)
     jump = values[width] - first
     if all(v == first + jump * (k // width) + stride * (k % width) for k, v in enumerate(values)):
-        return _affine([(jump, f"(k / {width})"), (stride, f"(k % {width})")], first)
+        row, column = (binary(sign, Text("k"), decimal(width)) for sign in "/%")
+        return _affine([(jump, row), (stride, column)], first)
     return None
 
 
-def _affine(terms: list[tuple[int, str]], offset: int) -> str:
-    parts = [name if factor == 1 else f"{factor} * {name}" for factor, name in terms if factor]
-    return " + ".join([*parts, *([str(offset)] if offset or not parts else [])])
+def _affine(terms: list[tuple[int, Text]], offset: int) -> str:
+    parts = [term if factor == 1 else binary("*", decimal(factor), term) for factor, term in terms if factor]
+    return added(*parts, *([decimal(offset)] if offset or not parts else [])).text
 
 
 def _step_text(step: Packed) -> str:

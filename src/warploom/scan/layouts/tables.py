@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from warploom.scan.layouts.remaps import Lookup
 from warploom.scan.layouts.trace import Trace
+from warploom.solve import BUDGET_SPENT, Alternative, Cost, StopSearchError, declared_order, search
 
 NODES = 200_000
 
@@ -23,20 +26,50 @@ class BestTable:
 def best_table(trace: Trace, elements: int, banks: int, slots: int | None = None, nodes: int = NODES) -> BestTable | None:
     """A table into `slots` addresses (none to spare by default), found within a budget of search nodes; None: none found
     within it."""
-    search = _Search(trace, elements, banks, elements if slots is None else slots, nodes)
-    search.run()
-    if search.best is None:
+    model = _Placing(trace, elements, banks, elements if slots is None else slots, nodes)
+    outcome = search(model, below=(model.most,), strategy=declared_order)
+    if not outcome.answers:
         return None
-    proved = search.best_cost == 0 or search.nodes < nodes
-    return BestTable(Lookup(search.addresses()), search.best_cost, proved, search.nodes)
+    (conflicts,), placed = outcome.answers[0]
+    return BestTable(Lookup(_addresses(placed, banks)), conflicts, conflicts == 0 or outcome.complete, model.tried)
 
 
-class _Search:
+def _addresses(placed: tuple[int, ...], banks: int) -> tuple[int, ...]:
+    """The k-th element of bank b, in order of elements, at b + k * banks."""
+    used = [0] * banks
+    found: list[int] = []
+    for bank in placed:
+        found.append(bank + used[bank] * banks)
+        used[bank] += 1
+    return tuple(found)
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class _Placed:
+    """The first elements of the order placed: one more than `above`."""
+
+    above: _Placed | None
+    bank: int
+    depth: int
+    cost: int
+
+
+class _Placing:
+    """`solve.Model[_Placed, tuple[int, ...]]`: the bank of each element, in one order; answers are the banks by element.
+
+    One board holds the counts of the candidate that was looked at last, and moves from one to the next.
+    """
+
     def __init__(self, trace: Trace, elements: int, banks: int, slots: int, limit: int) -> None:
         if slots < elements:
             raise ValueError(f"expected at least {elements} slots, got {slots}")
-        self._banks, self._limit, self.nodes = banks, limit, 0
-        self._room = [len(range(bank, slots, banks)) for bank in range(banks)]
+        self._banks, self._limit = banks, limit
+        self.tried = 0
+        """Banks looked at, those that are cut included; the search ends at the limit."""
+        self._is_free = False
+        """Whether a table without conflicts was found."""
+        self._whole = [len(range(bank, slots, banks)) for bank in range(banks)]
+        self._room = list(self._whole)
         groups = Counter(frozenset(access.addresses.tolist()) for access in trace.accesses)
         self._weights = [weight for cells, weight in groups.items() if len(cells) > 1]
         wide = [cells for cells in groups if len(cells) > 1]
@@ -45,8 +78,52 @@ class _Search:
         self._worst = [0] * len(wide)
         self._bank = [-1] * elements
         self._order = self._ordered(wide, elements)
-        self.best: list[int] | None = None
-        self.best_cost = 1 + sum(weight * len(cells) for weight, cells in zip(self._weights, wide, strict=True))
+        self._board: list[tuple[_Placed, list[int]]] = []
+        """What is placed, with the groups whose worst bank got worse by it."""
+        self.most = 1 + sum(weight * len(cells) for weight, cells in zip(self._weights, wide, strict=True))
+        """More conflicts than any table has."""
+
+    # ------------------------------------------------------------ solve.Model
+
+    def root(self) -> _Placed:
+        return _Placed(None, -1, 0, 0)
+
+    def open_choices(self, candidate: _Placed) -> Sequence[tuple[int, int]]:
+        return [(candidate.depth, self._banks)] if candidate.depth < len(self._order) else []
+
+    def alternatives(self, candidate: _Placed, choice: int) -> Iterator[Alternative[_Placed]]:
+        self._show(candidate)
+        for added, _, bank in self._options(self._order[choice]):
+            if self._is_free:
+                return
+            self.tried += 1
+            if self.tried >= self._limit:
+                raise StopSearchError(f"{BUDGET_SPENT}nodes")
+            cost = candidate.cost + added
+            yield Alternative((cost,), partial(_Placed, candidate, bank, candidate.depth + 1, cost), bank)
+
+    def bound(self, candidate: _Placed) -> Cost:
+        return (candidate.cost,)
+
+    def answer(self, candidate: _Placed) -> tuple[Cost, tuple[int, ...]]:
+        self._show(candidate)
+        self._is_free = candidate.cost == 0
+        return (candidate.cost,), tuple(self._bank)
+
+    # ------------------------------------------------------------ the board
+
+    def _show(self, candidate: _Placed) -> None:
+        board = self._board
+        missing: list[_Placed] = []
+        at = candidate
+        while at.above is not None and not (len(board) >= at.depth and board[at.depth - 1][0] is at):
+            missing.append(at)
+            at = at.above
+        while len(board) > at.depth:
+            placed, raised = board.pop()
+            self._take(self._order[placed.depth - 1], placed.bank, raised)
+        for placed in reversed(missing):
+            board.append((placed, self._put(self._order[placed.depth - 1], placed.bank)))
 
     @staticmethod
     def _ordered(wide: list[frozenset[int]], elements: int) -> list[int]:
@@ -64,48 +141,26 @@ class _Search:
             placed.add(chosen)
         return order
 
-    def run(self) -> None:
-        self._place(0, 0)
-
-    def addresses(self) -> tuple[int, ...]:
-        """The k-th element of bank b, in order of elements, at b + k * banks."""
-        assert self.best is not None
-        used = [0] * self._banks
-        found: list[int] = []
-        for bank in self.best:
-            found.append(bank + used[bank] * self._banks)
-            used[bank] += 1
-        return tuple(found)
-
-    def _place(self, depth: int, cost: int) -> None:
-        if depth == len(self._order):
-            self.best, self.best_cost = list(self._bank), cost
-            return
-        element = self._order[depth]
+    def _options(self, element: int) -> list[tuple[int, int, int]]:
+        """(added conflicts, minus the room, bank), best first."""
         options: list[tuple[int, int, int]] = []
         empty: set[int] = set()
-        for bank in range(self._banks):
-            room = self._room[bank]
+        met = [(self._weights[g], self._counts[g], self._worst[g]) for g in self._groups[element] if self._worst[g]]
+        for bank, room in enumerate(self._room):
             if room == 0:
                 continue
             # Banks that hold nothing yet and have equal room are alike.
-            if bank not in self._bank:
+            if room == self._whole[bank]:
                 if room in empty:
                     continue
                 empty.add(room)
-            options.append((self._added(element, bank), -room, bank))
-        for added, _, bank in sorted(options):
-            self.nodes += 1
-            if cost + added >= self.best_cost or self.nodes >= self._limit:
-                return
-            raised = self._put(element, bank)
-            self._place(depth + 1, cost + added)
-            self._take(element, bank, raised)
-            if self.best_cost == 0:
-                return
-
-    def _added(self, element: int, bank: int) -> int:
-        return sum(self._weights[g] for g in self._groups[element] if self._worst[g] and self._counts[g][bank] == self._worst[g])
+            added = 0
+            for weight, counts, worst in met:
+                if counts[bank] == worst:
+                    added += weight
+            options.append((added, -room, bank))
+        options.sort()
+        return options
 
     def _put(self, element: int, bank: int) -> list[int]:
         raised: list[int] = []

@@ -18,9 +18,9 @@ from warploom.scan.operators.domains import numbers_of, told
 from warploom.scan.operators.exact import exact, exactly
 from warploom.scan.operators.expression import Expr, Value
 from warploom.scan.operators.laws import associativity, identity
+from warploom.scan.operators.machine_numbers import in_words
 from warploom.scan.operators.printing import compiled, literal
 from warploom.scan.operators.prover import Fails, Holds, Open, Translator, UntranslatableError, Verdict, decide
-from warploom.scan.operators.words import in_words
 from warploom.scan.reading.binary import Binary
 
 TRIES = 3000
@@ -269,7 +269,7 @@ def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
         joined = t.bound(dict(zip(binary.fields, binary.result, strict=True)))
         claims = [t.condition(k, joined) for k in binary.assumed]
         claims += [
-            t.arithmetic.either([t.equal(joined[f], t.number(ex.constant(v))) for v in f.sort.values])
+            t.builder.either([t.equal(joined[f], t.number(ex.constant(v))) for v in f.sort.values])
             for f in binary.fields
             if f.sort.values is not None
         ]

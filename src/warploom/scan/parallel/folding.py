@@ -16,9 +16,9 @@ import numpy as np
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.scan.emit import source_of, whole_bound
 from warploom.scan.operators.expression import Base, Expr, UndefinedError, Value, substituted, variables
+from warploom.scan.operators.machine_numbers import computes_no_reals
 from warploom.scan.operators.operator import Operator, combined
 from warploom.scan.operators.printing import evaluated, python
-from warploom.scan.operators.words import computes_no_reals
 from warploom.scan.parallel.chunks import Chunk, Columns, elements_of
 
 Partial: TypeAlias = tuple[Value, ...]

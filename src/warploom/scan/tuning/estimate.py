@@ -19,8 +19,8 @@ from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.running import LIMIT, differing
 from warploom.scan.emit.serial import DTYPES, column, elements, serial
 from warploom.scan.layouts import addresses, operations, trace
+from warploom.scan.operators.machine_numbers import computes_no_reals, in_floats
 from warploom.scan.operators.samples import constant_values
-from warploom.scan.operators.words import computes_no_reals, in_floats
 from warploom.scan.tuning.candidates import Candidate, block_network
 from warploom.scan.tuning.candidates import operations as combine_operations
 

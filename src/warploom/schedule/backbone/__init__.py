@@ -26,7 +26,7 @@ from warploom.schedule.backbone.nodes import (
     Role,
     Scope,
 )
-from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, REDUCING, identity_of
+from warploom.schedule.backbone.operators import ARITY, FLOAT_ONLY, FREE, FUNCTIONS, REDUCING, ROWS, identity_of
 from warploom.schedule.backbone.parse import parse_backbone
 from warploom.schedule.backbone.programs import Program
 from warploom.schedule.backbone.symbolic import Elements, evaluate_terms
@@ -56,10 +56,11 @@ from warploom.schedule.backbone.window import (
 )
 
 __all__ = [
-    "ARITY", "FLOAT_ONLY", "REDUCING", "Access", "Axis", "AxisSum", "AxisUse", "Backbone", "Carry", "Constant", "Dim",
-    "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator", "Parameter", "Program", "Region",
-    "Repetition", "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window", "access_text", "axis_sum_text",
-    "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored", "cpu_tiles", "cuda_tiles", "evaluate",
-    "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "moved", "no_tiles", "operand_text", "paper_tiles",
-    "parse_backbone", "points_of", "random_array", "random_inputs", "repetition", "tilings", "verify",
+    "ARITY", "FLOAT_ONLY", "FREE", "FUNCTIONS", "REDUCING", "ROWS", "Access", "Axis", "AxisSum", "AxisUse", "Backbone",
+    "Carry", "Constant", "Dim", "Elements", "Extent", "Instruction", "Levels", "NoWindowError", "Operand", "Operator",
+    "Parameter", "Program", "Region", "Repetition", "Result", "Role", "Scope", "TilePolicy", "TileTable", "Tiles", "Window",
+    "access_text", "axis_sum_text", "backbone", "backbone_text", "count_compulsory_bytes", "count_flops", "count_stored",
+    "cpu_tiles", "cuda_tiles", "evaluate", "evaluate_program", "evaluate_terms", "evaluate_window", "identity_of", "moved",
+    "no_tiles", "operand_text", "paper_tiles", "parse_backbone", "points_of", "random_array", "random_inputs", "repetition",
+    "tilings", "verify",
 ]  # fmt: skip

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from warploom.schedule.backbone.nodes import Access, Backbone, Operator
+from warploom.schedule.backbone.operators import FREE
 from warploom.schedule.backbone.programs import Program
-
-_FREE = (Operator.LOAD, Operator.STORE, Operator.MOVE, Operator.CAST, Operator.NEG, Operator.ABS)
 
 
 def count_flops(program: Program) -> int:
@@ -16,7 +15,7 @@ def count_flops(program: Program) -> int:
 def _stage_flops(backbone: Backbone) -> int:
     total = 0
     for instruction in backbone.instructions:
-        if instruction.operator not in _FREE:
+        if instruction.access is None and instruction.operator not in FREE:
             points = 1
             for axis in instruction.axes:
                 points *= backbone.axes[axis].size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Mapping
 from typing import Any, TypeAlias, assert_never
 
@@ -205,6 +206,12 @@ def _exact(operator: Operator, operands: list[Array], dtype: DType) -> Array:
             return np.sqrt(first)
         case Operator.TANH:
             return np.tanh(first)
+        case Operator.SIN:
+            return np.sin(first)
+        case Operator.COS:
+            return np.cos(first)
+        case Operator.ERF:
+            return np.vectorize(math.erf, otypes=[np.float64])(first)
         case Operator.ABS:
             return np.abs(first)
         case Operator.LOAD | Operator.STORE:

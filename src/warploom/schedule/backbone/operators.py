@@ -1,36 +1,36 @@
-"""Facts about scalar operations: how many operands, which ones reduce, and from what."""
+"""Facts about the operators of a backbone, from the rows of `warploom.operations`; loads, stores and moves compute nothing."""
 
 from __future__ import annotations
 
-import math
-
-from warploom.core import DType, integer_range
+from warploom import operations
+from warploom.core import DType
+from warploom.operations import Operation
 from warploom.schedule.backbone.nodes import Operator
 
-ARITY: dict[Operator, int] = {
-    Operator.LOAD: 0, Operator.STORE: 1, Operator.MOVE: 1, Operator.ADD: 2, Operator.SUB: 2, Operator.MUL: 2, Operator.DIV: 2,
-    Operator.FMA: 3, Operator.MAX: 2, Operator.MIN: 2, Operator.NEG: 1, Operator.EXP: 1, Operator.LOG: 1, Operator.SQRT: 1,
-    Operator.TANH: 1, Operator.ABS: 1, Operator.CAST: 1,
-}  # fmt: skip
+_NO_ARITHMETIC = {Operator.LOAD: 0, Operator.STORE: 1, Operator.MOVE: 1}
+"""Operators without a row, and how many operands they have."""
+ROWS: dict[Operator, Operation] = {o: operations.BY_NAME[o] for o in Operator if o not in _NO_ARITHMETIC}
 
-FLOAT_ONLY = (Operator.DIV, Operator.EXP, Operator.LOG, Operator.SQRT, Operator.TANH)
+ARITY: dict[Operator, int] = _NO_ARITHMETIC | {operator: row.arity for operator, row in ROWS.items()}
 
-REDUCING = (Operator.ADD, Operator.FMA, Operator.MUL, Operator.MAX, Operator.MIN)
+FUNCTIONS: tuple[Operator, ...] = tuple(operator for operator, row in ROWS.items() if row.is_function)
+"""Functions of one real number."""
+
+FLOAT_ONLY = (Operator.DIV, *FUNCTIONS)
+
+FREE = (Operator.MOVE, *(operator for operator, row in ROWS.items() if row.cost == "free"))
+"""What takes no instruction of its own."""
+
+REDUCING = (Operator.FMA, *(operator for operator, row in ROWS.items() if row.identity is not None))
 
 REORDERED_EXACTLY = (Operator.MAX, Operator.MIN)
 """Reductions whose result does not depend on the order, whatever the type."""
 
 
 def identity_of(operator: Operator, dtype: DType) -> int | float:
-    """The value from which a reduction starts. Raises ValueError for operators that reduce nothing."""
-    match operator:
-        case Operator.ADD | Operator.FMA:
-            return 0.0
-        case Operator.MUL:
-            return 1.0
-        case Operator.MAX:
-            return -math.inf if dtype.is_float else integer_range(dtype)[0]
-        case Operator.MIN:
-            return math.inf if dtype.is_float else integer_range(dtype)[1]
-        case _:
-            raise ValueError(f"{operator} reduces nothing")
+    """The value from which a reduction starts; of sums and products a float, as texts of backbones have it. ValueError for
+    operators that reduce nothing."""
+    found = operations.identity_of("+" if operator is Operator.FMA else ROWS[operator].sign, dtype) if operator in ROWS else None
+    if found is None:
+        raise ValueError(f"{operator} reduces nothing")
+    return found if operator in REORDERED_EXACTLY else float(found)

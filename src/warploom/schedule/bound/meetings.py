@@ -12,7 +12,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from warploom.schedule.backbone import Access, Backbone, Carry, Constant, Instruction, Operand, Operator, Parameter, Result
+from warploom.schedule.backbone import (
+    FUNCTIONS,
+    Access,
+    Backbone,
+    Carry,
+    Constant,
+    Instruction,
+    Operand,
+    Operator,
+    Parameter,
+    Result,
+)
 from warploom.schedule.bound.slots import slot_groups
 
 MOST_TOGETHER = 8
@@ -140,7 +151,7 @@ def _is_computed(instructions: Sequence[Instruction], number: int) -> bool:
     operands = [o for o in instruction.operands if not isinstance(o, Carry)]
     carries = len(operands) < len(instruction.operands)
     match instruction.operator:
-        case Operator.EXP | Operator.LOG | Operator.SQRT | Operator.TANH | Operator.FMA:
+        case operator if operator is Operator.FMA or operator in FUNCTIONS:
             return all(is_given(o) for o in operands)
         case Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV if not carries:
             return all(is_given(o) for o in operands)

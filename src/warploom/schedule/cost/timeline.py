@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import assert_never
 
-from warploom.schedule.cost.work import FREE, LOOP_CONTROL, SPECIAL, combining, copied_values
+from warploom.schedule.backbone import FREE
+from warploom.schedule.cost.work import LOOP_CONTROL, SPECIAL, combining, copied_values
 from warploom.schedule.nest import (
     Barrier,
     Combine,

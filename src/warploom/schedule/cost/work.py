@@ -10,7 +10,8 @@ import math
 from dataclasses import dataclass, fields
 from typing import assert_never
 
-from warploom.schedule.backbone import Operator
+from warploom.operations import Cost
+from warploom.schedule.backbone import FREE, ROWS
 from warploom.schedule.cost.warps import (
     BANK_BYTES,
     LINE_BYTES,
@@ -40,9 +41,9 @@ from warploom.schedule.nest import (
     threads_of,
 )
 
-SPECIAL = {Operator.EXP: 2, Operator.LOG: 2, Operator.SQRT: 2, Operator.TANH: 1, Operator.DIV: 8}
+_SPECIAL: dict[Cost, int] = {"special": 2, "root": 2, "tanh": 1, "quotient": 8}
+SPECIAL = {operator: _SPECIAL[row.cost] for operator, row in ROWS.items() if row.cost in _SPECIAL}
 """Instructions of operations that have none of their own, at least."""
-FREE = (Operator.MOVE, Operator.NEG, Operator.ABS, Operator.CAST)
 OWN_PLACES = 32
 """Turns of unrolled loops whose partial results have places of their own."""
 LOOP_CONTROL = 3

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.core import DType
-from warploom.gpu import literal as exact_literal
+from warploom.ctext import Text, added, binary, c_literal, call, conditional, decimal, element, every, total
 from warploom.ir.swizzle import Rot, Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu.affine import Indices
@@ -22,85 +21,96 @@ class Accesses:
     helpers: Helpers
     scope: Scope
 
-    def address(self, memory: Memory, indices: Indices) -> str:
+    def address(self, memory: Memory, indices: Indices) -> Text:
         """The offset; a vector's is that of its first lane."""
         place = indices.place(memory.offset)
         return place.text if memory.swizzle is None else swizzled_text(memory.swizzle, place.text)
 
-    def load(self, memory: Memory) -> str:
+    def load(self, memory: Memory) -> Text:
         buffer = self.buffers[memory.buffer]
         scope = self.scope
         name, dtype, lanes = self.names[memory.buffer], buffer.dtype, scope.lanes
-        fill = literal(memory.fill, dtype)
+        fill = c_literal(dtype, memory.fill)
         if scope.lane_loop is None:
-            text = f"{name}[{self.address(memory, scope.indices)}]"
-            tests = scope.tests(memory.guards)
-            return text if not tests else f"{' && '.join(tests)} ? {text} : {fill}"
+            text = element(Text(name), self.address(memory, scope.indices))
+            return _chosen(scope.tests(memory.guards), text, fill)
         stride = scope.indices.place(memory.offset).stride(scope.lane_loop.number)
         parts = scope.lane_parts(memory.guards)
-        if memory.swizzle is not None or parts is None or (stride != 1 and (parts[1], parts[2]) != ("0", str(lanes))):
+        if memory.swizzle is not None or parts is None or (stride != 1 and not parts.is_whole):
             each = [self.load_lane(memory, n) for n in range(lanes)]
-            return f"({self.helpers.vector(dtype, lanes)}){{{', '.join(each)}}}"
-        tests, first, last = parts
+            return vector_of(self.helpers.vector(dtype, lanes), each)
         place = self.address(memory, scope.indices)
         if stride == 0:
-            text = f"{self.helpers.splat(dtype, lanes)}({name}[{place}])"
+            text = call(self.helpers.splat(dtype, lanes), element(Text(name), place))
         elif stride != 1:
-            text = f"{self.helpers.gather(dtype, lanes)}({pointer_text(name, place)}, {stride})"
-        elif (first, last) == ("0", str(lanes)):
-            text = f"{self.helpers.load(dtype, lanes)}({pointer_text(name, place)})"
+            text = call(self.helpers.gather(dtype, lanes), pointer_text(name, place), decimal(stride))
+        elif parts.is_whole:
+            text = call(self.helpers.load(dtype, lanes), pointer_text(name, place))
         else:
-            text = f"{self.helpers.load_part(dtype, lanes)}({pointer_text(name, place)}, {first}, {last}, {fill})"
-        return text if not tests else f"{' && '.join(tests)} ? {text} : {self.helpers.splat(dtype, lanes)}({fill})"
+            text = call(self.helpers.load_part(dtype, lanes), pointer_text(name, place), parts.first, parts.end, fill)
+        return _chosen(parts.tests, text, call(self.helpers.splat(dtype, lanes), fill)) if parts.tests else text
 
-    def load_lane(self, memory: Memory, lane: int) -> str:
+    def load_lane(self, memory: Memory, lane: int) -> Text:
         indices = self.scope.at_lane(lane)
         buffer = self.buffers[memory.buffer]
-        tests = self.scope.tests(memory.guards, indices)
-        text = f"{self.names[memory.buffer]}[{self.address(memory, indices)}]"
-        return text if not tests else f"{' && '.join(tests)} ? {text} : {literal(memory.fill, buffer.dtype)}"
+        text = element(Text(self.names[memory.buffer]), self.address(memory, indices))
+        return _chosen(self.scope.tests(memory.guards, indices), text, c_literal(buffer.dtype, memory.fill))
 
-    def store(self, memory: Memory, more: Sequence[Guard], text: str) -> None:
+    def store(self, memory: Memory, more: Sequence[Guard], text: Text) -> None:
         buffer = self.buffers[memory.buffer]
         scope = self.scope
         name, dtype, lanes = self.names[memory.buffer], buffer.dtype, scope.lanes
         guards = (*memory.guards, *more)
         if scope.lane_loop is None:
-            tests = scope.tests(guards)
-            prefix = f"if ({' && '.join(tests)}) " if tests else ""
-            scope.line(f"{prefix}{name}[{self.address(memory, scope.indices)}] = {text};")
+            place = element(Text(name), self.address(memory, scope.indices))
+            scope.line(f"{condition(scope.tests(guards))}{place.text} = {text.text};")
             return
         stride = scope.indices.place(memory.offset).stride(scope.lane_loop.number)
         parts = scope.lane_parts(guards)
         if memory.swizzle is not None or parts is None or stride != 1:
-            scope.line(f"{{ const {self.helpers.vector(dtype, lanes)} lanes = {text};")
+            scope.line(f"{{ const {self.helpers.vector(dtype, lanes)} lanes = {text.text};")
             for n in range(lanes):
                 indices = scope.at_lane(n)
-                tests = scope.tests(guards, indices)
-                prefix = f"if ({' && '.join(tests)}) " if tests else ""
-                scope.line(f"  {prefix}{name}[{self.address(memory, indices)}] = lanes[{n}];")
+                place = element(Text(name), self.address(memory, indices))
+                scope.line(f"  {condition(scope.tests(guards, indices))}{place.text} = lanes[{n}];")
             scope.line("}")
             return
-        tests, first, last = parts
-        prefix = f"if ({' && '.join(tests)}) " if tests else ""
         pointer = pointer_text(name, self.address(memory, scope.indices))
-        if (first, last) != ("0", str(lanes)):
-            scope.line(f"{prefix}{self.helpers.store_part(dtype, lanes)}({pointer}, {first}, {last}, {text});")
+        if not parts.is_whole:
+            stored = call(self.helpers.store_part(dtype, lanes), pointer, parts.first, parts.end, text)
         else:
             does_stream = memory.cache is Cache.NONE and is_external(buffer)
             function = self.helpers.stream(dtype, lanes) if does_stream else self.helpers.store(dtype, lanes)
-            scope.line(f"{prefix}{function}({pointer}, {text});")
+            stored = call(function, pointer, text)
+        scope.line(f"{condition(parts.tests)}{stored.text};")
 
 
-def swizzled_text(swizzle: Swizzle, place: str) -> str:
+def condition(tests: Sequence[Text]) -> str:
+    """What stands before a statement that runs where all tests hold."""
+    return f"if ({every(tests).text}) " if tests else ""
+
+
+def _chosen(tests: Sequence[Text], value: Text, fill: Text) -> Text:
+    return conditional(every(tests), value, fill) if tests else value
+
+
+def vector_of(kind: str, parts: Sequence[Text]) -> Text:
+    """A vector of these elements."""
+    return Text(f"({kind}){{{', '.join(p.text for p in parts)}}}")
+
+
+def swizzled_text(swizzle: Swizzle, place: Text) -> Text:
     match swizzle.core:
         case Xor():
             bits, base, shift = swizzle.bits()
-            return f"(({place}) ^ (((({place}) >> {base + shift}) & {(1 << bits) - 1}) << {base}))"
+            row = binary("&", binary(">>", place, decimal(base + shift)), decimal((1 << bits) - 1))
+            return binary("^", place, binary("<<", row, decimal(base)))
         case Rot(n, scale, period):
-            digit, row = f"({place}) / {swizzle.unit} % {n}", f"({place}) / {swizzle.row}"
-            turned = " + ".join([digit, f"{row} * {scale}", *([f"{row} / {period}"] if period else [])])
-            return f"(({place}) + (({turned}) % {n} - {digit}) * {swizzle.unit})"
+            digit = binary("%", binary("/", place, decimal(swizzle.unit)), decimal(n))
+            row = binary("/", place, decimal(swizzle.row))
+            turned = [digit, binary("*", row, decimal(scale)), *([binary("/", row, decimal(period))] if period else [])]
+            moved = binary("-", binary("%", added(*turned), decimal(n)), digit)
+            return total([(1, place), (swizzle.unit, moved)])
 
 
 def is_external(buffer: Buffer) -> bool:
@@ -113,15 +123,5 @@ def is_common(buffer: Buffer) -> bool:
     return buffer.space is Space.COMMON
 
 
-def literal(value: float, dtype: DType) -> str:
-    if not dtype.is_float:
-        return exact_literal(dtype, int(value))
-    if value != value:
-        return "NAN"
-    if value in (float("inf"), float("-inf")):
-        return "INFINITY" if value > 0 else "-INFINITY"
-    return repr(float(value)) + ("f" if dtype.bits < 64 else "")
-
-
-def pointer_text(name: str, place: str) -> str:
-    return name if place == "0" else f"{name} + {place}"
+def pointer_text(name: str, place: Text) -> Text:
+    return Text(name) if place.value == 0 else added(Text(name), place)

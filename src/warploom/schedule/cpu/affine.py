@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from warploom.core.linear import Linear
+from warploom.ctext import Text, total
 from warploom.schedule.nest import Affine
 
 
@@ -19,7 +21,7 @@ class Place:
     """(loop number, stride)."""
 
     @property
-    def text(self) -> str:
+    def text(self) -> Text:
         return affine_text(self.constant, self.terms)
 
     def stride(self, loop: int | None) -> int:
@@ -50,31 +52,14 @@ class Indices:
 
     def span(self, affine: Affine) -> tuple[int, int]:
         """Least and greatest value, every loop that is not unrolled over its whole range."""
-        low = high = affine.constant
-        for loop, stride in affine.terms:
-            index = self.at.get(loop)
-            if isinstance(index, int):
-                low, high = low + stride * index, high + stride * index
-            else:
-                reach = stride * (self.sizes[loop] - 1)
-                low, high = low + min(0, reach), high + max(0, reach)
-        return low, high
+        fixed: dict[int, Affine] = {loop: Linear((), index) for loop, index in self.at.items() if isinstance(index, int)}
+        return affine.substituted(fixed).span(lambda loop: self.sizes[loop] - 1)
 
     def inner_span(self, place: Place) -> tuple[int, int]:
         """Least and largest offset that the loops not yet running add."""
-        reaches = [stride * (self.sizes[loop] - 1) for loop, stride in place.inner]
-        return sum(min(0, r) for r in reaches), sum(max(0, r) for r in reaches)
+        return Linear(place.inner).span(lambda loop: self.sizes[loop] - 1)
 
 
-def affine_text(constant: int, terms: tuple[tuple[str, int], ...]) -> str:
+def affine_text(constant: int, terms: tuple[tuple[str, int], ...]) -> Text:
     """`m*1024 + k + 3`."""
-    text = ""
-    for variable, stride in terms:
-        product = variable if abs(stride) == 1 else f"{variable}*{abs(stride)}"
-        sign = ("-" if stride < 0 else "") if not text else (" - " if stride < 0 else " + ")
-        text += sign + product
-    if not text:
-        return str(constant)
-    if constant:
-        text += f" {'-' if constant < 0 else '+'} {abs(constant)}"
-    return text
+    return total(((stride, Text(variable)) for variable, stride in terms), constant, tight=True)

@@ -3,7 +3,7 @@
 Errors against the exact value, all f32 arguments: see tests/schedule/cpu/test_functions.py.
 """
 
-EXP_F32 = """/* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflows gradually, NaN stays. */
+_EXP = """/* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underflows gradually, NaN stays. */
     x = $SELECT(x < -104.0f, $SPLAT(-104.0f), x);
     x = $SELECT(x > 89.0f, $SPLAT(89.0f), x);
     const $V shifted = x * 1.44269504f + 12582912.0f;
@@ -18,7 +18,7 @@ EXP_F32 = """/* 2^n * exp(r), r within log(2) / 2; overflows to infinity, underf
     const $I n = ($I)shifted - 0x4b400000, half = n >> 1;
     return sum * ($V)((half + 127) << 23) * ($V)((n - half + 127) << 23);"""
 
-TANH_F32 = """/* Near zero x times a polynomial of x^2, elsewhere from exp(-2|x|). */
+_TANH = """/* Near zero x times a polynomial of x^2, elsewhere from exp(-2|x|). */
     const $V size = $ABS(x), square = x * x;
     $V near = square * -0.0056669745f + 0.020606175f;
     near = near * square - 0.053730007f;
@@ -29,3 +29,6 @@ TANH_F32 = """/* Near zero x times a polynomial of x^2, elsewhere from exp(-2|x|
     const $V far = (1.0f - power) / (1.0f + power);
     const $V signed_far = ($V)(($I)far | (($I)x & (int)0x80000000));
     return $SELECT(size < 0.625f, near, signed_far);"""
+
+OF_VECTORS_F32 = {"exp": _EXP, "tanh": _TANH}
+"""By the name of the operation; the others are computed lane by lane, or by an instruction."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from warploom.ctext import Text, binary, decimal
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.nest import Compute, Guard, Kind, Load, Loop, Node, Store
 
@@ -46,23 +47,23 @@ def is_statement(nodes: Sequence[Node]) -> bool:
     return len(nodes) == 1 and not isinstance(nodes[0], Loop)
 
 
-def test(guard: Guard, indices: Indices) -> list[str]:
-    """Conditions for the guard to hold over all loops that do not run yet; "0" where it never does."""
+def test(guard: Guard, indices: Indices) -> list[Text]:
+    """Conditions for the guard to hold over all loops that do not run yet."""
     low, high = indices.span(guard.index)
     place = indices.place(guard.index)
     least, greatest = indices.inner_span(place)
-    conditions: list[str] = []
+    conditions: list[Text] = []
     if low < 0:
-        conditions.append(f"{affine_text(place.constant + least, place.terms)} >= 0")
+        conditions.append(binary(">=", affine_text(place.constant + least, place.terms), decimal(0)))
     if high >= guard.bound:
-        conditions.append(f"{affine_text(place.constant + greatest, place.terms)} < {guard.bound}")
+        conditions.append(binary("<", affine_text(place.constant + greatest, place.terms), decimal(guard.bound)))
     return conditions
 
 
-def first_holding(guards: Sequence[Guard], loop: Loop, indices: Indices) -> tuple[list[str], list[str]]:
+def first_holding(guards: Sequence[Guard], loop: Loop, indices: Indices) -> tuple[list[Text], list[Text]]:
     """Texts of lower limits and of ends of the loop's index: between them all guards hold for whatever runs inside."""
-    lows: list[str] = []
-    highs: list[str] = []
+    lows: list[Text] = []
+    highs: list[Text] = []
     for guard in guards:
         low, high = indices.span(guard.index)
         place = indices.place(guard.index)
@@ -86,7 +87,7 @@ def first_holding(guards: Sequence[Guard], loop: Loop, indices: Indices) -> tupl
     return list(dict.fromkeys(lows)), list(dict.fromkeys(highs))
 
 
-def _quotient(constant: int, terms: tuple[tuple[str, int], ...], divisor: int) -> str:
+def _quotient(constant: int, terms: tuple[tuple[str, int], ...], divisor: int) -> Text:
     """Rounded towards zero: a limit of 0 or less means 0, so any such quotient will do."""
     text = affine_text(constant, terms)
-    return text if divisor == 1 else f"({text}) / {divisor}"
+    return text if divisor == 1 else binary("/", text, decimal(divisor))

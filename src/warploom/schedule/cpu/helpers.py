@@ -4,29 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from warploom.core import Diagnostic, DType, UnsupportedError, f32
-from warploom.schedule.backbone import Operator
-from warploom.schedule.cpu.functions import EXP_F32, TANH_F32
-
-_SCALARS = {
-    "f16": "_Float16", "f32": "float", "f64": "double",
-    "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t",
-    "u8": "uint8_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t",
-}  # fmt: skip
+from warploom.core import BY_NAME, Diagnostic, DType, UnsupportedError, f32
+from warploom.ctext import PRIMARY, Text, binary, call
+from warploom.ctext import c_type as type_name
+from warploom.schedule.backbone import ROWS, Operator
+from warploom.schedule.cpu.functions import OF_VECTORS_F32
 
 _INTRINSICS = {("f32", 16): ("__AVX512F__", "_mm512", "ps"), ("f64", 8): ("__AVX512F__", "_mm512", "pd"),
                ("f32", 8): ("__AVX__", "_mm256", "ps"), ("f64", 4): ("__AVX__", "_mm256", "pd"),
                ("f32", 4): ("__SSE2__", "_mm", "ps"), ("f64", 2): ("__SSE2__", "_mm", "pd")}  # fmt: skip
 """(type, lanes) -> (macro that must be defined, prefix, suffix) of x86 intrinsics."""
 
-_LIBM = {Operator.EXP: "exp", Operator.LOG: "log", Operator.SQRT: "sqrt", Operator.TANH: "tanh", Operator.ABS: "fabs"}
-
 
 def c_type(dtype: DType) -> str:
-    if dtype.name not in _SCALARS:
-        served = ", ".join(_SCALARS)
+    name = type_name(dtype)
+    if name is None:
+        served = ", ".join(t.name for t in BY_NAME.values() if type_name(t))
         raise UnsupportedError(Diagnostic("CPU_TYPE", f"expected one of {served} on the CPU, got {dtype.name}", fix="use f32"))
-    return _SCALARS[dtype.name]
+    return name
 
 
 @dataclass(slots=True)
@@ -159,30 +154,31 @@ class Helpers:
         return {"f64": "fma", "f32": "fmaf"}.get(dtype.name, "")
 
     def unary(self, operator: Operator, dtype: DType, lanes: int) -> str:
-        """exp, log, sqrt, tanh or abs: a function of one scalar (`lanes` 1) or vector."""
+        """exp and the like, or abs: a function of one scalar (`lanes` 1) or vector."""
+        row = ROWS[operator]
         if lanes == 1:
             if dtype.is_float:
-                return _LIBM[operator] + ("f" if dtype.bits < 64 else "")
-            return "llabs" if operator is Operator.ABS else _LIBM[operator]
+                return row.c + ("f" if dtype.bits < 64 else "")
+            return "llabs" if operator is Operator.ABS else row.c
         v = self.vector(dtype, lanes)
         scalar = self.unary(operator, dtype, 1)
         if operator is Operator.ABS and dtype.is_float:
             mask = self.mask(dtype, lanes)
             return self._add(f"abs_{v}", v, f"{v} x", f"return ({v})(({mask})x & {(1 << dtype.bits - 1) - 1:#x});")
-        if operator in (Operator.EXP, Operator.TANH) and dtype == f32:
+        if row.name in OF_VECTORS_F32 and dtype == f32:
             names = {"V": v, "I": self.mask(dtype, lanes), "SELECT": self.select(dtype, lanes), "SPLAT": self.splat(dtype, lanes)}
-            template = EXP_F32
-            if operator is Operator.TANH:
-                names |= {"EXP": self.unary(Operator.EXP, dtype, lanes), "ABS": self.unary(Operator.ABS, dtype, lanes)}
-                template = TANH_F32
+            template = OF_VECTORS_F32[row.name]
+            for other in (Operator.EXP, Operator.ABS):
+                if f"${other.name}(" in template:
+                    names[other.name] = self.unary(other, dtype, lanes)
             for key, name in names.items():
                 template = template.replace(f"${key}", name)
             return self._add(f"{operator.value}_{v}", v, f"{v} x", template)
         body = f"{v} y;\n    for (int n = 0; n < {lanes}; ++n) y[n] = {scalar}(x[n]);\n    return y;"
-        if operator is Operator.SQRT and (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
+        if row.intrinsic and (intrinsics := _INTRINSICS.get((dtype.name, lanes))) is not None:
             self._has_intrinsics = True
             macro, prefix, suffix = intrinsics
-            body = f"#ifdef {macro}\n    return {prefix}_sqrt_{suffix}(x);\n#else\n    {body}\n#endif"
+            body = f"#ifdef {macro}\n    return {prefix}_{row.intrinsic}_{suffix}(x);\n#else\n    {body}\n#endif"
         return self._add(f"{operator.value}_{v}", v, f"{v} x", body)
 
     def total(self, operator: Operator, dtype: DType, lanes: int) -> str:
@@ -190,7 +186,10 @@ class Helpers:
         v, scalar = self.vector(dtype, lanes), c_type(dtype)
         if lanes == 2:
             return self._add(
-                f"total_{operator.value}_{v}", scalar, f"{v} x", f"return {self.join(operator, dtype, 1, 'x[0]', 'x[1]')};"
+                f"total_{operator.value}_{v}",
+                scalar,
+                f"{v} x",
+                f"return {self.join(operator, dtype, 1, Text('x[0]'), Text('x[1]')).text};",
             )
         half = self.vector(dtype, lanes // 2)
         rest = self.total(operator, dtype, lanes // 2)
@@ -198,19 +197,19 @@ class Helpers:
             f"{half} low, high;\n"
             f"    __builtin_memcpy(&low, &x, sizeof low);\n"
             f"    __builtin_memcpy(&high, (const char *)&x + sizeof low, sizeof high);\n"
-            f"    return {rest}({self.join(operator, dtype, lanes // 2, 'low', 'high')});"
+            f"    return {rest}({self.join(operator, dtype, lanes // 2, Text('low'), Text('high')).text});"
         )
         return self._add(f"total_{operator.value}_{v}", scalar, f"{v} x", body)
 
-    def join(self, operator: Operator, dtype: DType, lanes: int, first: str, second: str) -> str:
+    def join(self, operator: Operator, dtype: DType, lanes: int, first: Text, second: Text) -> Text:
         """The text of a reduction's step."""
         match operator:
             case Operator.ADD | Operator.FMA:
-                return f"({first} + {second})"
+                return binary("+", first, second, inner=PRIMARY)
             case Operator.MUL:
-                return f"({first} * {second})"
+                return binary("*", first, second, inner=PRIMARY)
             case Operator.MAX | Operator.MIN:
-                return f"{self.extreme(operator, dtype, lanes)}({first}, {second})"
+                return call(self.extreme(operator, dtype, lanes), first, second)
             case _:
                 raise UnsupportedError(
                     Diagnostic(

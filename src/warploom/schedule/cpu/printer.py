@@ -15,11 +15,12 @@ from dataclasses import dataclass, replace
 from math import prod
 
 from warploom.core import Diagnostic, UnsupportedError
+from warploom.ctext import Text, binary, block_comment, call, decimal, every, unary
 from warploom.schedule.cpu.accesses import Accesses, is_common, is_external, pointer_text
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.guards import first_holding, guards_of, has_running, is_statement, runs_inside
 from warploom.schedule.cpu.helpers import Helpers, c_type
-from warploom.schedule.cpu.registers import Names, Registers
+from warploom.schedule.cpu.registers import Registers, free_names, fresh
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.cpu.statements import Statements
 from warploom.schedule.nest import Buffer, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, blocks_of
@@ -61,7 +62,7 @@ def c_program(nests: Sequence[Nest]) -> tuple[str, tuple[Source, ...]]:
     suffixes = [f"_{n}" for n in range(1, len(nests) + 1)] if len(nests) > 1 else [""]
     sources = tuple(_source(nest, helpers, suffix) for nest, suffix in zip(nests, suffixes, strict=True))
     heads = [
-        f"/* {_comment(n.name)}: units {s.units}, scratch {s.scratch_bytes} bytes per thread */\n"
+        f"{block_comment(f'{n.name}: units {s.units}, scratch {s.scratch_bytes} bytes per thread')}\n"
         for n, s in zip(nests, sources, strict=True)
     ]
     return "".join(heads) + helpers.text() + "".join(f"\n{source.text}" for source in sources), sources
@@ -92,13 +93,13 @@ class _Printer:
     def __init__(self, nest: Nest, helpers: Helpers) -> None:
         self.nest = nest
         self.helpers = helpers
-        names = Names()
+        names = free_names()
         self.loops = {loop.number: loop for loop in _loops(nest.body)}
         if any(loop.kind is Kind.THREAD for loop in self.loops.values()):
             raise UnsupportedError(Diagnostic("CPU_THREAD_LOOP", "expected block loops only on the CPU, got a thread loop"))
-        self.buffers = tuple(names.fresh(b.name) for b in nest.buffers)
-        self.parameters = {p.name: names.fresh(p.name) for p in nest.parameters}
-        self.variables = {n: names.fresh(loop.name) for n, loop in self.loops.items()}
+        self.buffers = tuple(fresh(names, b.name) for b in nest.buffers)
+        self.parameters = {p.name: fresh(names, p.name) for p in nest.parameters}
+        self.variables = {n: fresh(names, loop.name) for n, loop in self.loops.items()}
         self.scope = Scope(Indices({n: loop.size for n, loop in self.loops.items()}, {}))
         self.registers = Registers(nest, self.loops, names)
         accesses = Accesses(nest.buffers, self.buffers, self.helpers, self.scope)
@@ -117,8 +118,9 @@ class _Printer:
             rest = prod(loop.size for loop in chain)
             for n, loop in enumerate(chain):
                 rest //= loop.size
-                text = "unit" + (f" / {rest}" if rest > 1 else "") + (f" % {loop.size}" if n else "")
-                self.scope.line(f"const Index {self.variables[loop.number]} = {text};")
+                text = Text("unit") if rest == 1 else binary("/", Text("unit"), decimal(rest))
+                text = binary("%", text, decimal(loop.size)) if n else text
+                self.scope.line(f"const Index {self.variables[loop.number]} = {text.text};")
                 self.scope.indices.at[loop.number] = self.variables[loop.number]
         self.body(body)
         if chain:
@@ -201,7 +203,7 @@ class _Printer:
 
     def two_versions(self, guards: Sequence[Guard], body: Callable[[], None]) -> None:
         self.statements.flush()
-        self.scope.line(f"if ({' && '.join(self.scope.tests(guards))}) {{")
+        self.scope.line(f"if ({every(self.scope.tests(guards)).text}) {{")
         self.nested(body, settled=guards)
         self.scope.line("} else {")
         self.nested(body, spurned=guards)
@@ -237,11 +239,11 @@ class _Printer:
         self.scope.depth += 1
         self.scope.line(f"Index {variable}_from = 0, {variable}_to = {loop.size};")
         for text in lows:
-            self.scope.line(f"if ({variable}_from < {text}) {variable}_from = {text};")
+            self.scope.line(f"if ({variable}_from < {text.text}) {variable}_from = {text.text};")
         for text in highs:
-            self.scope.line(f"if ({variable}_to > {text}) {variable}_to = {text};")
+            self.scope.line(f"if ({variable}_to > {text.text}) {variable}_to = {text.text};")
         if others:
-            self.scope.line(f"if (!({' && '.join(others)})) {variable}_to = 0;")
+            self.scope.line(f"if ({unary('!', every(others)).text}) {variable}_to = 0;")
         if lows:
             self.scope.line(f"if ({variable}_from > {loop.size}) {variable}_from = {loop.size};")
             self.nested_loop(loop, "0", f"{variable}_from", spurned=guards)
@@ -283,7 +285,7 @@ class _Printer:
             if (memory.buffer, constant // line) not in seen:
                 seen.add((memory.buffer, constant // line))
                 pointer = pointer_text(self.buffers[memory.buffer], affine_text(constant, place.terms))
-                self.scope.lines.append("    " * (self.scope.depth + 1) + f"__builtin_prefetch({pointer});")
+                self.scope.lines.append("    " * (self.scope.depth + 1) + f"{call('__builtin_prefetch', pointer).text};")
 
     def reads(self, nodes: Sequence[Node], indices: Indices) -> Iterator[tuple[Memory, Indices]]:
         """Loads of straight code, one per iteration of unrolled loops and per vector."""
@@ -316,7 +318,3 @@ def _loops(nodes: Sequence[Node]) -> list[Loop]:
 def _written(nodes: Sequence[Node]) -> frozenset[int]:
     written = {node.memory.buffer for node in nodes if isinstance(node, Store)}
     return frozenset(written).union(*(_written(loop.body) for loop in _loops(nodes)))
-
-
-def _comment(text: str) -> str:
-    return text.replace("*/", "* /")

@@ -7,35 +7,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from warploom.core import DType
-from warploom.schedule.cpu.affine import Indices, affine_text
+from warploom.ctext import Names, Text, element, legal
+from warploom.operations import C_FUNCTIONS
+from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.nest import Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
 
-_KEYWORDS = """
-auto break case char const continue default do double else enum extern float for goto if inline int long register restrict return
-short signed sizeof static struct switch typedef union unsigned void volatile while
-"""
-_USED = "begin end unit scratch arrays parameters lanes Index exp log sqrt tanh fabs main kernel second j0 j1 jn y0 y1 yn gamma"
-_RESERVED = frozenset((_KEYWORDS + _USED).split())
+_WORDS = "begin end unit scratch arrays parameters lanes Index abs llabs kernel second j0 j1 jn y0 y1 yn gamma"
 
 
-class Names:
-    """C identifiers, each given once."""
+def free_names() -> Names:
+    """C identifiers; a letter tells apart those of one wish, as numbers tell apart registers of one value."""
+    return Names(C_FUNCTIONS.union(_WORDS.split()), numbered=lambda base, n: f"{base}{chr(96 + n) if n < 27 else 'z' * (n - 25)}")
 
-    def __init__(self) -> None:
-        self._taken: set[str] = set(_RESERVED)
 
-    def fresh(self, wanted: str) -> str:
-        """No two of them differ only in numbers put behind them: registers of one value are told apart so."""
-        stem = re.sub(r"\W", "_", wanted, flags=re.ASCII) or "x"
-        stem = "x" + stem if not stem[0].isalpha() else stem
-        base = re.sub(r"(_\d+)+$", lambda m: m.group().replace("_", ""), stem)
-        name, n = base, 1
-        while name in self._taken:
-            n += 1
-            name = f"{base}{chr(96 + n) if n < 27 else 'z' * (n - 25)}"
-        self._taken.add(name)
-        return name
+def fresh(names: Names, wanted: str) -> str:
+    """No two of them differ only in numbers put behind them."""
+    return names.fresh(re.sub(r"(_\d+)+$", lambda m: m.group().replace("_", ""), legal(wanted)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +32,7 @@ class Variable:
 
     name: str
     """The C variable, subscripts of arrays included."""
-    lane: str | None = None
+    lane: Text | None = None
     """A subscript of a vector variable."""
     is_whole: bool = False
     """All lanes of a vector."""
@@ -52,8 +40,8 @@ class Variable:
     """Scalars in place of a vector, one per lane."""
 
     @property
-    def text(self) -> str:
-        return self.name if self.lane is None else f"{self.name}[{self.lane}]"
+    def text(self) -> Text:
+        return Text(self.name) if self.lane is None else element(Text(self.name), self.lane)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +67,7 @@ class Registers:
         }
         self.storages = tuple(
             Storage(
-                names.fresh(value.name),
+                fresh(names, value.name),
                 value.dtype,
                 tuple(a.size for a in value.axes if not _is_vector(a.is_vector, a.size)),
                 next((a.size for a in value.axes if _is_vector(a.is_vector, a.size)), 1),
@@ -93,7 +81,7 @@ class Registers:
         """`lane_loop`: the vector loop whose lanes the statement does at once, if any."""
         storage, value = self.storages[ref.value], self._values[ref.value]
         selectors: list[str] = []
-        lane: str | None = None
+        lane: Text | None = None
         for register, affine in zip(value.axes, ref.at, strict=True):
             place = indices.place(affine)
             if place.stride(lane_loop):
@@ -109,7 +97,7 @@ class Registers:
             if _is_vector(register.is_vector, register.size):
                 lane = place.text
             else:
-                selectors.append(affine_text(place.constant, place.terms))
+                selectors.append(place.text.text)
         name = storage.name
         if storage.is_array:
             name += "".join(f"[{s}]" for s in selectors)

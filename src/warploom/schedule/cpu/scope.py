@@ -5,9 +5,27 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from warploom.ctext import Text, binary, conditional, decimal
 from warploom.schedule.cpu.affine import Indices, affine_text
 from warploom.schedule.cpu.guards import test
 from warploom.schedule.nest import Guard, Loop
+
+
+@dataclass(frozen=True, slots=True)
+class LaneParts:
+    """The lanes of a vector statement that its guards let run."""
+
+    tests: list[Text]
+    """Tests of the whole vector."""
+    first: Text
+    end: Text
+    """Behind the last lane."""
+    lanes: int
+
+    @property
+    def is_whole(self) -> bool:
+        """All lanes run where the tests hold."""
+        return (self.first.value, self.end.value) == (0, self.lanes)
 
 
 @dataclass(slots=True)
@@ -35,17 +53,17 @@ class Scope:
         low, high = (indices or self.indices).span(guard.index)
         return guard in self.settled or (low >= 0 and high < guard.bound)
 
-    def tests(self, guards: Sequence[Guard], indices: Indices | None = None) -> list[str]:
+    def tests(self, guards: Sequence[Guard], indices: Indices | None = None) -> list[Text]:
         """Conditions of those guards that are not certain, each once."""
         indices = indices or self.indices
         return list(dict.fromkeys(t for g in guards if not self.is_certain(g, indices) for t in test(g, indices)))
 
-    def lane_parts(self, guards: Sequence[Guard]) -> tuple[list[str], str, str] | None:
-        """Tests of the whole vector, first lane, end of lanes; None where its lanes are not one run."""
+    def lane_parts(self, guards: Sequence[Guard]) -> LaneParts | None:
+        """None where the lanes that may run are not one run."""
         assert self.lane_loop is not None
-        tests: list[str] = []
-        firsts: dict[str, None] = {}
-        ends: dict[str, None] = {}
+        tests: list[Text] = []
+        firsts: dict[Text, None] = {}
+        ends: dict[Text, None] = {}
         for guard in guards:
             if self.is_certain(guard):
                 continue
@@ -62,12 +80,14 @@ class Scope:
                         ends[affine_text(guard.bound - place.constant, negated)] = None
                 case _:
                     return None
-        return list(dict.fromkeys(tests)), _extreme(list(firsts), ">") or "0", _extreme(list(ends), "<") or str(self.lanes)
+        first = _extreme(list(firsts), ">") if firsts else decimal(0)
+        end = _extreme(list(ends), "<") if ends else decimal(self.lanes)
+        return LaneParts(list(dict.fromkeys(tests)), first, end, self.lanes)
 
 
-def _extreme(texts: Sequence[str], sign: str) -> str:
-    """The greatest or least of several numbers; empty for none."""
-    text = texts[0] if texts else ""
+def _extreme(texts: Sequence[Text], sign: str) -> Text:
+    """The greatest or least of several numbers."""
+    text = texts[0]
     for other in texts[1:]:
-        text = f"(({text}) {sign} ({other}) ? ({text}) : ({other}))"
+        text = conditional(binary(sign, text, other), text, other)
     return text

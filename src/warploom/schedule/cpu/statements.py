@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UnsupportedError
-from warploom.schedule.backbone import Constant, Operator, Parameter
-from warploom.schedule.cpu.accesses import Accesses, literal
+from warploom.core.linear import Linear
+from warploom.ctext import Text, binary, c_literal, call, cast_to, unary
+from warploom.schedule.backbone import ROWS, Constant, Operator, Parameter
+from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
 from warploom.schedule.cpu.affine import Indices
 from warploom.schedule.cpu.helpers import Helpers, c_type
 from warploom.schedule.cpu.registers import Registers, Variable
 from warploom.schedule.cpu.scope import Scope
 from warploom.schedule.nest import Affine, Argument, Barrier, Combine, Compute, Kind, Load, Loop, Nest, Node, Ref, Store
 
-_INFIX = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
+_INFIX = {o: ROWS[o].c for o in (Operator.ADD, Operator.SUB, Operator.MUL, Operator.DIV)}
 
 
 class Statements:
@@ -83,7 +85,7 @@ class Statements:
                 self.settle(variable)
                 if variable.is_whole or (variable.lane is None and not variable.parts):
                     self.note(variable)
-                    self.waiting[variable.name] = (f"{variable.name} = {text};", memory.buffer)
+                    self.waiting[variable.name] = (f"{variable.name} = {text.text};", memory.buffer)
                 else:
                     self.assign(variable, text, self.nest.buffers[memory.buffer].dtype)
             case Store(memory=memory, argument=argument, guards=guards):
@@ -98,18 +100,18 @@ class Statements:
     def compute(self, node: Compute) -> None:
         dtype = self.nest.values[node.target.value].dtype
         guards = [g for g in node.guards if not self.scope.is_certain(g)]
-        tests, first, last = self.scope.tests(guards), "0", str(self.scope.lanes)
+        tests, parts = self.scope.tests(guards), None
         if guards and self.scope.lane_loop is not None:
             parts = self.scope.lane_parts(guards)
             if parts is None or self.variable(node.target).parts:
                 self.by_lanes(node)
                 return
-            tests, first, last = parts
+            tests = parts.tests
         text = self.expression(node.operator, node.arguments, dtype)
         variable = self.variable(node.target)
         self.settle(variable)
-        if (first, last) != ("0", str(self.scope.lanes)):
-            text = f"{self.helpers.pick_part(dtype, self.scope.lanes)}({first}, {last}, {text}, {variable.text})"
+        if parts is not None and not parts.is_whole:
+            text = call(self.helpers.pick_part(dtype, self.scope.lanes), parts.first, parts.end, text, variable.text)
         self.assign(variable, text, dtype, tests)
 
     def variable(self, ref: Ref) -> Variable:
@@ -136,24 +138,23 @@ class Statements:
                 self.scope.line(text)
                 del self.waiting[name]
 
-    def assign(self, variable: Variable, text: str, dtype: DType, tests: Sequence[str] = ()) -> None:
+    def assign(self, variable: Variable, text: Text, dtype: DType, tests: Sequence[Text] = ()) -> None:
         self.note(variable)
-        prefix = f"if ({' && '.join(tests)}) " if tests else ""
         if not variable.parts:
-            self.scope.line(f"{prefix}{variable.text} = {text};")
+            self.scope.line(f"{condition(tests)}{variable.text.text} = {text.text};")
             return
         kind = self.helpers.vector(dtype, self.scope.lanes)
-        copies = " ".join(f"{part.text} = lanes[{n}];" for n, part in enumerate(variable.parts))
-        self.scope.line(f"{prefix}{{ const {kind} lanes = {text}; {copies} }}")
+        copies = " ".join(f"{part.text.text} = lanes[{n}];" for n, part in enumerate(variable.parts))
+        self.scope.line(f"{condition(tests)}{{ const {kind} lanes = {text.text}; {copies} }}")
 
-    def argument(self, argument: Argument, dtype: DType, *, may_be_scalar: bool = False) -> str:
+    def argument(self, argument: Argument, dtype: DType, *, may_be_scalar: bool = False) -> Text:
         """In a vector statement a vector, unless it `may_be_scalar`."""
         is_vector = False
         match argument:
             case Constant(value=value):
-                text = literal(value, dtype)
+                text = c_literal(dtype, value)
             case Parameter(name=name):
-                text = self.parameters[name]
+                text = Text(self.parameters[name])
             case Ref():
                 variable = self.variable(argument)
                 self.settle(variable)
@@ -161,13 +162,13 @@ class Statements:
                 is_vector = variable.is_whole or bool(variable.parts)
                 if variable.parts:
                     kind = self.helpers.vector(self.nest.values[argument.value].dtype, self.scope.lanes)
-                    text = f"({kind}){{{', '.join(p.text for p in variable.parts)}}}"
+                    text = vector_of(kind, [p.text for p in variable.parts])
                 else:
                     text = variable.text
         if self.scope.lane_loop is None or is_vector or may_be_scalar:
             return text
         own = self.nest.values[argument.value].dtype if isinstance(argument, Ref) else dtype
-        return f"{self.helpers.splat(own, self.scope.lanes)}({text})"
+        return call(self.helpers.splat(own, self.scope.lanes), text)
 
     def is_vector(self, argument: Argument) -> bool:
         if not isinstance(argument, Ref) or self.scope.lane_loop is None:
@@ -175,34 +176,34 @@ class Statements:
         variable = self.variable(argument)
         return variable.is_whole or bool(variable.parts)
 
-    def expression(self, operator: Operator, arguments: Sequence[Argument], dtype: DType) -> str:
+    def expression(self, operator: Operator, arguments: Sequence[Argument], dtype: DType) -> Text:
         has_vector = any(self.is_vector(a) for a in arguments)
         lanes, helpers = self.scope.lanes, self.helpers
         if operator in _INFIX:
             first, second = (self.argument(a, dtype, may_be_scalar=has_vector) for a in arguments)
-            return f"{first} {_INFIX[operator]} {second}"
+            return binary(_INFIX[operator], first, second)
         if operator is Operator.FMA:
             first, second, third = arguments
             may_be_scalar = lanes == 1 or self.is_vector(first) or self.is_vector(second)
             texts = [self.argument(a, dtype, may_be_scalar=may_be_scalar) for a in (first, second)]
             addend = self.argument(third, dtype, may_be_scalar=may_be_scalar)
             if lanes == 1 and (function := helpers.fma(dtype)):
-                return f"{function}({texts[0]}, {texts[1]}, {addend})"
-            return f"{texts[0]} * {texts[1]} + {addend}"
+                return call(function, *texts, addend)
+            return binary("+", binary("*", *texts), addend)
         texts = [self.argument(a, dtype) for a in arguments]
         match operator:
             case Operator.MAX | Operator.MIN:
-                return f"{helpers.extreme(operator, dtype, lanes)}({texts[0]}, {texts[1]})"
+                return call(helpers.extreme(operator, dtype, lanes), *texts)
             case Operator.NEG:
-                return f"-{texts[0]}"
+                return unary("-", texts[0])
             case Operator.MOVE:
                 return texts[0]
             case Operator.CAST:
                 if lanes == 1:
-                    return f"({c_type(dtype)}){texts[0]}"
-                return f"__builtin_convertvector({texts[0]}, {helpers.vector(dtype, lanes)})"
-            case Operator.EXP | Operator.LOG | Operator.SQRT | Operator.TANH | Operator.ABS:
-                return f"{helpers.unary(operator, dtype, lanes)}({texts[0]})"
+                    return cast_to(c_type(dtype), texts[0])
+                return call("__builtin_convertvector", texts[0], helpers.vector(dtype, lanes))
+            case _ if operator in ROWS and ROWS[operator].called:
+                return call(helpers.unary(operator, dtype, lanes), texts[0])
             case _:
                 raise UnsupportedError(Diagnostic("CPU_OPERATOR", f"expected an arithmetic operator, got {operator.value}"))
 
@@ -211,7 +212,7 @@ class Statements:
             raise UnsupportedError(Diagnostic("CPU_THREAD_LOOP", "expected partial results of one thread, got those of several"))
         value = self.nest.values[node.source.value]
         lanes = self.scope.lanes
-        texts: list[str] = []
+        texts: list[Text] = []
         is_across = False
         choices: list[tuple[Affine, ...]] = [()]
         for n, (register, at) in enumerate(zip(value.axes, node.source.at, strict=True)):
@@ -222,12 +223,12 @@ class Statements:
                 and self.scope.lane_loop is None
             )
             is_across |= is_whole and register.size > 1
-            options = [Affine(i) for i in range(register.size)] if n in node.registers and not is_whole else [at]
+            options = [Linear((), i) for i in range(register.size)] if n in node.registers and not is_whole else [at]
             choices = [(*c, o) for c in choices for o in options]
         for choice in choices:
             if is_across:
                 axis = next(n for n in node.registers if value.axes[n].is_vector)
-                whole = Affine(0, ((-1, 1),))
+                whole = Linear(((-1, 1),))
                 ref = Ref(node.source.value, (*choice[:axis], whole, *choice[axis + 1 :]))
                 sizes = {**self.scope.indices.sizes, -1: value.axes[axis].size}
                 variable = self.registers.variable(ref, Indices(sizes, self.scope.indices.at), -1, value.axes[axis].size)
@@ -243,7 +244,7 @@ class Statements:
                 self.helpers.join(node.operator, value.dtype, lanes, a, b) for a, b in zip(texts[::2], texts[1::2], strict=False)
             ]
             texts = pairs + texts[len(pairs) * 2 :]
-        text = f"{self.helpers.total(node.operator, value.dtype, lanes)}({texts[0]})" if is_across else texts[0]
+        text = call(self.helpers.total(node.operator, value.dtype, lanes), texts[0]) if is_across else texts[0]
         target = self.variable(node.target)
         self.settle(target)
         self.assign(target, text, value.dtype)

@@ -18,9 +18,8 @@ from warploom.schedule.cuda.run import (
     time,
     with_outputs,
 )
-from warploom.schedule.cuda.scalars import c_type
 
 __all__ = [
-    "CudaKernel", "KernelFacts", "Options", "Outcome", "c_type", "compile_kernel", "cuda_kernel", "cuda_program", "facts_of",
+    "CudaKernel", "KernelFacts", "Options", "Outcome", "compile_kernel", "cuda_kernel", "cuda_program", "facts_of",
     "interpret", "interpret_all", "ptx_of", "run", "time", "with_outputs",
 ]  # fmt: skip

@@ -6,14 +6,30 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.core import DType
-from warploom.gpu import literal
+from warploom.core.linear import Linear
+from warploom.ctext import (
+    MOST_VECTOR_BYTES,
+    Text,
+    added,
+    call,
+    conditional,
+    cuda_type,
+    decimal,
+    element,
+    every,
+    literal,
+    make,
+    plus,
+    reinterpret_cast,
+    unary,
+    vector_type,
+)
 from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import memory_of
-from warploom.schedule.cuda.indices import Atom, Form, Phase
+from warploom.schedule.cuda.indices import Atom, Phase
 from warploom.schedule.cuda.lines import Braces, Item, Line
-from warploom.schedule.cuda.scalars import MOST_VECTOR_BYTES, c_type, vector_type
 from warploom.schedule.cuda.swizzles import swizzled_text
 from warploom.schedule.nest import Affine, Cache, Guard, Load, Loop, Memory, Ref, Space, Store
 
@@ -31,13 +47,13 @@ class Accesses:
             return []
         memory = node.memory
         dtype = self._dtype(memory)
-        value = self._read(memory, self._place(memory), c_type(dtype))
+        value = self._read(memory, self._place(memory))
         tests = self.context.conditions(memory.guards)
         if tests:
-            value = f"{' && '.join(tests)} ? {value} : {literal(dtype, memory.fill)}"
+            value = conditional(every(tests), value, literal(dtype, memory.fill))
         own = node.target.value
         is_single = not self.context.facts.axes(own)
-        return [Line(f"{self.context.register(node.target)} = {value};", frozenset({own}), own if is_single else None)]
+        return [Line(f"{self.context.register(node.target).text} = {value.text};", frozenset({own}), own if is_single else None)]
 
     def store(self, node: Store) -> list[Item]:
         tests = self._store_tests(node)
@@ -45,7 +61,7 @@ class Accesses:
         if isinstance(argument, Ref) and argument.value in self.context.copied:
             return _under(tests, self._copy(node, self.context.copied[argument.value], argument, 1))
         dtype = self._dtype(node.memory)
-        text = self._write(node.memory, self._place(node.memory), c_type(dtype), self.context.argument(argument, dtype))
+        text = self._write(node.memory, self._place(node.memory), self.context.argument(argument, dtype))
         return _under(tests, [Line(text, self.context.mentions([argument]))])
 
     def vector(self, node: Load | Store, loop: Loop) -> list[Item] | None:
@@ -67,18 +83,17 @@ class Accesses:
         dtype = self._dtype(memory)
         vector = vector_type(dtype, lanes)
         assert vector is not None
-        value = self._read(memory, self._place(memory), vector, is_vector=True)
+        value = self._read(memory, self._place(memory), vector)
         tests = context.conditions(memory.guards)
         if tests:
-            fill = ", ".join([literal(dtype, memory.fill)] * lanes)
-            value = f"{' && '.join(tests)} ? {value} : make_{vector}({fill})"
+            value = conditional(every(tests), value, call(make(vector), *[literal(dtype, memory.fill)] * lanes))
         mentions = frozenset({node.target.value})
         first = context.indices.values[loop.number]
         parts: list[str] = []
         for lane in range(lanes):
             with context.index(loop.number, first + lane):
-                parts.append(f"{context.register(node.target)} = lanes.{'xyzw'[lane]};")
-        return [Braces(("",), [Line(f"const {vector} lanes = {value};"), *(Line(p, mentions) for p in parts)])]
+                parts.append(f"{context.register(node.target).text} = lanes.{'xyzw'[lane]};")
+        return [Braces(("",), [Line(f"const {cuda_type(vector)} lanes = {value.text};"), *(Line(p, mentions) for p in parts)])]
 
     def _vector_store(self, node: Store, loop: Loop, lanes: int) -> list[Item]:
         context = self.context
@@ -90,12 +105,11 @@ class Accesses:
         vector = vector_type(dtype, lanes)
         assert vector is not None
         first = context.indices.values[loop.number]
-        parts: list[str] = []
+        parts: list[Text] = []
         for lane in range(lanes):
             with context.index(loop.number, first + lane):
                 parts.append(context.argument(argument, dtype))
-        value = f"make_{vector}({', '.join(parts)})"
-        text = self._write(node.memory, self._place(node.memory), vector, value, is_vector=True)
+        text = self._write(node.memory, self._place(node.memory), call(make(vector), *parts), vector)
         return _under(tests, [Line(text, context.mentions([argument]))])
 
     def _copy(self, node: Store, load: Load, argument: Ref, lanes: int) -> list[Item]:
@@ -109,14 +123,14 @@ class Accesses:
         tests = context.conditions(source.guards)
         if tests and source.fill == 0:
             context.helpers.add(f"copy_or_zero_{kind}")
-            return [Line(f"copy_or_zero_{kind}<{size}>({to}, {origin}, {' && '.join(tests)});")]
+            return [Line(f"{call(f'copy_or_zero_{kind}<{size}>', to, origin, every(tests)).text};")]
         context.helpers.add(f"copy_async_{kind}")
-        copy = Line(f"copy_async_{kind}<{size}>({to}, {origin});")
+        copy = Line(f"{call(f'copy_async_{kind}<{size}>', to, origin).text};")
         if not tests:
             return [copy]
-        fill = literal(dtype, source.fill)
-        others: list[Item] = [Line(f"({to})[{lane}] = {fill};") for lane in range(lanes)]
-        return [Braces((f"if ({' && '.join(tests)})",), [copy]), Braces(("else",), others)]
+        fill = literal(dtype, source.fill).text
+        others: list[Item] = [Line(f"{element(to, decimal(lane)).text} = {fill};") for lane in range(lanes)]
+        return [Braces((f"if ({every(tests).text})",), [copy]), Braces(("else",), others)]
 
     def _lanes(self, node: Load | Store, loop: Loop) -> int:
         """Elements of one vector access: the most that divides the loop and is contiguous, aligned and guarded alike."""
@@ -158,7 +172,7 @@ class Accesses:
                 return False
         return True
 
-    def _store_tests(self, node: Store) -> list[str]:
+    def _store_tests(self, node: Store) -> list[Text]:
         context, form = self.context, self.context.indices.form
         guards = (*node.memory.guards, *node.guards)
         forms = [form(node.memory.offset), *(form(g.index) for g in guards)]
@@ -167,56 +181,50 @@ class Accesses:
     def _dtype(self, memory: Memory) -> DType:
         return self.context.facts.nest.buffers[memory.buffer].dtype
 
-    def _place(self, memory: Memory) -> tuple[str, str]:
+    def _place(self, memory: Memory) -> tuple[Text, Text]:
         """Pointer and index of an access."""
         context = self.context
         buffer = context.facts.nest.buffers[memory.buffer]
         array, form = context.buffers[memory.buffer], context.indices.form(memory.offset)
         is_constant = buffer.space is Space.GLOBAL and memory.buffer not in context.facts.written
-        pointee = f"const {c_type(buffer.dtype)}" if is_constant else c_type(buffer.dtype)
+        pointee = f"const {cuda_type(buffer.dtype)}" if is_constant else cuda_type(buffer.dtype)
         turn = (context.phases.get(memory.buffer, Phase(None, 0)), buffer.copies, buffer.elements) if buffer.copies > 1 else None
         if memory.swizzle is None:
-            pointer, left = context.indices.pointer(array, array, pointee, form, turn)
+            pointer, left = context.indices.pointer(array, pointee, form, turn)
             return pointer, context.indices.text(left)
-        pointer, left = context.indices.pointer(array, array, pointee, Form(0, ()), turn)
+        pointer, left = context.indices.pointer(array, pointee, Linear(), turn)
         context.helpers.add("swizzled" if isinstance(memory.swizzle.core, Xor) else "rotated")
         index = swizzled_text(context.indices, form, memory.swizzle, f"{array}_index")
-        return pointer, f"{index} + {left.constant}" if left.constant else index
+        return pointer, plus(index, left.constant)
 
-    def _address(self, pointer: str, index: str) -> str:
-        return pointer if index == "0" else f"{pointer} + {index}"
+    def _address(self, pointer: Text, index: Text) -> Text:
+        return pointer if index.value == 0 else added(pointer, index)
 
-    def _read(self, memory: Memory, place: tuple[str, str], c_word: str, *, is_vector: bool = False) -> str:
+    def _read(self, memory: Memory, place: tuple[Text, Text], vector: DType | None = None) -> Text:
+        """The element at the place, or the whole vector from there on."""
         facts = self.context.facts
         buffer = facts.nest.buffers[memory.buffer]
         is_constant = buffer.space is Space.GLOBAL and memory.buffer not in facts.written
         function = _LOADS.get(memory.cache) if is_constant else None
-        if is_vector:
-            address = f"reinterpret_cast<const {c_word}*>({self._address(*place)})"
-            return f"{function}({address})" if function else f"*{address}"
-        return f"{function}({self._address(*place)})" if function else _element(*place)
+        if vector is None:
+            return call(function, self._address(*place)) if function else element(*place)
+        address = reinterpret_cast(f"const {cuda_type(vector)}*", self._address(*place))
+        return call(function, address) if function else unary("*", address)
 
-    def _write(self, memory: Memory, place: tuple[str, str], c_word: str, value: str, *, is_vector: bool = False) -> str:
+    def _write(self, memory: Memory, place: tuple[Text, Text], value: Text, vector: DType | None = None) -> str:
+        """The statement that stores an element, or a whole vector."""
         is_global = self.context.facts.nest.buffers[memory.buffer].space is Space.GLOBAL
         function = _STORES.get(memory.cache) if is_global else None
-        address = f"reinterpret_cast<{c_word}*>({self._address(*place)})" if is_vector else self._address(*place)
+        address = self._address(*place)
+        if vector is not None:
+            address = reinterpret_cast(f"{cuda_type(vector)}*", address)
         if function:
-            return f"{function}({address}, {value});"
-        return f"*{address} = {value};" if is_vector else f"{_element(*place)} = {value};"
+            return f"{call(function, address, value).text};"
+        return f"{(element(*place) if vector is None else unary('*', address)).text} = {value.text};"
 
 
-def _element(pointer: str, index: str) -> str:
-    depth = 0
-    for position, letter in enumerate(index):
-        depth += {"(": 1, ")": -1}.get(letter, 0)
-        if depth == 0:
-            is_whole = position == len(index) - 1 and letter == ")" and index[0] == "("
-            return f"{pointer}[{index[1:-1] if is_whole else index}]"
-    return f"{pointer}[{index}]"
-
-
-def _under(tests: Sequence[str], items: list[Item]) -> list[Item]:
-    return [Braces((f"if ({' && '.join(tests)})",), items)] if tests else items
+def _under(tests: Sequence[Text], items: list[Item]) -> list[Item]:
+    return [Braces((f"if ({every(tests).text})",), items)] if tests else items
 
 
 def _moved(load: Load, argument: Ref) -> Memory:
@@ -226,19 +234,9 @@ def _moved(load: Load, argument: Ref) -> Memory:
         if made.terms:
             replaced[made.terms[0][0]] = used
 
-    def moved(affine: Affine) -> Affine:
-        constant = affine.constant
-        terms: dict[int, int] = {}
-        for number, stride in affine.terms:
-            other = replaced.get(number, Affine(0, ((number, 1),)))
-            constant += stride * other.constant
-            for n, s in other.terms:
-                terms[n] = terms.get(n, 0) + stride * s
-        return Affine(constant, tuple((n, s) for n, s in terms.items() if s))
-
     memory = load.memory
-    guards = tuple(replace(g, index=moved(g.index)) for g in memory.guards)
-    return replace(memory, offset=moved(memory.offset), guards=guards)
+    guards = tuple(replace(g, index=g.index.substituted(replaced)) for g in memory.guards)
+    return replace(memory, offset=memory.offset.substituted(replaced), guards=guards)
 
 
 def single_access(loop: Loop) -> Load | Store | None:

@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from typing import assert_never
 
+from warploom.ctext import BARRIER, Text, binary, comment, decimal, every
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.accesses import Accesses, single_access
 from warploom.schedule.cuda.combine import Combinations
@@ -18,7 +19,7 @@ from warploom.schedule.cuda.scalars import operation
 from warploom.schedule.nest import Barrier, Combine, Compute, Kind, Load, Loop, Node, Ref, Space, Store
 
 _IN_PLACE = {Operator.ADD: "+=", Operator.MUL: "*="}
-BARRIER = Line("__syncthreads();")
+_MEET = Line(BARRIER)
 
 
 class Body:
@@ -27,7 +28,7 @@ class Body:
     ) -> None:
         self.context, self.pipelines = context, pipelines
         self.accesses, self.combinations = accesses, combinations
-        self.pending: tuple[str, ...] = ()
+        self.pending: tuple[Text, ...] = ()
         """Tests of thread loops around that statements are yet to be put under."""
         self.has_loose_copies = self._loose_copies()
 
@@ -37,7 +38,7 @@ class Body:
             return [item for node in nodes for item in self._node(node)]
         items: list[Item] = []
         run: list[Item] = []
-        tests, head = self.pending, (f"if ({' && '.join(self.pending)})",)
+        tests, head = self.pending, (f"if ({every(self.pending).text})",)
         for node in nodes:
             if self._meets(node):
                 items += [Braces(head, run), *self._node(node)] if run else self._node(node)
@@ -79,9 +80,9 @@ class Body:
 
     def _barrier(self) -> list[Item]:
         if not self.has_loose_copies:
-            return [BARRIER]
+            return [_MEET]
         self.context.helpers.add("await_all_copies")
-        return [Line("await_all_copies();"), BARRIER]
+        return [Line("await_all_copies();"), _MEET]
 
     def _compute(self, node: Compute) -> list[Item]:
         context = self.context
@@ -91,15 +92,16 @@ class Body:
         own = [context.argument(a, dtype) for a in node.arguments]
         named = context.mentions([node.target, *node.arguments])
         if node.operator in _IN_PLACE and own[0] == target and dtype.bits >= 32:
-            return self._guarded(node, Line(f"{target} {_IN_PLACE[node.operator]} {own[1]};", named))
+            return self._guarded(node, Line(f"{target.text} {_IN_PLACE[node.operator]} {own[1].text};", named))
+        context.calls(node.operator, dtype)
         text = operation(node.operator, dtype, own, approximate=context.options.approximate)
         reads_itself = any(isinstance(a, Ref) and a.value == value for a in node.arguments)
         is_single = not context.facts.axes(value) and not reads_itself and not node.guards
-        return self._guarded(node, Line(f"{target} = {text};", named, value if is_single else None))
+        return self._guarded(node, Line(f"{target.text} = {text.text};", named, value if is_single else None))
 
     def _guarded(self, node: Compute, line: Line) -> list[Item]:
         tests = self.context.conditions(node.guards)
-        return [Braces((f"if ({' && '.join(tests)})",), [line])] if tests else [line]
+        return [Braces((f"if ({every(tests).text})",), [line])] if tests else [line]
 
     def _loop(self, loop: Loop) -> list[Item]:
         match loop.kind:
@@ -125,7 +127,7 @@ class Body:
         high, bound, pending = context.indices.highs[atom], context.bound, self.pending
         context.bound = bound | {axis}
         if loop.size <= high:
-            self.pending = (*pending, f"{context.indices.texts[atom]} < {loop.size}")
+            self.pending = (*pending, binary("<", Text(context.indices.texts[atom]), decimal(loop.size)))
             context.indices.highs[atom] = loop.size - 1
         items = self.block(loop.body)
         context.bound, self.pending, context.indices.highs[atom] = bound, pending, high
@@ -203,7 +205,7 @@ class Body:
         has_copies = any(isinstance(n.node, Store) and self._is_copy(n) for n in leaves(pipeline.fill))
         context.helpers |= {"close_copies", "await_copies"} if has_copies else set()
         close: list[Item] = [Line("close_copies();")] if has_copies else []
-        items: list[Item] = [Line(f"// {loop.name}: {ahead} ahead")]
+        items: list[Item] = [Line(comment(f"{loop.name}: {ahead} ahead"))]
         for index in range(ahead):
             if index < loop.size:
                 context.phases |= {b: Phase(None, index) for b in pipeline.buffers}
@@ -212,7 +214,7 @@ class Body:
             items += close
         with self._inside(name), self._scope(loop) as scope:
             inner: list[Item] = [Line(f"await_copies<{ahead - 1}>();")] if has_copies else []
-            inner.append(BARRIER)
+            inner.append(_MEET)
             left = loop.size - ahead
             tests = (f"if ({name} < {left})",)
             indices.shifts[loop.number] = ahead
@@ -230,7 +232,7 @@ class Body:
         for buffer in pipeline.buffers:
             context.phases.pop(buffer)
         items.append(self._for(loop, name, [*scope.lines, *inner]))
-        return [*items, BARRIER] if self._shares_later(loop) else items
+        return [*items, _MEET] if self._shares_later(loop) else items
 
     def _is_copy(self, leaf: Leaf) -> bool:
         argument = leaf.node.argument if isinstance(leaf.node, Store) else None

@@ -12,12 +12,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from warploom.core.linear import Linear
+from warploom.ctext import BARRIER, SHUFFLES, UNARY, Text, added, binary, call, cuda_type, decimal, element, every, rest_of_warps
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import WARP
 from warploom.schedule.cuda.lines import Braces, Item, Line
-from warploom.schedule.cuda.scalars import c_type, reduction
-from warploom.schedule.nest import Affine, Combine
+from warploom.schedule.cuda.scalars import reduction
+from warploom.schedule.nest import Combine
 
 _MOST_IN_TEXT = 16
 """Summands of one expression."""
@@ -78,27 +80,28 @@ class Combinations:
         axes = [a for a in node.registers if a in own]
         sizes = [context.facts.nest.values[node.source.value].axes[a].size for a in axes]
 
-        def apply(first: str, second: str) -> str:
+        def apply(first: Text, second: Text) -> Text:
+            context.calls(node.operator, dtype)
             return reduction(node.operator, dtype, first, second)
 
         texts = [self._element(node, axes, at) for at in itertools.product(*map(range, sizes))]
         while len(texts) > _MOST_IN_TEXT:
             groups = [texts[start : start + _MOST_IN_TEXT] for start in range(0, len(texts), _MOST_IN_TEXT)]
-            texts = [context.indices.names("part") for _ in groups]
+            texts = [Text(context.indices.names.fresh("part")) for _ in groups]
             items += [
-                Line(f"const {c_type(dtype)} {name} = {_tree(group, apply)};", frozenset({node.source.value}))
+                Line(f"const {cuda_type(dtype)} {name.text} = {_tree(group, apply).text};", frozenset({node.source.value}))
                 for name, group in zip(texts, groups, strict=True)
             ]
-        items.append(Line(f"{target} = {_tree(texts, apply)};", both, value if is_single else None))
+        items.append(Line(f"{target.text} = {_tree(texts, apply).text};", both, value if is_single else None))
         return items + self._over_threads(node, target, value, apply)
 
-    def _element(self, node: Combine, axes: Sequence[int], at: Sequence[int]) -> str:
+    def _element(self, node: Combine, axes: Sequence[int], at: Sequence[int]) -> Text:
         places = list(node.source.at)
         for axis, index in zip(axes, at, strict=True):
-            places[axis] = Affine(index)
+            places[axis] = Linear((), index)
         return self.context.register(replace(node.source, at=tuple(places)))
 
-    def _over_threads(self, node: Combine, target: str, value: int, apply: Callable[[str, str], str]) -> list[Item]:
+    def _over_threads(self, node: Combine, target: Text, value: int, apply: Callable[[Text, Text], Text]) -> list[Item]:
         parts = parts_of(self.context, node)
         dtype = self.context.facts.nest.values[value].dtype
         named = frozenset({value})
@@ -107,31 +110,29 @@ class Combinations:
         for part in parts:
             distances = [part.step * part.shuffled >> (n + 1) for n in range(part.shuffled.bit_length() - 1)]
             for distance in distances:
-                other = f"__shfl_xor_sync({mask}, {target}, {distance})"
+                other = call(SHUFFLES["xor"], mask, target, decimal(distance))
                 items.append(Line(_updated(node, target, other, apply), named))
         block = self.context.facts.block
         if any(p.left > 1 or p.size < block[p.axis] for p in parts):
-            items += self._through_memory(node, parts, target, named, apply, c_type(dtype))
+            items += self._through_memory(node, parts, target, named, apply, cuda_type(dtype))
         return items
 
     def _mask(self) -> str:
-        threads = self.context.facts.threads
-        if threads % WARP == 0:
-            return "0xffffffffu"
-        if threads < WARP:
-            return f"0x{(1 << threads) - 1:08x}u"
+        full, rest = rest_of_warps(self.context.facts.threads)
+        if not rest or not full:
+            return f"0x{rest or 0xFFFFFFFF:08x}u"
         context = self.context
         if context.warp_mask is None:
-            context.warp_mask = context.indices.names("warp_mask")
+            context.warp_mask = context.indices.names.fresh("warp_mask")
         return context.warp_mask
 
     def _through_memory(
         self,
         node: Combine,
         parts: Sequence[Part],
-        target: str,
+        target: Text,
         named: frozenset[int],
-        apply: Callable[[str, str], str],
+        apply: Callable[[Text, Text], Text],
         word: str,
     ) -> list[Item]:
         context, block = self.context, self.context.facts.block
@@ -141,52 +142,60 @@ class Combinations:
         left = math.prod(p.left for p in parts)
         slots = math.prod(size for _, size in context.turns)
         turns = context.turns if slots <= _MOST_SLOTS else []
-        digits = [*turns, *((texts["thread", a], block[a]) for a in reversed(range(3)) if a not in summed and block[a] > 1)]
+        digits = [
+            *((Text(name), size) for name, size in turns),
+            *((Text(texts["thread", a]), block[a]) for a in reversed(range(3)) if a not in summed and block[a] > 1),
+        ]
         group, groups = _number(digits), math.prod(size for _, size in digits)
-        name = context.indices.names("partials")
+        name = context.indices.names.fresh("partials")
         row_bytes = left * dtype.size_bytes
         context.scratch.append((name, dtype, left * groups, 16 if row_bytes % 16 == 0 else dtype.size_bytes))
-        tests: list[str] = []
+        tests: list[Text] = []
         for part in parts:
-            thread = texts["thread", part.axis]
-            tests += [f"{thread} % {part.shuffled} == 0"] if part.shuffled > 1 else []
-            tests += [f"{thread} < {part.size}"] if part.size < block[part.axis] else []
-        place = _number([(_digit(texts["thread", p.axis], p), p.left) for p in reversed(parts) if p.left > 1])
-        start = f"({group}) * {left}" if " " in group else f"{group} * {left}" if group else ""
-        write = Line(f"{name}[{' + '.join(t for t in (start, place) if t) or '0'}] = {target};", named)
-        row = context.indices.names("totals")
-        head = Line(f"const {word}* {row} = {' + '.join(t for t in (name, start) if t)};")
+            thread = Text(texts["thread", part.axis])
+            tests += [binary("==", binary("%", thread, decimal(part.shuffled)), decimal(0))] if part.shuffled > 1 else []
+            tests += [binary("<", thread, decimal(part.size))] if part.size < block[part.axis] else []
+        place = _number([(_digit(Text(texts["thread", p.axis]), p), p.left) for p in reversed(parts) if p.left > 1])
+        start = None if group is None else binary("*", group, decimal(left), inner=UNARY)
+        offset = [t for t in (start, place) if t is not None] or [decimal(0)]
+        write = Line(f"{element(Text(name), added(*offset)).text} = {target.text};", named)
+        row = context.indices.names.fresh("totals")
+        pointer = Text(name) if start is None else added(Text(name), start)
+        head = Line(f"const {word}* {row} = {pointer.text};")
         is_reused = context.depth > 0 or len(turns) < len(context.turns)
-        items: list[Item] = [Line("__syncthreads();")] if is_reused else []
-        items += [Braces((f"if ({' && '.join(tests)})",), [write])] if tests else [write]
-        items += [Line("__syncthreads();"), head]
+        items: list[Item] = [Line(BARRIER)] if is_reused else []
+        items += [Braces((f"if ({every(tests).text})",), [write])] if tests else [write]
+        items += [Line(BARRIER), head]
         if left <= _MOST_IN_TEXT:
-            items.append(Line(f"{target} = {_tree([f'{row}[{n}]' for n in range(left)], apply)};", named))
+            elements = [element(Text(row), decimal(n)) for n in range(left)]
+            items.append(Line(f"{target.text} = {_tree(elements, apply).text};", named))
         else:
-            loop = context.indices.names("i")
-            items.append(Line(f"{target} = {row}[0];", named))
-            body: list[Item] = [Line(_updated(node, target, f"{row}[{loop}]", apply), named)]
+            loop = context.indices.names.fresh("i")
+            items.append(Line(f"{target.text} = {row}[0];", named))
+            body: list[Item] = [Line(_updated(node, target, element(Text(row), Text(loop)), apply), named)]
             items.append(Braces((f"for (int {loop} = 1; {loop} < {left}; ++{loop})",), body))
         return items
 
 
-def _digit(thread: str, part: Part) -> str:
-    return thread if part.shuffled == 1 else f"{thread} / {part.shuffled}"
+def _digit(thread: Text, part: Part) -> Text:
+    return thread if part.shuffled == 1 else binary("/", thread, decimal(part.shuffled))
 
 
-def _number(digits: Sequence[tuple[str, int]]) -> str:
-    """Mixed radix, most significant digit first."""
-    text = ""
-    for name, size in digits:
-        text = f"({text}) * {size} + {name}" if " " in text else f"{text} * {size} + {name}" if text else name
+def _number(digits: Sequence[tuple[Text, int]]) -> Text | None:
+    """Mixed radix, most significant digit first; None without digits."""
+    text: Text | None = None
+    for digit, size in digits:
+        text = digit if text is None else added(binary("*", text, decimal(size), inner=UNARY), digit)
     return text
 
 
-def _updated(node: Combine, target: str, other: str, apply: Callable[[str, str], str]) -> str:
-    return f"{target} += {other};" if node.operator is Operator.ADD else f"{target} = {apply(target, other)};"
+def _updated(node: Combine, target: Text, other: Text, apply: Callable[[Text, Text], Text]) -> str:
+    if node.operator is Operator.ADD:
+        return f"{target.text} += {other.text};"
+    return f"{target.text} = {apply(target, other).text};"
 
 
-def _tree(texts: Sequence[str], apply: Callable[[str, str], str]) -> str:
+def _tree(texts: Sequence[Text], apply: Callable[[Text, Text], Text]) -> Text:
     """Neighbours first; the depth is the logarithm of the number."""
     level = list(texts)
     while len(level) > 1:

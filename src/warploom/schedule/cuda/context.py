@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import DType
-from warploom.gpu import literal
-from warploom.schedule.backbone import Constant, Parameter
+from warploom.ctext import Text, binary, call, cuda_type, decimal, element, integer, literal
+from warploom.schedule.backbone import Constant, Operator, Parameter
 from warploom.schedule.cuda.facts import NestFacts
-from warploom.schedule.cuda.indices import Form, Indices, Phase
+from warploom.schedule.cuda.indices import MOST_INT, Indices, Offset, Phase
 from warploom.schedule.cuda.options import Options
-from warploom.schedule.cuda.scalars import c_type
+from warploom.schedule.cuda.scalars import KEEPING_NAN
 from warploom.schedule.nest import Argument, Guard, Load, Ref
 
 AXES = "xyz"
@@ -46,24 +46,29 @@ class Context:
     warp_mask: str | None = None
     """Name of the mask of a warp's threads, where the last warp is not full and shuffles need it."""
 
-    def register(self, ref: Ref) -> str:
+    def register(self, ref: Ref) -> Text:
         axes = self.facts.axes(ref.value)
-        return self.values[ref.value] + "".join(f"[{self.indices.text(self.indices.form(ref.at[a]))}]" for a in axes)
+        return element(Text(self.values[ref.value]), *(self.indices.text(self.indices.form(ref.at[a])) for a in axes))
 
     def declaration(self, value: int) -> str:
         node = self.facts.nest.values[value]
         sizes = "".join(f"[{node.axes[a].size}]" for a in self.facts.axes(value))
-        return f"{c_type(node.dtype)} {self.values[value]}{sizes};"
+        return f"{cuda_type(node.dtype)} {self.values[value]}{sizes};"
 
     def word(self, value: int) -> str:
-        return c_type(self.facts.nest.values[value].dtype)
+        return cuda_type(self.facts.nest.values[value].dtype)
 
-    def argument(self, argument: Argument, dtype: DType) -> str:
+    def calls(self, operator: Operator, dtype: DType) -> None:
+        """Notes the device function that an operation calls, if any."""
+        if dtype.is_float and operator in KEEPING_NAN:
+            self.helpers.add(KEEPING_NAN[operator])
+
+    def argument(self, argument: Argument, dtype: DType) -> Text:
         match argument:
             case Constant(value):
                 return literal(dtype, value)
             case Parameter(name):
-                return self.parameters[name]
+                return Text(self.parameters[name])
             case Ref():
                 return self.register(argument)
             case _:
@@ -72,28 +77,32 @@ class Context:
     def mentions(self, arguments: Iterable[Argument]) -> frozenset[int]:
         return frozenset(a.value for a in arguments if isinstance(a, Ref))
 
-    def conditions(self, guards: Iterable[Guard]) -> list[str]:
+    def conditions(self, guards: Iterable[Guard]) -> list[Text]:
         """Tests that are not always true."""
         return [t for g in guards for t in self._tests(self.indices.form(g.index), g.bound)]
 
-    def _tests(self, form: Form, bound: int) -> list[str]:
+    def _tests(self, form: Offset, bound: int) -> list[Text]:
         low, high = self.indices.range(form)
         if high < 0 or low >= bound:
-            return ["false"]
+            return [Text("false")]
         if low >= 0 and high < bound:
             return []
         if bound == 1 and not form.constant and len(form.terms) == 1:
-            return [f"{self.indices.text(form)} == 0"]
+            return [binary("==", self.indices.text(form), decimal(0))]
         text = self.indices.hoisted(form, "index")
         if low < 0:
-            return [f"unsigned({text}) < {bound}u" if high >= bound else f"{text} >= 0"]
-        return [f"{text} < {bound}"]
+            if high < bound:
+                return [binary(">=", text, decimal(0))]
+            if max(-low, high) > MOST_INT:
+                return [binary(">=", text, decimal(0)), binary("<", text, decimal(bound))]
+            return [binary("<", call("unsigned", text), integer(bound, is_signed=False))]
+        return [binary("<", text, decimal(bound))]
 
-    def lone_thread(self, forms: Iterable[Form]) -> list[str]:
+    def lone_thread(self, forms: Iterable[Offset]) -> list[Text]:
         """Tests that leave one thread along the hardware dimensions that no thread loop around runs over, nor `forms` mention."""
         mentioned = {a[1] for f in forms for a, _ in f.terms if a[0] == "thread"}
         alone = [d for d in range(3) if self.facts.block[d] > 1 and d not in self.bound and d not in mentioned]
-        return [f"{self.indices.texts['thread', d]} == 0" for d in alone]
+        return [binary("==", Text(self.indices.texts["thread", d]), decimal(0)) for d in alone]
 
     @contextmanager
     def index(self, number: int, value: int) -> Generator[None]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Role
 from warploom.schedule.nest import (
     Affine,
@@ -179,11 +180,9 @@ def _problem(message: str) -> UserError:
 
 def shifted(affine: Affine, number: int, distance: int) -> Affine:
     """The affine form with the index of loop `number` replaced by index + distance."""
-    stride = sum(s for n, s in affine.terms if n == number)
-    return Affine(affine.constant + stride * distance, affine.terms)
+    return affine.shifted(affine.coefficient(number) * distance)
 
 
 def fixed(affine: Affine, number: int, index: int) -> Affine:
     """The affine form with the index of loop `number` replaced by a constant."""
-    moved = shifted(affine, number, index)
-    return Affine(moved.constant, tuple(t for t in moved.terms if t[0] != number))
+    return affine.substituted({number: Linear((), index)})

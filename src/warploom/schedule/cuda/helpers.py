@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from warploom.operations import C_FUNCTIONS
+
 _COPY = """template <int Bytes>
 __device__ __forceinline__ void copy_async_KIND(void* to, const void* from)
 {
@@ -63,6 +65,10 @@ __device__ __forceinline__ int rotated(int index)
 }
 """,
 }
+
+
+WORDS = C_FUNCTIONS.union(_TEXTS, ("lanes", "shared_bytes", "abs", "max", "min"))
+"""Names that texts of kernels use beside those of the nest."""
 
 
 def helper_texts(names: Iterable[str]) -> list[str]:

@@ -7,13 +7,14 @@ a pointer at the top of the kernel, each loop's part a pointer at the top of its
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from warploom.core.linear import Linear
+from warploom.ctext import UNARY, Names, Text, added, binary, decimal, plus, static_cast, total
+from warploom.schedule.cuda.helpers import WORDS
 from warploom.schedule.cuda.lines import Line
-from warploom.schedule.cuda.names import Names
 from warploom.schedule.nest import Affine, Kind, Loop
 
 Atom: TypeAlias = tuple[str, int]
@@ -22,19 +23,8 @@ Atom: TypeAlias = tuple[str, int]
 MOST_INT = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """constant + sum of stride * atom; each atom once, hardware first, then loops outer to inner."""
-
-    constant: int
-    terms: tuple[tuple[Atom, int], ...]
-
-    def only(self, kept: frozenset[Atom]) -> Form:
-        """The terms over `kept`, without the constant."""
-        return Form(0, tuple(t for t in self.terms if t[0] in kept))
-
-    def without(self, dropped: frozenset[Atom]) -> Form:
-        return Form(self.constant, tuple(t for t in self.terms if t[0] not in dropped))
+Offset: TypeAlias = Linear[Atom]
+"""constant + sum of stride * atom; hardware first, then loops outer to inner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +44,7 @@ class Scope:
     """Constant in the body, and not outside of it."""
     name: str
     lines: list[Line] = field(default_factory=list[Line])
-    known: dict[tuple[object, ...], str] = field(default_factory=dict[tuple[object, ...], str])
+    known: dict[tuple[object, ...], Text] = field(default_factory=dict[tuple[object, ...], Text])
 
 
 class Indices:
@@ -62,12 +52,12 @@ class Indices:
 
     def __init__(self, loops: Mapping[int, Loop], unrolled: frozenset[int], grid: Sequence[int], block: Sequence[int]) -> None:
         self.loops, self.unrolled = loops, unrolled
-        self.names = Names()
+        self.names = Names(WORDS)
         self.texts: dict[Atom, str] = {}
         self.highs: dict[Atom, int] = {}
         for axis, letter in enumerate("xyz"):
             for word, sizes in (("block", grid), ("thread", block)):
-                self.texts[word, axis] = self.names(f"{word[0]}{letter}")
+                self.texts[word, axis] = self.names.fresh(f"{word[0]}{letter}")
                 self.highs[word, axis] = sizes[axis] - 1
         hardware = frozenset(a for a, high in self.highs.items() if high)
         self.scope = Scope(None, hardware, "")
@@ -84,11 +74,11 @@ class Indices:
         pool = self.pools.setdefault(wish, [])
         free = next((name for name in pool if name not in self.open_names), None)
         if free is None:
-            free = self.names(wish)
+            free = self.names.fresh(wish)
             pool.append(free)
         return free
 
-    def form(self, affine: Affine) -> Form:
+    def form(self, affine: Affine) -> Offset:
         found: dict[Atom, int] = {}
         constant = affine.constant
         for number, stride in affine.terms:
@@ -99,7 +89,7 @@ class Indices:
                 constant += stride * self.shifts.get(number, 0)
                 atom = self.atom(loop)
                 found[atom] = found.get(atom, 0) + stride
-        return Form(constant, tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s))
+        return Linear(tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s), constant)
 
     def atom(self, loop: Loop) -> Atom:
         if loop.kind in (Kind.BLOCK, Kind.THREAD):
@@ -110,42 +100,28 @@ class Indices:
         (word, number), stride = item
         return (("block", "thread", "loop").index(word), -abs(stride), number)
 
-    def range(self, form: Form) -> tuple[int, int]:
-        low = form.constant + sum(min(0, s * self.highs[a]) for a, s in form.terms)
-        return low, form.constant + sum(max(0, s * self.highs[a]) for a, s in form.terms)
+    def range(self, form: Offset) -> tuple[int, int]:
+        return form.span(self.highs.__getitem__)
 
-    def text(self, form: Form, start: str = "") -> str:
+    def text(self, form: Offset, start: Text | None = None) -> Text:
         """`start + (by * 64 + ty) * 1024 + k - 1`; 64-bit only where 32 bits could overflow."""
         low, high = self.range(form)
         wide = max(-low, high) > MOST_INT
-        parts = [start] if start else []
+        terms = [(1, start)] if start is not None else []
         ordered = sorted(form.terms, key=lambda t: (t[0][0] == "loop", -abs(t[1])))
         while ordered:
             chain = [ordered.pop(0)]
             while ordered and chain[-1][1] == ordered[0][1] * (self.highs[ordered[0][0]] + 1) and (ordered[0][0][0] != "loop"):
                 chain.append(ordered.pop(0))
-            parts.append(self._chain(chain, wide=wide))
-        text = " + ".join(parts).replace("+ -", "- ")
-        if form.constant or not text:
-            sign = "-" if form.constant < 0 else "+"
-            text = f"{text} {sign} {abs(form.constant)}" if text else str(form.constant)
-        return text
+            terms.append((chain[-1][1], self._chain(chain, wide=wide)))
+        return total(terms, form.constant)
 
-    def _chain(self, chain: list[tuple[Atom, int]], *, wide: bool) -> str:
-        unit = chain[-1][1]
-        parts: list[str] = []
-        for position, (atom, stride) in enumerate(chain):
-            name = self.texts[atom]
-            if wide and position == 0:
-                name = f"static_cast<long long>({name})"
-            factor = stride // unit
-            parts.append(name if factor == 1 else f"{name} * {factor}")
-        inner = " + ".join(parts)
-        if unit == 1:
-            return inner
-        if unit == -1:
-            return f"-({inner})" if len(chain) > 1 else f"-{inner}"
-        return f"({inner}) * {unit}" if len(chain) > 1 or " " in inner else f"{inner} * {unit}"
+    def _chain(self, chain: list[tuple[Atom, int]], *, wide: bool) -> Text:
+        """The terms, each stride a multiple of the next, over the last one's stride."""
+        names = [Text(self.texts[atom]) for atom, _ in chain]
+        if wide:
+            names[0] = static_cast("long long", names[0])
+        return total((stride // chain[-1][1], name) for (_, stride), name in zip(chain, names, strict=True))
 
     def scoped(self) -> list[Scope]:
         """Open scopes, outermost first."""
@@ -156,12 +132,10 @@ class Indices:
             scope = scope.parent
         return found[::-1]
 
-    def pointer(
-        self, array: str, label: str, c_type: str, form: Form, phase: tuple[Phase, int, int] | None = None
-    ) -> tuple[str, Form]:
-        """A hoisted pointer into `array`, and what is left to add to it. phase: with the copies of the array
+    def pointer(self, array: str, word: str, form: Offset, phase: tuple[Phase, int, int] | None = None) -> tuple[Text, Offset]:
+        """A hoisted pointer to `word` into `array`, and what is left to add to it. phase: with the copies of the array
         and the elements of one."""
-        current = array
+        current = Text(array)
         left = form
         for scope in self.scoped():
             own = form.only(scope.atoms)
@@ -169,28 +143,28 @@ class Indices:
             if not own.terms and turn is None:
                 continue
             left = left.without(scope.atoms)
-            key = ("pointer", current, c_type, own, turn)
+            key = ("pointer", current, word, own, turn)
             if key not in scope.known:
                 text = self.text(own, current) if own.terms else current
                 if turn is not None:
-                    text = f"{text} + {self._turn(turn)}"
+                    text = added(text, self._turn(turn))
                 place = scope.name or ("thread" if any(a[0] == "thread" for a, _ in own.terms) else "block")
-                scope.known[key] = self.names(f"{label}_{place}")
-                scope.lines.append(Line(f"{c_type}* {scope.known[key]} = {text};"))
+                name = self.names.fresh(f"{array}_{place}")
+                scope.known[key] = Text(name)
+                scope.lines.append(Line(f"{word}* {name} = {text.text};"))
             current = scope.known[key]
         if phase is not None and phase[0].loop is None:
-            left = Form(left.constant + phase[0].shift % phase[1] * phase[2], left.terms)
+            left = left.shifted(phase[0].shift % phase[1] * phase[2])
         return current, left
 
-    def _turn(self, turn: tuple[Phase, int, int]) -> str:
+    def _turn(self, turn: tuple[Phase, int, int]) -> Text:
         phase, copies, elements = turn
-        name = self.texts["loop", phase.loop or 0]
-        index = name if phase.shift == 0 else f"({name} + {phase.shift})"
-        return f"{index} % {copies} * {elements}"
+        index = plus(Text(self.texts["loop", phase.loop or 0]), phase.shift)
+        return binary("*", binary("%", index, decimal(copies)), decimal(elements))
 
-    def hoisted(self, form: Form, label: str) -> str:
+    def hoisted(self, form: Offset, label: str) -> Text:
         """`form` as text, with its parts over hardware indices and loops named where they are constant."""
-        current = ""
+        current: Text | None = None
         left = form
         for scope in self.scoped():
             own = form.only(scope.atoms)
@@ -201,13 +175,14 @@ class Indices:
             if key not in scope.known:
                 text = self.text(own, current)
                 scope.known[key] = text
-                if " " in text:
-                    scope.known[key] = self.names(f"{label}_{scope.name}" if scope.name else label)
+                if text.level < UNARY:
+                    name = self.names.fresh(f"{label}_{scope.name}" if scope.name else label)
+                    scope.known[key] = Text(name)
                     width = "long long" if max(map(abs, self.range(own))) > MOST_INT else "int"
-                    scope.lines.append(Line(f"const {width} {scope.known[key]} = {text};"))
+                    scope.lines.append(Line(f"const {width} {name} = {text.text};"))
             current = scope.known[key]
-        return self.text(left, current) if left.terms or left.constant or not current else current
+        return self.text(left, current) if left.terms or left.constant or current is None else current
 
-    def divisor(self, form: Form, but: Atom | None = None) -> int:
+    def divisor(self, form: Offset, but: Atom | None = None) -> int:
         """The greatest number known to divide the form, terms over `but` left out; 0 if it is 0."""
-        return math.gcd(form.constant, *(s for a, s in form.terms if a != but))
+        return form.without(() if but is None else (but,)).divisor

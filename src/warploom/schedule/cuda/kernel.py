@@ -14,18 +14,18 @@ from dataclasses import dataclass, replace
 
 from warploom.core import Diagnostic, DType, UnsupportedError
 from warploom.core.launch import STATIC_SHARED_BYTES
+from warploom.ctext import Text, array_declaration, cuda_type, includes, kernel_head, rest_of_warps, total
 from warploom.schedule.backbone import Parameter, Role
 from warploom.schedule.cuda.accesses import Accesses
 from warploom.schedule.cuda.body import Body
 from warploom.schedule.cuda.combine import Combinations
 from warploom.schedule.cuda.context import AXES, Context
-from warploom.schedule.cuda.facts import WARP, gather, loops_of
+from warploom.schedule.cuda.facts import gather, loops_of
 from warploom.schedule.cuda.helpers import helper_texts, joined
 from warploom.schedule.cuda.indices import Indices
 from warploom.schedule.cuda.lines import Item, Line, text_of, with_declarations
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.pipeline import Pipeline, direct_copies, plan
-from warploom.schedule.cuda.scalars import KEEPING_NAN, c_type
 from warploom.schedule.nest import Buffer, Kind, Loop, Nest, Space, Value
 
 _DEFAULTS = Options()
@@ -76,10 +76,10 @@ def cuda_kernel(nest: Nest, options: Options = _DEFAULTS) -> CudaKernel:
     facts = gather(replace(nest, values=tuple(values)))
     indices = Indices(facts.loops, facts.unrolled, facts.grid, facts.block)
     context = Context(facts, options, indices, copied)
-    name = indices.names(nest.name)
-    context.buffers += [indices.names(b.name) for b in nest.buffers]
-    context.parameters |= {p.name: indices.names(p.name) for p in nest.parameters}
-    context.values += [indices.names(v.name) for v in nest.values]
+    name = indices.names.fresh(nest.name)
+    context.buffers += [indices.names.fresh(b.name) for b in nest.buffers]
+    context.parameters |= {p.name: indices.names.fresh(p.name) for p in nest.parameters}
+    context.values += [indices.names.fresh(v.name) for v in nest.values]
     body = Body(context, pipelines, Accesses(context), Combinations(context))
     items = with_declarations(body.block(nest.body), context.declaration, context.word)
     return _assembled(context, name, items)
@@ -101,19 +101,18 @@ def _assembled(context: Context, name: str, items: list[Item]) -> CudaKernel:
         top.append(Line("extern __shared__ __align__(16) unsigned char shared_bytes[];"))
     offset = 0
     for array in arrays:
-        word = c_type(array.dtype)
+        word = cuda_type(array.dtype)
         if is_dynamic:
             top.append(Line(f"{word}* {array.name} = reinterpret_cast<{word}*>(shared_bytes + {offset});"))
         else:
-            aligned = f"__align__({array.alignment}) " if array.alignment > array.dtype.size_bytes else ""
-            top.append(Line(f"__shared__ {aligned}{word} {array.name}[{array.elements}];"))
+            declared = array_declaration(array.dtype, array.name, [array.elements], is_shared=True, alignment=array.alignment)
+            top.append(Line(declared))
         offset += array.size_bytes
     top += context.indices.scope.lines
     body = "\n".join(text_of([*top, Line(""), *items] if top else items, 1))
     launch = f"// grid {' x '.join(map(str, facts.grid))}, block {' x '.join(map(str, facts.block))}"
     launch += f", {total} bytes of shared memory{' asked for at the launch' if is_dynamic else ''}" if total else ""
-    extremes = {name for name in KEEPING_NAN.values() if f"{name}(" in body}
-    helpers = helper_texts(context.helpers | extremes)
+    helpers = helper_texts(context.helpers)
     text = "\n".join([*_includes(nest), *helpers, launch, *_signature(context, name), "{", body, "}", ""])
     return CudaKernel(
         name=name,
@@ -171,12 +170,11 @@ def _signature(context: Context, name: str) -> list[str]:
         buffer = nest.buffers[number]
         const = "" if number in facts.written else "const "
         label = context.buffers[number]
-        words.append(f"{const}{c_type(buffer.dtype)}* __restrict__ {f'{label}_all' if number in facts.block_arrays() else label}")
-    words += [f"{c_type(p.dtype)} {context.parameters[p.name]}" for p in nest.parameters]
-    limit = f"__launch_bounds__({facts.threads}{f', {options.blocks_together}' if options.blocks_together > 1 else ''})"
-    if options.register_limit is not None:
-        limit = f"__maxnreg__({options.register_limit})"
-    start = f'extern "C" __global__ void {limit}'
+        words.append(
+            f"{const}{cuda_type(buffer.dtype)}* __restrict__ {f'{label}_all' if number in facts.block_arrays() else label}"
+        )
+    words += [f"{cuda_type(p.dtype)} {context.parameters[p.name]}" for p in nest.parameters]
+    start = kernel_head(facts.threads, blocks_together=options.blocks_together, most_registers=options.register_limit)
     if sum(len(w) + 2 for w in words) <= 120:
         return [start, f"{name}({', '.join(words)})"]
     return [start, f"{name}(", *(f"    {w}{',' if n + 1 < len(words) else ')'}" for n, w in enumerate(words))]
@@ -193,10 +191,9 @@ def _hardware(context: Context) -> list[Item]:
                 text = context.indices.texts[kind.value, axis]
                 lines.append(Line(f"const int {text} = {kind.value}Idx.{AXES[axis]};  // {comment}: {sizes[axis]}"))
     if context.warp_mask is not None:
-        full, rest = divmod(facts.threads, WARP)
-        strides = [(context.indices.texts["thread", a], math.prod(facts.block[:a])) for a in range(3) if facts.block[a] > 1]
-        thread = " + ".join(name if stride == 1 else f"{name} * {stride}" for name, stride in strides)
-        mask = f"{thread} < {full * WARP} ? 0xffffffffu : 0x{(1 << rest) - 1:08x}u"
+        full, rest = rest_of_warps(facts.threads)
+        strides = [(math.prod(facts.block[:a]), Text(context.indices.texts["thread", a])) for a in range(3) if facts.block[a] > 1]
+        mask = f"{total(strides).text} < {full} ? 0xffffffffu : 0x{rest:08x}u"
         lines.append(Line(f"const unsigned {context.warp_mask} = {mask};"))
     return lines
 
@@ -213,7 +210,7 @@ def _block_pointers(context: Context) -> list[Item]:
     lines: list[Item] = []
     for number in context.facts.block_arrays():
         buffer, label = context.facts.nest.buffers[number], context.buffers[number]
-        word = f"{'' if number in context.facts.written else 'const '}{c_type(buffer.dtype)}*"
+        word = f"{'' if number in context.facts.written else 'const '}{cuda_type(buffer.dtype)}*"
         size = buffer.elements * buffer.copies
         own = f" + static_cast<long long>({block}) * {size}" if block else ""
         lines.append(Line(f"{word} {label} = {label}_all{own};"))
@@ -222,6 +219,5 @@ def _block_pointers(context: Context) -> list[Item]:
 
 def _includes(nest: Nest) -> list[str]:
     dtypes: set[DType] = {b.dtype for b in nest.buffers} | {v.dtype for v in nest.values}
-    names = {d.name for d in dtypes}
-    lines = [f"#include <cuda_{h}.h>" for h, d in (("fp16", "f16"), ("bf16", "bf16")) if d in names]
+    lines = includes(dtypes)
     return [*lines, ""] if lines else []

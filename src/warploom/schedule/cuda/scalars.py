@@ -1,54 +1,18 @@
-"""CUDA C++ of scalar types, constants and operations."""
+"""CUDA C++ of scalar operations."""
 
 from __future__ import annotations
 
-from typing import assert_never
-
 from warploom.core import Diagnostic, DType, UnsupportedError
-from warploom.schedule.backbone import Operator
+from warploom.ctext import PRIMARY, Text, binary, call, cuda_type, static_cast, unary
+from warploom.schedule.backbone import ROWS, Operator
 
-_TYPES = {
-    "i8": "signed char", "i16": "short", "i32": "int", "i64": "long long",
-    "u8": "unsigned char", "u16": "unsigned short", "u32": "unsigned", "u64": "unsigned long long",
-    "f16": "__half", "bf16": "__nv_bfloat16", "f32": "float", "f64": "double",
-}  # fmt: skip
-
-_VECTORS = {
-    "i32": "int", "u32": "uint", "i64": "longlong", "u64": "ulonglong", "f32": "float", "f64": "double",
-    "i16": "short", "u16": "ushort", "i8": "char", "u8": "uchar",
-}  # fmt: skip
-
-MOST_VECTOR_BYTES = 16
-
-_FUNCTIONS = {
-    Operator.EXP: "exp",
-    Operator.LOG: "log",
-    Operator.SQRT: "sqrt",
-    Operator.TANH: "tanh",
-    Operator.FMA: "fma",
-    Operator.ABS: "fabs",
-}
 KEEPING_NAN = {Operator.MAX: "max_or_nan", Operator.MIN: "min_or_nan"}
 """Helpers, since CUDA's own functions would forget a NaN; functions, since an operand may be a shuffle, which lanes run once."""
-_SIGNS = {Operator.ADD: "+", Operator.SUB: "-", Operator.MUL: "*", Operator.DIV: "/"}
-_APPROXIMATE = {Operator.EXP: "__expf", Operator.LOG: "__logf"}
 _REDUCING = (Operator.ADD, Operator.MUL, Operator.MAX, Operator.MIN)
 
 
-def c_type(dtype: DType) -> str:
-    return _TYPES[dtype.name]
-
-
-def vector_type(dtype: DType, lanes: int) -> str | None:
-    """`float4` and the like; None where CUDA moves no such vector at once."""
-    if dtype.size_bytes * lanes > MOST_VECTOR_BYTES or lanes not in (2, 4):
-        return None
-    base = _VECTORS.get(dtype.name)
-    return None if base is None else f"{base}{lanes}"
-
-
-def operation(operator: Operator, dtype: DType, arguments: list[str], *, approximate: bool = False) -> str:
-    """`operator` on texts of operands, each an atom or in parentheses where it must be."""
+def operation(operator: Operator, dtype: DType, arguments: list[Text], *, approximate: bool = False) -> Text:
+    """`operator` on operands; signs stand between names, calls, elements and parentheses only."""
     if dtype.name in ("f16", "bf16") and operator not in (Operator.MOVE, Operator.CAST):
         raise UnsupportedError(
             Diagnostic(
@@ -59,56 +23,35 @@ def operation(operator: Operator, dtype: DType, arguments: list[str], *, approxi
         case Operator.MOVE:
             return arguments[0]
         case Operator.CAST:
-            return f"static_cast<{c_type(dtype)}>({arguments[0]})"
+            return static_cast(cuda_type(dtype), arguments[0])
         case Operator.NEG:
-            return f"-{_atom(arguments[0])}"
+            return unary("-", arguments[0])
         case Operator.ADD | Operator.SUB | Operator.MUL | Operator.DIV:
-            return f" {_SIGNS[operator]} ".join(_atom(a) for a in arguments)
+            first, second = arguments
+            return binary(ROWS[operator].c, first, second, inner=PRIMARY)
         case Operator.LOAD | Operator.STORE:
             raise AssertionError(f"{operator.value} is no arithmetic")
-        case (
-            Operator.EXP
-            | Operator.LOG
-            | Operator.SQRT
-            | Operator.TANH
-            | Operator.FMA
-            | Operator.MAX
-            | Operator.MIN
-            | Operator.ABS
-        ):
-            return _function(operator, dtype, arguments, approximate=approximate)
         case _:
-            assert_never(operator)
+            return _function(operator, dtype, arguments, approximate=approximate)
 
 
-def _function(operator: Operator, dtype: DType, arguments: list[str], *, approximate: bool) -> str:
-    texts = ", ".join(arguments)
+def _function(operator: Operator, dtype: DType, arguments: list[Text], *, approximate: bool) -> Text:
     if dtype.is_float:
-        if approximate and dtype.bits == 32 and operator in _APPROXIMATE:
-            return f"{_APPROXIMATE[operator]}({texts})"
+        if approximate and dtype.bits == 32 and ROWS[operator].approximate:
+            return call(ROWS[operator].approximate, *arguments)
         if operator in (Operator.MAX, Operator.MIN):
-            return f"{KEEPING_NAN[operator]}({texts})"
-        return f"{_FUNCTIONS[operator]}{'f' if dtype.bits == 32 else ''}({texts})"
+            return call(KEEPING_NAN[operator], *arguments)
+        return call(f"{ROWS[operator].c}{'f' if dtype.bits == 32 else ''}", *arguments)
     match operator:
         case Operator.MAX | Operator.MIN | Operator.ABS:
-            return f"{operator.value}({texts})"
+            return call(operator.value, *arguments)
         case Operator.FMA:
-            return f"{_atom(arguments[0])} * {_atom(arguments[1])} + {_atom(arguments[2])}"
+            return binary("+", binary("*", arguments[0], arguments[1]), arguments[2])
         case _:
             raise UnsupportedError(Diagnostic("CUDA_TYPE", f"expected a float type of {operator.value}, got {dtype.name}"))
 
 
-def reduction(operator: Operator, dtype: DType, first: str, second: str) -> str:
+def reduction(operator: Operator, dtype: DType, first: Text, second: Text) -> Text:
     if operator not in _REDUCING:
         raise UnsupportedError(Diagnostic("CUDA_COMBINE", f"expected add, mul, max or min to combine, got {operator.value}"))
     return operation(operator, dtype, [first, second])
-
-
-def _atom(text: str) -> str:
-    """`text` in parentheses if it is more than a name, a call or an element."""
-    depth = 0
-    for position, letter in enumerate(text):
-        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
-        if depth == 0 and (letter == " " or (letter == "-" and position == 0)):
-            return f"({text})"
-    return text

@@ -9,7 +9,8 @@
                 | index: range(size)                (for an index that stands alone nowhere)
     target     := name[index, ...]                  (a name that is not declared is a value inside the stage)
     value      := number | size | scalar | array[affine, ...] | pad(array, number)[affine, ...] | + - * / ** | dtype(value)
-                | abs max min exp log sqrt tanh (value, ...) | sum prod max min (value, over=index)
+                | abs max min (value, ...) | f(value) | sum prod max min (value, over=index)
+    f          := exp, log, sqrt, tanh and the other functions of one real number in `warploom.operations`
     affine     := integers, indices, + -, integer * index; names of integers in capitals are integers
 
 An index runs over the axis on which it stands alone. A statement loads each element that it names once.
@@ -17,6 +18,13 @@ An index runs over the axis on which it stands alone. A statement loads each ele
 
 from warploom.schedule.frontend.functions import TensorFunction, tensor
 from warploom.schedule.frontend.loader import load_tensors
-from warploom.schedule.frontend.words import exp, log, out, pad, prod, sqrt, tanh, temp
+from warploom.schedule.frontend.stand_ins import STAND_INS, StandIn, out, pad, prod, temp
 
-__all__ = ["TensorFunction", "exp", "load_tensors", "log", "out", "pad", "prod", "sqrt", "tanh", "temp", "tensor"]
+__all__ = ["TensorFunction", "load_tensors", "out", "pad", "prod", "temp", "tensor"]
+
+
+def __getattr__(name: str) -> StandIn:
+    """`exp`, `log` and the others of `STAND_INS`."""
+    if name not in STAND_INS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return STAND_INS[name]

@@ -6,9 +6,11 @@ import ast
 import math
 from collections.abc import Sequence
 
-from warploom.core import DType, integer_range
-from warploom.schedule.backbone import FLOAT_ONLY, Operator, Role
-from warploom.schedule.frontend.sizes import size_name
+from warploom.core import DType, integer_range, polynomials
+from warploom.core.linear import Linear, variable
+from warploom.operations import SIGN_OF
+from warploom.schedule.backbone import FLOAT_ONLY, ROWS, Operator, Role
+from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -23,22 +25,11 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
-from warploom.schedule.frontend.words import FUNCTIONS, NOT_HERE, SCAN_LIFT
 from warploom.sketch import MISSING
 
-_BINARY: dict[type[ast.operator], Operator] = {
-    ast.Add: Operator.ADD,
-    ast.Sub: Operator.SUB,
-    ast.Mult: Operator.MUL,
-    ast.Div: Operator.DIV,
-}
-_UNARY = {
-    "exp": Operator.EXP,
-    "log": Operator.LOG,
-    "sqrt": Operator.SQRT,
-    "tanh": Operator.TANH,
-    "abs": Operator.ABS,
-}
+_SIGNS = {row.sign: operator for operator, row in ROWS.items()}
+_BINARY = {kind: _SIGNS[sign] for kind, sign in SIGN_OF.items() if sign in _SIGNS}
+_UNARY = {row.name: operator for operator, row in ROWS.items() if row.called}
 _REDUCING = {"sum": Operator.ADD, "prod": Operator.MUL, "max": Operator.MAX, "min": Operator.MIN}
 _HIGHEST_POWER = 8
 
@@ -71,7 +62,7 @@ def read_expression(state: State, node: ast.expr) -> Expression:
             return _read_call(state, node)
         case _:
             message = f"expected arithmetic on elements, got {ast.unparse(node)}"
-            fix = "Use + - * / **, abs, max, min, exp, log, sqrt, tanh, and sum, prod, max or min with over=."
+            fix = f"Use + - * / **, abs, max, min, {', '.join(STAND_INS)}, and sum, prod, max or min with over=."
             raise state.problem("UNSUPPORTED_PYTHON", message, node, fix)
 
 
@@ -121,7 +112,7 @@ def number(expression: Expression, sizes: dict[str, int]) -> int | float:
         case Number(value):
             return value
         case SizeValue(size):
-            return size.at(sizes)
+            return size.whole_at(sizes)
         case Apply(operator=operator, operands=operands):
             return evaluate_number(operator, [number(o, sizes) for o in operands])
         case _:
@@ -129,33 +120,13 @@ def number(expression: Expression, sizes: dict[str, int]) -> int | float:
 
 
 def evaluate_number(operator: Operator, values: Sequence[int | float]) -> int | float:
-    match operator, *values:
-        case Operator.ADD, a, b:
-            return a + b
-        case Operator.SUB, a, b:
-            return a - b
-        case Operator.MUL, a, b:
-            return a * b
-        case Operator.DIV, a, b:
-            return a / b
-        case Operator.MAX, a, b:
-            return math.nan if math.isnan(a) or math.isnan(b) else max(a, b)
-        case Operator.MIN, a, b:
-            return math.nan if math.isnan(a) or math.isnan(b) else min(a, b)
-        case Operator.NEG, a:
-            return -a
-        case Operator.ABS, a:
-            return abs(a)
-        case Operator.EXP, a:
-            return math.exp(a)
-        case Operator.LOG, a:
-            return math.log(a)
-        case Operator.SQRT, a:
-            return math.sqrt(a)
-        case Operator.TANH, a:
-            return math.tanh(a)
-        case _:
-            raise TypeError(f"{operator} of numbers")
+    """As Python computes it; the larger and the smaller of a NaN and something is NaN. TypeError for other operators."""
+    row = ROWS.get(operator)
+    if row is None or row.exact is None or len(values) != row.arity:
+        raise TypeError(f"{operator} of numbers")
+    if operator in (Operator.MAX, Operator.MIN) and any(map(math.isnan, values)):
+        return math.nan
+    return row.exact(*values)
 
 
 def _read_name(state: State, name: str, node: ast.AST) -> Expression:
@@ -170,7 +141,7 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
         raise state.problem("RANK", f"expected {rank} indices of {name!r}, got none", node, f"Write {name}[...].")
     if name in state.sizes:
         state.size_values.setdefault(name, node)
-        return SizeValue(size_name(name))
+        return SizeValue(polynomials.size(name))
     value = state.resolve(node)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Number(value)
@@ -249,14 +220,13 @@ def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
 
 def read_index(state: State, node: ast.expr) -> IndexSum:
     """An affine index. A name is an index, unless it is an integer of the module in capitals (`PAD`) or a factor (`step * k`)."""
-    terms, constant = _affine(state, node)
-    return IndexSum(tuple((n, c) for n, c in terms.items() if c), constant, state.span(node))
+    return IndexSum(_affine(state, node), state.span(node))
 
 
-def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
+def _affine(state: State, node: ast.expr) -> Linear[str]:
     match node:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return {}, value
+            return Linear((), value)
         case ast.Name(id=name):
             if name in state.poisoned:
                 raise Silent
@@ -265,23 +235,23 @@ def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
                 raise state.problem("INDEX_NOT_AFFINE", message, node, "Indices are names of their own, such as i.")
             value = _factor(state, node) if name.isupper() else None
             if value is not None:
-                return {}, value
+                return Linear((), value)
             if name in state.sizes and name not in state.own_indices:
                 message = f"expected indices and integers inside of an index, got the size {name!r}"
                 fix = "Count from the start: pass the array the other way round, or an array of the places to read."
                 raise state.problem("INDEX_NOT_AFFINE", message, node, fix)
-            return {name: 1}, 0
+            return variable(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _scaled(_affine(state, operand), -1)
+            return _affine(state, operand).scaled(-1)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _added(_affine(state, left), _affine(state, right))
+            return _affine(state, left).plus(_affine(state, right))
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return _added(_affine(state, left), _scaled(_affine(state, right), -1))
+            return _affine(state, left).plus(_affine(state, right), -1)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             for factor, other in ((left, right), (right, left)):
                 value = _factor(state, factor)
                 if value is not None:
-                    return _scaled(_affine(state, other), value)
+                    return _affine(state, other).scaled(value)
         case _:
             pass
     message = f"expected an affine index, got {ast.unparse(node)}"
@@ -296,21 +266,10 @@ def _factor(state: State, node: ast.expr) -> int | None:
         value = state.resolve(node)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
     try:
-        terms, constant = _affine(state, node)
+        value = _affine(state, node)
     except Problem:
         return None
-    return None if terms else constant
-
-
-def _scaled(affine: tuple[dict[str, int], int], factor: int) -> tuple[dict[str, int], int]:
-    return {n: c * factor for n, c in affine[0].items()}, affine[1] * factor
-
-
-def _added(a: tuple[dict[str, int], int], b: tuple[dict[str, int], int]) -> tuple[dict[str, int], int]:
-    terms = dict(a[0])
-    for name, coefficient in b[0].items():
-        terms[name] = terms.get(name, 0) + coefficient
-    return terms, a[1] + b[1]
+    return None if value.terms else value.constant
 
 
 def _function_name(state: State, node: ast.expr) -> str | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, polynomials
+from warploom.core.polynomials import Polynomial
+from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.frontend.expressions import check_number, read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
-from warploom.schedule.frontend.sizes import SizeSum, size_name
+from warploom.schedule.frontend.stand_ins import SCAN_LIFT
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
     Apply,
@@ -24,10 +26,7 @@ from warploom.schedule.frontend.tree import (
     dtype_of,
     indices_of,
 )
-from warploom.schedule.frontend.words import SCAN_LIFT
 from warploom.sketch import written
-
-_SIGNS: dict[type[ast.operator], str] = {ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.Pow: "**"}
 
 
 def read_tensor(function: Callable[..., object], around: Mapping[str, object]) -> TensorTree:
@@ -126,7 +125,7 @@ def _read_statement(state: State, node: ast.stmt) -> None:
         case ast.AugAssign(target=target, op=ast.Add(), value=value):
             _add(state, _read_assignment(state, target, value, node, is_sum=True), node)
         case ast.AugAssign(target=target, op=op):
-            message = f"expected += for a sum, got {_SIGNS.get(type(op), 'another operator')}="
+            message = f"expected += for a sum, got {PYTHON_SIGNS.get(type(op), 'another operator')}="
             raise state.problem("UNSUPPORTED_PYTHON", message, node, "Write = with sum(..., over=k) inside of the expression.")
         case _:
             message = f"expected an assignment, got {ast.unparse(node).splitlines()[0]}"
@@ -256,19 +255,19 @@ def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
 def _ranges(
     definitions: tuple[Definition, ...],
     stores: tuple[Store, ...],
-    declared: dict[str, tuple[SizeSum, Span]],
+    declared: dict[str, tuple[Polynomial, Span]],
     sizes: Iterable[str],
-) -> tuple[tuple[str, SizeSum, Span], ...]:
-    found: dict[str, tuple[SizeSum, Span]] = {}
+) -> tuple[tuple[str, Polynomial, Span], ...]:
+    found: dict[str, tuple[Polynomial, Span]] = {}
     places: dict[str, Span] = {}
 
-    def note(name: str, size: SizeSum, span: Span) -> None:
+    def note(name: str, size: Polynomial, span: Span) -> None:
         first = found.setdefault(name, (size, span))
         if name in stored or first[0] == size:
-            fits = (size - first[0]).is_never_negative
+            fits = size.plus(first[0], -1).is_never_negative
         else:
-            fits = (size - first[0]).is_never_negative or (first[0] - size).is_never_negative
-            if not (size - first[0]).is_never_negative:
+            fits = size.plus(first[0], -1).is_never_negative or first[0].plus(size, -1).is_never_negative
+            if not size.plus(first[0], -1).is_never_negative:
                 found[name] = (size, span)
         if not fits:
             message = f"expected {name!r} to run over {first[0]}, got an axis of {size}"
@@ -287,18 +286,18 @@ def _ranges(
     for owner in (*definitions, *stores):
         for read in _reads(owner.value):
             for index, size in zip(read.indices, read.array.shape, strict=True):
-                for name, _ in index.terms:
+                for name, _ in index.sum.terms:
                     places.setdefault(name, index.span)
                 if index.plain and read.fill is None and index.plain not in declared:
                     note(index.plain, size, index.span)
-    ranges: list[tuple[str, SizeSum, Span]] = []
+    ranges: list[tuple[str, Polynomial, Span]] = []
     for name, span in places.items():
         if name in declared:
             ranges.append((name, *declared[name]))
         elif name in found:
             ranges.append((name, *found[name]))
         elif name in sizes:
-            ranges.append((name, size_name(name), span))
+            ranges.append((name, polynomials.size(name), span))
         else:
             message = f"expected a range of the index {name!r}: it is nowhere an index by itself"
             raise Problem(Diagnostic("INDEX_RANGE", message, span, f"Write it above: {name}: range(8)."))

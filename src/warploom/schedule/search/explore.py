@@ -16,26 +16,23 @@ from warploom.schedule.search.memory import most_bytes, resident_bytes
 from warploom.schedule.search.model import C, Implementation, KernelModel, Step, features, milliseconds, picoseconds
 from warploom.solve import (
     BUDGET_SPENT,
-    BestFirst,
     Budget,
     Cost,
     EventSink,
     Hints,
     Incumbent,
     Journal,
-    Mcts,
+    Order,
     Outcome,
     Progress,
     Refine,
     StopSearchError,
-    best_first,
     drafts,
     emit,
-    mcts,
-    refine,
+    order_named,
+    run_order,
 )
 
-Strategy: TypeAlias = BestFirst | Mcts | Refine
 StrategyName: TypeAlias = Literal["refine", "mcts", "uct", "best-first"]
 
 _FINAL_SHARE = 0.08
@@ -52,7 +49,7 @@ _NEAR = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    strategy: Strategy = field(default_factory=Refine)
+    strategy: Order = field(default_factory=Refine)
     order: tuple[str, ...] | None = None
     """Order of decisions, by choice; None: the target's."""
     fixed: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -126,18 +123,9 @@ class Exploration(Generic[C]):
     """Decided candidates that could not be lowered: faults of the space."""
 
 
-def strategy_named(name: StrategyName, seed: int = 0, batch: int = 8) -> Strategy:
-    match name:
-        case "refine":
-            return Refine(seed=seed, batch=batch, patience=None)
-        case "mcts":
-            return Mcts(seed=seed, batch=batch)
-        case "uct":
-            return Mcts(seed=seed, batch=batch, policy="uct")
-        case "best-first":
-            return BestFirst(batch=batch)
-        case _:
-            assert_never(name)
+def strategy_named(name: StrategyName, seed: int = 0, batch: int = 8) -> Order:
+    """An order for dear measurements: its budget ends it, not its patience."""
+    return order_named(name, seed, batch, patience=None)
 
 
 def explore_kernel(
@@ -258,15 +246,7 @@ class _Search(Generic[C]):
         )
         self._incumbent = incumbent
         self._adopt()
-        match options.strategy:
-            case BestFirst():
-                return best_first(incumbent, options.strategy)
-            case Mcts():
-                return mcts(incumbent, options.strategy)
-            case Refine():
-                return refine(incumbent, options.strategy)
-            case _:
-                assert_never(options.strategy)
+        return run_order(incumbent, options.strategy)
 
     def _adopt(self) -> None:
         """Begins with the best of the journal, where the space still has it."""

@@ -7,16 +7,15 @@ Every term is a lower bound on the time of the counted work, so the model ranks 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
-from typing import cast
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from warploom.core import to_numpy
 from warploom.gpu import Machine, estimate, grid_of, machine
-from warploom.ir import Counts, Declare, HoleUse, If, IndexConst, Kernel, Param, Read, SizeVar, Store, fill, run, tabulate
-from warploom.ir import For as Loop
+from warploom.ir import Counts, Kernel, Param, SizeVar, run, tabulate
+from warploom.schedule.sketches.relaxed import relaxed
 from warploom.schedule.targets import Board
 
 LATENCY_CYCLES = 500
@@ -46,16 +45,11 @@ def compulsory(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Model
 
 
 def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelled:
-    """A bound on every completion of `kernel`: what is counted with any numbers in its holes, where they do not matter.
-
-    They matter where a hole is in the index of a global array, a guard or a bound of a loop; then only `compulsory` is left.
-    Arithmetic is not counted, since a guard of an accumulate may be a hole.
-    """
+    """A bound on every completion of `kernel`: what it does where no hole is asked, and each hole's part as cheap as can be."""
     terms = dict(compulsory(kernel, sizes, device).terms)
-    if _is_counted_alike(kernel):
-        counts = _counted(fill(kernel, {hole.name: IndexConst(0) for hole in kernel.holes}), sizes)
-        counts.per_block.arithmetic = 0
-        terms |= _terms(kernel, counts, device, machine(device.arch), registers=0, shared_bytes=0)
+    least = relaxed(kernel)
+    if least is not None:
+        terms |= _terms(kernel, _counted(least.kernel, sizes), device, machine(device.arch), registers=0, shared_bytes=0)
     return Modelled(terms)
 
 
@@ -119,31 +113,3 @@ def _terms(kernel: Kernel, counted: _Counted, device: Board, sm: Machine, regist
 def _shape(param: Param, sizes: Mapping[str, int]) -> tuple[int, ...]:
     extents = tuple(int(tabulate(e, {SizeVar(n): v for n, v in sizes.items()})) for e in param.shape)
     return extents + ((param.dtype.lanes,) if param.dtype.lanes > 1 else ())
-
-
-def _is_counted_alike(kernel: Kernel) -> bool:
-    """Whether the counts of transfers and shuffles are the same for all completions."""
-    nodes = list(_nodes(kernel.body))
-    registers = {n.name for n in nodes if isinstance(n, Declare) and n.space == "register"}
-    for node in nodes:
-        match node:
-            case If(cond=place) | Loop(stop=place):
-                matters = True
-            case Read(array=array, index=place) | Store(array=array, index=place):
-                matters = array not in registers
-            case _:
-                continue
-        if matters and any(isinstance(n, HoleUse) for n in _nodes(place)):
-            return False
-    return True
-
-
-def _nodes(part: object) -> Iterator[object]:
-    """Every node of a piece of kernel IR."""
-    if isinstance(part, tuple):
-        for item in cast("tuple[object, ...]", part):
-            yield from _nodes(item)
-    elif is_dataclass(part) and not isinstance(part, type):
-        yield part
-        for each in fields(part):
-            yield from _nodes(getattr(part, each.name))

@@ -1,7 +1,9 @@
-"""The decision vector of a tunable sketch: its parameters, then its holes, searched by the one driver.
+"""The decision vector of a tunable sketch: its parameters and its holes, decided by one search.
 
-A setting of all parameters is a sketch; its holes are completed and proved by `synth`, the completed kernel is modelled, or timed
-on a device. A setting whose bound is no better than the best kernel is never completed.
+A candidate is the settings of the parameters that are still possible, and the holes that are decided. A hole may be decided
+before the parameters: settings in which it cannot become that go at once. With one setting left, its holes are propagated and
+decided one by one, and the completed kernel is proved by `synth`, then modelled, or timed on a device. The bound of a candidate
+is the least of its settings', with the work of open holes as cheap as can be.
 """
 
 from __future__ import annotations
@@ -10,10 +12,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import product
+from typing import TypeAlias
 
 import numpy as np
 
-from warploom.core import UserError, to_numpy
+from warploom.core import Diagnostic, UserError, to_numpy
 from warploom.gpu import (
     Compiled,
     CudaSource,
@@ -23,15 +27,22 @@ from warploom.gpu import (
     time_on_device,
     toolchain_available,
 )
-from warploom.ir import IndexExpr, Kernel, SizeVar, tabulate
+from warploom.ir import IndexExpr, Kernel, SizeVar, fill, tabulate
 from warploom.schedule.sketches.cost import Modelled, modelled, unfilled
-from warploom.schedule.sketches.tunable import Setting, TunableSketch
+from warploom.schedule.sketches.relaxed import relaxed
+from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning
 from warploom.schedule.targets import Board
 from warploom.sketch import Sketch
-from warploom.solve import BUDGET_SPENT, Alternative, Cost, StopSearchError
-from warploom.synth import Report, complete
+from warploom.solve import BUDGET_SPENT, PATIENCE, Alternative, Cost, StopSearchError
+from warploom.synth import START, Filled, Filling, Report, complete, read_holes
 
 PICOSECONDS_PER_MS = 10**9
+DEFAULT_S = 60.0
+"""Wall seconds of a search, when nobody says."""
+UNLISTED = 1 << 40
+"""Size of the domain of a hole before the parameters are decided; it is listed only where it is branched on."""
+Decisions: TypeAlias = Mapping[str, str]
+"""Hole -> expression, in the words of the sketch."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -54,105 +65,317 @@ class Tuned:
         return max(self.modelled.ms, self.bound.ms) if self.measured_ms is None else self.measured_ms
 
 
-@dataclass(slots=True)
-class SketchModel:
-    """A `solve.Model`: candidates are settings of some parameters; answers are `Tuned` kernels."""
+@dataclass(frozen=True, eq=False, slots=True)
+class Partial:
+    """A candidate."""
 
-    family: TunableSketch
-    sizes: Mapping[str, int]
-    device: Board
-    budget_s: float | None = None
-    """Wall seconds from the making of the model; then the search ends with the best so far."""
-    measures: bool = field(default_factory=device_available)
-    """Time kernels on the device instead of modelling them."""
-    progress: Callable[[str], None] = lambda _: None
-    refused: list[tuple[Setting, str]] = field(default_factory=list[tuple[Setting, str]])
-    """Settings without a kernel, and why."""
-    completed: int = 0
-    is_complete: bool = True
-    """No setting's holes were given up."""
-    _began: float = field(default_factory=time.monotonic)
-    _sketches: dict[tuple[object, ...], tuple[Sketch, Modelled] | None] = field(
-        default_factory=dict[tuple[object, ...], tuple[Sketch, Modelled] | None]
-    )
+    settings: tuple[int, ...]
+    """Numbers of the settings that are possible."""
+    holes: Decisions
+    """The holes decided before the setting was."""
+    filled: Filled | None = None
+    """The holes of the only setting; None before they are looked at."""
 
-    def root(self) -> Setting | None:
-        return {}
 
-    def open_choices(self, candidate: Setting) -> Sequence[tuple[int, int]]:
-        return [(n, len(v)) for n, (name, v) in enumerate(self.family.parameters.items()) if name not in candidate]
+@dataclass(frozen=True, eq=False, slots=True)
+class _Built:
+    """A setting with its sketch."""
 
-    def alternatives(self, candidate: Setting, choice: int) -> Iterator[Alternative[Setting]]:
-        name = list(self.family.parameters)[choice]
-        children = [{**candidate, name: value} for value in self.family.parameters[name]]
-        for bound, child in sorted(((self.bound(c), c) for c in children), key=lambda found: found[0]):
-            yield Alternative(bound, partial(self._possible, child))
+    setting: Setting
+    sketch: Sketch
+    matters: frozenset[str]
+    """Holes that the bound depends on."""
+    bounds: dict[tuple[tuple[str, str], ...], Modelled] = field(default_factory=dict[tuple[tuple[str, str], ...], Modelled])
+    """By the decisions on those holes."""
 
-    def bound(self, candidate: Setting) -> Cost:
-        """A setting of all parameters is judged by its transfers; before that, by the best of the settings behind it."""
-        open_names = [name for name in self.family.parameters if name not in candidate]
-        if open_names:
-            name = open_names[-1]
-            return min(self.bound({**candidate, name: value}) for value in self.family.parameters[name])
-        found = self._sketch(candidate)
-        return (0, 0) if found is None else _cost(found[1])
 
-    def answer(self, candidate: Setting) -> tuple[Cost, Tuned] | None:
-        found = self._sketch(candidate)
-        if found is None:
+class FamilyModel:
+    """A `solve.Model[Partial, Tuned]`: first the parameters, then the holes, in the order of their choices' numbers."""
+
+    def __init__(
+        self,
+        family: TunableSketch,
+        sizes: Mapping[str, int],
+        device: Board,
+        budget_s: float | None = None,
+        *,
+        measures: bool | None = None,
+        fixed: Decisions | None = None,
+        progress: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`budget_s`: wall seconds from here on; then the search ends with the best so far. None: `DEFAULT_S`, and the first
+        kernel is found even if it takes longer. `measures`: time kernels on the
+        device instead of modelling them; None: where there is one. `fixed`: holes decided by hand. UserError (UNKNOWN_CHOICE,
+        KERNEL_SYNTAX) for a hole that no setting has, and for what is no expression of it in any."""
+        self.family = family
+        self.sizes = sizes
+        self.device = device
+        self.budget_s = budget_s
+        self.measures = device_available() if measures is None else measures
+        self.progress = progress
+        self.completed = 0
+        """Kernels that were completed and proved."""
+        self.refused: list[tuple[Setting, str]] = []
+        """Settings without a kernel, and why."""
+        self._best: Cost | None = None
+        self._idle = 0
+        """Candidates since the best answer that can only have cheaper index expressions; `PATIENCE` of them are looked at."""
+        self._began = time.monotonic()
+        self._fillings: dict[int, Filling] = {}
+        """By the number of the setting."""
+        self._built = self._all_built()
+        self.holes = tuple(dict.fromkeys(h.name for b in self._built for h in b.sketch.kernel.holes))
+        """Names of the holes of all settings; their choices come behind those of the parameters."""
+        self._parameters = tuple(family.parameters)
+        self.fixed = dict(fixed or {})
+        self._check_fixed()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The choices by number."""
+        return (*self._parameters, *self.holes)
+
+    # ------------------------------------------------------------ solve.Model
+
+    def root(self) -> Partial | None:
+        possible = tuple(n for n, built in enumerate(self._built) if self._reads(built, self.fixed))
+        return Partial(possible, self.fixed) if possible else None
+
+    def open_choices(self, candidate: Partial) -> Sequence[tuple[int, int]]:
+        if len(candidate.settings) > 1:
+            open_parameters = [(n, len(self._values(candidate, name))) for n, name in enumerate(self._parameters)]
+            first = len(self._parameters)
+            holes = [(first + n, UNLISTED) for n, name in enumerate(self.holes) if name not in candidate.holes]
+            return [(n, size) for n, size in open_parameters if size > 1] + holes
+        if candidate.filled is None:
+            return [(self._number(candidate, START), 1)]
+        inner = self._filling(candidate).open_choices(candidate.filled)
+        return [(self._number(candidate, choice), size) for choice, size in inner]
+
+    def alternatives(self, candidate: Partial, choice: int) -> Iterator[Alternative[Partial]]:
+        if len(candidate.settings) > 1:
+            yield from self._early(candidate, choice)
+            return
+        filling = self._filling(candidate)
+        at = candidate.filled or filling.root_with(self._expressions(candidate))
+        if at is None:
+            return
+        least = self._least(candidate)
+        inner = START if candidate.filled is None else self._inner(candidate, choice)
+        for found in filling.alternatives(at, inner):
+            bound = *least, *found.bound
+            if self._best is not None and bound[:-1] >= self._best[:-1]:
+                self._idle += 1
+                if self._idle > PATIENCE:
+                    return
+            yield Alternative(bound, partial(self._inside, candidate, found), found.value)
+
+    def bound(self, candidate: Partial) -> Cost:
+        if candidate.filled is None:
+            return min((*_cost(self._unfilled(self._built[n], candidate.holes)), 0, 0, 0) for n in candidate.settings)
+        return (*self._least(candidate), *self._filling(candidate).bound(candidate.filled))
+
+    def answer(self, candidate: Partial) -> tuple[Cost, Tuned] | None:
+        found = None if candidate.filled is None else self._filling(candidate).answer(candidate.filled)
+        if found is None or found[1].kernel is None:
             return None
-        sketch, bound = found
-        left_s = self._left_s()
-        self.progress(f"{_text(candidate)}: completing the holes")
-        report = complete(sketch, budget_s=left_s, progress=lambda text: self.progress(f"{_text(candidate)}: {text}"))
+        filled_cost, report = found
+        built = self._built[candidate.settings[0]]
         self.completed += 1
-        if report.kernel is None:
-            self.is_complete &= report.status == "unsat"
-            self.refused.append((candidate, report.reason))
-            return None
-        source = cuda_source(sketch.kernel, report.completions[0].holes)
+        kernel = found[1].kernel
+        source = cuda_source(built.sketch.kernel, report.completions[0].holes)
         compiled = compile_cuda(source.text, arch=self.device.arch) if toolchain_available() else None
         limits = (compiled.registers, compiled.shared_bytes) if compiled is not None else (0, 0)
-        cost = modelled(report.kernel, self.sizes, self.device, *limits)
+        cost, bound = modelled(kernel, self.sizes, self.device, *limits), self._unfilled(built, {})
         time_ms = None
         if self.measures and compiled is not None:
-            self.progress(f"{_text(candidate)}: timing")
-            time_ms = time_on_device(report.kernel, source, compiled, _arrays(report.kernel, self.sizes), self.sizes).median_ms
-        tuned = Tuned(candidate, report, source, cost, bound, time_ms, compiled)
-        return _cost(cost) if time_ms is None else (round(time_ms * PICOSECONDS_PER_MS), 0), tuned
+            self.progress(f"{text_of(built.setting)}: timing")
+            time_ms = time_on_device(kernel, source, compiled, _arrays(kernel, self.sizes), self.sizes).median_ms
+        tuned = Tuned(built.setting, report, source, cost, bound, time_ms, compiled)
+        least, rest = self._least(candidate)
+        time_ps = max(_cost(cost)[0], least) if time_ms is None else round(time_ms * PICOSECONDS_PER_MS)
+        cost_found = time_ps, rest, *filled_cost
+        if self._best is None or cost_found < self._best:
+            self._best, self._idle = cost_found, 0
+        return cost_found, tuned
+
+    @property
+    def given_up(self) -> list[tuple[Setting, str]]:
+        """Settings of which completions may have been missed, and why."""
+        return [(self._built[n].setting, f.gave_up) for n, f in self._fillings.items() if f.gave_up]
+
+    # ------------------------------------------------------------ what can be decided
+
+    def open_values(self, candidate: Partial) -> dict[str, list[Tuning]]:
+        """Parameter that is open -> its values."""
+        found = {name: self._values(candidate, name) for name in self._parameters}
+        return {name: values for name, values in found.items() if len(values) > 1}
+
+    def why_none(self) -> str:
+        """Reason why a family without a kernel has none."""
+        found = [reason for _, reason in (*self.refused, *self.given_up)]
+        for built in self._built if not found else ():
+            if self.fixed:
+                return "no completion holds what was decided"
+            found.append(complete(built.sketch, budget_s=self._left_s()).reason)
+            break
+        return found[0] if found else ""
+
+    def hole_values(self, candidate: Partial) -> tuple[Setting, dict[str, list[str] | None]]:
+        """The setting with the least bound, and what its open holes may become; None: too many to list."""
+        best = min(candidate.settings, key=lambda n: (_cost(self._unfilled(self._built[n], candidate.holes)), n))
+        values = self._values_in(Partial((best,), candidate.holes))
+        return self._built[best].setting, {name: v for name, v in values.items() if name not in candidate.holes}
+
+    # ------------------------------------------------------------ settings
+
+    def _all_built(self) -> list[_Built]:
+        found: list[_Built] = []
+        for values in product(*self.family.parameters.values()):
+            setting = dict(zip(self.family.parameters, values, strict=True))
+            try:
+                sketch = self.family.build(**setting)
+                least = relaxed(sketch.kernel)
+                holes = frozenset(h.name for h in sketch.kernel.holes)
+                built = _Built(setting, sketch, holes if least is None else least.matters)
+                self._unfilled(built, {})
+                found.append(built)
+            except UserError as error:
+                self.refused.append((setting, error.diagnostics[0].message))
+        return found
+
+    def _check_fixed(self) -> None:
+        if unknown := [name for name in self.fixed if name not in self.holes]:
+            known = ", ".join(self.names)
+            message = f"expected a parameter or a hole of {self.family.name} ({known or 'it has none'}), got {unknown[0]!r}"
+            raise UserError(Diagnostic("UNKNOWN_CHOICE", message, self.family.span))
+        for name, text in self.fixed.items():
+            having = [b for b in self._built if name in {h.name for h in b.sketch.kernel.holes}]
+            if not any(self._reads(built, {name: text}) for built in having):
+                self._refuse(having[0], name, text)
+
+    def _refuse(self, built: _Built, name: str, text: str) -> None:
+        try:
+            read_holes(built.sketch, {name: text})
+        except UserError as error:
+            message = f"{error.diagnostics[0].message} in {text!r}, decided for hole {name}"
+            fix = "write an expression of the hole's arguments, as --choices lists them"
+            raise UserError(Diagnostic("UNKNOWN_VALUE", message, self.family.span, fix)) from error
+
+    def _reads(self, built: _Built, holes: Decisions) -> bool:
+        """Whether the setting has these holes, with arguments of which these can be expressions."""
+        try:
+            return len(read_holes(built.sketch, holes)) == len(holes)
+        except UserError:
+            return False
+
+    def _values(self, candidate: Partial, name: str) -> list[Tuning]:
+        possible = {self._built[n].setting[name] for n in candidate.settings}
+        return [value for value in self.family.parameters[name] if value in possible]
+
+    def _early(self, candidate: Partial, choice: int) -> Iterator[Alternative[Partial]]:
+        """A parameter, or a hole before the parameters, decided."""
+        name = self.names[choice]
+        children: list[tuple[Tuning, Partial]] = []
+        if choice < len(self._parameters):
+            for value in self._values(candidate, name):
+                left = tuple(n for n in candidate.settings if self._built[n].setting[name] == value)
+                children.append((value, Partial(left, candidate.holes)))
+        else:
+            settings: dict[str, list[int]] = {}
+            for n in candidate.settings:
+                self._left_s()
+                for text in self._texts(n, candidate.holes, name):
+                    settings.setdefault(text, []).append(n)
+            children = [(text, Partial(tuple(left), {**candidate.holes, name: text})) for text, left in settings.items()]
+        bounds = [self.bound(child) for _, child in children]
+        for n in sorted(range(len(children)), key=lambda n: bounds[n]):
+            value, child = children[n]
+            yield Alternative(bounds[n], partial(_itself, child), value)
+
+    def _texts(self, setting: int, holes: Decisions, name: str) -> list[str]:
+        texts = self._values_in(Partial((setting,), holes)).get(name, [])
+        if texts is None:
+            message = f"expected holes with few functions before the parameters, got {name}"
+            raise UserError(Diagnostic("ORDER", message, self.family.span, "decide it behind the parameters, or by --set"))
+        return texts
+
+    # ------------------------------------------------------------ one setting
+
+    def _filling(self, candidate: Partial) -> Filling:
+        (number,) = candidate.settings
+        if number not in self._fillings:
+            self._left_s()
+            self.progress(f"{text_of(self._built[number].setting)}: completing the holes")
+            self._fillings[number] = Filling(self._built[number].sketch)
+        return self._fillings[number]
+
+    def _expressions(self, candidate: Partial) -> dict[str, IndexExpr]:
+        return read_holes(self._built[candidate.settings[0]].sketch, candidate.holes)
+
+    def _values_in(self, candidate: Partial) -> dict[str, list[str] | None]:
+        """Open hole -> its values in the only setting."""
+        return self._filling(candidate).values(self._expressions(candidate))
+
+    def _inside(self, parent: Partial, found: Alternative[Filled]) -> Partial | None:
+        self._left_s()
+        filled = found.expand()
+        return None if filled is None else Partial(parent.settings, parent.holes, filled)
+
+    def _number(self, candidate: Partial, inner: int) -> int:
+        """The choice of the vector for one of the setting's."""
+        if inner < 0:
+            return len(self.names) - 1 - inner
+        kernel = self._built[candidate.settings[0]].sketch.kernel
+        return len(self._parameters) + self.holes.index(kernel.holes[inner].name)
+
+    def _inner(self, candidate: Partial, choice: int) -> int:
+        if choice >= len(self.names):
+            return len(self.names) - 1 - choice
+        kernel = self._built[candidate.settings[0]].sketch.kernel
+        return [h.name for h in kernel.holes].index(self.names[choice])
 
     def _left_s(self) -> float | None:
-        """StopSearchError when nothing is left."""
-        if self.budget_s is None:
+        """Wall seconds; StopSearchError when nothing is left."""
+        if self.budget_s is None and self._best is None:
             return None
-        left = self.budget_s - (time.monotonic() - self._began)
+        left = (DEFAULT_S if self.budget_s is None else self.budget_s) - (time.monotonic() - self._began)
         if left <= 0:
             raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
         return left
 
-    def _possible(self, candidate: Setting) -> Setting | None:
-        is_whole = len(candidate) == len(self.family.parameters)
-        return None if is_whole and self._sketch(candidate) is None else candidate
+    # ------------------------------------------------------------ bounds
 
-    def _sketch(self, setting: Setting) -> tuple[Sketch, Modelled] | None:
-        """The sketch of a whole setting and its bound; None where these values do not go together."""
-        key = tuple(setting[name] for name in self.family.parameters)
-        if key not in self._sketches:
-            try:
-                sketch = self.family.build(**setting)
-                self._sketches[key] = (sketch, unfilled(sketch.kernel, self.sizes, self.device))
-            except UserError as error:
-                self.refused.append((setting, error.diagnostics[0].message))
-                self._sketches[key] = None
-        return self._sketches[key]
+    def _least(self, candidate: Partial) -> tuple[int, int]:
+        """The least time that the holes decided so far leave, and by what settings as fast differ."""
+        built = self._built[candidate.settings[0]]
+        least, rest = _cost(self._unfilled(built, candidate.holes))
+        if candidate.filled is None or not built.matters:
+            return least, rest
+        decided = self._filling(candidate).decisions(candidate.filled)
+        return _cost(self._bound_of(built, {name: e for name, e in decided.items() if name in built.matters}))[0], rest
+
+    def _unfilled(self, built: _Built, holes: Decisions) -> Modelled:
+        matter = {name: text for name, text in holes.items() if name in built.matters}
+        return self._bound_of(built, read_holes(built.sketch, matter))
+
+    def _bound_of(self, built: _Built, decided: Mapping[str, IndexExpr]) -> Modelled:
+        key = tuple(sorted((name, repr(expr)) for name, expr in decided.items()))
+        if key not in built.bounds:
+            built.bounds[key] = unfilled(fill(built.sketch.kernel, decided), self.sizes, self.device)
+        return built.bounds[key]
 
 
-def _cost(of: Modelled) -> Cost:
+def _itself(candidate: Partial) -> Partial:
+    return candidate
+
+
+def _cost(of: Modelled) -> tuple[int, int]:
     """The time; of kernels that the same pipe binds as long, the one whose other pipes have less to do."""
     return round(of.ms * PICOSECONDS_PER_MS), round(sum(of.terms.values()) * PICOSECONDS_PER_MS)
 
 
-def _text(setting: Setting) -> str:
+def text_of(setting: Setting) -> str:
     return ", ".join(f"{name}={value}" for name, value in setting.items()) or "the sketch"
 
 

@@ -8,9 +8,11 @@ core of today at its highest clock, caches as the system says; `schedule.cpu` me
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 from warploom.gpu import MACHINES
+from warploom.operations import ROWS, Cost
 from warploom.schedule.targets.boards import board
 from warploom.schedule.targets.rates import CacheLevel, Port, Rate, Rates
 
@@ -18,11 +20,16 @@ _KIB = 1024
 _MIB = 1024 * _KIB
 
 
-_CUDA_OPERATIONS = (
-    ("add", 4.0, 1.0), ("sub", 4.0, 1.0), ("mul", 4.0, 1.0), ("fma", 4.0, 1.0), ("max", 4.0, 1.0), ("min", 4.0, 1.0),
-    ("neg", 0.0, 0.0), ("abs", 0.0, 0.0), ("cast", 0.0, 0.0), ("exp", 18.0, 2.0), ("log", 18.0, 2.0), ("sqrt", 18.0, 2.0),
-    ("tanh", 18.0, 1.0), ("div", 30.0, 6.0), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0),
-)  # fmt: skip
+def _operations(figures: Mapping[Cost, tuple[float, float]]) -> tuple[tuple[str, float, float], ...]:
+    """Latency in cycles and instructions issued of each operation, by what it costs on this machine."""
+    return tuple((row.name, *figures[row.cost]) for row in ROWS if row.cost in figures)
+
+
+_CUDA: dict[Cost, tuple[float, float]] = {
+    "free": (0.0, 0.0), "sum": (4.0, 1.0), "product": (4.0, 1.0), "fused": (4.0, 1.0), "special": (18.0, 2.0),
+    "root": (18.0, 2.0), "tanh": (18.0, 1.0), "quotient": (30.0, 6.0),
+}  # fmt: skip
+_CUDA_OPERATIONS = (*_operations(_CUDA), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0))
 
 
 def cuda_rates(arch: str) -> Rates:
@@ -68,11 +75,11 @@ def cuda_rates(arch: str) -> Rates:
     )  # fmt: skip
 
 
-_CPU_OPERATIONS = (
-    ("add", 2.0, 1.0), ("sub", 2.0, 1.0), ("mul", 3.0, 1.0), ("fma", 4.0, 1.0), ("max", 2.0, 1.0), ("min", 2.0, 1.0),
-    ("neg", 0.0, 0.0), ("abs", 0.0, 0.0), ("cast", 0.0, 0.0), ("sqrt", 10.0, 2.0), ("div", 8.0, 2.0), ("exp", 8.0, 4.0),
-    ("log", 8.0, 4.0), ("tanh", 8.0, 4.0), ("loop", 1.0, 1.0), ("loop_alu", 0.0, 0.0),
-)  # fmt: skip
+_CPU: dict[Cost, tuple[float, float]] = {
+    "free": (0.0, 0.0), "sum": (2.0, 1.0), "product": (3.0, 1.0), "fused": (4.0, 1.0), "special": (8.0, 4.0), "root": (10.0, 2.0),
+    "tanh": (8.0, 4.0), "quotient": (8.0, 2.0),
+}  # fmt: skip
+_CPU_OPERATIONS = (*_operations(_CPU), ("loop", 1.0, 1.0), ("loop_alu", 0.0, 0.0))
 
 
 _PORTS = (

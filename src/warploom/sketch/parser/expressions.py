@@ -14,7 +14,9 @@ from warploom.ir import (
     IndexExpr,
     Read,
 )
-from warploom.sketch import fold, words
+from warploom.ir.swizzle.kinds import const
+from warploom.operations import COMPARISONS, PYTHON_SIGNS, SIGN_OF_COMPARISON
+from warploom.sketch import fold
 from warploom.sketch.literals import number_of
 from warploom.sketch.operands import (
     Accumulators,
@@ -31,7 +33,6 @@ from warploom.sketch.operands import (
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
 from warploom.sketch.parser.numbers import arithmetic, binary, choice, logical
 from warploom.sketch.parser.state import State
-from warploom.sketch.subset import COMPARISONS, SIGNS
 
 Handler: TypeAlias = Callable[[State, ast.Call, Operand], Operand | None]
 CALLS: list[Handler] = []
@@ -56,7 +57,7 @@ def evaluate(state: State, node: ast.expr) -> Operand:
         case ast.Call():
             return _call(state, node)
         case ast.BinOp(left=left, op=op, right=right):
-            return binary(state, SIGNS.get(type(op), "@"), evaluate(state, left), evaluate(state, right), node)
+            return binary(state, PYTHON_SIGNS.get(type(op), "@"), evaluate(state, left), evaluate(state, right), node)
         case ast.UnaryOp(op=op, operand=operand):
             return _unary(state, op, operand, node)
         case ast.BoolOp(op=op, values=values):
@@ -221,11 +222,11 @@ def _compare(state: State, node: ast.Compare) -> Operand:
     parts: list[IndexExpr] = []
     for position, op in enumerate(node.ops):
         left, right = operands[position], operands[position + 1]
-        if type(op) not in COMPARISONS:
+        if type(op) not in SIGN_OF_COMPARISON:
             raise unsupported(state, node, "this comparison", "Compare integers with == != < <= > >=.")
         a, b = number_of(left), number_of(right)
         if a is not None and b is not None:
-            parts.append(IndexConst(fold.COMPARE_FUNCTIONS[COMPARISONS[type(op)]](a, b)))
+            parts.append(IndexConst(COMPARISONS[SIGN_OF_COMPARISON[type(op)]].holds(a, b)))
             continue
         if isinstance(left, Static) and isinstance(right, Static):
             if not isinstance(op, ast.Eq | ast.NotEq):
@@ -240,7 +241,7 @@ def _compare(state: State, node: ast.Compare) -> Operand:
                 "Decide on ids, loop variables, sizes and holes only; min and max choose between data.",
             )
         lhs, rhs = as_index(state, left, nodes[position]), as_index(state, right, nodes[position + 1])
-        parts.append(fold.compare(COMPARISONS[type(op)], lhs, rhs))
+        parts.append(fold.compare(SIGN_OF_COMPARISON[type(op)], lhs, rhs))
     return Index(fold.conjunction(*parts), is_bool=True)
 
 
@@ -321,8 +322,6 @@ def partial(state: State, owner: Array | Accumulators, node: ast.Subscript) -> A
         raise state.problem("RANK", what, node, "Give one index per dimension.")
     added: list[IndexExpr] = []
     for position, item in enumerate(nodes):
-        if isinstance(item, ast.Slice):
-            raise unsupported(state, item)
         expr = index(state, item, f"an index of {owner.name!r}")
         extent = owner.shape[len(owner.prefix) + position]
         if not state.dead:
@@ -357,7 +356,7 @@ def _call(state: State, node: ast.Call) -> Operand:
         if keyword.arg is None:
             raise unsupported(state, keyword.value, "`**` in a call", "Write the keywords out.")
     for argument in node.args:
-        if isinstance(argument, ast.Starred) and called != Static(words.const):
+        if isinstance(argument, ast.Starred) and called != Static(const):
             raise unsupported(state, argument)
     if isinstance(called, Static) and (called.value is builtins.min or called.value is builtins.max):
         return _extremum(state, "min" if called.value is builtins.min else "max", node)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from warploom.core import DType, integer_range
+from warploom import operations
+from warploom.core import DType
 from warploom.ir import Operator, ValueVar
+from warploom.operations import FOLDS
 from warploom.sketch.operands import Data
 from warploom.sketch.operators import UserOperator
 from warploom.sketch.parser.expressions import evaluate
@@ -13,17 +15,15 @@ from warploom.sketch.parser.numbers import adapt, check_operator
 from warploom.sketch.parser.state import Frame, State
 from warploom.sketch.source import written
 
-SIGNS = ("+", "*", "min", "max", "&", "|", "^")
-
 
 def operator_name(state: State, op: object, dtype: DType, node: ast.AST) -> str:
     """The name in the kernel of `op`, a sign or a `UserOperator`, on data of type `dtype`."""
     if isinstance(op, UserOperator):
         return _declared(state, op, dtype)
-    if op not in SIGNS:
+    if op not in FOLDS:
         raise state.problem(
             "OPERATOR",
-            f"expected one of {' '.join(SIGNS)} or a wl.operator, got {op!r}",
+            f"expected one of {' '.join(FOLDS)} or a wl.operator, got {op!r}",
             node,
             "Declare it with wl.operator(...).",
         )
@@ -35,11 +35,7 @@ def identity_of(op: object, dtype: DType) -> int | float | None:
     """The neutral element of `op` on `dtype`; None if a declared operator has none."""
     if isinstance(op, UserOperator):
         return op.identity
-    if dtype.is_float:
-        return {"+": 0.0, "*": 1.0, "min": float("inf"), "max": float("-inf")}.get(str(op))
-    low, high = integer_range(dtype)
-    all_ones = -1 if low < 0 else high
-    return {"+": 0, "*": 1, "min": high, "max": low, "&": all_ones, "|": 0, "^": 0}.get(str(op))
+    return operations.identity_of(str(op), dtype)
 
 
 def _declared(state: State, op: UserOperator, dtype: DType) -> str:

@@ -22,6 +22,7 @@ from warploom.ir import (
     Store,
     ValueVar,
 )
+from warploom.operations import PYTHON_SIGNS
 from warploom.sketch import fold
 from warploom.sketch.operands import Accumulators, Array, Data, Group, Index, Local, Operand, Poison, Static, Unset, describe
 from warploom.sketch.parser.conversions import as_index, as_static_int, unsupported
@@ -29,7 +30,6 @@ from warploom.sketch.parser.effects import has_effects
 from warploom.sketch.parser.expressions import COMPONENTS, condition, evaluate, partial, read
 from warploom.sketch.parser.numbers import adapt, binary, choice
 from warploom.sketch.parser.state import Problem, Silent, State, kind_of
-from warploom.sketch.subset import SIGNS
 
 Scope: TypeAlias = dict[str, Operand]
 
@@ -312,7 +312,7 @@ def _store(state: State, element: Array, operand: Operand, target: ast.AST) -> N
 
 
 def _augmented(state: State, node: ast.AugAssign) -> None:
-    op = SIGNS.get(type(node.op))
+    op = PYTHON_SIGNS.get(type(node.op))
     if op is None:
         raise unsupported(state, node, "this operator", "Use + - * / min max & | ^ << >>.")
     state.direct = node.value

@@ -11,6 +11,9 @@ from typing import Any, TypeAlias, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from warploom.core import BY_NAME
+from warploom.ctext import c_type
+
 
 class Number(Enum):
     """A number type, named as in C."""
@@ -27,9 +30,9 @@ class Array:
 
     @property
     def c(self) -> str:
-        return {"i": "int", "u": "uint", "f": "double"}[self.element.kind] + (
-            "" if self.element.kind == "f" else f"{8 * self.element.itemsize}_t"
-        )
+        name = c_type(BY_NAME[f"{self.element.kind}{8 * self.element.itemsize}"])
+        assert name is not None
+        return name
 
     @property
     def number(self) -> Number:

@@ -4,12 +4,13 @@ are neither contracted nor reordered."""
 from __future__ import annotations
 
 import ast
-from math import inf, isfinite, log2
+from math import log2
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from warploom.ctext import Text, binary, call, cast_to, chain, conditional, decimal, element, every, exact_double, integer, unary
 from warploom.solve.jit.kinds import Array, Number, Record, Several
 from warploom.solve.jit.unit import Function, Source, Unit, indices_of, unit_of
 
@@ -163,53 +164,50 @@ class _Writer:
 
     # expressions
 
-    def of(self, node: ast.expr, *, as_condition: bool = False) -> tuple[str, Number]:
-        """Text in C, with parentheses where it has operators, and its type. KeyError for a variable of unknown type."""
+    def of(self, node: ast.expr, *, as_condition: bool = False) -> tuple[Text, Number]:
+        """Expression in C and its type. KeyError for a variable of unknown type."""
         match node:
-            case ast.Constant(value=bool(value)):
-                return ("true" if value else "false"), TRUTH
-            case ast.Constant(value=value) if isinstance(value, int | float):
+            case ast.Constant(value=value) if isinstance(value, bool | int | float):
                 return _number(value)
             case ast.Name(id=name) if name in self.source.names:
-                return f"v_{name}", self.variables[name]
+                return Text(f"v_{name}"), self.variables[name]
             case ast.Name(id=name):
                 value = self.source.outside(name)
                 if isinstance(value, bool | int | float):
-                    return ("true" if value else "false", TRUTH) if isinstance(value, bool) else _number(value)
+                    return _number(value)
             case ast.Attribute(value=ast.Name(id="np"), attr="inf"):
-                return "INFINITY", FLOAT
+                return _number(np.inf)
             case ast.Attribute(value=value, attr=name) if (record := self.source.record(value)) is not None:
                 kind = record.fields[name]
                 if isinstance(kind, Number):
                     assert isinstance(value, ast.Name)
-                    text = f"v_{value.id}->{name}"
-                    return (f"({text} != 0)" if kind is TRUTH else text), kind
+                    text = Text(f"v_{value.id}->{name}")
+                    return (binary("!=", text, decimal(0)) if kind is TRUTH else text), kind
             case ast.Subscript(value=ast.Attribute(attr="shape", value=value), slice=ast.Constant(value=int(axis))):
                 return self.array(value)[1][axis], INT
             case ast.Subscript():
                 return self._element(node)
             case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return f"(!{self.of(operand, as_condition=True)[0]})", TRUTH
+                return unary("!", self.of(operand, as_condition=True)[0]), TRUTH
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 text, kind = self.of(operand)
                 if kind in (INT, FLOAT):
-                    return f"(-{text})", kind
+                    return unary("-", text), kind
             case ast.UnaryOp(op=ast.Invert(), operand=operand):
                 text, kind = self.of(operand)
                 if kind in (INT, WORD):
-                    return f"(~{text})", kind
+                    return unary("~", text), kind
             case ast.BinOp(left=left, op=op, right=right):
                 return self._binary(node, left, op, right)
             case ast.BoolOp(op=op, values=values):
-                parts = [self.of(v, as_condition=True) for v in values]
-                sign = " && " if isinstance(op, ast.And) else " || "
-                return f"({sign.join(text for text, _ in parts)})", TRUTH
+                parts = [self.of(v, as_condition=True)[0] for v in values]
+                return chain("&&" if isinstance(op, ast.And) else "||", parts), TRUTH
             case ast.Compare():
                 return self._comparison(node), TRUTH
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 (one, kind), (other, second) = self.of(body), self.of(orelse)
                 together = self._together(node, kind, second)
-                return f"({self.of(test, as_condition=True)[0]} ? {one} : {other})", together
+                return conditional(self.of(test, as_condition=True)[0], one, other), together
             case ast.Call():
                 return self._call(node)
             case _:
@@ -223,7 +221,7 @@ class _Writer:
             return FLOAT
         raise self.source.wrong(node, f"two values of one type ({one.name} and {other.name})")
 
-    def _binary(self, node: ast.AST, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[str, Number]:
+    def _binary(self, node: ast.AST, left: ast.expr, op: ast.operator, right: ast.expr) -> tuple[Text, Number]:
         (one, kind), (other, second) = self.of(left), self.of(right)
         if isinstance(op, ast.Pow):
             return self._power(node, one, kind, right)
@@ -234,40 +232,41 @@ class _Writer:
             if together is WORD:
                 raise self.source.wrong(node, "operands other than WORD")
             name = "floor_div" if isinstance(op, ast.FloorDiv) else "floor_mod"
-            return f"{name}_{together.name.lower()}({one}, {other})", together
+            return call(f"{name}_{together.name.lower()}", one, other), together
         if isinstance(op, ast.Div):
-            return f"((double){one} / (double){other})", FLOAT
-        return f"({one} {_SYMBOLS[type(op)]} {other})", together
+            return binary("/", cast_to("double", one), cast_to("double", other)), FLOAT
+        return binary(_SYMBOLS[type(op)], one, other), together
 
-    def _power(self, node: ast.AST, text: str, kind: Number, exponent: ast.expr) -> tuple[str, Number]:
+    def _power(self, node: ast.AST, text: Text, kind: Number, exponent: ast.expr) -> tuple[Text, Number]:
         if kind is not FLOAT or not isinstance(exponent, ast.Constant) or not isinstance(exponent.value, int | float):
             raise self.source.wrong(node, "a float to a constant power")
         if exponent.value == 4:
-            return f"(({text} * {text}) * ({text} * {text}))", FLOAT
-        return f"pow({text}, {_number(float(exponent.value))[0]})", FLOAT
+            square = binary("*", text, text)
+            return binary("*", square, square), FLOAT
+        return call("pow", text, _number(float(exponent.value))[0]), FLOAT
 
-    def _comparison(self, node: ast.Compare) -> str:
+    def _comparison(self, node: ast.Compare) -> Text:
         """A chain has side effects in none of its parts, so each may be written twice."""
-        parts: list[str] = []
+        parts: list[Text] = []
         left = node.left
         for op, right in zip(node.ops, node.comparators, strict=True):
             if isinstance(op, ast.In | ast.NotIn):
                 assert isinstance(right, ast.Tuple)
-                each = " || ".join(self._compared(node, left, "==", one) for one in right.elts)
-                parts.append(f"({each})" if isinstance(op, ast.In) else f"!({each})")
+                each = chain("||", [self._compared(node, left, "==", one) for one in right.elts])
+                parts.append(each if isinstance(op, ast.In) else unary("!", each))
             else:
                 parts.append(self._compared(node, left, _SYMBOLS[type(op)], right))
             left = right
-        return f"({' && '.join(parts)})"
+        return every(parts)
 
-    def _compared(self, node: ast.AST, left: ast.expr, sign: str, right: ast.expr) -> str:
+    def _compared(self, node: ast.AST, left: ast.expr, sign: str, right: ast.expr) -> Text:
         (one, kind), (other, second) = self.of(left), self.of(right)
         if kind is WORD and isinstance(right, ast.Constant) and isinstance(right.value, int) and right.value >= 0:
-            return f"({one} {sign} (uint64_t){other})"
+            return binary(sign, one, cast_to("uint64_t", other))
         self._together(node, kind, second)
-        return f"({one} {sign} {other})"
+        return binary(sign, one, other)
 
-    def _call(self, node: ast.Call) -> tuple[str, Number]:
+    def _call(self, node: ast.Call) -> tuple[Text, Number]:
         callee = self.source.called(node)
         if callee is not None:
             result = self.unit.sources[callee].result
@@ -288,34 +287,34 @@ class _Writer:
                 name = f"{'min' if function is min else 'max'}_{together.name.lower()}"
                 found = texts[0]
                 for text in texts[1:]:
-                    found = f"{name}({found}, {text})"
+                    found = call(name, found, text)
                 return found, together
         elif function is abs and kinds[0] in (INT, FLOAT):
-            return f"{'abs_int' if kinds[0] is INT else 'fabs'}({texts[0]})", kinds[0]
+            return call("abs_int" if kinds[0] is INT else "fabs", texts[0]), kinds[0]
         elif function in _CASTS:
             kind = _CASTS[function]
-            return f"(({kind.value}){texts[0]})", kind
+            return cast_to(kind.value, texts[0]), kind
         elif function in (np.log2, log2):
-            return f"log2({texts[0]})", FLOAT
+            return call("log2", texts[0]), FLOAT
         elif function is np.ceil:
-            return f"ceil({texts[0]})", FLOAT
+            return call("ceil", texts[0]), FLOAT
         raise self.source.wrong(node, "a function of the compiled subset")
 
-    def _call_text(self, node: ast.Call, callee: Function) -> str:
-        texts: list[str] = []
+    def _call_text(self, node: ast.Call, callee: Function) -> Text:
+        texts: list[Text] = []
         for kind, given in zip(self.unit.sources[callee].parameters.values(), node.args, strict=True):
             if isinstance(kind, Array):
                 pointer, sizes = self.array(given)
                 texts += [pointer, *sizes]
             elif isinstance(kind, Record):
                 assert isinstance(given, ast.Name)
-                texts.append(f"v_{given.id}")
+                texts.append(Text(f"v_{given.id}"))
             else:
                 text, found = self.of(given)
                 if found is not kind and not (found is INT and kind is FLOAT):
                     raise self.source.wrong(given, f"an argument of type {kind}")
                 texts.append(text)
-        return f"{self.unit.sources[callee].c_name}({', '.join(texts)})"
+        return call(self.unit.sources[callee].c_name, *texts)
 
     def _several(self, node: ast.expr) -> Several:
         callee = self.source.called(node) if isinstance(node, ast.Call) else None
@@ -326,13 +325,13 @@ class _Writer:
 
     # arrays
 
-    def array(self, node: ast.expr) -> tuple[str, list[str]]:
+    def array(self, node: ast.expr) -> tuple[Text, list[Text]]:
         """A pointer to its first element, and the size of each axis."""
         if isinstance(node, ast.Subscript):
             pointer, sizes = self.array(node.value)
             taken = indices_of(node)
-            inner = " * ".join(sizes[len(taken) :])
-            return f"({pointer} + {self._offset(node, taken, sizes)} * {inner})", sizes[len(taken) :]
+            offset = chain("*", [self._offset(node, taken, sizes), *sizes[len(taken) :]])
+            return binary("+", pointer, offset), sizes[len(taken) :]
         if isinstance(node, ast.Name) and node.id in self.source.aliases:
             return self.array(self.source.aliases[node.id])
         found = self.source.array(node)
@@ -342,27 +341,28 @@ class _Writer:
         if isinstance(node, ast.Attribute):
             assert isinstance(node.value, ast.Name)
             base = f"v_{node.value.id}->{node.attr}"
-        return base, [f"{base}_{n}" for n in range(self.unit.axes_of(found[0]))]
+        return Text(base), [Text(f"{base}_{n}") for n in range(self.unit.axes_of(found[0]))]
 
-    def _offset(self, node: ast.AST, indices: list[ast.expr], sizes: list[str]) -> str:
-        offset = ""
+    def _offset(self, node: ast.AST, indices: list[ast.expr], sizes: list[Text]) -> Text:
+        offset: Text | None = None
         for index, size in zip(indices, sizes, strict=False):
             text, kind = self.of(index)
             if kind is not INT:
                 raise self.source.wrong(node, "indices of type INT")
             if self.is_checked:
-                text = f'inside({text}, {size}, "{self.source.c_name}:{getattr(node, "lineno", 0)}")'
-            offset = f"({offset} * {size} + {text})" if offset else text
+                text = call("inside", text, size, f'"{self.source.c_name}:{getattr(node, "lineno", 0)}"')
+            offset = text if offset is None else binary("+", binary("*", offset, size), text)
+        assert offset is not None
         return offset
 
-    def _element(self, node: ast.Subscript) -> tuple[str, Number]:
+    def _element(self, node: ast.Subscript) -> tuple[Text, Number]:
         found = self.source.array(node.value)
         if found is None:
             raise self.source.wrong(node, "an element of an array")
         pointer, sizes = self.array(node.value)
         kind = found[1].number
-        text = f"{pointer}[{self._offset(node, indices_of(node), sizes)}]"
-        return (f"(int64_t){text}" if kind is INT and found[1].element != np.int64 else text), kind
+        text = element(pointer, self._offset(node, indices_of(node), sizes))
+        return (cast_to("int64_t", text) if kind is INT and found[1].element != np.int64 else text), kind
 
     # statements
 
@@ -402,22 +402,22 @@ class _Writer:
         match node:
             case ast.Expr(value=ast.Constant()) | ast.Pass():
                 pass
-            case ast.Expr(value=ast.Call() as call) if (callee := self.source.called(call)) is not None:
-                add(f"{self._call_text(call, callee)};")
+            case ast.Expr(value=ast.Call() as called) if (callee := self.source.called(called)) is not None:
+                add(f"{self._call_text(called, callee).text};")
             case ast.Assign(targets=targets, value=value):
                 self._assign(node, targets, value)
             case ast.AugAssign(target=target, op=op, value=value):
                 text, kind = self._binary(node, target, op, value)
                 self._store(node, target, text, kind)
             case ast.If(test=test, body=body, orelse=orelse):
-                add(f"if ({self.of(test, as_condition=True)[0]}) {{")
+                add(f"if ({self.of(test, as_condition=True)[0].text}) {{")
                 self._block(body)
                 if orelse:
                     add("} else {")
                     self._block(orelse)
                 add("}")
             case ast.While(test=test, body=body, orelse=[]):
-                add(f"while ({self.of(test, as_condition=True)[0]}) {{")
+                add(f"while ({self.of(test, as_condition=True)[0].text}) {{")
                 self._block(body)
                 add("}")
             case ast.For(target=target, iter=items, body=body, orelse=[]):
@@ -425,13 +425,13 @@ class _Writer:
             case ast.Return(value=None):
                 add("return;")
             case ast.Return(value=ast.Tuple(elts=parts)) if isinstance(result := self.source.result, Several):
-                texts = [self.of(p)[0] for p in parts]
+                texts = [self.of(p)[0].text for p in parts]
                 add(f"return ({tuple_name(result)}){{{', '.join(texts)}}};")
             case ast.Return(value=value) if value is not None:
                 text, kind = self.of(value)
                 if kind is not self.source.result and not (kind is INT and self.source.result is FLOAT):
                     raise self.source.wrong(node, f"a result of type {self.source.result}")
-                add(f"return {text};")
+                add(f"return {text.text};")
             case ast.Break():
                 add("break;")
             case ast.Continue():
@@ -455,14 +455,14 @@ class _Writer:
                 continue
             self._lines.append("{")
             if isinstance(value, ast.Tuple):
-                stores: list[tuple[ast.expr, str, Number]] = []
+                stores: list[tuple[ast.expr, Text, Number]] = []
                 for one, each in zip(target.elts, value.elts, strict=True):
                     if isinstance(one, ast.Name) and one.id in self.source.aliases:
                         continue
                     text, kind = self.of(each)
                     name = self._new()
-                    self._lines.append(f"{kind.value} {name} = {text};")
-                    stores.append((one, name, kind))
+                    self._lines.append(f"{kind.value} {name} = {text.text};")
+                    stores.append((one, Text(name), kind))
                 for one, name, kind in stores:
                     self._store(node, one, name, kind)
             else:
@@ -470,14 +470,14 @@ class _Writer:
                 callee = self.source.called(value)
                 assert callee is not None
                 several, name = self._several(value), self._new()
-                self._lines.append(f"{tuple_name(several)} {name} = {self._call_text(value, callee)};")
+                self._lines.append(f"{tuple_name(several)} {name} = {self._call_text(value, callee).text};")
                 for n, (one, kind) in enumerate(zip(target.elts, several.parts, strict=True)):
-                    self._store(node, one, f"{name}.part_{n}", kind)
+                    self._store(node, one, Text(f"{name}.part_{n}"), kind)
             self._lines.append("}")
 
-    def _store(self, node: ast.AST, target: ast.expr, text: str, kind: Number) -> None:
+    def _store(self, node: ast.AST, target: ast.expr, text: Text, kind: Number) -> None:
         if isinstance(target, ast.Name):
-            self._lines.append(f"v_{target.id} = {text};")
+            self._lines.append(f"v_{target.id} = {text.text};")
             return
         found = self.source.array(target.value) if isinstance(target, ast.Subscript) else None
         if found is None or not isinstance(target, ast.Subscript):
@@ -486,20 +486,21 @@ class _Writer:
         if (kind is FLOAT) != (wanted is FLOAT) and not (kind is INT and wanted is FLOAT):
             raise self.source.wrong(node, f"a value of type {wanted.name}")
         pointer, sizes = self.array(target.value)
-        self._lines.append(f"{pointer}[{self._offset(target, indices_of(target), sizes)}] = {text};")
+        place = element(pointer, self._offset(target, indices_of(target), sizes))
+        self._lines.append(f"{place.text} = {text.text};")
 
     def _fill(self, target: ast.Subscript, value: ast.expr) -> None:
         pointer, sizes = self.array(target.value)
         name = self._new()
-        self._lines.append(
-            f"for (int64_t {name} = 0; {name} < {' * '.join(sizes)}; {name}++) {pointer}[{name}] = {self.of(value)[0]};"
-        )
+        place = element(pointer, Text(name))
+        head = f"for (int64_t {name} = 0; {name} < {chain('*', sizes).text}; {name}++)"
+        self._lines.append(f"{head} {place.text} = {self.of(value)[0].text};")
 
     def _for(self, target: ast.expr, items: ast.expr, body: list[ast.stmt]) -> None:
         add, name = self._lines.append, self._new()
         match items:
             case ast.Call(func=ast.Name(id="range"), args=arguments) if isinstance(target, ast.Name):
-                texts = [self.of(a)[0] for a in arguments]
+                texts = [self.of(a)[0].text for a in arguments]
                 begin, end = ("0", texts[0]) if len(texts) == 1 else (texts[0], texts[1])
                 step = texts[2] if len(texts) == 3 else "1"
                 is_down = len(texts) == 3 and isinstance(arguments[2], ast.UnaryOp)
@@ -513,7 +514,7 @@ class _Writer:
                 for n, one in enumerate(targets):
                     assert isinstance(one, ast.Name)
                     kind = self.variables[one.id].value
-                    add(f"{kind} {name}_{n}[] = {{{', '.join(c[n][0] for c in columns)}}};")
+                    add(f"{kind} {name}_{n}[] = {{{', '.join(c[n][0].text for c in columns)}}};")
                 add(f"for (int64_t {name} = 0; {name} < {len(rows)}; {name}++) {{")
                 for n, one in enumerate(targets):
                     assert isinstance(one, ast.Name)
@@ -531,9 +532,11 @@ def _parts(node: ast.expr) -> list[ast.expr]:
     return list(node.elts) if isinstance(node, ast.Tuple) else [node]
 
 
-def _number(value: int | float) -> tuple[str, Number]:
-    if isinstance(value, int):
-        return f"INT64_C({value})", INT
-    if not isfinite(value):
-        return ("INFINITY" if value == inf else "(-INFINITY)"), FLOAT
-    return value.hex(), FLOAT
+def _number(value: bool | int | float) -> tuple[Text, Number]:
+    if isinstance(value, bool):
+        return Text("true" if value else "false"), TRUTH
+    if isinstance(value, float):
+        return exact_double(value), FLOAT
+    if not -(1 << 63) <= value < 1 << 64:
+        raise TypeError(f"expected a constant of 64 bits, got {value}")
+    return integer(value, 64), INT

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Generic, TypeVar
 
-from warploom.solve.search.driver import Cost, Outcome
+from warploom.solve.model import Cost
 from warploom.solve.search.incumbent import Child, Incumbent, Leaf
+from warploom.solve.search.spending import Outcome
 
 S = TypeVar("S")
 A = TypeVar("A")

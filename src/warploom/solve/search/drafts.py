@@ -9,8 +9,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar, cast
 
+from warploom.solve.model import Cost, Model
 from warploom.solve.runs.executor import Finished, Task, run_tasks
-from warploom.solve.search.driver import Cost, Model
 from warploom.solve.search.incumbent import Hints, Incumbent
 
 S = TypeVar("S")

@@ -1,4 +1,6 @@
-"""State that all strategies which evaluate answers share: the best so far, what was evaluated, what is left of the budget.
+"""The one loop of all searches: which children a candidate has, what is cut, counted and spent, and the best answers so far.
+
+An order (`depth_first`, `best_first`, `mcts`, `refine`) only says which candidate is expanded next and which leaf is evaluated.
 
 An answer's cost is the model's, or comes from outside: a measurement, which is dear and never made twice for one answer.
 """
@@ -6,25 +8,14 @@ An answer's cost is the model's, or comes from outside: a measurement, which is 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
 from warploom.core.limits import why
-from warploom.solve.search.driver import (
-    BUDGET_SPENT,
-    UNLIMITED,
-    Alternative,
-    Budget,
-    Cost,
-    Model,
-    Outcome,
-    Statistics,
-    StopSearchError,
-    Strategy,
-    declared_order,
-)
+from warploom.solve.model import Alternative, Cost, Goal, Model, Strategy, declared_order
+from warploom.solve.search.spending import BUDGET_SPENT, UNLIMITED, Budget, Meter, Outcome, Statistics, StopSearchError
 
 S = TypeVar("S")
 A = TypeVar("A")
@@ -37,8 +28,12 @@ Path: TypeAlias = tuple[tuple[int, Hashable], ...]
 Decisions: TypeAlias = "tuple[Decisions, int, Hashable] | None"
 """The last decision behind those before it."""
 
+PATIENCE = 250
+"""Candidates tried for a cheaper answer once one is good enough."""
 PROGRESS_S = 0.5
 """Wall time between two reports while nothing better is found."""
+_LOOK = 8
+"""Candidates from one look at the clock to the next."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,8 +103,9 @@ class Progress:
 class Incumbent(Generic[S, A]):
     """The best answer so far of one search, or of several one after the other, and the cut that it implies.
 
-    With `below`, only cheaper answers count; with `margin`, only those cheaper than (1 - margin) times the best so far, so that
-    a complete search proves that much only.
+    Goal `first`: the first answer ends the search; `all`: nothing is cut, and every answer is kept. Once an answer is below
+    `good_enough`, only `PATIENCE` further candidates are tried (reason `good enough`). With `below`, only cheaper answers count;
+    with `margin`, only those cheaper than (1 - margin) times the best so far, so that a complete search proves that much only.
     """
 
     def __init__(
@@ -117,7 +113,9 @@ class Incumbent(Generic[S, A]):
         model: Model[S, A],
         *,
         hints: Hints[S, A] | None = None,
+        goal: Goal = "best",
         below: Cost | None = None,
+        good_enough: Cost | None = None,
         margin: float = 0.0,
         budget: Budget = UNLIMITED,
         strategy: Strategy = declared_order,
@@ -128,23 +126,27 @@ class Incumbent(Generic[S, A]):
         self.hints: Hints[S, A] = hints or Hints()
         self.statistics = statistics or Statistics()
         self.best: tuple[Cost, A] | None = None
-        self.cut = below
+        self.cut = None if goal == "all" else below
         """Candidates whose bound is not below it are of no use."""
+        self._goal = goal
+        self._all: list[tuple[Cost, A]] = []
+        """With goal `all`: the answers."""
+        self._good_enough = good_enough
+        self._improved_at = 0
         self._margin = margin
-        self._budget = budget
+        self._meter = Meter(budget)
         self._strategy = strategy
         self._progress = progress
         self._seen: set[Hashable] = set()
-        self._cpu_s, self._wall_s = time.process_time(), time.monotonic()
-        self._told_s = self._wall_s
+        self._told_s = time.monotonic()
 
     @property
     def wall_budget_s(self) -> float | None:
-        return self._budget.wall_s
+        return self._meter.budget.wall_s
 
     @property
     def wall_s(self) -> float:
-        return time.monotonic() - self._wall_s
+        return self._meter.wall_s
 
     def is_beaten(self, bound: Cost) -> bool:
         return self.cut is not None and bound >= self.cut
@@ -156,6 +158,7 @@ class Incumbent(Generic[S, A]):
             self.statistics.refuted += 1
             return None
         self.statistics.nodes += 1
+        self._spend()
         bound = self.model.bound(root)
         if self.is_beaten(bound):
             self.statistics.bounded += 1
@@ -167,11 +170,15 @@ class Incumbent(Generic[S, A]):
 
         StopSearchError when the budget is spent.
         """
+        children = self.expand(parent)
+        return None if children is None else list(children)
+
+    def expand(self, parent: Child[S]) -> Iterator[Child[S]] | None:
+        """As `children`, each made only when it is asked for, with the cut as it is then."""
         choices = self.model.open_choices(parent.candidate)
-        if not choices:
-            return None
-        children: list[Child[S]] = []
-        choice = self._strategy(choices)
+        return self._children(parent, self._strategy(choices)) if choices else None
+
+    def _children(self, parent: Child[S], choice: int) -> Iterator[Child[S]]:
         is_dead_end = True
         for position, alternative in enumerate(self.model.alternatives(parent.candidate, choice)):
             if self.is_beaten(alternative.bound):
@@ -185,9 +192,8 @@ class Incumbent(Generic[S, A]):
             if self.is_beaten(child.bound):
                 self.statistics.bounded += 1
             else:
-                children.append(child)
+                yield child
         self.statistics.dead_ends += is_dead_end
-        return children
 
     def next_choice(self, candidate: S) -> int | None:
         """The one that `children` branches on; None: fully decided."""
@@ -237,7 +243,7 @@ class Incumbent(Generic[S, A]):
     def evaluate(self, leaves: Sequence[Leaf[S, A]]) -> list[Cost | None]:
         """The cost of each; None for one that is no answer. StopSearchError when the budget is spent."""
         costs: list[Cost | None] = [None] * len(leaves)
-        allowed = self._budget.evaluations
+        allowed = self._meter.budget.evaluations
         now = leaves if allowed is None else leaves[: max(0, allowed - self.statistics.evaluated)]
         for position, cost in self._costs(now):
             costs[position] = cost
@@ -247,28 +253,37 @@ class Incumbent(Generic[S, A]):
         return costs
 
     def adopt(self, cost: Cost, answer: A) -> None:
-        """An answer known from elsewhere, if it is better than the best so far."""
+        """An answer, if it counts: with goal `all` it does, else it must be better than the best so far."""
+        if self._goal == "all":
+            self.statistics.answers += 1
+            self._all.append((cost, answer))
+            return
         limit = self.cut if self.best is None else self.best[0]
         if limit is not None and cost >= limit:
             return
         self.statistics.answers += 1
+        self._improved_at = self.statistics.tried
         self.best = (cost, answer)
         cut = (int(cost[0] * (1 - self._margin)), *cost[1:]) if self._margin else cost
         self.cut = cut if self.cut is None else min(cut, self.cut)
         self._tell()
+        if self._goal == "first":
+            raise StopSearchError("")
 
     def outcome(self, body: Callable[[], Cost | None]) -> Outcome[A]:
         """Runs a strategy; it returns once it has covered the space, with the bound that is proved for what is left."""
-        reason = ""
+        bound: Cost | None = None
+        reason: str | None = None
         try:
             bound = body()
         except StopSearchError as stop:
-            bound, reason = None, str(stop)
+            reason = str(stop)
         except KeyboardInterrupt as stop:
-            bound, reason = None, why(stop)
+            reason = why(stop)
         with suppress(KeyboardInterrupt):
             self._tell()
-        return Outcome(() if self.best is None else (self.best,), not reason, reason, self.statistics, bound)
+        answers = tuple(sorted(self._all, key=lambda a: a[0])) if self.best is None else (self.best,)
+        return Outcome(answers, reason is None, reason or "", self.statistics, bound)
 
     def guess(self, child: Child[S]) -> float:
         return float(child.bound[0]) if self.hints.estimate is None else self.hints.estimate(child.candidate)
@@ -300,18 +315,19 @@ class Incumbent(Generic[S, A]):
 
     def _spend(self) -> None:
         tried = self.statistics.tried
-        if self._budget.nodes is not None and tried > self._budget.nodes:
-            raise StopSearchError(f"{BUDGET_SPENT}nodes")
-        if tried % 8 == 0:
-            self._spend_seconds()
+        self._meter.spend(tried)
+        is_enough = self._good_enough is not None and self.best is not None and self.best[0] < self._good_enough
+        if is_enough and tried > self._improved_at + PATIENCE:
+            raise StopSearchError("good enough")
+        if tried % _LOOK == 0:
+            self._tell_at_times()
 
     def _spend_seconds(self) -> None:
-        if self._budget.cpu_s is not None and time.process_time() - self._cpu_s > self._budget.cpu_s:
-            raise StopSearchError(f"{BUDGET_SPENT}CPU seconds")
-        now = time.monotonic()
-        if self._budget.wall_s is not None and now - self._wall_s > self._budget.wall_s:
-            raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
-        if now - self._told_s > PROGRESS_S:
+        self._meter.spend_seconds()
+        self._tell_at_times()
+
+    def _tell_at_times(self) -> None:
+        if time.monotonic() - self._told_s > PROGRESS_S:
             self._tell()
 
     def _tell(self) -> None:

@@ -14,18 +14,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from warploom.core.limits import why
+from warploom.solve.model import Alternative, Cost, Model, Strategy, declared_order
 from warploom.solve.runs.executor import Failed, Finished, Task, run_tasks
-from warploom.solve.search.driver import (
-    BUDGET_SPENT,
-    UNLIMITED,
-    Alternative,
-    Budget,
-    Cost,
-    Model,
-    StopSearchError,
-    Strategy,
-    declared_order,
-)
+from warploom.solve.search.spending import BUDGET_SPENT, UNLIMITED, Budget, Meter, StopSearchError
 from warploom.solve.search.tree_size import Interval, interval, walks
 
 S = TypeVar("S")
@@ -197,11 +188,10 @@ class _Walk(Generic[S, A]):
         self._sample_size = sample
         self._random = random.Random(seed)
         self._strategy = strategy
-        self._budget = budget
+        self._meter = Meter(budget)
         self._progress = progress
         self._nodes, self._kept, self._leaves, self._dead = ([0] * (depth + 1) for _ in range(4))
         self._sample: list[S] = []
-        self._began = time.process_time(), time.monotonic()
 
     def run(self, path: tuple[int, ...], level: int) -> Frontier[S]:
         """Runs on from the candidate at the end of a path; what is above it is not counted."""
@@ -288,12 +278,6 @@ class _Walk(Generic[S, A]):
 
     def _spend(self) -> None:
         count = sum(self._nodes)
-        if self._budget.nodes is not None and count > self._budget.nodes:
-            raise StopSearchError(f"{BUDGET_SPENT}nodes")
-        if count % 16 == 0:
-            if self._budget.cpu_s is not None and time.process_time() - self._began[0] > self._budget.cpu_s:
-                raise StopSearchError(f"{BUDGET_SPENT}CPU seconds")
-            if self._budget.wall_s is not None and time.monotonic() - self._began[1] > self._budget.wall_s:
-                raise StopSearchError(f"{BUDGET_SPENT}wall seconds")
+        self._meter.spend(count)
         if self._progress is not None and count % _TELL == 0:
             self._progress(self._levels())

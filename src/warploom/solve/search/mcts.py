@@ -18,8 +18,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
-from warploom.solve.search.driver import Cost, Outcome, StopSearchError
+from warploom.solve.model import Cost
 from warploom.solve.search.incumbent import Child, Incumbent, Leaf
+from warploom.solve.search.spending import Outcome, StopSearchError
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
-from warploom.solve.search.driver import Alternative, Cost, Model, Strategy, smallest_domain
+from warploom.solve.model import Alternative, Cost, Model, Strategy, smallest_domain
 
 S = TypeVar("S")
 A = TypeVar("A")

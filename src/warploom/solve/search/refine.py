@@ -17,10 +17,11 @@ from typing import Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from warploom.solve.model import Cost
 from warploom.solve.search.drafts import TEMPERATURES, drawn
-from warploom.solve.search.driver import Cost, Outcome, StopSearchError
 from warploom.solve.search.incumbent import Child, Incumbent, Leaf, Path
 from warploom.solve.search.residuals import FeatureTable, likeliest_length, predict
+from warploom.solve.search.spending import Outcome, StopSearchError
 
 S = TypeVar("S")
 A = TypeVar("A")

@@ -17,8 +17,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Generic, Literal, TypeVar
 
+from warploom.solve.model import Cost, Model, Strategy, declared_order
 from warploom.solve.runs.executor import Failed, Finished, Task, run_tasks
-from warploom.solve.search.driver import Cost, Model, Strategy, declared_order
 
 S = TypeVar("S")
 A = TypeVar("A")

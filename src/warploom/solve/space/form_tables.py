@@ -19,7 +19,8 @@ _ABSENT = object()
 
 
 class FormTables:
-    """Grows with every form that asks for a slot, a guard, a constant or a literal. Slots that read alike are shared."""
+    """Grows with every form that asks for a slot, a guard, a constant or a literal. Slots that read alike are shared, and so are
+    guards."""
 
     def __init__(self, numbering: Numbering, inputs: Inputs) -> None:
         self.numbering = numbering
@@ -30,8 +31,14 @@ class FormTables:
         self.slot_rows: dict[tuple[str, tuple[tuple[str, tuple[str, ...]], ...], bool], tuple[int, int]] = {}
         """Offset among the slot tables and row among the reverses."""
         self.table_size = 0
-        self.reverse_rows: list[list[int]] = []
+        self.reverse_lengths: list[Ints] = [np.zeros(0, np.int64)]
+        """Of the reverses of each slot table: how many cells each position has."""
+        self.reverse_cells: list[Ints] = [np.zeros(0, np.int64)]
+        self._reverses = 0
         self.guards: list[int] = []
+        self._guard_offsets: dict[tuple[str, bool, tuple[str, ...], tuple[int, ...]], int] = {}
+        """By fact, sets of the objects quantified and which of them the fact is about."""
+        self._things: dict[tuple[str, ...], list[Things | None]] = {}
         self.constants: list[int] = []
         self.masks: list[int] = []
         self.ranges: list[tuple[int, int]] = []
@@ -106,8 +113,8 @@ class FormTables:
                 table = np.where(image < 0, -1, table)
             if len(axes) == 2 and form.over[axes[0]].set.sort == form.over[axes[1]].set.sort:
                 np.fill_diagonal(table, -1)
-            self.slot_rows[key] = (self.table_size, len(self.reverse_rows))
-            self.reverse_rows += self._reversed(applied.name, table)
+            self.slot_rows[key] = (self.table_size, self._reverses)
+            self._add_reverse(applied.name, table.reshape(-1))
             self.slot_tables.append(table.reshape(-1))
             self.table_size += table.size
         offset, row = self.slot_rows[key]
@@ -115,13 +122,14 @@ class FormTables:
         padding = [-1] * (2 - len(axes))
         return offset, self.strides(form, axes), [*axes, *padding], [*sizes, *padding], row
 
-    def _reversed(self, name: str, table: Ints) -> list[list[int]]:
+    def _add_reverse(self, name: str, table: Ints) -> None:
+        """By position of a class: the cells of the table that hold it, in order."""
         first, count = self.class_range(name)
-        rows: list[list[int]] = [[] for _ in range(count)]
-        for cell, position in enumerate(table.reshape(-1).tolist()):
-            if position >= 0:
-                rows[position - first].append(cell)
-        return rows
+        cells = np.flatnonzero(table >= 0)
+        rows = table[cells] - first
+        self.reverse_lengths.append(np.bincount(rows, minlength=count))
+        self.reverse_cells.append(cells[np.argsort(rows, kind="stable")])
+        self._reverses += count
 
     def class_range(self, name: str) -> tuple[int, int]:
         """First position, number of positions."""
@@ -134,13 +142,16 @@ class FormTables:
 
     def over_things(self, form: Form, quantified: Sequence[int]) -> list[Things | None]:
         """Row-major: the host's objects, None where one of them cannot be a member."""
-        columns: list[list[Thing]] = []
-        for k in quantified:
-            one = form.over[k].set
-            possible = self.numbering.eligible(one)
-            things = self.numbering.objects[one.sort]
-            columns.append([thing if is_possible else _ABSENT for thing, is_possible in zip(things, possible, strict=True)])
-        return [None if any(c is _ABSENT for c in cells) else cells for cells in product(*columns)]
+        key = tuple(form.over[k].set.name for k in quantified)
+        if key not in self._things:
+            columns: list[list[Thing]] = []
+            for k in quantified:
+                one = form.over[k].set
+                possible = self.numbering.eligible(one)
+                things = self.numbering.objects[one.sort]
+                columns.append([thing if is_possible else _ABSENT for thing, is_possible in zip(things, possible, strict=True)])
+            self._things[key] = [None if any(c is _ABSENT for c in cells) else cells for cells in product(*columns)]
+        return self._things[key]
 
     def guard(self, form: Form, fact: FactLiteral) -> tuple[int, list[int]]:
         given = self.inputs.get("facts", {})
@@ -148,12 +159,14 @@ class FormTables:
             raise wrong(f"expected fact {fact.name} to be given with the instance, got {', '.join(given) or 'none'}")
         quantified = [self.position_of(form, a) for a in fact.arguments]
         axes = list(dict.fromkeys(quantified))
-        offset = len(self.guards)
-        for things in self.over_things(form, axes):
-            by_axis = None if things is None else dict(zip(axes, things, strict=True))
-            is_held = by_axis is not None and holds(given[fact.name], tuple(by_axis[k] for k in quantified)) == fact.expected
-            self.guards.append(int(is_held))
-        return offset, self.strides(form, axes)
+        places = tuple(axes.index(k) for k in quantified)
+        key = (fact.name, fact.expected, tuple(form.over[k].set.name for k in axes), places)
+        if key not in self._guard_offsets:
+            self._guard_offsets[key] = len(self.guards)
+            for things in self.over_things(form, axes):
+                is_held = things is not None and holds(given[fact.name], tuple(things[n] for n in places)) == fact.expected
+                self.guards.append(int(is_held))
+        return self._guard_offsets[key], self.strides(form, axes)
 
     def constant(self, form: Form, quantity: Quantity | None, minimum: int | None = None) -> tuple[int, list[int]]:
         """Offset and strides among the constants; 0 where an object cannot be a member."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import product
+from itertools import accumulate, chain, product
 from typing import cast
 
 import numpy as np
@@ -182,6 +182,6 @@ def _last(one: ObjectSet, thing: Thing) -> Thing:
 
 def concatenated(rows: Iterable[Sequence[int]]) -> tuple[Ints, Ints]:
     """Rows one after the other: where each begins, and all of their elements."""
-    listed = [list(row) for row in rows]
-    start = np.concatenate([[0], np.cumsum([len(row) for row in listed])]).astype(np.int64)
-    return start, np.array([n for row in listed for n in row], dtype=np.int64)
+    listed = list(rows)
+    start = np.fromiter(accumulate(map(len, listed), initial=0), np.int64, len(listed) + 1)
+    return start, np.fromiter(chain.from_iterable(listed), np.int64, int(start[-1]))

@@ -12,6 +12,7 @@ from itertools import pairwise, product
 from math import isfinite, isnan
 
 from warploom.core import BY_NAME, DType, WarploomError
+from warploom.operations import COMPARISONS
 from warploom.synth.compiled.data import (
     ADDRESSES,
     NARROWED,
@@ -30,10 +31,11 @@ from warploom.terms import Term, apply, constant
 FINITE = "data are finite numbers"
 REAL_SUMS = "real sums reordered"
 _SIGNLESS: dict[str, str] = {"add": "+", "sub": "-", "mul": "*", "and": "&", "or": "|", "xor": "^"}
-COMPARISONS: dict[str, str] = {
+SIGN_OF_TEST: dict[str, str] = {
     "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "lo": "<", "ls": "<=", "hi": ">", "hs": ">=",
     "ltu": "<", "leu": "<=", "gtu": ">", "geu": ">=", "equ": "==", "neu": "!=",
 }  # fmt: skip
+"""PTX's word for a comparison: its sign. The words for unordered and unsigned numbers compare in the same way."""
 
 
 class NotFollowedError(WarploomError):
@@ -360,15 +362,11 @@ class Arithmetic:
         if test in ("nan", "num"):
             return self._asks_for_nan(kind, is_nan_wanted=test == "nan")
         data, bits = self.data, kind.bits
-        op = COMPARISONS.get(test)
+        op = SIGN_OF_TEST.get(test)
         if op is None:
             raise NotFollowedError(f"the comparison .{test}")
         is_signed = kind.kind == "int"
-        tests: dict[str, Callable[[float, float], bool]] = {
-            "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-            "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-        }  # fmt: skip
-        decide = tests[op]
+        decide = COMPARISONS[op].holds
 
         def run(a: Value, b: Value) -> Value:
             if isinstance(a, int) and isinstance(b, int) and not kind.is_float:

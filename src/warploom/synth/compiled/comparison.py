@@ -12,6 +12,7 @@ from typing import Literal
 import numpy as np
 
 from warploom.core import BY_NAME, DType, f64, scalar_of, to_numpy
+from warploom.operations import COMPARISONS, OF_REALS
 from warploom.synth.compiled.arithmetic import FINITE, at_infinity, has_no_number
 from warploom.synth.compiled.data import Undefined, fits
 from warploom.synth.compiled.numbers import value_of, wrapped
@@ -42,10 +43,6 @@ _KEEPING = frozenset({"min", "max", "&", "|", "^", "~", ">>"})
 """Operators whose result has the operands' type."""
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "neg", "&", "|", "^", "~", "<<", ">>", "min", "max"})
 _MOST_SHIFTED = 1024
-_NUMBERS_ONLY = frozenset(
-    {"+", "-", "*", "/", "neg", "abs", "ex2", "lg2", "exp", "log", "sqrt", "sin", "cos", "tanh", "min", "max"}
-)
-"""Operators whose laws hold of numbers, not of infinities."""
 _LOG2_E = constant(Fraction(float(np.float32(1.4426950408889634))))
 _LN_2 = constant(Fraction(float(np.float32(0.6931471805599453))))
 _IN_BASE_2: dict[str, str] = {
@@ -322,7 +319,7 @@ class Comparison:
             known = [a for a in args if a is not None]
             if len(known) < len(args) or (t.op == "/" and known[1].op == "constant" and known[1].data[0] == 0):
                 done[t] = None
-            elif t.op in _NUMBERS_ONLY and has_no_number(*known):
+            elif t.op in OF_REALS and has_no_number(*known):
                 limit = at_infinity(t.op, known)
                 done[t] = limit if limit is None or isinstance(limit, Term) else constant(limit)
             else:
@@ -439,11 +436,11 @@ def _choice(test: str, args: list[Term], plain: Term, is_float: bool) -> Term:
     if a is b:
         return x if test in ("==", "<=", ">=") else y
     if test in (">", ">="):
-        a, b, test = b, a, {">": "<", ">=": "<="}[test]
+        a, b, test = b, a, COMPARISONS[test].mirrored
     if test in ("<=", "!="):
-        x, y = y, x
-        a, b = (b, a) if test == "<=" else (a, b)
-        test = {"<=": "<", "!=": "=="}[test]
+        x, y, test = y, x, COMPARISONS[test].negated
+        if test == ">":
+            a, b, test = b, a, COMPARISONS[test].mirrored
     if is_float and test == "<":
         for op, first, second in (("min", x, y), ("max", y, x)):
             if _is_one(a, first) and _is_one(b, second):

@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError, scalar_of
-from warploom.ptx import Program, Routine
-from warploom.ptx.routine import TYPE_BITS, Variable
+from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.ptx.syntax import Integer
 from warploom.synth.compiled.arithmetic import undefined_in
 from warploom.synth.compiled.data import ADDRESSES, Data, NoBitsError, Undefined, Value

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warploom.core import DType, UnsupportedError
-from warploom.ptx.flow import branch_targets
-from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx import TYPE_BITS, branch_targets
 from warploom.ptx.syntax import Instruction, Name, Pair
-from warploom.synth.compiled.arithmetic import COMPARISONS, Arithmetic, NotFollowedError, register_kind
+from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.copies import Copies
 from warploom.synth.compiled.data import ADDRESSES, Indexed, Joined, Undefined, Value
 from warploom.synth.compiled.exchanges import Exchanges
@@ -255,7 +254,7 @@ class _Maker:
             try:
                 if not isinstance(a, int) or not isinstance(b, int) or kind.is_float:
                     raise PlacementError("an address beside data")
-                return self.launch.places.compare(COMPARISONS[test], a, b, kind)
+                return self.launch.places.compare(SIGN_OF_TEST[test], a, b, kind)
             except PlacementError as error:
                 raise self._depends(error, index) from error
 

@@ -5,17 +5,13 @@ Unlike `terms.evaluate` this knows the runner's own operators (choices by data, 
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Mapping
 from fractions import Fraction
 from math import isfinite
 
 from warploom.core import BY_NAME, DType
+from warploom.operations import COMPARISONS
 from warploom.terms import Number, Term, iterate_post
-
-_TESTS: dict[str, Callable[[Number, Number], bool]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
 
 
 def value_of(root: Term, kinds: Mapping[Term, DType], number_of: Callable[[Term], Number]) -> Number | None:
@@ -55,7 +51,7 @@ def _applied(op: str, values: list[Number], kind: DType, sources: list[DType]) -
         return word >> int(words[1]) & ((1 << int(words[2])) - 1)
     if op.startswith("select "):
         a, b, x, y = values
-        return x if _TESTS[op.removeprefix("select ")](a, b) else y
+        return x if COMPARISONS[op.removeprefix("select ")].holds(a, b) else y
     match op, values:
         case "/", [a, b] if b and kind.is_float:
             return Fraction(a) / Fraction(b)

@@ -8,10 +8,11 @@ A number that moves with the block (`moving.py`) is kept in the same way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from warploom.core import BY_NAME, DType
+from warploom.operations import COMPARISONS
 from warploom.synth.compiled.moving import Moving, PlacementError, number_of
 
 _GUARANTEED = 256
@@ -243,14 +244,14 @@ class Places:
                 return (difference == 0) == (op == "==")
             self._check_inside(a)
             self._check_inside(b)
-            return _TESTS[op](int(a), int(b))
+            return COMPARISONS[op].holds(int(a), int(b))
         if b.__class__ is not Placed:
             self._check_inside(a)
             if int(b):
                 raise PlacementError("an address beside a number")
-            return _TESTS[op](1, 0)
+            return COMPARISONS[op].holds(1, 0)
         if a.__class__ is not Placed:
-            return self._compare_addresses(_TURNED[op], b, a, bits)
+            return self._compare_addresses(COMPARISONS[op].mirrored, b, a, bits)
         return self._compare_variables(op, a, b)
 
     def _compare_variables(self, op: str, a: int, b: int) -> bool:
@@ -260,10 +261,10 @@ class Places:
         if op not in ("==", "!=") or not (self._is_inside(first, a) and self._is_inside(second, b)):
             self.ordered |= {first, second}
         if x.base > y.base:
-            return self._compare_variables(_TURNED[op], b, a)
+            return self._compare_variables(COMPARISONS[op].mirrored, b, a)
         gap = x.size_bytes + (int(b) - y.base) - (int(a) - x.base)
         if gap > 0:
-            return _TESTS[op](0, 1)
+            return COMPARISONS[op].holds(0, 1)
         if gap == 0 and op in ("<=", ">"):
             return op == "<="
         raise PlacementError("whether the end of a variable is the beginning of another")
@@ -290,13 +291,6 @@ class Places:
         variable = self.variables[name]
         offset = int(value) - variable.base
         return 0 <= offset <= variable.size_bytes if variable.is_small else -_BEFORE <= offset < _AFTER
-
-
-_TESTS: Mapping[str, Callable[[int, int], bool]] = {
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-}  # fmt: skip
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
 
 
 def _known(value: object) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 import inspect
 import math
-import operator
 import textwrap
 from collections.abc import Callable
 from types import FunctionType, ModuleType
@@ -17,19 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from warploom.operations import COMPARISONS, FUNCTIONS, SIGN_OF_COMPARISON
 from warploom.terms import Term, apply
 
-_FUNCTIONS: dict[str, str] = {
-    "exp": "exp", "log": "log", "sqrt": "sqrt", "fabs": "abs", "abs": "abs", "absolute": "abs", "exp2": "ex2", "log2": "lg2",
-    "sin": "sin", "cos": "cos", "tanh": "tanh",
-}  # fmt: skip
-"""Name in `math` or NumPy: operator of the term."""
-_TESTS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!=",
-}  # fmt: skip
-_DECIDE: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq, "!=": operator.ne,
-}  # fmt: skip
 _SELECT, _WHOLE = "_warploom_select", "_warploom_whole"
 _GUARDED, _KEPT, _VALUE = "_warploom_guarded", "_warploom_kept", "_warploom_value"
 
@@ -43,8 +32,8 @@ def readable(spec: Callable[..., Any]) -> Callable[..., Any]:
     for name, value in spec.__globals__.items():
         if value is math or value is np:
             words[name] = _Functions(value)
-        elif (own := getattr(value, "__name__", "")) in _FUNCTIONS and any(value is getattr(m, own, None) for m in (math, np)):
-            words[name] = _function(_FUNCTIONS[own], value)
+        elif (own := getattr(value, "__name__", "")) in FUNCTIONS and any(value is getattr(m, own, None) for m in (math, np)):
+            words[name] = _function(FUNCTIONS[own].sign, value)
     made = FunctionType(found.__code__, {**spec.__globals__, **words}, spec.__name__, spec.__defaults__, spec.__closure__)
     made.__kwdefaults__ = spec.__kwdefaults__
     made.__annotations__ = spec.__annotations__
@@ -64,7 +53,7 @@ class _Functions:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._module, name)
-        return _function(_FUNCTIONS[name], found) if name in _FUNCTIONS else found
+        return _function(FUNCTIONS[name].sign, found) if name in FUNCTIONS else found
 
 
 def _function(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
@@ -77,7 +66,7 @@ def _function(op: str, plain: Callable[..., Any]) -> Callable[..., Any]:
 def _select(test: str, a: Any, b: Any, chosen: Callable[[], Any], other: Callable[[], Any]) -> Any:
     """`chosen` where the comparison holds; on data a term of both."""
     if not (isinstance(a, Term) or isinstance(b, Term)):
-        return chosen() if _DECIDE[test](a, b) else other()
+        return chosen() if COMPARISONS[test].holds(a, b) else other()
     return apply(f"select {test}", a, b, _resolved(chosen()), _resolved(other()))
 
 
@@ -146,8 +135,8 @@ class _Choices(ast.NodeTransformer):
 def _chosen(test: ast.expr, yes: ast.expr, no: ast.expr) -> ast.expr:
     """Evaluation order stays: the test first, then one side where no data decide."""
     match test:
-        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in _TESTS:
-            return _call(_SELECT, ast.Constant(_TESTS[type(op)]), left, right, _later(yes), _later(no))
+        case ast.Compare(left=left, ops=[op], comparators=[right]) if type(op) in SIGN_OF_COMPARISON:
+            return _call(_SELECT, ast.Constant(SIGN_OF_COMPARISON[type(op)]), left, right, _later(yes), _later(no))
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             return _chosen(inner, no, yes)
         case ast.BoolOp(op=ast.And(), values=[first, *rest]):

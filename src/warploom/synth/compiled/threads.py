@@ -14,8 +14,7 @@ from typing import Protocol
 import numpy as np
 
 from warploom.core import Span
-from warploom.ptx import Routine
-from warploom.ptx.routine import Variable
+from warploom.ptx import Routine, Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables

@@ -18,10 +18,10 @@ from warploom.ir import IndexExpr, fill
 from warploom.ir.swizzle import SPACES, FunctionSet, NaiveSet, function_set
 from warploom.sketch import Sketch
 from warploom.solve import Budget, Statistics, search
-from warploom.synth.complete import kernel_algebra, simplified
 from warploom.synth.network.lower import lower
 from warploom.synth.network.probe import make_probe
 from warploom.synth.network.requirements import Requirements, requirements
+from warploom.synth.problem import kernel_algebra, simplified
 from warploom.synth.proof.judge import judge
 from warploom.synth.proof.prove import prove
 from warploom.synth.proof.symbolic import run_spec
@@ -161,7 +161,7 @@ class _Run:
 class _NaiveEngine(Engine):
     depth = 1
 
-    def _function_sets(self, space: int) -> list[FunctionSet]:
+    def function_sets(self, space: int) -> list[FunctionSet]:
         made: dict[tuple[int, bytes], NaiveSet] = {}
         sets: list[FunctionSet] = []
         for use in self.network.holes:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
@@ -17,7 +18,7 @@ import numpy as np
 
 from warploom.core import NOWHERE
 from warploom.ir import Hole, IndexExpr, Kernel
-from warploom.ir.swizzle import FunctionSet, function_set
+from warploom.ir.swizzle import FunctionSet, function_set, kind_of
 from warploom.sketch import TermArrays
 from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.network.lower import lower
@@ -92,6 +93,26 @@ class Engine:
         self.enabled = None if self.free is None else enabled_sets(self.network, self.folds, self.free)
         self.phases["analyse"] = time.process_time() - started
 
+    def is_widened_in(self, space: int) -> bool:
+        """Whether the space has more functions than the one before it; space 2 has more for some kinds of holes only."""
+        return space != 2 or any(kind_of(u.hole).widens(u.hole) for u in self.network.holes)
+
+    def started(self, sets: list[FunctionSet], enabled: int | None, *, all_answers: bool = False) -> SketchModel | None:
+        """The model with these functions, in which only the statements of `enabled` (None: any) add to what is required; None
+        where others must."""
+        assert self.free is not None
+        model = self._model(sets, self.free)
+        model.merges = self.merges and not all_answers
+        return model if enabled is None or disable(model, enabled) else None
+
+    def judged_by(self, accepts: Callable[[dict[str, IndexExpr]], bool]) -> Engine:
+        """This engine, with answers that must be accepted, too, for faults that the search does not see."""
+        engine = copy(self)
+        engine.evaluate = accepts
+        engine.merges = False  # what does not matter here may matter at other sizes
+        engine.last = None
+        return engine
+
     def _wanted(self, spec: Mapping[str, Any], stored: Mapping[str, Any]) -> list[tuple[int, Term]]:
         """Output cells that the spec stores to, with their terms."""
         return [
@@ -130,7 +151,7 @@ class Engine:
         started = time.process_time()
         if self.free is None:
             return SpaceResult(space, (), False, False, "", 0.0, Statistics())
-        sets = self._function_sets(space)
+        sets = self.function_sets(space)
         good_enough = (0 if self.accumulates_bound is None else self.accumulates_bound + 1, 0)
         with self.folds.counting_exactly():
             outcome = search(self._model(sets, self.free), good_enough=good_enough, budget=budget, progress=progress)
@@ -156,15 +177,14 @@ class Engine:
         statistics = Statistics()
         if self.free is None:
             return SpaceResult(space, (), True, True, "", 0.0, statistics)
-        sets = self._function_sets(space)
-        widened = space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
+        sets = self.function_sets(space)
         asked = (all_answers, below, most_accumulates)
-        if not widened and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
-            return replace(self.last[2], space=2, seconds=0.0)  # space 2 widens conditions only
+        if not self.is_widened_in(space) and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
+            return replace(self.last[2], space=2, seconds=0.0)  # no hole has more in space 2
         answers: list[tuple[Cost, Chosen]] = []
         complete, cheapest, reason = True, True, ""
         bound = self.accumulates_bound
-        for enabled in self._sets_to_try(all_answers, known_only=most_accumulates is not None):
+        for enabled in self.sets_to_try(all_answers=all_answers, known_only=most_accumulates is not None):
             if enabled is not None and most_accumulates is not None and self.closed + enabled.bit_count() > most_accumulates:
                 break
             if enabled is None and answers and answers[0][0][0] == bound:
@@ -174,9 +194,8 @@ class Engine:
                 best = answers[0][0] if answers else below
                 if best is not None and (self.closed + enabled.bit_count(), 0) >= best:
                     break
-            model = self._model(sets, self.free)
-            model.merges = self.merges and not all_answers
-            if enabled is not None and not disable(model, enabled):
+            model = self.started(sets, enabled, all_answers=all_answers)
+            if model is None:
                 continue
             outcome = search(
                 model,
@@ -200,7 +219,7 @@ class Engine:
         self.last = space, asked, result
         return result
 
-    def _function_sets(self, space: int) -> list[FunctionSet]:
+    def function_sets(self, space: int) -> list[FunctionSet]:
         """One per hole; holes with the same grammar and points share theirs."""
         made: dict[tuple[Hole, int, bytes], FunctionSet] = {}
         sets: list[FunctionSet] = []
@@ -211,7 +230,7 @@ class Engine:
             sets.append(made[key])
         return sets
 
-    def _sets_to_try(self, all_answers: bool, known_only: bool) -> tuple[int | None, ...]:
+    def sets_to_try(self, *, all_answers: bool = False, known_only: bool = False) -> tuple[int | None, ...]:
         """Sets of statements to search below, smallest first (None: all of them); for all answers one set that holds them all."""
         if self.enabled is None:
             return (None,)

@@ -162,6 +162,16 @@ class SketchModel:
         cost = self.bound(candidate)
         return cost, Chosen(holes, cost[0])
 
+    def decide(self, hole: int, table: IntArray) -> bool:
+        """Decide a hole before the search begins, by its values on its points; False where the start has no such function."""
+        allowed = np.zeros_like(self.start.allowed[hole])
+        allowed[np.arange(len(allowed)), table] = True
+        allowed &= self.start.allowed[hole]
+        self.start = self.start.copy()
+        self.start.allowed[hole] = allowed
+        self.start_changes.add(hole)
+        return bool(allowed.any(axis=1).all())
+
     # ------------------------------------------------------------ propagation
 
     def propagated(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -63,6 +64,12 @@ class SmtEngine:
         self.doubt = "constants among the products that accumulators add" if strange else ""
         self.phases = {"lower": time.process_time() - started}
         self.has_enabled_sets = False
+
+    def judged_by(self, accepts: Evaluate) -> SmtEngine:
+        """This engine, with answers that must be accepted, too, for faults that z3 is not asked about."""
+        engine = copy(self)
+        engine.evaluate = accepts
+        return engine
 
     @property
     def accumulates_bound(self) -> int | None:

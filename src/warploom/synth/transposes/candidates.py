@@ -1,6 +1,6 @@
-"""One step's function as a set of compositions: words on its own index, and words that begin with the other index.
+"""One step's function as a set of compositions: of its own index, and such that begin with the other index.
 
-The second kind goes `outer words o cm2linear o inner words`: section 8 of the paper switches the indices with cm2linear.
+The second kind is `outer composition o cm2linear o inner composition`: section 8 of the paper switches the indices by it.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from warploom.ir.swizzle import Cm2Linear, Composition, IntArray, Primitive, divide_cost, scale_cost
-from warploom.synth.transposes.words import LENGTH, Words, words
+from warploom.synth.transposes.compositions import LENGTH, Compositions, compositions
 
 MOST = 40_000
-"""Words of one step: their greatest cost is chosen so."""
+"""Compositions of one step: their greatest cost is chosen so."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,10 +23,10 @@ class Candidates:
 
     size: int
     parameters: int
-    own: Words
-    after: Words
+    own: Compositions
+    after: Compositions
     """Act after the switch, with the step's own index as parameter."""
-    before: Words
+    before: Compositions
     """Act before it, on the other index."""
     rows: IntArray
     """[candidates] of `own`, or of `after` where they are switched."""
@@ -87,8 +87,8 @@ class Candidates:
 
 def candidates(size: int, parameters: int, most: int = MOST) -> Candidates:
     """Candidates for an index below `size` and a parameter below `parameters`."""
-    every = words(size, most)
-    before = words(parameters, most).for_parameters(size)
+    every = compositions(size, most)
+    before = compositions(parameters, most).for_parameters(size)
     switch = scale_cost(parameters, size, first=False) + divide_cost(size)
     limit = min(every.limit, before.limit + switch)
     own, after = every.for_parameters(parameters).up_to(limit), every.for_parameters(size)
@@ -100,8 +100,8 @@ def candidates(size: int, parameters: int, most: int = MOST) -> Candidates:
     return Candidates(size, parameters, own, after, before, rows[order], inner_rows[order], costs[order], limit)
 
 
-def _switched(after: Words, before: Words, switch: int, limit: int) -> tuple[IntArray, IntArray, IntArray]:
-    """(word after, word before, cost) of what the switch joins within the limit."""
+def _switched(after: Compositions, before: Compositions, switch: int, limit: int) -> tuple[IntArray, IntArray, IntArray]:
+    """(composition after, composition before, cost) of what the switch joins within the limit."""
     # Neither the switch nor the sum after it needs a remainder that the next one takes.
     after_costs = after.costs - after.shared(column=-1, gives=False)
     before_costs = before.costs
@@ -120,7 +120,7 @@ def _switched(after: Words, before: Words, switch: int, limit: int) -> tuple[Int
     return rows, inner_rows, costs
 
 
-def _primitives(source: Words, row: int) -> tuple[Primitive, ...]:
+def _primitives(source: Compositions, row: int) -> tuple[Primitive, ...]:
     return tuple(source.letters.primitive(int(r)) for r in source.rows[row] if r)
 
 

@@ -8,11 +8,11 @@ from typing import Literal
 
 from warploom.core import Status
 from warploom.ir.swizzle import Composition
+from warploom.synth.transposes.compositions import LENGTH
 from warploom.synth.transposes.join import Join
 from warploom.synth.transposes.problem import Kind, Transpose
 from warploom.synth.transposes.replay import replay
 from warploom.synth.transposes.template import join_template
-from warploom.synth.transposes.words import LENGTH
 
 DOMAIN = "every element of this size"
 Grammar = Literal["grown", "template"]

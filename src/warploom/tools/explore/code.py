@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from warploom.schedule import cpu, cuda
+from warploom.ctext import cuda_type
+from warploom.schedule import cpu
 from warploom.schedule.backbone import Program, Role
 from warploom.schedule.cpu import COMMON, KERNEL_FLAGS, Source, c_program, find_compiler, order_flags
 from warploom.schedule.cuda import CudaKernel, cuda_kernel, cuda_program
@@ -76,12 +77,12 @@ def _cuda_usage(program: Program, kernels: Sequence[CudaKernel], options: Kernel
         yield f"  dynamic shared memory  {dynamic} bytes{more}; static {kernel.static_shared_bytes}"
         yield "  arguments, in order:"
         for buffer in kernel.arrays:
-            yield f"    {_array(program, buffer, cuda.c_type(buffer.dtype))}"
+            yield f"    {_array(program, buffer, cuda_type(buffer.dtype))}"
         for buffer in kernel.block_arrays:
             elements = buffer.elements * buffer.copies * kernel.blocks
-            yield f"    {cuda.c_type(buffer.dtype)} {buffer.name}_all[{elements}]  room for temporaries"
+            yield f"    {cuda_type(buffer.dtype)} {buffer.name}_all[{elements}]  room for temporaries"
         for parameter in kernel.parameters:
-            yield f"    {cuda.c_type(parameter.dtype)} {parameter.name}  by value"
+            yield f"    {cuda_type(parameter.dtype)} {parameter.name}  by value"
     yield ""
     yield "Arrays are contiguous in device memory, the last index varies fastest, and aligned to 16 bytes."
     yield "What is written shares no memory with any other array."

@@ -56,7 +56,9 @@ STRATEGIES = ("refine", "mcts", "uct", "best-first")
 @limited_memory
 @click.option("--nodes", type=click.IntRange(min=1), help="Stop after this many candidates (a repeatable budget).")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the search and of the test data.")
-@click.option("--search", "strategy", type=click.Choice(STRATEGIES), help="Search strategy; default: refine.")
+@click.option(
+    "--search", "strategy", type=click.Choice(STRATEGIES), help="Search strategy; default: refine; of sketches: depth first."
+)
 @click.option("--order", metavar="LIST", help="Order in which choices are decided: a list of choices, or `reverse`.")
 @click.option(
     "--set",
@@ -123,7 +125,17 @@ def explore(
             check_place(path)
         if isinstance(found, TunableSketch):
             _refuse(file is not None or only_size, "tensor functions", "--replay and --estimate-size")
-            asked = SketchOptions(arch_of_sketch(machine), named, budget, decided, only_choices)
+            asked = SketchOptions(
+                arch_of_sketch(machine),
+                named,
+                budget,
+                decided,
+                only_choices,
+                _order(order),
+                nodes,
+                cast("StrategyName | None", strategy),
+                seed,
+            )
             return explore_sketch(kernel, found, asked, stopwatch, progress)
         # Imported here: no other command needs them.
         from warploom.tools.explore.kernel import explore_tensor

@@ -11,7 +11,7 @@ from math import prod
 from warploom.core import UnsupportedError, UserError
 from warploom.ptx import Program as PtxProgram
 from warploom.ptx import lower, parse
-from warploom.schedule.backbone import Backbone, Operator, Program, Role, evaluate_terms
+from warploom.schedule.backbone import ROWS, Backbone, Operator, Program, Role, evaluate_terms
 from warploom.schedule.cuda import CudaKernel, Options, cuda_kernel, ptx_of
 from warploom.schedule.nest import Nest
 from warploom.schedule.search import Implementation
@@ -30,7 +30,7 @@ MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
 _PREFERRED = 150_000
 """As many are proved in about 15 CPU-seconds."""
-_REPLACED = {Operator.EXP: ("expf", "__expf"), Operator.LOG: ("logf", "__logf")}
+_REPLACED = {operator: (f"{row.c}f", row.approximate) for operator, row in ROWS.items() if row.approximate}
 """Library functions that work on the bits of floats, and the instructions that stand for them in a proof."""
 _QUICK = frozenset({Operator.MOVE, Operator.ADD, Operator.SUB, Operator.MUL, Operator.FMA, Operator.NEG})
 _SLOWER = 8

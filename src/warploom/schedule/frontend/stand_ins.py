@@ -1,0 +1,95 @@
+"""The words of tensor functions. They are read from the source and never run."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import numpy as np
+
+from warploom.core import Diagnostic, UserError
+from warploom.schedule.backbone import FUNCTIONS as REAL_FUNCTIONS
+
+
+def _not_run(word: str) -> NoReturn:
+    message = f"{word!r} was run; tensor functions are read from their source"
+    raise UserError(Diagnostic("NOT_RUN", message, fix="Use it inside a function decorated with @tensor only."))
+
+
+class Marker:
+    """`out[f32["m", "n"]]`, `temp[f32["m", "n"]]`: what a parameter is for."""
+
+    __slots__ = ("word",)
+
+    def __init__(self, word: str) -> None:
+        self.word = word
+
+    def __getitem__(self, array: object) -> Any:
+        return self
+
+    def __repr__(self) -> str:
+        return self.word
+
+
+out = Marker("out")
+"""An array that the function writes."""
+temp = Marker("temp")
+"""An array between two stages."""
+
+
+def pad(array: Any, value: float) -> Any:
+    """`pad(X, 0)[i - 1]`: an index outside of `X` gives `value`."""
+    del array, value
+    _not_run("pad")
+
+
+class StandIn:
+    """A function of one real number, such as `exp`, by its row in `warploom.operations`."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, value: Any) -> Any:
+        del value
+        _not_run(self.name)
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+STAND_INS: dict[str, StandIn] = {operator.value: StandIn(operator.value) for operator in REAL_FUNCTIONS}
+
+
+def prod(value: Any, over: Any) -> Any:
+    """`prod(X[i], over=i)`; sums, maxima and minima are written with Python's `sum`, `max` and `min`."""
+    del value, over
+    _not_run("prod")
+
+
+SCAN_LIFT = "`warploom scan lift FILE.py:FUNCTION`"
+_PLACE = "gives a place, and tensor functions compute values from values"
+_RUNNING = "carries a result from element to element"
+_AS_LOOP = f"Write it as a loop and call {SCAN_LIFT}."
+_NO_PLACE = f"Take max or min of the values; for the place, write a loop and call {SCAN_LIFT}."
+NOT_HERE: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("argmax", "argmin"), (_PLACE, _NO_PLACE)),
+    **dict.fromkeys(("argsort", "sort", "searchsorted", "nonzero"), (_PLACE, "Compute it outside of the tensor function.")),
+    **dict.fromkeys(("cumsum", "cumprod", "accumulate", "cummax", "cummin"), (_RUNNING, _AS_LOOP)),
+}
+"""Functions that newcomers look for, what they do, and what to write instead."""
+
+FUNCTIONS: dict[str, tuple[object, ...]] = {
+    **{
+        name: (word, *(getattr(library, name) for library in (math, np) if hasattr(library, name)))
+        for name, word in STAND_INS.items()
+    },
+    "abs": (abs, math.fabs, np.abs),
+    "max": (max, np.max),
+    "min": (min, np.min),
+    "sum": (sum, np.sum),
+    "prod": (prod, math.prod, np.prod),
+    "pad": (pad,),
+}
+"""Functions that may be called, by name, and the Python objects that the name may be bound to; a free name is taken, too."""

@@ -1,0 +1,154 @@
+"""Machine words under & | ^ ~: algebraic normal form with bit masks as coefficients, or an absorbed or of conjunctions.
+
+A region with only & and | keeps its or, so that a long or does not expand; any ^ or ~ turns the region into the Boolean ring.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+from warploom.terms.forms import Bits, NormalForm, absorb_or, check_size, multiply_bits, sorted_monomial
+from warploom.terms.term import Term, apply, constant, wrap_form
+from warploom.terms.visits import Pending, Visits
+
+
+class BitVisits(Visits):
+    def _is_monotone(self, root: Term) -> bool:
+        """Whether the region below `root` has only & and |."""
+        seen: set[Term] = {root}
+        stack = [root]
+        while stack:
+            term = stack.pop()
+            if term.op in ("^", "~") or self._is_shifted_bits(term):
+                return False
+            if term.op in ("&", "|"):
+                fresh = [a for a in term.args if a not in seen]
+                seen.update(fresh)
+                stack.extend(fresh)
+        return True
+
+    def _bits(self, root: Term) -> Generator[Term, Term, Bits]:
+        """Algebraic normal form, one coefficient mask per conjunction."""
+        result: Bits = {}
+        pending = Pending(root, self._ones, lambda a, b: a ^ b)
+        while item := pending.pop():
+            term, mask = item
+            if not mask:
+                continue
+            match term.op:
+                case "^":
+                    pending.push(term.args[0], mask)
+                    pending.push(term.args[1], mask)
+                    continue
+                case "~":
+                    pending.push(term.args[0], mask)
+                    part: Bits = {(): self._ones}
+                case "&":
+                    part = {(): self._ones}
+                    for operand in self._operands(term):
+                        part = multiply_bits(part, self._thaw_bits((yield operand)))
+                case "|":
+                    part = {(): self._ones}
+                    for operand in self._operands(term):
+                        inverse = self._thaw_bits((yield operand))
+                        inverse[()] = inverse.get((), 0) ^ self._ones
+                        part = multiply_bits(part, inverse)
+                    part[()] = part.get((), 0) ^ self._ones
+                case "<<" | ">>" if term is root:
+                    part = yield from self._shifted(term)
+                case _:
+                    part = self._thaw_bits((yield term))
+            for monomial, own in part.items():
+                result[monomial] = result.get(monomial, 0) ^ (own & mask)
+        return {m: c for m, c in result.items() if c}
+
+    def _shifted(self, term: Term) -> Generator[Term, Term, Bits]:
+        amount = self._shift(term)
+        assert amount is not None
+        result: Bits = {}
+        for monomial, mask in self._thaw_bits((yield term.args[0])).items():
+            factors: set[Term] = set()
+            for generator in monomial:
+                factors.add((yield apply(term.op, generator, amount)))
+            key = sorted_monomial(factors)
+            result[key] = result.get(key, 0) ^ self._shift_mask(mask, term.op, amount)
+        return {m: c for m, c in result.items() if c}
+
+    def _shift_mask(self, mask: int, op: str, amount: int) -> int:
+        if op == "<<":
+            return (mask << amount) & self._ones
+        signed = mask - self._ones - 1 if self.algebra.dtype.kind == "int" and mask > self._ones // 2 else mask
+        return (signed >> amount) & self._ones
+
+    def _or(self, root: Term) -> Generator[Term, Term, Bits]:
+        """Monotone region: or of conjunctions, absorbed."""
+        if root.op == "|":
+            union: Bits = {}
+            for operand in self._operands(root):
+                for monomial, mask in self._thaw_or((yield operand)).items():
+                    union[monomial] = union.get(monomial, 0) | mask
+            return absorb_or(union)
+        product: Bits = {(): self._ones}
+        for operand in self._operands(root):
+            parts = self._thaw_or((yield operand))
+            check_size(len(product) * len(parts))
+            grown: Bits = {}
+            for left, p in product.items():
+                for right, q in parts.items():
+                    key = sorted_monomial({*left, *right})
+                    if p & q:
+                        grown[key] = grown.get(key, 0) | (p & q)
+            product = absorb_or(grown) if len(grown) > 1 else grown
+        return product
+
+    def _thaw_or(self, canonical: Term) -> Bits:
+        if canonical.op == "form" and canonical.data[0].kind == "or":
+            return dict(canonical.data[0].items)
+        if canonical.op == "form" and canonical.data[0].kind == "bits" and len(canonical.data[0].items) == 1:
+            return dict(canonical.data[0].items)
+        if canonical.op == "constant" and isinstance(canonical.data[0], int):
+            mask = canonical.data[0] & self._ones
+            return {(): mask} if mask else {}
+        return {(canonical,): self._ones}
+
+    def _thaw_bits(self, canonical: Term) -> Bits:
+        if canonical.op == "form" and canonical.data[0].kind == "or":
+            result: Bits = {(): self._ones}
+            for monomial, mask in canonical.data[0].items:
+                result = multiply_bits(result, {(): self._ones, monomial: mask} if monomial else {(): self._ones ^ mask})
+            result[()] = result.get((), 0) ^ self._ones
+            return {m: c for m, c in result.items() if c}
+        if canonical.op == "form" and canonical.data[0].kind == "bits":
+            return dict(canonical.data[0].items)
+        return self._thaw_or(canonical)
+
+    def _known_zero(self, generator: Term) -> int:
+        """Bits that are zero in every value of a shifted generator."""
+        if generator.op == "form" and generator.data[0].kind == "polynomial" and self._modulus:
+            common = self._ones + 1
+            for _, coefficient in generator.data[0].items:
+                common |= coefficient
+            return (common & -common) - 1
+        if generator.op == ">>" and self.algebra.dtype.kind == "uint":
+            amount = self._shift(generator)
+            return self._ones ^ (self._ones >> amount) if amount else 0
+        return 0
+
+    def _freeze_bits(self, raw: Bits, kind: str) -> Term:
+        result: Bits = {}
+        for monomial, mask in raw.items():
+            free = 0
+            for generator in monomial:
+                free |= self._known_zero(generator)
+            if mask & ~free:
+                result[monomial] = mask | free
+        if not result:
+            return constant(0)
+        if len(result) == 1:
+            ((monomial, mask),) = result.items()
+            if not monomial:
+                return constant(self._number(mask))
+            if mask == self._ones and len(monomial) == 1:
+                return monomial[0]
+            kind = "bits"
+        return wrap_form(NormalForm(kind, frozenset(result.items()), self._ones))

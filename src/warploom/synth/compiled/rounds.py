@@ -16,9 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from warploom.ptx.flow import flow_graph
-from warploom.ptx.liveness import liveness
-from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx import TYPE_BITS, flow_graph, liveness
 from warploom.synth.compiled.copies import Copy, Queue
 from warploom.synth.compiled.data import Undefined, Value
 from warploom.synth.compiled.linear import is_moving_product

@@ -203,3 +203,12 @@ def test_what_one_block_does_not_tell_is_proved_at_a_small_size(monkeypatch: pyt
     found = proof_of(kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
     assert found.verdict == "proved" and 0 < found.sizes["n"] < 1 << 20
     assert "blocks that differ" in found.reason and found.seconds > 0
+
+
+@needs_compiler
+def test_blocks_that_are_too_large_are_proved_at_a_small_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, sizes = tensor_kernel("axpy"), {"n": 1 << 20}
+    asked = (kernel, sizes, kernel.program(sizes, cuda_tiles), [implementation("axpy", 0)], target("sm_90"))
+    monkeypatch.setattr(proof_module, "MOST_OF_BLOCK", 1)
+    assert "a block does about" in proof_of(*asked).reason
+    assert (longer := proof_of(*asked, 1 << 20)).reason == "" and dict(longer.sizes) == sizes

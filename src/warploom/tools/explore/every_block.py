@@ -51,10 +51,13 @@ _MOST_STEPS = 800_000
 Arguments = tuple[ArrayArgument | ScalarArgument, ...]
 
 
-def prove_blocks(stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments) -> CompiledProof:
-    """The launch as it is. `unchecked` where one block does not tell what others do."""
+def prove_blocks(
+    stage: Backbone, kernel: CudaKernel, ptx: PtxProgram, arguments: Arguments, most_steps: int = _MOST_STEPS
+) -> CompiledProof:
+    """The launch as it is. `unchecked` where one block does not tell what others do, or executes more than `most_steps`
+    instructions, counted by threads."""
     try:
-        return _Blocks(stage, kernel, arguments).prove(ptx)
+        return _Blocks(stage, kernel, arguments).prove(ptx, most_steps)
     except FaultError as error:
         return CompiledProof("refuted", "", error.fault.message, fault=error.fault)
     except (NotAlikeError, NotLinearError, NoWindowError) as error:
@@ -72,7 +75,7 @@ class _Blocks:
         self.outputs = [r.name for r in stage.regions if r.role is Role.OUTPUT]
         self.stores: dict[str, list[Stores]] = {name: [] for name in self.outputs}
 
-    def prove(self, ptx: PtxProgram) -> CompiledProof:
+    def prove(self, ptx: PtxProgram, most_steps: int) -> CompiledProof:
         domains: list[str] = []
         loaded: set[str] = set()
         stored: set[str] = set()
@@ -85,7 +88,7 @@ class _Blocks:
             kernel.block,
             dynamic_shared_bytes=kernel.dynamic_shared_bytes,
             has_rounds_left_out=True,
-            step_limit=_MOST_STEPS,
+            step_limit=most_steps,
         )
         for box, run in boxes:
             loaded |= run.loaded

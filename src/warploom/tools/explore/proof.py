@@ -28,6 +28,10 @@ from warploom.tools.explore.shortened import kinds_of, nests_at, program_at, sho
 
 MOST_PROVED = 400_000
 """Points of the arithmetic instructions of a launch that is proved: up to about 40 CPU-seconds."""
+MOST_OF_BLOCK = 400_000
+"""Operations of a block that is proved at the size asked for: up to about 20 CPU-seconds."""
+_ROUNDS_RUN = 7
+"""Rounds of a long loop that are run, where those that run alike are left out."""
 _PREFERRED = 150_000
 """As many are proved in about 15 CPU-seconds."""
 _REPLACED = {operator: (f"{row.c}f", row.approximate) for operator, row in ROWS.items() if row.approximate}
@@ -69,16 +73,40 @@ def proof_of(
     program: Program,
     implementations: Sequence[Implementation[Candidate]],
     target: Target,
+    effort: float = 1.0,
 ) -> Proof:
-    """At the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING."""
+    """At the size asked for, else at a small one with the reason why not there. UserError: TOOL_MISSING.
+
+    effort: how much larger than usual a block may be that is proved at the size asked for.
+    """
     started = time.process_time()
     kernels = [cuda_kernel(i.nest, Options(arch=arch_of(target))) for i in implementations]
-    found = _followed(lambda: prove_kernels(program.stages, kernels, sizes))
+    most = int(MOST_OF_BLOCK * max(1.0, effort))
+    least = max(least_work(*found) for found in zip(program.stages, implementations, kernels, strict=True))
+    found = Proof(
+        "unchecked", reason=f"a block does about {least} operations before its rounds repeat: too many to prove in time"
+    )
+    if least <= most:
+        found = _followed(lambda: prove_kernels(program.stages, kernels, sizes, 2 * most))
     if found.verdict == "unchecked":
         small = _followed(lambda: _at_small_sizes(function, sizes, program, implementations, target))
         is_less = small.verdict == "proved" and dict(small.sizes) != dict(sizes)
         found = replace(small, reason=found.reason) if is_less else small
     return replace(found, seconds=time.process_time() - started)
+
+
+def least_work(stage: Backbone, implementation: Implementation[Candidate], kernel: CudaKernel) -> int:
+    """About how many operations of a block a proof executes: of a long loop only so many rounds as show that it repeats."""
+    work = work_of(Program(stage.name, (stage,), ())) // kernel.blocks
+    rounds = max(
+        (
+            int(implementation.candidate.values("size", n)[0])
+            for n, extent in enumerate(stage.extents)
+            if extent.level == 0 and "LOOP" in kinds_of(stage, implementation, n)
+        ),
+        default=1,
+    )
+    return work * min(rounds, _ROUNDS_RUN) // rounds
 
 
 def _followed(prove: Callable[[], Proof]) -> Proof:
@@ -88,11 +116,11 @@ def _followed(prove: Callable[[], Proof]) -> Proof:
         return Proof("unchecked", reason=one_line(error.diagnostics[0]))
 
 
-def prove_kernels(stages: Sequence[Backbone], kernels: Sequence[CudaKernel], sizes: Mapping[str, int]) -> Proof:
-    """Each kernel at the size asked for, blocks that run alike by one of them."""
+def prove_kernels(stages: Sequence[Backbone], kernels: Sequence[CudaKernel], sizes: Mapping[str, int], most_steps: int) -> Proof:
+    """Each kernel at the size asked for, blocks that run alike by one of them. most_steps: instructions times threads of it."""
     domains: list[str] = []
     for stage, kernel in zip(stages, kernels, strict=True):
-        found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel))
+        found = prove_blocks(stage, kernel, compiled_for_proof(stage, kernel), arguments_of(stage, kernel), most_steps)
         if found.verdict != "proved":
             return Proof(found.verdict, sizes, reason=f"{kernel.name}: {found.reason}")
         domains += [found.domain, *(f"{plain} compiled as {used}" for plain, used in _replaced(stage))]

@@ -10,9 +10,6 @@ SRC = Path(__file__).parents[1] / "src"
 OPEN = {"core", "tools"}
 """`core` is loaded piece by piece when a command starts, and packages of `tools` have no front door: a module is an address."""
 
-PENDING = {"warploom.ptx.machines"}
-"""Its rows go to `warploom.machines`."""
-
 
 @cache
 def modules() -> dict[str, Path]:
@@ -56,8 +53,6 @@ def past(importer: str, module: str, name: str) -> bool:
     if not package or package in OPEN or importer.split(".")[1:2] == [package]:
         return False
     inner = f"{module}.{name}"
-    if {module, inner} & PENDING:
-        return False
     return not is_package(module) or (inner in modules() and not is_package(inner) and name not in offered(module))
 
 

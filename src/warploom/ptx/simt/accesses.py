@@ -9,7 +9,7 @@ import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt.arithmetic import widened
-from warploom.ptx.simt.code import Access, Group, Machine, Step
+from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import enlist, note_read, note_write
 from warploom.ptx.simt.spaces import check_writable, resolve
@@ -98,13 +98,13 @@ def _load(site: Site) -> Step:
     if elements == 1 and slots[0][1].itemsize == width:
         slot = slots[0][0]
 
-        def load(group: Group, machine: Machine) -> None:
-            machine.polls += is_strong
-            pieces = resolve(access, group, machine)
-            if machine.is_watching:
-                note_read(access, pieces, group, machine)
-            if machine.launch.counter is not None:
-                machine.launch.counter.access(access, pieces, group, machine)
+        def load(group: Group, running: RunningBlocks) -> None:
+            running.polls += is_strong
+            pieces = resolve(access, group, running)
+            if running.is_watching:
+                note_read(access, pieces, group, running)
+            if running.launch.counter is not None:
+                running.launch.counter.access(access, pieces, group, running)
             if len(pieces) == 1:
                 _, region, index = pieces[0]
                 group.registers[slot] = region.views.by_width[width][index]
@@ -113,13 +113,13 @@ def _load(site: Site) -> Step:
 
         return load
 
-    def load_all(group: Group, machine: Machine) -> None:
-        machine.polls += is_strong
-        pieces = resolve(access, group, machine)
-        if machine.is_watching:
-            note_read(access, pieces, group, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(access, pieces, group, machine)
+    def load_all(group: Group, running: RunningBlocks) -> None:
+        running.polls += is_strong
+        pieces = resolve(access, group, running)
+        if running.is_watching:
+            note_read(access, pieces, group, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(access, pieces, group, running)
         for position, (slot, dtype) in enumerate(slots):
             value = _gathered(pieces, width, position, group.size)
             group.registers[slot] = value if dtype == value.dtype else widened(value, dtype, is_signed)
@@ -159,16 +159,16 @@ def _store(site: Site) -> Step:
     is_wide = not access.is_narrow
     is_fence = "release" in site.instruction.modifiers
 
-    def store(group: Group, machine: Machine) -> None:
+    def store(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
-        pieces = resolve(access, group, machine)
-        check_writable(access, pieces, group, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(access, pieces, group, machine)
-        if is_fence and machine.is_watching:
-            machine.clock.release(group.threads, is_wide=is_wide)
-        if machine.is_watching:
-            note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, machine)
+        pieces = resolve(access, group, running)
+        check_writable(access, pieces, group, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(access, pieces, group, running)
+        if is_fence and running.is_watching:
+            running.clock.release(group.threads, is_wide=is_wide)
+        if running.is_watching:
+            note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, running)
         for position, slot in enumerate(slots):
             value = value_of(registers, slot)
             for chosen, region, index in pieces:

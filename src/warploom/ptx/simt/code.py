@@ -8,7 +8,8 @@ Instructions are closures, in segments that run without a break. A segment ends 
 branches, calls, barriers, and before every instruction that needs several lanes of a warp together. Segments are decoded when
 first run, so what is never reached need not be known.
 
-These types need each other, so they stand in one file; the families of instructions above it know the machine as `Machine` only.
+These types need each other, so they stand in one file. The families of instructions above it
+know the run as `RunningBlocks` only.
 """
 
 from __future__ import annotations
@@ -27,13 +28,13 @@ from warploom.ptx.simt.order_of_threads import Arrival, Clock
 from warploom.ptx.simt.regions import Region, Regions
 from warploom.ptx.simt.threads import Registers, Threads, Value, WarpLayout
 
-Step: TypeAlias = "Callable[[Group, Machine], None]"
+Step: TypeAlias = "Callable[[Group, RunningBlocks], None]"
 """Runs one instruction for all threads of a group."""
-End: TypeAlias = "Callable[[Group, Machine], int]"
+End: TypeAlias = "Callable[[Group, RunningBlocks], int]"
 """Ends a segment: the next segment of the whole group, or -1 when the group was split, parked or has left."""
-Gate: TypeAlias = "Callable[[Group, Machine], Group | None]"
+Gate: TypeAlias = "Callable[[Group, RunningBlocks], Group | None]"
 """A check before a segment: it returns the threads that may go on now; the others are parked."""
-Members: TypeAlias = "Callable[[Group, Machine], Value]"
+Members: TypeAlias = "Callable[[Group, RunningBlocks], Value]"
 """The lanes that a warp-wide instruction names: u32 per thread, or one for all."""
 
 
@@ -261,7 +262,7 @@ class Counting(Protocol):
     """See `counts.Counter`."""
 
     def divergence(self, code: Code, instruction: int, group: Group, taken: Value) -> None: ...
-    def access(self, access: Access, pieces: list[Piece], group: Group, machine: Machine) -> None: ...
+    def access(self, access: Access, pieces: list[Piece], group: Group, running: RunningBlocks) -> None: ...
 
 
 class Launched(Protocol):
@@ -312,8 +313,8 @@ class CopiesInFlight(Protocol):
     def committed(self) -> Threads: ...
     @property
     def flights(self) -> Sequence[object]: ...
-    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, machine: Machine) -> None: ...
-    def wait(self, threads: Threads, left: int, machine: Machine) -> None: ...
+    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, running: RunningBlocks) -> None: ...
+    def wait(self, threads: Threads, left: int, running: RunningBlocks) -> None: ...
 
 
 class BarriersOfBlocks(Protocol):
@@ -329,8 +330,8 @@ class BarriersOfBlocks(Protocol):
     def expected(self) -> dict[int, int]: ...
 
 
-class Machine(Protocol):
-    """One batch of whole blocks; see `machine.Machine`."""
+class RunningBlocks(Protocol):
+    """One batch of whole blocks; see `running.Execution`."""
 
     polls: int
 

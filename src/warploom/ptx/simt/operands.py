@@ -8,7 +8,7 @@ import numpy as np
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import SPECIAL_REGISTERS, TYPE_BITS
-from warploom.ptx.simt.code import Code, Group, Launched, Machine, Step
+from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Step
 from warploom.ptx.simt.threads import Registers, Value
 from warploom.ptx.syntax import Float, Instruction, Integer, Name, Negation, Operand, Sum, Vector, operand_text
 
@@ -152,7 +152,7 @@ class Site:
     def _narrowed(self, slot: int, wanted: np.dtype[np.generic]) -> int:
         target = self.extra(f"narrow{slot}:{wanted}", wanted)
 
-        def narrow(group: Group, machine: Machine) -> None:
+        def narrow(group: Group, running: RunningBlocks) -> None:
             registers = group.registers
             registers[target] = value_of(registers, slot).astype(wanted)
 
@@ -163,7 +163,7 @@ class Site:
         slot = self.source(operand, "pred")
         target = self.extra(f"!{slot}", DTYPES[1])
 
-        def negate(group: Group, machine: Machine) -> None:
+        def negate(group: Group, running: RunningBlocks) -> None:
             group.registers[target] = np.logical_not(value_of(group.registers, slot))
 
         self.before.append(negate)
@@ -173,8 +173,8 @@ class Site:
         wanted = dtype_of(type_name) or DTYPES[32]
         slot = self.extra(f"{name}:{wanted}", wanted)
 
-        def fill(group: Group, machine: Machine) -> None:
-            value = machine.special(name, group)
+        def fill(group: Group, running: RunningBlocks) -> None:
+            value = running.special(name, group)
             group.registers[slot] = value if value.dtype == wanted else value.astype(wanted)
 
         self.before.append(fill)
@@ -186,7 +186,7 @@ class Site:
         slot = self.extra(f"&{name}+{offset}:{wanted}", wanted)
         inside = self.code.frame_offsets[name] + offset
 
-        def fill(group: Group, machine: Machine) -> None:
+        def fill(group: Group, running: RunningBlocks) -> None:
             group.registers[slot] = np.array(group.context.frame_base + inside, wanted)
 
         self.before.append(fill)

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import Routine
 from warploom.ptx.symbolic.algebra import Algebra
+from warploom.ptx.symbolic.basic_block import BasicBlockRun, Registers
 from warploom.ptx.symbolic.building import Assumption
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
-from warploom.ptx.symbolic.machine import Machine, Registers
 from warploom.ptx.symbolic.memory import Access, Clobber
 from warploom.ptx.symbolic.term import Term, TermTable
 from warploom.ptx.symbolic.uses import CARRY, written
@@ -77,10 +77,10 @@ class Emulation:
     def value(self, instruction: int, operand: Operand) -> Term:
         """Value of the operand when the instruction begins."""
         block = self.graph.block_of(instruction)
-        machine = Machine(
+        run = BasicBlockRun(
             self.routine, self.blocks[block].algebra, self.registers_before(instruction), block, self.graph.loop_nest(block), None
         )
-        return machine.read(operand)
+        return run.read(operand)
 
     def result(self, instruction: int, register: str) -> Term | None:
         """Value that the instruction left in a register; None if it does not write it."""
@@ -92,14 +92,14 @@ class Emulation:
         return self.lanes.is_uniform(term)
 
 
-def results_of(machine: Machine, position: int) -> Registers:
+def results_of(run: BasicBlockRun, position: int) -> Registers:
     """Registers that the instruction just executed has written."""
-    instruction = machine.routine.instructions[position]
+    instruction = run.routine.instructions[position]
     found: Registers = {}
-    for register in written(instruction, machine.routine):
-        if register in machine.registers:
-            found[register] = machine.registers[register]
+    for register in written(instruction, run.routine):
+        if register in run.registers:
+            found[register] = run.registers[register]
     for operand in instruction.operands[:1]:
-        if isinstance(operand, Name) and operand.text in machine.registers and operand.text != CARRY:
-            found[operand.text] = machine.registers[operand.text]
+        if isinstance(operand, Name) and operand.text in run.registers and operand.text != CARRY:
+            found[operand.text] = run.registers[operand.text]
     return found

@@ -87,9 +87,9 @@ class Stores:
 
 
 def elements_moved(run: SymbolicRun, argument: ArrayArgument) -> Triple:
-    """By how many elements a block's accesses to the array lie further on than those of the block before it, by axis.
+    """By how many elements a block's accesses to the array lie further on than those of the block before it, for each axis.
 
-    NotAlikeError.
+    Raises NotAlikeError.
     """
     moves: Mapping[str, int] = run.moves.get(argument.name, {})
     size = argument.dtype.size_bytes

@@ -32,13 +32,13 @@ def interpret(
     arrays: inputs by name, any shape of so many elements (an output that is read too). Raises NestError; KeyError if an input or
     a parameter is missing.
     """
-    machine = _Machine(nest, Buffers.of(nest, arrays), dict(parameters or {}), random.Random(seed))
-    machine.run()
-    return {b.name: machine.buffers.arrays[n] for n, b in enumerate(nest.buffers) if b.role is Role.OUTPUT}
+    run = _NestRun(nest, Buffers.of(nest, arrays), dict(parameters or {}), random.Random(seed))
+    run.run()
+    return {b.name: run.buffers.arrays[n] for n, b in enumerate(nest.buffers) if b.role is Role.OUTPUT}
 
 
 @dataclass(slots=True)
-class _Machine:
+class _NestRun:
     nest: Nest
     buffers: Buffers
     parameters: dict[str, float]

@@ -1,4 +1,4 @@
-"""The machine: one batch of whole blocks, its groups of threads, and the order in which they run.
+"""Running blocks: one batch of whole blocks, its groups of threads, and the order in which they run.
 
 Groups that stand at the same point with the same call stack run as one; of several the lowest point goes first (`order`), so the
 threads of a warp meet again as early as they can. Threads at a barrier or at a warp-wide instruction that lacks lanes are parked.
@@ -38,7 +38,7 @@ CHECK_TURNS = 256
 """Turns after which parked threads are looked at although others can run."""
 
 
-class Machine:
+class Execution:
     """Runs blocks [first, first + count) of the grid, in linear order, to their end."""
 
     def __init__(self, launch: LaunchState, first: int, count: int) -> None:

@@ -7,7 +7,7 @@ interpreter, and for each hole the set of functions that may fill it. Open `kern
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
 from warploom.ir.intervals import Ranges, index_range
 from warploom.ir.kernel.cost import index_cost
-from warploom.ir.kernel.counts import Counts, by_warps, count_wavefronts
+from warploom.ir.kernel.counts import Counts, by_warps
 from warploom.ir.kernel.interp import RunResult, run
 from warploom.ir.kernel.nodes import (
     Accumulate,
@@ -25,7 +25,6 @@ from warploom.ir.kernel.nodes import (
     FromIndex,
     Hole,
     HoleArg,
-    HoleKind,
     HoleUse,
     If,
     IndexBinary,
@@ -81,7 +80,6 @@ __all__ = [
     "FromIndex",
     "Hole",
     "HoleArg",
-    "HoleKind",
     "HoleUse",
     "If",
     "IndexBinary",
@@ -114,7 +112,6 @@ __all__ = [
     "ValueSelect",
     "ValueVar",
     "by_warps",
-    "count_wavefronts",
     "fill",
     "grid",
     "index_cost",

@@ -13,7 +13,6 @@ from .runs.processes import ProcessExecutor, WorkerDiedError, process_executor, 
 from .search.best_first import BestFirst, best_first
 from .search.depth_first import depth_first, search
 from .search.drafts import TEMPERATURES, drafts, drawn
-from .search.finite import FiniteModel
 from .search.incumbent import PATIENCE, Child, Hints, Incumbent, Leaf, Measure, Progress
 from .search.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
@@ -69,7 +68,6 @@ __all__ = [
     "EventSink",
     "Failed",
     "Finished",
-    "FiniteModel",
     "Formula",
     "Frontier",
     "Goal",

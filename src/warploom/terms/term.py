@@ -21,6 +21,7 @@ import numpy as np
 
 from warploom.core import assigns_to_element
 from warploom.core.interned import WeaklyInterned
+from warploom.terms.text import term_text
 
 Number: TypeAlias = int | float | Fraction
 
@@ -192,8 +193,6 @@ class Term:
         raise TermError("`**` of data is not supported: write the product out, `x * x`")
 
     def __repr__(self) -> str:
-        from warploom.terms.text import term_text  # text needs Term; a module-level import would be circular
-
         return term_text(self)
 
 

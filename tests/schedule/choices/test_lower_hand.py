@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.core import f32
 from warploom.core.linear import Linear
@@ -27,7 +28,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.choices.decided import DimPair, LoweringError, Table, Temporary
 from warploom.schedule.choices.lower import lower
-from warploom.schedule.nest import Combine, Compute, Kind, Nest, identity, interpret, loops, statements, text, verify
+from warploom.schedule.nest import Combine, Compute, Kind, Nest, identity, loops, statements, text, verify
 
 Tree = list  # of statement numbers and (dims, subtree)
 

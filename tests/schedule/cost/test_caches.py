@@ -6,10 +6,11 @@ from dataclasses import replace
 
 from warploom.core import f32
 from warploom.core.linear import Linear
+from warploom.machines.cpu import CacheLevel
 from warploom.schedule.backbone import Role
 from warploom.schedule.cost import waiting_ns
 from warploom.schedule.nest import Buffer, Kind, Load, Loop, Memory, Nest, Node, Ref, Value
-from warploom.schedule.targets import CacheLevel, Target, cpu, cpu_rates
+from warploom.schedule.targets import Target, cpu, cpu_rates
 
 LINE = 64
 CACHES = (CacheLevel("l1", 32 << 10, LINE, False), CacheLevel("l2", 1 << 20, LINE, False), CacheLevel("l3", 16 << 20, LINE, True))

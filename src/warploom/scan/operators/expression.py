@@ -92,9 +92,8 @@ class Expr:
     """The same in every process: what sums and maxima are ordered by."""
 
     def __repr__(self) -> str:
-        from warploom.scan.operators.printing import python
-
-        return python(self)
+        """For debuggers; `printing.python` is the text for people."""
+        return f"<{self.op} {self.value!r}>" if self.op in ("const", "var") else f"<{self.op} number {self.serial}>"
 
 
 _Fields: TypeAlias = tuple[Op, tuple[Expr, ...], type, Value, tuple[tuple[int | Fraction, Monomial], ...], Sort]

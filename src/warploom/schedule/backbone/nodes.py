@@ -175,10 +175,6 @@ class Instruction:
     span: Span = NOWHERE
 
     @property
-    def has_side_effects(self) -> bool:
-        return self.operator is Operator.STORE
-
-    @property
     def carry(self) -> Carry | None:
         return next((o for o in self.operands if isinstance(o, Carry)), None)
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from warploom.core.linear import Linear
+from warploom.machines import SECTOR_BYTES
 from warploom.schedule.backbone import Role
-from warploom.schedule.cost.warps import SECTOR_BYTES
 from warploom.schedule.cost.work import Work, copied_values, statement_work
 from warploom.schedule.nest import Affine, Cache, Kind, Load, Loop, Nest, Space, Store, Threads, loops, statements
 

@@ -14,9 +14,9 @@ from dataclasses import dataclass, replace
 
 from warploom.core.linear import Linear
 from warploom.ctext import BARRIER, SHUFFLES, UNARY, Text, added, binary, call, cuda_type, decimal, element, every, rest_of_warps
+from warploom.machines import WARP_LANES as WARP
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.context import Context
-from warploom.schedule.cuda.facts import WARP
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.scalars import reduction
 from warploom.schedule.nest import Combine

@@ -7,11 +7,12 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias, assert_never
 
+from tests.schedule.nest.interpreter.arithmetic import computed
+from tests.schedule.nest.interpreter.errors import NestError
+from tests.schedule.nest.interpreter.memory import Buffers
+
 from warploom.core.linear import Linear
 from warploom.schedule.backbone import Constant, Parameter
-from warploom.schedule.nest.arithmetic import computed
-from warploom.schedule.nest.errors import NestError
-from warploom.schedule.nest.memory import Buffers
 from warploom.schedule.nest.nodes import (
     Affine,
     Argument,

@@ -8,10 +8,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.schedule.nest.interpreter.errors import NestError
 
 from warploom.core import to_numpy
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest.errors import NestError
 from warploom.schedule.nest.nodes import Affine, Kind, Load, Memory, Nest, Space, Store
 from warploom.schedule.nest.walk import loops, statements
 

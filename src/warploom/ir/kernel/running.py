@@ -1,4 +1,4 @@
-"""The machine of the reference interpreter: executes statements and evaluates data for some blocks of the grid."""
+"""The reference interpreter at work: executes statements and evaluates data for some blocks of the grid."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import TypeAlias, assert_never
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom import machines
 from warploom.core import NOWHERE, Diagnostic, DType, UserError, placed, scalar_of
 from warploom.ir.arithmetic import Arithmetic, Data
-from warploom.ir.kernel.counts import by_warps, count_sectors, count_wavefronts
+from warploom.ir.kernel.counts import by_warps
 from warploom.ir.kernel.evaluate import IndexValue, Indices, Mask, Where, both, truth
 from warploom.ir.kernel.findings import Findings
 from warploom.ir.kernel.memory import Element, GridArray, Planes, SharedArray, select, spread, zeros
@@ -46,7 +47,7 @@ from warploom.ir.kernel.shuffles import source_thread
 Value: TypeAlias = tuple[Data, DType]
 
 
-class Machine:
+class KernelRun:
     """Runs the blocks numbered `first` to `first + blocks - 1`."""
 
     def __init__(
@@ -160,12 +161,12 @@ class Machine:
         if where is None and isinstance(element, int):
             return self.blocks * -(-self.threads // self.kernel.warp_size)
         address, active, repeat = self._requests(element, where, size_bytes)
-        return count_sectors(address, active) * repeat
+        return machines.lines(address, active) * repeat
 
     def _wavefronts(self, element: Element, where: Where, size_bytes: int) -> int:
         """Wavefronts of one access to shared memory."""
         address, active, repeat = self._requests(element, where, size_bytes)
-        return count_wavefronts(address, active, size_bytes) * repeat
+        return machines.wavefronts(address, active, size_bytes) * repeat
 
     def _spread(self, element: Element, where: Where) -> tuple[NDArray[np.int64], Mask]:
         active = np.broadcast_to(True if where is None else where, self.shape)

@@ -1,4 +1,4 @@
-"""The machine: one batch of whole blocks, its groups of threads, and the order in which they run.
+"""Running blocks: one batch of whole blocks, its groups of threads, and the order in which they run.
 
 Groups that stand at the same point with the same call stack run as one; of several the lowest point goes first (`order`), so the
 threads of a warp meet again as early as they can. Threads at a barrier or at a warp-wide instruction that lacks lanes are parked.
@@ -9,24 +9,22 @@ from __future__ import annotations
 
 import heapq
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Span
 from warploom.ptx.simt.barriers import Barriers, deadlock, release_warp_barriers
-from warploom.ptx.simt.code import Code, Context
+from warploom.ptx.simt.code import Code, Context, Group, merged
 from warploom.ptx.simt.copies import Copies
 from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Kind
 from warploom.ptx.simt.order_of_threads import Clock
 from warploom.ptx.simt.regions import Region, Views
 from warploom.ptx.simt.special import CHANGING, special_value
-from warploom.ptx.simt.threads import Group, Threads, Value, merged
+from warploom.ptx.simt.state import LaunchState
+from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.state import LaunchState
 
 Key: TypeAlias = tuple[int, ...]
 
@@ -40,11 +38,7 @@ CHECK_TURNS = 256
 """Turns after which parked threads are looked at although others can run."""
 
 
-class OutOfBudgetError(Exception):
-    """The limit of executed instructions is reached."""
-
-
-class Machine:
+class Execution:
     """Runs blocks [first, first + count) of the grid, in linear order, to their end."""
 
     def __init__(self, launch: LaunchState, first: int, count: int) -> None:
@@ -79,7 +73,7 @@ class Machine:
         self._grace = 0
         self._checked = 0
         self._passing: list[tuple[Group, int]] = []
-        self.clock = Clock(self)
+        self.clock = Clock(self.padded_threads, first, count, self.block_of, launch.fences)
         self.copies = Copies(self.total)
         self.is_watching = launch.checks
         self.alive_count = int(np.count_nonzero(self.alive))

@@ -6,8 +6,9 @@ import math
 from collections.abc import Sequence
 from typing import assert_never
 
+from tests.schedule.nest.interpreter.errors import NestError
+
 from warploom.schedule.backbone import Operator
-from warploom.schedule.nest.errors import NestError
 
 
 def _quotient(first: float, second: float) -> float:

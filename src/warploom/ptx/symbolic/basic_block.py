@@ -52,7 +52,7 @@ class Trace:
     """By loop header: spaces that the loop's body may write; '*' for all."""
 
 
-class Machine:
+class BasicBlockRun:
     """Executes instructions of one basic block."""
 
     def __init__(

@@ -14,12 +14,13 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from tests.schedule.nest.interpreter.arithmetic import computed
+from tests.schedule.nest.interpreter.errors import NestError
+from tests.schedule.nest.interpreter.memory import Array, Buffers
+from tests.schedule.nest.interpreter.thread import Meeting, Silent, Thread
+
 from warploom.schedule.backbone import Role
-from warploom.schedule.nest.arithmetic import computed
-from warploom.schedule.nest.errors import NestError
-from warploom.schedule.nest.memory import Array, Buffers
 from warploom.schedule.nest.nodes import Barrier, Combine, Kind, Loop, Nest, Node
-from warploom.schedule.nest.thread import Meeting, Silent, Thread
 from warploom.schedule.nest.walk import blocks_of, hardware_sizes, loops
 
 
@@ -31,13 +32,13 @@ def interpret(
     arrays: inputs by name, any shape of so many elements (an output that is read too). Raises NestError; KeyError if an input or
     a parameter is missing.
     """
-    machine = _Machine(nest, Buffers.of(nest, arrays), dict(parameters or {}), random.Random(seed))
-    machine.run()
-    return {b.name: machine.buffers.arrays[n] for n, b in enumerate(nest.buffers) if b.role is Role.OUTPUT}
+    run = _NestRun(nest, Buffers.of(nest, arrays), dict(parameters or {}), random.Random(seed))
+    run.run()
+    return {b.name: run.buffers.arrays[n] for n, b in enumerate(nest.buffers) if b.role is Role.OUTPUT}
 
 
 @dataclass(slots=True)
-class _Machine:
+class _NestRun:
     nest: Nest
     buffers: Buffers
     parameters: dict[str, float]

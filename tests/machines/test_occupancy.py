@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from warploom.core import UserError
-from warploom.ptx.machines import MACHINES, machine, occupancy, resident_warps
+from warploom.machines import ARCHITECTURES, occupancy, resident_warps
 
 CALCULATOR = """
 #include <cuda_occupancy.h>
@@ -54,9 +53,9 @@ def calculator(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     return ctypes.CDLL(str(here / "calculator.so"))
 
 
-@pytest.mark.parametrize("arch", MACHINES)
+@pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_like_nvidias_calculator(calculator: ctypes.CDLL, arch: str) -> None:
-    given, random_numbers = MACHINES[arch], random.Random(arch)
+    given, random_numbers = ARCHITECTURES[arch], random.Random(arch)
     limits = given.limits
     number = int(arch.removeprefix("sm_"))
     device = (ctypes.c_int * 8)(
@@ -92,34 +91,31 @@ def test_like_nvidias_calculator(calculator: ctypes.CDLL, arch: str) -> None:
     ],
 )
 def test_known_values(arch: str, registers: int, shared: int, threads: int, expected: float) -> None:
-    assert occupancy(MACHINES[arch], registers, shared, threads) == pytest.approx(expected)
+    assert occupancy(ARCHITECTURES[arch], registers, shared, threads) == pytest.approx(expected)
 
 
 def test_nothing_too_large_fits() -> None:
-    assert occupancy(MACHINES["sm_80"], 32, 164 * 1024, 32) == 0
-    assert occupancy(MACHINES["sm_80"], 256, 0, 32) == 0
-    assert occupancy(MACHINES["sm_80"], 32, 163 * 1024, 32) > 0
+    assert occupancy(ARCHITECTURES["sm_80"], 32, 164 * 1024, 32) == 0
+    assert occupancy(ARCHITECTURES["sm_80"], 256, 0, 32) == 0
+    assert occupancy(ARCHITECTURES["sm_80"], 32, 163 * 1024, 32) > 0
 
 
 @pytest.mark.parametrize(("registers", "shared", "threads"), [(32, 0, 0), (32, 0, 1025), (-1, 0, 32), (1, -1, 32)])
 def test_impossible_blocks(registers: int, shared: int, threads: int) -> None:
     with pytest.raises(ValueError, match="expected 1 to 1024 threads"):
-        occupancy(MACHINES["sm_80"], registers, shared, threads)
+        occupancy(ARCHITECTURES["sm_80"], registers, shared, threads)
 
 
-def test_table_1_of_the_paper() -> None:
-    rows = {"sm_35": (24, 26, 35), "sm_52": (33, 23, 82), "sm_60": (33, 24, 82), "sm_70": (22, 19, 28)}
-    for arch, (shuffle, shared, l1) in rows.items():
-        timing = MACHINES[arch].timing
-        assert (timing.shuffle_cycles.value, timing.shared_cycles.value, timing.l1_cycles.value) == (shuffle, shared, l1)
-        assert {timing.shuffle_cycles.source, timing.shared_cycles.source, timing.l1_cycles.source} == {"paper"}
+def test_the_scarcest_resource_decides() -> None:
+    hopper = ARCHITECTURES["sm_90"]
+    assert resident_warps(hopper, 32, 0, 128) == 64
+    assert resident_warps(hopper, 64, 0, 128) == 32
+    assert resident_warps(hopper, 255, 0, 128) == 8
+    assert resident_warps(hopper, 32, 100 * 1024, 128) == 8
+    assert resident_warps(ARCHITECTURES["sm_75"], 16, 0, 32) == 16
 
 
-def test_dram_share() -> None:
-    assert MACHINES["sm_70"].dram_bytes_per_cycle == pytest.approx(7.35, abs=0.01)
-
-
-def test_lookup_by_name() -> None:
-    assert machine("sm_90a") is machine("sm_90")
-    with pytest.raises(UserError, match=r"UNKNOWN_ARCH.*got sm_20"):
-        machine("sm_20")
+def test_registers_belong_to_the_four_partitions() -> None:
+    # 176 registers are 5632 per warp: two in each partition, although eleven would fit the whole file.
+    assert resident_warps(ARCHITECTURES["sm_90"], 176, 0, 32) == 8
+    assert resident_warps(ARCHITECTURES["sm_90"], 64, 300 * 1024, 32) == 0

@@ -97,7 +97,7 @@ _COMMANDS = {
     ),
     "paper": Later(
         "warploom.tools.papers.command:paper_command",
-        "Run a table or figure of the five papers, row by row beside the paper's numbers.",
+        "List the tables and figures of the five papers, or run one and print its rows beside ours.",
     ),
     "ptx": Later("warploom.tools.cli:ptx", "Read, run, trace, prove and rewrite PTX files of any compiler."),
     "scan": Later(

@@ -26,7 +26,7 @@ RECORDS = Path("benchmarks/results")
 FIELDS = {"paper", "item", "row", "theirs", "authors_tool", "ours", "ratio", "unit", "counted", "compared"}
 
 
-def raw(name: str, status: Any = "solved", **fields: object) -> dict[str, Any]:
+def raw(name: str, status: Any = "solved", **fields: Any) -> dict[str, Any]:
     """A line as a benchmark prints it."""
     usage = Usage(2.0, 3.0, 50.0)
     if status != "solved":
@@ -104,8 +104,16 @@ def test_ours_is_judged_by_their_number(asked: Row, line: dict[str, Any], compar
     assert (done["compared"], done["as_expected"]) == (compared, expected)
 
 
-def test_no_number_is_compared_where_the_row_ended_otherwise() -> None:
+def test_a_row_that_ended_otherwise_or_not_at_all_has_no_number() -> None:
     assert judged(row(), raw("c", "unsat"))["ours"] is None
+    assert judged(row(better=""), raw("c", "unknown"))["ours"] is None
+    assert judged(row(better=""), raw("c", "unsat"))["ours"] == 2.0
+
+
+def test_a_gpu_is_told() -> None:
+    asked = row(better="", run=replace(RUN, on_gpu="speedup"))
+    assert "on_gpu" not in judged(asked, raw("c"))
+    assert judged(asked, raw("c", speedup=1.5))["on_gpu"] == 1.5
 
 
 def invoke(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[Any, list[tuple[str, ...]]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from warploom.tools.papers.judge import case_of
 from warploom.tools.papers.page import number
-from warploom.tools.papers.rows import PAPERS, Row, items, rows_of, title
+from warploom.tools.papers.rows import PAPERS, Row, drawings, items, rows_of, title
 
 _HEAD = """# The five papers, row by row
 
@@ -42,7 +42,7 @@ def document(records: Mapping[str, Mapping[str, Any]]) -> str:
     """The page. Every row has a number of ours or a reason."""
     parts = [_HEAD, _summary(records)]
     for paper in PAPERS:
-        parts.append(f"\n## `{paper}`\n\n{title(paper)}.\n")
+        parts.append(f"\n## `{paper}`\n\n{title(paper)}. {drawings(paper)}\n")
         for item in items():
             if item.paper != paper:
                 continue
@@ -82,6 +82,8 @@ def _cells(rows: Sequence[Row], records: Mapping[str, Mapping[str, Any]]) -> Ite
         line = _line(row, records)
         ran = "ran" in line
         remarks = [str(line[key]) for key in ("reason", "note") if line.get(key) and not _is_said(line, key)]
+        if line.get("on_gpu"):
+            remarks.append(f"on a GPU {line['on_gpu']} times as fast")
         cells = (
             row.name, number(line, "theirs"), number(line, "authors_tool"), number(line, "ours"),
             row.unit + (f" ({line['counted']})" if line["counted"] else ""), number(line, "ratio"),

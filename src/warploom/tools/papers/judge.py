@@ -34,7 +34,8 @@ def judged(row: Row, line: Mapping[str, object]) -> Line:
     if "row" in line or row.run is None:
         return dict(line)
     ended = line["status"] == row.run.expected
-    found = _number(line, row.run.field) if ended or row.better == "" else None
+    has_number = ended or (row.better == "" and line["status"] in ("solved", "unsat"))
+    found = _number(line, row.run.field) if has_number else None
     if found is not None and row.run.over is not None:
         found = round(row.run.over / found, 2) if found else None
     found_line: Line = {"v": line["v"], "case": row.label} | {name: line[name] for name in _KEPT if name in line}
@@ -58,6 +59,8 @@ def columns(line: Mapping[str, object]) -> dict[str, str]:
     found["ratio"] = _text(line.get("ratio"))
     found[str(line.get("unit", "-"))] = f"({line['counted']})" if line.get("counted") else ""
     found[str(line.get("compared", ""))] = ""
+    if "on_gpu" in line:
+        found["on this GPU"] = f"{line['on_gpu']} times as fast"
     return found
 
 

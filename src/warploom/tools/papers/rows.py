@@ -96,7 +96,16 @@ def items() -> tuple[Item, ...]:
 
 
 def title(paper: str) -> str:
-    return next(line["title"] for line in lines_of("items") if line["paper"] == paper and "item" not in line)
+    return _head(paper)["title"]
+
+
+def drawings(paper: str) -> str:
+    """What of the paper's figures has no numbers."""
+    return _head(paper)["drawings"]
+
+
+def _head(paper: str) -> dict[str, str]:
+    return next(line for line in lines_of("items") if line["paper"] == paper and "item" not in line)
 
 
 @cache

@@ -193,3 +193,14 @@ def test_records_are_of_rows_that_there_are() -> None:
     assert records.keys() <= labels
     for line in records.values():
         check(line)
+
+
+def test_an_interruption_leaves_a_line_for_every_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop(case: Case) -> dict[str, Any]:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(bench_run, "run_case", stop)
+    result = CliRunner().invoke(cli, ["paper", "swizzle-inventor", "figure-10", "--json"])
+    lines = lines_of(result.stdout)
+    assert result.exit_code == 130
+    assert [line["reason"].partition(" ")[0] for line in lines] == ["interrupted"] * 3 + ["needs"] * 3

@@ -28,8 +28,10 @@ TABLE_S = {"table2": 30.0, "table3": 240.0, "table3/order": 60.0}
 """Limits in CPU seconds of the cases of Telamon's tables; counting level 10 of a tree takes 110 to 230, walks take what they are
 given. All five papers have to fit into half an hour.
 """
-_NOISE_S = 0.05
-"""CPU seconds; a search this short is not told from the machine's noise."""
+_NOISE_S = 0.1
+"""CPU seconds; where theirs and ours are shorter, two runs of one case differ by more than they do."""
+_WRONG = "sf/hvx-gaussian-blocks"
+"""The case of which the authors' tool finds none of the solutions."""
 
 
 def swizzle_inventor() -> Iterator[Row]:
@@ -138,7 +140,7 @@ def swizzleflow() -> Iterator[Row]:
     for line in lines_of("swizzleflow"):
         name, alone_s = line["case"], PUBLISHED[line["case"]]
         case = program_case(name, "all", {}, LIMIT_S)
-        expected = "unsat" if alone_s.solutions == 0 and name != "sf/hvx-gaussian-blocks" else "solved"
+        expected = "unsat" if alone_s.solutions == 0 and name != _WRONG else "solved"
         shared: dict[str, Any] = {"paper": "swizzleflow", "name": name, "is_quick": bool(line.get("quick"))}
         yield Row(
             **shared,
@@ -147,7 +149,9 @@ def swizzleflow() -> Iterator[Row]:
             theirs=line["figure_10_s"],
             authors_tool=alone_s.cpu_s,
             run=Run(case, expected=expected),
+            better="" if name == _WRONG else "less",
             floor=_NOISE_S,
+            note="the authors' tool misses the four solutions" if name == _WRONG else "",
         )
         if line["ineffectiveness"] is not None:
             yield Row(

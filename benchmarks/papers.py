@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from warploom.tools.papers.judge import judged
-from warploom.tools.papers.rows import PAPERS, rows_of
+from warploom.tools.papers.rows import PAPERS
+from warploom.tools.papers.sources import rows_of
 
 
 def lines(paths: Sequence[Path]) -> Iterator[dict[str, object]]:

@@ -20,7 +20,8 @@ from warploom.tools.papers.command import select
 from warploom.tools.papers.document import document, recorded
 from warploom.tools.papers.judge import case_of, judged
 from warploom.tools.papers.page import page
-from warploom.tools.papers.rows import PAPERS, Row, Run, items, rows_of
+from warploom.tools.papers.rows import PAPERS, Row, Run, items
+from warploom.tools.papers.sources import rows_of
 
 RECORDS = Path("benchmarks/results")
 FIELDS = {"paper", "item", "row", "theirs", "authors_tool", "ours", "ratio", "unit", "counted", "compared"}

@@ -20,7 +20,7 @@ from warploom.tools.command.output import Output
 from warploom.tools.command.usage import Stopwatch
 from warploom.tools.papers.judge import case_of, columns, judged
 from warploom.tools.papers.page import page
-from warploom.tools.papers.rows import PAPERS, Row, items, rows_of, title
+from warploom.tools.papers.rows import PAPERS, Row, items, title
 
 
 def select(paper: str | None, item: str | None, pattern: str | None, *, is_quick: bool) -> tuple[Row, ...]:
@@ -30,6 +30,8 @@ def select(paper: str | None, item: str | None, pattern: str | None, *, is_quick
     names = [found.name for found in items() if found.paper == paper]
     if item is not None and item not in names:
         raise _unknown(f"an item of {paper}", item, names)
+    from warploom.tools.papers.sources import rows_of  # takes a second, which the list of items does not need
+
     rows = [row for name in ([paper] if paper else PAPERS) for row in rows_of(name) if item in (None, row.item)]
     found = [row for row in rows if pattern is None or fnmatchcase(row.label, pattern) or fnmatchcase(row.name, pattern)]
     if is_quick and any(row.is_quick for row in found):

@@ -10,7 +10,8 @@ from typing import Any
 
 from warploom.tools.papers.judge import case_of
 from warploom.tools.papers.page import number
-from warploom.tools.papers.rows import PAPERS, Row, drawings, items, rows_of, title
+from warploom.tools.papers.rows import PAPERS, Row, drawings, items, title
+from warploom.tools.papers.sources import rows_of
 
 _HEAD = """# The five papers, row by row
 

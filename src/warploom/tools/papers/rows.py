@@ -106,12 +106,3 @@ def drawings(paper: str) -> str:
 
 def _head(paper: str) -> dict[str, str]:
     return next(line for line in lines_of("items") if line["paper"] == paper and "item" not in line)
-
-
-@cache
-def rows_of(paper: str) -> tuple[Row, ...]:
-    """All rows of a paper, in the order of its items."""
-    from warploom.tools.papers.sources import SOURCES  # what the rows are compared with takes a second to import
-
-    order = [item.name for item in items() if item.paper == paper]
-    return tuple(sorted(SOURCES[paper](), key=lambda row: order.index(row.item)))

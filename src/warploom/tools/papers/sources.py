@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from warploom.kernels import PUBLISHED
-from warploom.kernels.kernelgen.paper import GPUS, LATENCIES, SUMMARIES, SYNTHESIS
+from warploom.kernels.kernelgen import GPUS, LATENCIES, SUMMARIES, SYNTHESIS
 from warploom.synth.transposes import table_cost
 from warploom.tools.bench.ablations import BUDGET_S, FULL, SPACES, ablation_case
 from warploom.tools.bench.case import Case
@@ -20,7 +21,7 @@ from warploom.tools.bench.schedule_tables import ORDERS
 from warploom.tools.bench.schedule_tables import PUBLISHED as SPACES_PUBLISHED
 from warploom.tools.bench.synth import LIMIT_S
 from warploom.tools.bench.wall_transposes import LANES, transpose_case
-from warploom.tools.papers.rows import Row, Run, lines_of
+from warploom.tools.papers.rows import Row, Run, items, lines_of
 
 GAVE_UP_S = 1800.0
 """Swizzle Inventor's limit for a dash in its tables."""
@@ -327,3 +328,10 @@ SOURCES: Mapping[str, Callable[[], Iterator[Row]]] = {
     "scans": scans,
     "telamon": telamon,
 }
+
+
+@cache
+def rows_of(paper: str) -> tuple[Row, ...]:
+    """All rows of a paper, in the order of its items."""
+    order = [item.name for item in items() if item.paper == paper]
+    return tuple(sorted(SOURCES[paper](), key=lambda row: order.index(row.item)))

@@ -1,0 +1,221 @@
+"""The checker of certificates: reads the map, makes the accesses, counts and exhausts by itself, and imports nothing of Warploom.
+
+A certificate says: the map gives every element a place of its own; the accesses take that many wavefronts, and at least `least` with
+any map; no F2-linear map is without conflict (`no_linear`). All of it is worked out again from the tile and the names of accesses.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import Any
+
+OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod, ast.BitAnd, ast.BitOr, ast.BitXor, ast.LShift, ast.RShift)
+NODES = (ast.Expression, ast.BinOp, ast.UnaryOp, ast.USub, ast.Invert, ast.IfExp, ast.Compare, ast.Lt, ast.LtE, ast.Gt, ast.GtE,
+         ast.Eq, ast.NotEq, ast.Constant, ast.Name, ast.Load, *OPERATORS)  # fmt: skip
+Request = list[list[int]]
+"""By lane the elements that it takes, side by side."""
+
+
+def faults(certificate: dict[str, Any]) -> list[str]:
+    """What is wrong with the certificate; nothing for one that holds."""
+    try:
+        return _faults(certificate)
+    except (KeyError, TypeError, ValueError, IndexError, ZeroDivisionError, OverflowError, SyntaxError, RecursionError) as error:
+        return [f"the certificate cannot be read: {type(error).__name__}: {error}"]
+
+
+def _faults(certificate: dict[str, Any]) -> list[str]:
+    rows, columns, bits = (int(certificate["tile"][name]) for name in ("rows", "columns", "bits"))
+    if not (0 < rows * columns <= 1 << 16 and bits in (4, 8, 16, 32, 64, 128)):
+        return ["the tile is none"]
+    table = place_of_each(certificate["map"], rows, columns)
+    if sorted(set(table)) != sorted(table) or min(table) < 0:
+        return ["two elements have one place"]
+    found: list[str] = []
+    words = -((max(table) + 1) * bits // -32) - -(rows * columns * bits // -32)
+    if certificate["extra_words"] != words:
+        found.append(f"{words} extra words, not {certificate['extra_words']}")
+    accesses = [(entry, requests(entry, rows, columns, bits)) for entry in certificate["accesses"]]
+    if not accesses:
+        return ["no access"]
+    chunk = forced_chunk([asked for _, asked in accesses], rows * columns)
+    for entry, asked in accesses:
+        name = entry["name"]
+        if not all(together(lane, table) for request in asked for lane in request if lane):
+            found.append(f"{name}: the elements of a lane are not together")
+        count = sum(wavefronts(group, table, bits) for request in asked for group in groups(request, bits))
+        if count != entry["wavefronts"]:
+            found.append(f"{name}: {count} wavefronts, not {entry['wavefronts']}")
+        least = sum(bound(group, bits, chunk) for request in asked for group in groups(request, bits))
+        if least != entry["least"]:
+            found.append(f"{name}: at least {least} wavefronts by counting, not {entry['least']}")
+    is_least = all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)
+    if bool(certificate["optimal"]) != is_least:
+        found.append("optimal is said of a map that does not reach the least" if not is_least else "the map is optimal")
+    if certificate.get("no_linear"):
+        found += no_linear(certificate["no_linear"], [r for _, asked in accesses for r in asked], rows, columns, bits)
+    return found
+
+
+def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
+    """The place of each element: of an expression in r and c, or a list."""
+    if isinstance(given, list):
+        places: list[int] = [int(place) for place in given]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+        if len(places) != rows * columns:
+            raise ValueError("expected one place for each element")
+        return places
+    tree = ast.parse(given, mode="eval")
+    for node in ast.walk(tree):
+        known = isinstance(node, NODES) and (not isinstance(node, ast.Name) or node.id in ("r", "c"))
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
+            known = isinstance(node.right, ast.Constant) and isinstance(node.right.value, int) and node.right.value < 32
+        if not known or (isinstance(node, ast.Constant) and (type(node.value) is not int or node.value > 1 << 31)):
+            raise ValueError(f"unexpected {type(node).__name__} in the map")
+    code = compile(tree, "<map>", "eval")
+    return [int(eval(code, {"__builtins__": {}}, {"r": r, "c": c})) for r in range(rows) for c in range(columns)]
+
+
+def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[Request]:
+    """The access of that name, or the elements that are listed."""
+    if "elements" in entry:
+        asked: list[Request] = entry["elements"]
+        if any(len(r) > 32 or any(type(e) is not int or not 0 <= e < rows * columns for lane in r for e in lane) for r in asked):
+            raise ValueError("expected requests of 32 lanes for elements of the tile")
+        return asked
+    match = re.fullmatch(r"([a-z.]+)(?::(\d+)(?:x(\d+))?(?!bit))?(?::(\d+)bit)?(@any)?", entry["name"])
+    if match is None:
+        raise ValueError(f"unknown access {entry['name']}")
+    kind, first, second, width, free = match[1], int(match[2] or 0), int(match[3] or 0), match[4], bool(match[5])
+    is_matrix = kind.startswith(("ldmatrix", "stmatrix"))
+    each = int(128 if is_matrix else width or bits) // bits
+    units = columns // each
+    boxes = {"rows": (1, units), "columns": (rows, 1), "blocks": (first, second)}
+    if is_matrix:
+        lines = two_by_two(kind, rows, units, free)
+    elif kind in boxes:
+        lines = windows(boxes[kind], kind, rows, units, free)
+    elif kind == "diagonals":
+        high = min(32, rows)
+        tops = range(0, rows - high + 1) if free else range(0, rows, high)
+        lines = [[(t + i, (x + i) % units) for i in range(high) if t + i < rows] for t in tops for x in range(units)]
+    elif kind == "stride":
+        end, reach = rows * units, 31 * first
+        starts = range(end - reach) if free else [b + k for b in range(0, end, 32 * first) for k in range(first) if b + k < end]
+        lines = [[divmod(s + i * first, units) for i in range(32) if s + i * first < end] for s in starts]
+    else:
+        raise ValueError(f"unknown access {kind}")
+    return [[[r * columns + u * each + k for k in range(each)] for r, u in line] for line in lines]
+
+
+def windows(box: tuple[int, int], kind: str, rows: int, units: int, free: bool) -> list[list[tuple[int, int]]]:
+    """Boxes of lanes, at any origin or side by side; whole short lines are joined to fill a warp."""
+    high, wide = min(box[0], 32), min(box[1], 32)
+    if kind == "rows" and not free and 32 % units == 0:
+        high = min(32 // units, rows)
+    if kind == "columns" and not free and 32 % rows == 0:
+        wide = min(32 // rows, units)
+    if free:
+        high, wide = min(high, rows), min(wide, units)
+    tops = range(rows - high + 1) if free else range(0, rows, high)
+    lefts = range(units - wide + 1) if free else range(0, units, wide)
+    found = [
+        [(t + i, x + j) for i in range(high) for j in range(wide) if t + i < rows and x + j < units] for t in tops for x in lefts
+    ]
+    return [sorted(line, key=lambda place: place[::-1]) for line in found] if kind == "columns" else found
+
+
+def two_by_two(kind: str, rows: int, units: int, free: bool) -> list[list[tuple[int, int]]]:
+    """Matrices of 8 rows, up to two high and two wide; without .trans those in one column come first."""
+    high, wide = (16 if rows >= 16 else 8), (2 if units >= 2 else 1)
+    inner = [(i, j) for j in range(wide) for i in range(0, high, 8)]
+    inner = sorted(inner) if kind.endswith(".trans") else inner
+    lines: list[list[tuple[int, int]]] = []
+    for top in range(0, rows, 1 if free else high):
+        for left in range(0, units, 1 if free else wide):
+            line = [(top + i + k, left + j) for i, j in inner for k in range(8)]
+            inside = [(r, u) for r, u in line if r < rows and u < units]
+            lines += [inside] if inside == line or not free else []
+    return lines
+
+
+def together(lane: list[int], table: list[int]) -> bool:
+    first = table[lane[0]]
+    return first % len(lane) == 0 and [table[e] for e in lane] == list(range(first, first + len(lane)))
+
+
+def groups(request: Request, bits: int) -> list[Request]:
+    """Lanes of 64 bits go by half warps, those of 128 by quarters."""
+    size = 32 // max(1, bits * max(map(len, request)) // 32)
+    cut = [[lane for lane in request[i : i + size] if lane] for i in range(0, len(request), size)]
+    return [group for group in cut if group]
+
+
+def wavefronts(group: Request, table: list[int], bits: int) -> int:
+    """Most different words in one bank of 32."""
+    each = max(1, bits // 32)
+    words = {table[e] * bits // 32 + k for lane in group for e in lane for k in range(each)}
+    banks = [word % 32 for word in words]
+    return max(banks.count(bank) for bank in set(banks))
+
+
+def forced_chunk(accesses: list[list[Request]], elements: int) -> int:
+    """Elements that every map must keep together: the lanes of the widest access, where they cover the tile."""
+    widest = max(accesses, key=per_lane)
+    size = per_lane(widest)
+    firsts = {lane[0] for request in widest for lane in request if lane}
+    whole = len(firsts) * size == elements and all(first % size == 0 for first in firsts) and size & (size - 1) == 0
+    return size if whole else 1
+
+
+def per_lane(asked: list[Request]) -> int:
+    return max(len(lane) for request in asked for lane in request)
+
+
+def bound(group: Request, bits: int, chunk: int) -> int:
+    """All banks give 1,024 bits; word k of a chunk lies in every (words of a chunk)-th bank."""
+    elements = {e for lane in group for e in lane}
+    least = max(1, -(len(elements) * bits // -1024))
+    words = bits * chunk // 32
+    if words > 1:
+        parts = {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}
+        inside = [part for _, part in parts]
+        least = max(least, max(-(inside.count(p) * words // -32) for p in set(inside)))
+    return least
+
+
+def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: int, bits: int) -> list[str]:
+    """Tries every complement of the subspace that some access takes at once."""
+    chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
+    per_word, group = max(1, 32 // bits), (1024 // bits).bit_length() - 1 - chunk
+    if size & (size - 1) or columns & (columns - 1) or 1 << chunk < per_lane(asked) or 1 << chunk < per_word:
+        return ["no_linear is said of no tile of powers of two with its chunks"]
+    clashes: set[int] = set()
+    for request in asked:
+        for lanes in groups(request, bits):
+            parts: dict[int, set[int]] = {}
+            for e in {e for lane in lanes for e in lane}:
+                parts.setdefault(e % (1 << chunk) // per_word, set()).add(e >> chunk)
+            if all(len(chunks) <= 1 << group for chunks in parts.values()):
+                clashes |= {x ^ y for chunks in parts.values() for x in chunks for y in chunks if x != y}
+    spans = [0]
+    for vector in space:
+        spans += [vector ^ s for s in spans]
+    if len(set(spans)) != 1 << group or len(space) != group or not set(spans) - {0} <= clashes:
+        return ["no_linear names a subspace that need not be without conflict"]
+    others: list[int] = []
+    reached = set(spans)
+    for unit in (1 << j for j in range((size >> chunk).bit_length() - 1)):
+        if unit not in reached:
+            others.append(unit)
+            reached |= {unit ^ s for s in reached}
+    stack: list[tuple[int, list[int]]] = [(0, [0])]
+    while stack:
+        level, kernel = stack.pop()
+        if level == len(others):
+            return ["there is a linear map without conflict"]
+        for s in spans:
+            vector = others[level] ^ s
+            if not any(vector ^ k in clashes for k in kernel):
+                stack.append((level + 1, kernel + [vector ^ k for k in kernel]))
+    return []

@@ -94,11 +94,13 @@ def _per_lane(text: str, tile: Tile, width: int | None, *, is_matrix: bool) -> i
 def _requests(name: str, tile: Tile, sizes: Sequence[int], width: int, any_origin: bool, text: str) -> Iterator[Places]:
     """By request the row of each lane, and the column in units of the `width` elements that a lane takes."""
     units = tile.columns // width
+    shape: tuple[int, int]
     match name:
         case "rows":
             shape = _folded(units, tile.rows) if not any_origin else (1, min(LANES, units))
         case "columns":
-            shape = _folded(tile.rows, units)[::-1] if not any_origin else (min(LANES, tile.rows), 1)
+            wide, high = _folded(tile.rows, units)
+            shape = (min(LANES, tile.rows), 1) if any_origin else (high, wide)
         case "blocks":
             shape = (sizes[0], sizes[1])
             if not 1 < sizes[0] * sizes[1] <= LANES:

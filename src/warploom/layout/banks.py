@@ -99,6 +99,9 @@ def forced_chunk(tile: Tile, accesses: Sequence[Access]) -> int:
     size = widest.per_lane
     first = np.unique(widest.elements[..., 0])
     first = first[first >= 0]
+    lanes = widest.elements[widest.elements[..., 0] >= 0]
+    if (lanes != lanes[:, :1] + np.arange(size)).any():
+        return 0
     is_whole = len(first) * size == tile.elements and bool((first % size == 0).all()) and size & (size - 1) == 0
     return size.bit_length() - 1 if is_whole else 0
 

@@ -85,9 +85,9 @@ def evaluate(node: ast.expr, values: Mapping[str, Ints]) -> Ints:
         case ast.Name(id=name):
             return values[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return cast(Ints, -evaluate(operand, values))
+            return -evaluate(operand, values)
         case ast.UnaryOp(operand=operand):
-            return cast(Ints, ~evaluate(operand, values))
+            return ~evaluate(operand, values)
         case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other):
             holds = _apply(op, evaluate(left, values), evaluate(right, values))
             return np.where(holds, evaluate(body, values), evaluate(other, values))

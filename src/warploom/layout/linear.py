@@ -57,17 +57,20 @@ def shape(tile: Tile, chunk: int, elements: int) -> Shape | None:
     return Shape(chunk, low - chunk, max(0, (elements - 1).bit_length() - low))
 
 
-def differences(tile: Tile, accesses: Iterable[Access], form: Shape, address: Ints, *, strict: bool = False) -> Ints:
+def differences(
+    tile: Tile, accesses: Iterable[Access], form: Shape, address: Ints, *, end: int | None = None, strict: bool = False
+) -> Ints:
     """Differences of chunk addresses that a map must keep out of one bank.
 
     Groups that cannot do without conflict are cut in parts, each of which can; `strict`: they are left out, because a map may be
-    as good with other parts.
+    as good with other parts. Addresses from `end` on are not looked at.
     """
     seen: dict[int, set[bytes]] = {}
     part_bits = form.chunk - (max(1, BANK_BITS // tile.bits).bit_length() - 1)
     for access in accesses:
         for group in phases(tile, access):
             places = np.unique(address[group].ravel())
+            places = places if end is None else places[places < end]
             if len(places) < 2:
                 continue
             parts = list(_parts(places, form, part_bits))
@@ -156,7 +159,7 @@ def reversals(form: Shape) -> Iterator[tuple[tuple[int, int], tuple[int, ...]]]:
 
 
 def spanned(forbidden: Ints, tile: Tile, accesses: Sequence[Access], form: Shape, address: Ints) -> tuple[int, ...] | None:
-    """A basis of g chunk addresses all of whose sums are forbidden: one that an access takes at once. None where there is none."""
+    """A basis of g chunk addresses all of whose sums are forbidden, from what an access takes at once; None without one."""
     known = set(forbidden.tolist())
     tried: set[tuple[int, ...]] = set()
     for access in accesses:

@@ -75,9 +75,20 @@ def _terms(columns: Sequence[tuple[int, int]], source: str, bits: int) -> Iterat
         yield Term(source, shift, mask, full & ~mask == 0)
 
 
-def xor_map(tile: Tile, pitch: int, low: int, chunk: int, columns: Sequence[int], kind: str = "linear",
-            swizzle: tuple[int, int, int] | None = None) -> Map:  # fmt: skip
-    """`a ^ (M(a >> low) << chunk)` of the address a = r * pitch + c, written with r and c apart where that is possible."""
+def xor_map(
+    tile: Tile,
+    pitch: int,
+    low: int,
+    chunk: int,
+    columns: Sequence[int],
+    kind: str = "linear",
+    swizzle: tuple[int, int, int] | None = None,
+    end: int | None = None,
+) -> Map:
+    """`a ^ (M(a >> low) << chunk)` of the address a = r * pitch + c, written with r and c apart where that is possible.
+
+    Addresses from `end` on, which are too few to fill all banks, stay where they are.
+    """
     wide = pitch.bit_length() - 1
     reach = max((value << chunk for value in columns), default=0).bit_length()
     if pitch == 1 << wide and reach <= wide:
@@ -91,6 +102,8 @@ def xor_map(tile: Tile, pitch: int, low: int, chunk: int, columns: Sequence[int]
         bits = (tile.rows * pitch - 1).bit_length()
         terms = list(_terms([(low + j, value << chunk) for j, value in enumerate(columns)], address, bits))
         text = f"{address} ^ {' ^ '.join(t.text for t in terms)}"
+    if end is not None and end < tile.rows * pitch:
+        text, swizzle, kind = f"{text} if r * {pitch} + c < {end} else r * {pitch} + c", None, "body"
     return from_text(text, tile, kind, int(sum(t.instructions for t in terms) + 0.5), swizzle)
 
 

@@ -116,7 +116,7 @@ class _Search:
         if self.best is None:
             raise UserError(
                 Diagnostic(
-                    "LAYOUT_ACCESS", "expected lanes that take aligned neighbours of a row, got one that no map of a class serves",
+                    "LAYOUT_ACCESS", "expected lanes that take aligned neighbours of a row, got one that no map serves",
                     fix=f"Take fewer bits a lane on the tile {tile}.",
                 )
             )  # fmt: skip
@@ -145,14 +145,15 @@ class _Search:
     def xors(self, pitch: int, *, is_last: bool) -> Iterator[Map]:
         tile = self.tile
         form = shape(tile, self.chunk, tile.rows * pitch)
-        if form is None or not form.rest or (tile.rows * pitch) % (1 << form.low):
+        if form is None or not form.rest:
             return
+        end = tile.rows * pitch >> form.low << form.low
         element = np.arange(tile.elements, dtype=np.int64)
         address = element // tile.columns * pitch + element % tile.columns
-        forbidden = differences(tile, self.accesses, form, address)
+        forbidden = differences(tile, self.accesses, form, address, end=end)
         for named, columns in swizzles(form):
             if avoids(columns, forbidden, form):
-                yield xor_map(tile, pitch, form.low, form.chunk, columns, "swizzle", named)
+                yield xor_map(tile, pitch, form.low, form.chunk, columns, "swizzle", named, end=end)
         for (start, bits), columns in reversals(form):
             if avoids(columns, forbidden, form):
                 found = reversed_map(tile, pitch, form.low, form.group, form.chunk, start, bits)
@@ -161,13 +162,13 @@ class _Search:
         result = search(forbidden, form)
         if result.columns is not None:
             if any(result.columns):
-                yield xor_map(tile, pitch, form.low, form.chunk, result.columns)
+                yield xor_map(tile, pitch, form.low, form.chunk, result.columns, end=end)
         elif result.exhausted and is_last:
             strict = differences(tile, self.accesses, form, address, strict=True)
             if len(strict) < len(forbidden):
                 result = search(strict, form)
             if result.columns is not None and any(result.columns):
-                yield xor_map(tile, pitch, form.low, form.chunk, result.columns)
+                yield xor_map(tile, pitch, form.low, form.chunk, result.columns, end=end)
             elif result.exhausted:
                 yield from self.any_linear(form, strict, address, result.nodes)
 
@@ -224,7 +225,7 @@ class _Search:
         for roomy in (False, True) if self.room else (False,):
             for of_columns in (straight, *swapped):
                 for of_rows in dict.fromkeys((straight, *turned, *swapped)):
-                    if roomy or self.tile.columns - body == 1 and _keeps(of_rows, tail):
+                    if roomy or (self.tile.columns - body == 1 and _keeps(of_rows, tail)):
                         yield body_and_rest(self.tile, body, low, of_columns, of_rows)
 
     def improve(self) -> None:
@@ -234,11 +235,9 @@ class _Search:
         if form is None or not form.rest or tile.elements % (1 << form.low):
             return
         columns = [0] * form.rest
-        best, steps = self.price(form, columns), 0
-        for value, j in itertools.product(sorted(range(1, 1 << form.group), key=int.bit_count), range(form.rest)):
-            steps += 1
-            if steps > STEPS:
-                break
+        best = self.price(form, columns)
+        changes = itertools.product(sorted(range(1, 1 << form.group), key=int.bit_count), range(form.rest))
+        for value, j in itertools.islice(changes, STEPS):
             changed = [*columns[:j], value, *columns[j + 1 :]]
             cost = self.price(form, changed)
             if cost < best:

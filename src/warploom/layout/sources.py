@@ -29,7 +29,7 @@ def map_of_text(text: str, tile: Tile) -> Map:
         return cute.from_bases(text, tile)
     node = expressions.parse(text)
     table = expressions.places(node, tile)
-    if not is_bijection(table) and 0 <= table.min() and table.max() < tile.columns and tile.rows > 1:
+    if not is_bijection(table) and table.min() >= 0 and table.max() < tile.columns and tile.rows > 1:
         node = expressions.parse(f"r * {tile.columns} + ({text.strip()})")
         table = expressions.places(node, tile)
     return Map("given", node, table, 0)
@@ -48,7 +48,7 @@ def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:
 
 
 def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> Access:
-    """The access that `function(warp, lane, step)` says: elements (row, column) of that lane, one or several side by side, or None.
+    """The access that `function(warp, lane, step)` says: (row, column) of that lane, a list of them, or None.
 
     Steps, and then warps, are asked for from 0 on until no lane takes part or the first request comes again. UserError (ACCESS).
     """

@@ -10,9 +10,12 @@ Lanes = list[list[tuple[int, int]]]
 
 
 def wavefronts(lanes: Lanes, place: Callable[[int, int], int], bits: int, banks: int = 32) -> int:
-    """Of one request. Lanes of 64 bits go by half warps, those of 128 bits by quarters."""
+    """Of one request. Lanes of 64 bits go by half warps, those of 128 bits by quarters, twice as many where pairs agree."""
     width = max(len(lane) for lane in lanes) * bits
     size = 32 * 32 // max(32, width)
+    for pairs in ([(i, i + 1) for i in range(0, 32, 2)], [(i, i + 2) for i in range(32) if i % 4 < 2]):
+        if width > 32 and all(lanes[a] == lanes[b] or not lanes[a] or not lanes[b] for a, b in pairs):
+            size = 32 * 64 // width
     count = 0
     for start in range(0, len(lanes), size):
         words_of: dict[int, set[int]] = {}

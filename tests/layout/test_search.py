@@ -171,3 +171,11 @@ def test_wide_lanes_across_rows_are_refused() -> None:
     down = np.array([[[r * 32, (r + 1) * 32] for r in range(0, 32, 2)] + [[-1, -1]] * 16])
     with pytest.raises(UserError, match="aligned neighbours"):
         layout(given, [Access("down", down, is_listed=True)])
+
+
+def test_neighbours_that_take_the_same_are_served_together() -> None:
+    given = tile("32x32:f32")
+    pairs = np.array([[[r * 32 + (lane // 2) * 4 % 32 + k for k in range(4)] for lane in range(32)] for r in range(0, 32, 2)])
+    found = layout(given, [Access("pairs", pairs, is_listed=True)])
+    assert (found.prices[0].wavefronts, found.prices[0].least, found.optimal) == (32, 32, True)
+    confirmed(found)

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from warploom.ir import count_wavefronts
 from warploom.layout.accesses import LANES, Access, Ints
 from warploom.layout.tiles import Tile
+from warploom.machines import BANK_BYTES, BANKS
+from warploom.machines import wavefronts as counted
 
-BANKS = 32
-BANK_BITS = 32
+BANK_BITS = 8 * BANK_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def is_wide_enough(access: Access, table: Ints) -> bool:
 
 def wavefronts(tile: Tile, access: Access, table: Ints) -> int:
     """Of all requests; `table` gives the place of each element."""
-    return int(count_wavefronts(*_addresses(tile, access, table), _bytes(tile, access)))
+    return counted(*_addresses(tile, access, table), _bytes(tile, access))
 
 
 def _addresses(tile: Tile, access: Access, table: Ints) -> tuple[Ints, np.ndarray[tuple[int, ...], np.dtype[np.bool_]]]:
@@ -60,14 +60,24 @@ def _bytes(tile: Tile, access: Access) -> int:
 
 
 def phases(tile: Tile, access: Access) -> Iterator[Ints]:
-    """Groups of elements [lanes, elements of a lane] that are served together: wide accesses go by half or quarter warps."""
-    size = tile.bits * access.per_lane
-    groups = max(1, min(size, 128) // BANK_BITS)
+    """Groups of elements [lanes, elements of a lane] that are served together, as `machines.banks` says.
+
+    Wide accesses go by half or quarter warps, and twice as many lanes together where neighbours take the same. Maps send
+    different elements to different places, so the groups are the same under all of them.
+    """
+    words = max(1, min(tile.bits * access.per_lane, 128) // BANK_BITS)
     for request in access.elements:
+        groups = words // 2 if words > 1 and (_are_alike(request, 1) or _are_alike(request, 2)) else words
         for group in request.reshape(groups, LANES // groups, -1):
             active = group[group[:, 0] >= 0]
             if len(active):
                 yield active
+
+
+def _are_alike(request: Ints, step: int) -> bool:
+    first = request[:, 0]
+    other = first[np.arange(LANES) ^ step]
+    return bool(((first == other) | (first < 0) | (other < 0)).all())
 
 
 def chunk_bits(tile: Tile, accesses: Sequence[Access]) -> int:

@@ -123,10 +123,11 @@ def together(lane: list[int], table: list[int]) -> bool:
 
 
 def groups(request: Request, bits: int) -> list[Request]:
-    """Lanes of 64 bits go by half warps, those of 128 by quarters."""
-    size = 32 // max(1, bits * max(map(len, request)) // 32)
-    cut = [[lane for lane in request[i : i + size] if lane] for i in range(0, len(request), size)]
-    return [group for group in cut if group]
+    """Lanes of 64 bits go by half warps, those of 128 by quarters; by twice as many where neighbours take the same."""
+    lanes, words = request + [[]] * (32 - len(request)), max(1, bits * max(map(len, request)) // 32)
+    alike = any(all(not (lanes[i] and lanes[i ^ s]) or lanes[i] == lanes[i ^ s] for i in range(32)) for s in (1, 2))
+    size = 32 // (words // 2 if alike and words > 1 else words)
+    return [group for i in range(0, 32, size) if (group := [lane for lane in lanes[i : i + size] if lane])]
 
 
 def wavefronts(group: Request, table: list[int], bits: int) -> int:
@@ -182,8 +183,7 @@ def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: i
         spans += [vector ^ s for s in spans]
     if len(set(spans)) != 1 << group or len(space) != group or not set(spans) - {0} <= clashes:
         return ["no_linear names a subspace that need not be without conflict"]
-    others: list[int] = []
-    reached = set(spans)
+    others, reached = list[int](), set(spans)
     for unit in (1 << j for j in range((size >> chunk).bit_length() - 1)):
         if unit not in reached:
             others.append(unit)

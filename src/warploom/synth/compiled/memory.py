@@ -55,7 +55,7 @@ class Owner:
 
 
 @dataclass(slots=True)
-class _History:
+class History:
     """Accesses to some bytes since the last ordered write."""
 
     writers: list[Owner] = field(default_factory=list[Owner])
@@ -65,6 +65,9 @@ class _History:
     update_kind: str = ""
     """Operation and type of the updates."""
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
+
+    def copy(self) -> History:
+        return History(list(self.writers), dict(self.updates), self.update_kind, dict(self.readers))
 
 
 @dataclass(slots=True)
@@ -80,7 +83,7 @@ class Region:
     is_tracked: bool = True
     """Whether several threads can reach it."""
     cells: dict[int, Stored] = field(default_factory=dict[int, Stored])
-    history: dict[int, _History] = field(default_factory=dict[int, _History])
+    history: dict[int, History] = field(default_factory=dict[int, History])
     is_written: bool = False
     is_constant: bool = False
     """Whether it lies in constant memory."""
@@ -147,6 +150,9 @@ class Region:
 
     # ------------------------------------------------------------ who was here
 
+    def history_copy(self) -> dict[int, History]:
+        return {granule: past.copy() for granule, past in self.history.items()}
+
     def access(
         self, offset: int, size: int, who: Owner, kind: AccessKind, is_ordered: Callable[[Owner], bool], *,
         update: str = "", is_same: bool = False,
@@ -161,7 +167,7 @@ class Region:
         for granule in range(offset // self.granule_bytes, (offset + size - 1) // self.granule_bytes + 1):
             past = self.history.get(granule)
             if past is None:
-                past = self.history[granule] = _History()
+                past = self.history[granule] = History()
             together = False
             for writer in past.writers:
                 if (writer.block, writer.thread) == key or is_ordered(writer):
@@ -194,9 +200,7 @@ class Region:
         old, self.history, self.granule_bytes = self.history, {}, size
         for granule, past in old.items():
             for k in range(factor):
-                self.history[granule * factor + k] = _History(
-                    list(past.writers), dict(past.updates), past.update_kind, dict(past.readers)
-                )
+                self.history[granule * factor + k] = past.copy()
 
 
 def _are_lanes_of_one_step(a: Owner, b: Owner) -> bool:

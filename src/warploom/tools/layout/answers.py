@@ -30,6 +30,7 @@ from warploom.layout import (
     map_of_text,
     tile,
 )
+from warploom.machines import architecture
 from warploom.sketch import load_variables
 from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plain_line
 from warploom.tools.command.outcome import Outcome
@@ -39,9 +40,9 @@ DOMAIN = "every element of the tile; 32 banks of 4 bytes"
 _BUG = "the checker of certificates does not confirm the answer, a bug of Warploom"
 
 
-def answered(tile_text: str, names: Sequence[str], room: Room, target: Target | None, stopwatch: Stopwatch) -> Outcome:
+def answered(tile_text: str, names: Sequence[str], room: Room, target: Target | None, arch: str, stopwatch: Stopwatch) -> Outcome:
     """The cheapest map, its counts and its certificate."""
-    given = tile(tile_text)
+    given, on = tile(tile_text), architecture(arch).name
     accesses = read_accesses(names, given)
     found = layout(given, accesses, room)
     document = certificate(given, found.accesses, found.map, found.prices, found.no_linear)
@@ -49,7 +50,7 @@ def answered(tile_text: str, names: Sequence[str], room: Room, target: Target | 
     if wrong:
         return _contradicted(tile_text, wrong, stopwatch)
     code = emit(found.map, given, target) if target else None
-    fields: dict[str, Any] = {**_answer(found), "certificate": document} | (
+    fields: dict[str, Any] = {**_answer(found), "arch": on, "certificate": document} | (
         {"emit": target, "code": code} if code is not None else {}
     )
     line = plain_line(tile_text, "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **fields)
@@ -59,9 +60,9 @@ def answered(tile_text: str, names: Sequence[str], room: Room, target: Target | 
     return Outcome(line, SOLVED, details=details + ((code,) if code else ()))
 
 
-def checked(tile_text: str, map_text: str, names: Sequence[str], other: str | None, stopwatch: Stopwatch) -> Outcome:
+def checked(tile_text: str, map_text: str, names: Sequence[str], other: str | None, arch: str, stopwatch: Stopwatch) -> Outcome:
     """Whether a map is right and as good as any, and whether it equals `other`."""
-    given = tile(tile_text)
+    given, on = tile(tile_text), architecture(arch).name
     found = read_map(map_text, given)
     result = check(given, found, read_accesses(names, given))
     case = f"{map_text} on {tile_text}"
@@ -83,7 +84,7 @@ def checked(tile_text: str, map_text: str, names: Sequence[str], other: str | No
     wrong = [] if document is None else faults(document)
     if wrong:
         return _contradicted(case, wrong, stopwatch)
-    fields: dict[str, Any] = {"map": _said(found), **_counts(result.prices), "extra_words": result.extra_words}
+    fields: dict[str, Any] = {"arch": on, "map": _said(found), **_counts(result.prices), "extra_words": result.extra_words}
     if names:
         fields |= {"optimal": result.optimal or None, "certificate": document, **better}
         fields |= {"objective": ["wavefronts"]} if result.optimal else {}

@@ -70,9 +70,11 @@ def test_other_texts_say_the_same_map(text: str, same: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["(32,32):(32", "(32,16):(32,1)", "(32,32):(32,1,1)", "((8,4),32):(32,1)", "Swizzle<3,3,2> o (32,32):(32,1)", "r*32 +",
-     "x + c", "r ** 2", "c if r else 1", "c // r", "c << (r - 1)", "c.real", '{"offset": [[0,1]]}', '{"offset": [[0,99]]}', "{", "r and c",
-     "True + c", "brev(r, 0)", "brev(r)", "(" * 500 + "r" + ")" * 500],
+    [
+        "(32,32):(32", "(32,16):(32,1)", "(32,32):(32,1,1)", "((8,4),32):(32,1)", "Swizzle<3,3,2> o (32,32):(32,1)", "r*32 +",
+        "x + c", "r ** 2", "c if r else 1", "c // r", "c << (r - 1)", "c.real", '{"offset": [[0,1]]}', '{"offset": [[0,99]]}',
+        "{", "r and c", "True + c", "brev(r, 0)", "brev(r)", "(" * 500 + "r" + ")" * 500,
+    ],
 )  # fmt: skip
 def test_texts_that_are_no_map(text: str) -> None:
     with pytest.raises(UserError, match="expected"):

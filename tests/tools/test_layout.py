@@ -10,6 +10,14 @@ from tests.tools.contract import lines_of
 
 from warploom.tools.cli import cli
 
+FUNCTIONS = """
+def place(r, c):
+    return r * 32 + (c ^ r)
+
+
+def taken(warp, lane, step):
+    return (lane, step) if step < 32 else None
+"""
 SQUARE = ("layout", "32x32:f32", "--access", "rows", "--access", "columns")
 
 
@@ -82,9 +90,7 @@ def test_a_map_that_tears_lanes_apart_is_refuted() -> None:
 
 def test_functions_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
-    path.write_text(
-        "def place(r, c):\n    return r * 32 + (c ^ r)\n\n\ndef taken(warp, lane, step):\n    return (lane, step) if step < 32 else None\n"
-    )
+    path.write_text(FUNCTIONS)
     code, line = call("check-layout", f"{path}:place", "--tile", "32x32:f32", "--access", f"{path}:taken")
     assert (code, line["optimal"]) == (0, True)
     assert list(line["wavefronts"].values()) == [32]
@@ -101,7 +107,7 @@ def test_functions_of_a_file(tmp_path: Path) -> None:
     [
         ("layout", "32x32", "--access", "rows"),
         ("layout", "32x32:f32", "--access", "across"),
-        ("layout", "32x32:f32", "--access", "rows", "--access", "diagonals", "--emit", "cute", "--access", "columns", "--access", "blocks:4x8"),
+        ("layout", "32x32:f32", "--access", "columns", "--access", "blocks:4x8", "--access", "rows", "--emit", "cute"),
         ("layout", "32x32:f32", "--access", "rows", "--arch", "sm_1"),
         ("check-layout", "c", "--tile", "32x32:f32", "--access", "rows", "--arch", "gfx950"),
         ("check-layout", "c ^ q", "--tile", "32x32:f32", "--access", "rows"),

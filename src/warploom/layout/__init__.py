@@ -12,11 +12,11 @@ from warploom.layout.emit import TARGETS, Target, emit
 from warploom.layout.maps import Map
 from warploom.layout.recheck import faults
 from warploom.layout.search import Answer, NoLinear, Room, layout
-from warploom.layout.sources import access_of_function, map_of_function, map_of_text
+from warploom.layout.sources import access_of_function, map_of_array, map_of_function, map_of_text
 from warploom.layout.tiles import Tile, tile
 
 __all__ = [
     "TARGETS", "Access", "Answer", "Certificate", "Checked", "Map", "NoLinear", "Price", "Room", "Target", "Tile", "access",
-    "access_of_function", "certificate", "check", "emit", "equal", "faults", "layout", "map_of_function", "map_of_text", "prices",
-    "tile", "wavefronts",
+    "access_of_function", "certificate", "check", "emit", "equal", "faults", "layout", "map_of_array", "map_of_function",
+    "map_of_text", "prices", "tile", "wavefronts",
 ]  # fmt: skip

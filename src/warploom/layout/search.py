@@ -264,6 +264,8 @@ def is_bijection(table: Ints) -> bool:
 
 def layout(tile: Tile, accesses: Sequence[Access], room: Room = 0) -> Answer:
     """The cheapest map of the tile for the accesses; `room`: words that may stay unused. UserError (LAYOUT_ACCESS)."""
+    if not accesses:
+        raise UserError(Diagnostic("ACCESS", "expected at least one access, got none"))
     work = _Search(tile, accesses, room)
     found = work.run()
     before = row_major(tile, tile.columns).table

@@ -7,6 +7,7 @@ from operator import index
 from typing import Any, SupportsIndex, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError
 from warploom.layout import cute, expressions
@@ -45,6 +46,15 @@ def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:
             raise UserError(Diagnostic("MAP", f"expected an integer place for r = {row}, c = {column}, got {place!r}"))
         table[element] = number
     return Map("given", None, table, 0)
+
+
+def map_of_array(places: NDArray[np.integer[Any]], tile: Tile) -> Map:
+    """The map whose places are listed [rows, columns]; UserError (MAP)."""
+    if places.shape != (tile.rows, tile.columns) or not np.issubdtype(places.dtype, np.integer):
+        raise UserError(
+            Diagnostic("MAP", f"expected integers [{tile.rows}, {tile.columns}], got {places.dtype} {list(places.shape)}")
+        )
+    return Map("given", None, places.astype(np.int64).ravel(), 0)
 
 
 def access_of_function(name: str, function: Callable[..., Any], tile: Tile) -> Access:

@@ -113,7 +113,8 @@ _COMMANDS = {
     ),
     "synth": Later("warploom.tools.synth.command:synth", "Complete a sketch from a file or a case of the library, and prove it."),
     "verify-certificate": Later(
-        "warploom.tools.layout.command:verify_command", "Check a certificate by a checker that shares nothing with the search."
+        "warploom.tools.layout.command:verify_command",
+        "Check a certificate of `layout`, or a report line that holds one, by a checker that shares nothing with the search.",
     ),
     # One case of `bench`, in a process of its own.
     "bench-ablation": Later("warploom.tools.bench.ablations:bench_ablation"),

@@ -6,7 +6,10 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
 
 from warploom.core import Diagnostic, UserError, require_file
 from warploom.layout import (
@@ -26,6 +29,7 @@ from warploom.layout import (
     equal,
     faults,
     layout,
+    map_of_array,
     map_of_function,
     map_of_text,
     tile,
@@ -36,11 +40,15 @@ from warploom.tools.command.lines import GAVE_UP, IMPOSSIBLE, SOLVED, Line, plai
 from warploom.tools.command.outcome import Outcome
 from warploom.tools.command.usage import Stopwatch
 
+Taken: TypeAlias = str | Callable[..., Any]
+Given: TypeAlias = str | Callable[..., Any] | NDArray[np.integer[Any]]
 DOMAIN = "every element of the tile; 32 banks of 4 bytes"
 _BUG = "the checker of certificates does not confirm the answer, a bug of Warploom"
 
 
-def answered(tile_text: str, names: Sequence[str], room: Room, target: Target | None, arch: str, stopwatch: Stopwatch) -> Outcome:
+def answered(
+    tile_text: str, names: Sequence[Taken], room: Room, target: Target | None, arch: str, stopwatch: Stopwatch
+) -> Outcome:
     """The cheapest map, its counts and its certificate."""
     given, on = tile(tile_text), architecture(arch).name
     accesses = read_accesses(names, given)
@@ -60,12 +68,14 @@ def answered(tile_text: str, names: Sequence[str], room: Room, target: Target | 
     return Outcome(line, SOLVED, details=details + ((code,) if code else ()))
 
 
-def checked(tile_text: str, map_text: str, names: Sequence[str], other: str | None, arch: str, stopwatch: Stopwatch) -> Outcome:
+def checked(
+    tile_text: str, map_given: Given, names: Sequence[Taken], other: Given | None, arch: str, stopwatch: Stopwatch
+) -> Outcome:
     """Whether a map is right and as good as any, and whether it equals `other`."""
     given, on = tile(tile_text), architecture(arch).name
-    found = read_map(map_text, given)
+    found = read_map(map_given, given)
     result = check(given, found, read_accesses(names, given))
-    case = f"{map_text} on {tile_text}"
+    case = f"{_name(map_given)} on {tile_text}"
     better: dict[str, Any] = {} if result.better is None else {"better": _answer(result.better)}
     if result.fault:
         line = plain_line(case, "refused", stopwatch.read(), verdict="refuted", reason=result.fault, optimal=None, **better)
@@ -124,17 +134,28 @@ def verified(path: Path, stopwatch: Stopwatch) -> Outcome:
     return Outcome(plain_line(str(path), "solved", stopwatch.read(), verdict="proved", domain=DOMAIN, **claims), SOLVED)
 
 
-def read_accesses(names: Sequence[str], given: Tile) -> tuple[Access, ...]:
+def read_accesses(names: Sequence[Taken], given: Tile) -> tuple[Access, ...]:
     """Each access once; UserError."""
-    return tuple(
-        access_of_function(name, _function(name), given) if _is_function(name) else access(name, given)
-        for name in dict.fromkeys(n.strip() for n in names)
-    )
+    return tuple(_access(name, given) for name in dict.fromkeys(n.strip() if isinstance(n, str) else n for n in names))
 
 
-def read_map(text: str, given: Tile) -> Map:
-    """An expression, CuTe's text, Triton's bases or `FILE.py:function`; UserError."""
-    return map_of_function(_function(text), given) if _is_function(text) else map_of_text(text, given)
+def _access(taken: Taken, given: Tile) -> Access:
+    if not isinstance(taken, str):
+        return access_of_function(_name(taken), taken, given)
+    return access_of_function(taken, _function(taken), given) if _is_function(taken) else access(taken, given)
+
+
+def read_map(found: Given, given: Tile) -> Map:
+    """An expression, CuTe's text, Triton's bases, `FILE.py:function`, a function or an array; UserError."""
+    if isinstance(found, str):
+        return map_of_function(_function(found), given) if _is_function(found) else map_of_text(found, given)
+    if isinstance(found, np.ndarray):
+        return map_of_array(cast("NDArray[np.integer[Any]]", found), given)
+    return map_of_function(found, given)
+
+
+def _name(given: Given | Taken) -> str:
+    return given if isinstance(given, str) else getattr(given, "__name__", type(given).__name__)
 
 
 def _is_function(text: str) -> bool:

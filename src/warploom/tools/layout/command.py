@@ -69,7 +69,7 @@ def layout_command(
 def check_layout_command(
     map_text: str, tile: str, accesses: tuple[str, ...], other: str | None, arch: str, as_json: bool, debug: bool
 ) -> None:
-    """Say whether a map is right and as good as any, or give a better one.
+    """Say whether a map of a tile in shared memory is right and as good as any, or give a better one.
 
     MAP is an expression in r and c (of the place, or of the column in row r), CuTe's Shape:Stride with Swizzle<B,M,S>, Triton's
     bases {"offset": [[row, column], ...]}, or FILE.py:function.

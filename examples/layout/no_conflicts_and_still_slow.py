@@ -1,6 +1,6 @@
 """No conflicts and still slow: TileFoundry#173, iree#23329. The width of an access is part of the answer.
 
-A swizzle inside of 16 bytes has no bank conflict with accesses of 2 bytes, and makes wide ones impossible: the same rows then take
+A swizzle inside of 16 bytes has no conflict with accesses of 2 bytes, and makes wide ones impossible: the same rows then take
 eight times the instructions. Chunks of 16 bytes that move as a whole keep them.
 """
 

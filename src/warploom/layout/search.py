@@ -86,6 +86,7 @@ class _Search:
         self.tile, self.accesses, self.room = tile, tuple(accesses), room
         self.chunk, self.forced = chunk_bits(tile, accesses), forced_chunk(tile, accesses)
         self.bounds = [least(tile, a, self.forced) for a in self.accesses]
+        self.quickest = sorted(zip(self.accesses, self.bounds, strict=True), key=lambda pair: len(pair[0].elements))
         self.best: tuple[int, int, Map] | None = None
         self.tried = 0
         self.no_linear: NoLinear | None = None
@@ -95,10 +96,14 @@ class _Search:
         if found is None or not self.is_allowed(found):
             return False
         self.tried += 1
-        cost = sum(wavefronts(self.tile, a, found.table) for a in self.accesses)
         room = extra_words(self.tile, found.table)
-        if self.best is None or (cost, room) < self.best[:2]:
-            self.best = cost, room, found
+        cost, open_bounds = 0, sum(self.bounds)
+        for access, bound in self.quickest:
+            open_bounds -= bound
+            cost += wavefronts(self.tile, access, found.table)
+            if self.best is not None and (cost + open_bounds, room) >= self.best[:2]:
+                return False
+        self.best = cost, room, found
         return cost <= sum(self.bounds)
 
     def is_allowed(self, found: Map) -> bool:
@@ -248,8 +253,10 @@ class _Search:
             found = row_major(self.tile, self.tile.columns)
         else:
             found = xor_map(self.tile, self.tile.columns, form.low, form.chunk, columns)
-        self.is_good(found)
-        return sum(wavefronts(self.tile, a, found.table) for a in self.accesses)
+        cost = sum(wavefronts(self.tile, a, found.table) for a in self.accesses)
+        if self.best is None or cost < self.best[0]:
+            self.is_good(found)
+        return cost
 
 
 def _keeps(turned: Sequence[int], tail: int) -> bool:

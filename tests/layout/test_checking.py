@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from warploom.core import UserError
-from warploom.layout import Map, access, check, emit, equal, layout, map_of_function, map_of_text, tile
+from warploom.layout import Map, access, check, emit, equal, layout, map_of_array, map_of_function, map_of_text, tile
 from warploom.layout.expressions import as_text, parse, places
 from warploom.layout.sources import access_of_function
 
@@ -73,7 +73,8 @@ def test_other_texts_say_the_same_map(text: str, same: str) -> None:
     [
         "(32,32):(32", "(32,16):(32,1)", "(32,32):(32,1,1)", "((8,4),32):(32,1)", "Swizzle<3,3,2> o (32,32):(32,1)", "r*32 +",
         "x + c", "r ** 2", "c if r else 1", "c // r", "c << (r - 1)", "c.real", '{"offset": [[0,1]]}', '{"offset": [[0,99]]}',
-        "{", "r and c", "True + c", "brev(r, 0)", "brev(r)", "(" * 500 + "r" + ")" * 500,
+        "{", "r and c", "True + c", "r * 2147483647 * 512", "(c << 31) << 31", "brev(r, 0)", "brev(r)",
+        "(" * 500 + "r" + ")" * 500,
     ],
 )  # fmt: skip
 def test_texts_that_are_no_map(text: str) -> None:
@@ -129,6 +130,13 @@ def test_accesses_of_a_function() -> None:
 def test_functions_that_leave_the_tile(value: object) -> None:
     with pytest.raises(UserError, match="expected"):
         access_of_function("f", lambda warp, lane, step: value, SQUARE)
+
+
+def test_places_that_are_too_far() -> None:
+    with pytest.raises(UserError, match="below 2"):
+        map_of_array(np.arange(1024).reshape(32, 32) + (1 << 40), SQUARE)
+    with pytest.raises(UserError, match="integer place"):
+        map_of_function(lambda r, c: (1 << 40) + c, SQUARE)
 
 
 def test_functions_that_fail_or_give_no_place() -> None:

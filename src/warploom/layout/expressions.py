@@ -25,6 +25,8 @@ _OPERATORS: Mapping[type[ast.AST], str] = {
     ast.NotEq: "!=",
 }  # fmt: skip
 _LONGEST = 4000
+LARGEST = 1 << 40
+"""Places, and what leads to them, stay below."""
 
 
 def parse(text: str, names: tuple[str, ...] = ("r", "c")) -> ast.expr:
@@ -106,6 +108,11 @@ def _apply(op: ast.AST, left: Ints, right: Ints) -> Ints:
         raise _wrong("expected to divide by positive numbers", symbol, 0)
     if symbol in ("<<", ">>") and ((right < 0) | (right > 31)).any():
         raise _wrong("expected shifts by 0 to 31", symbol, 0)
+    if symbol in ("+", "-", "*", "<<"):
+        size = np.abs(left.astype(np.float64)), np.abs(right.astype(np.float64))
+        reached = size[0] * 2.0 ** size[1] if symbol == "<<" else size[0] * size[1] if symbol == "*" else size[0] + size[1]
+        if (reached >= LARGEST).any():
+            raise _wrong("expected values below 2^40", symbol, 0)
     function = {
         "+": np.add, "-": np.subtract, "*": np.multiply, "//": np.floor_divide, "%": np.mod, "&": np.bitwise_and,
         "|": np.bitwise_or, "^": np.bitwise_xor, "<<": np.left_shift, ">>": np.right_shift, "<": np.less, "<=": np.less_equal,

@@ -5,13 +5,16 @@ least `least`; no F2-linear map is without conflict (`no_linear`). All is worked
 """
 
 import ast
+import operator as o
 import re
+from collections.abc import Callable
 from typing import Any
 
-NODES = (
-    " Expression Constant Name Load BinOp UnaryOp USub Invert IfExp Compare Lt LtE Gt GtE Eq NotEq"
-    " Add Sub Mult FloorDiv Mod BitAnd BitOr BitXor LShift RShift "
-)
+OPERATORS: dict[str, Callable[[int, int], int]] = {
+    "Add": o.add, "Sub": o.sub, "Mult": o.mul, "FloorDiv": o.floordiv, "Mod": o.mod, "BitAnd": o.and_, "BitOr": o.or_,
+    "BitXor": o.xor, "RShift": o.rshift, "LShift": lambda x, y: x << (y if y < 32 else -1),
+    "Lt": o.lt, "LtE": o.le, "Gt": o.gt, "GtE": o.ge, "Eq": o.eq, "NotEq": o.ne,
+}  # fmt: skip
 Request = list[list[int]]
 """By lane the elements that it takes, side by side."""
 
@@ -56,15 +59,24 @@ def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
     """The place of each element: of an expression in r and c, or a list."""
     if isinstance(given, list):
         return [int(place) for place in given if len(given) == rows * columns]  # pyright: ignore
-    tree = ast.parse(given if rows * columns <= 1 << 16 else "", mode="eval")
-    for node in ast.walk(tree):
-        known = f" {type(node).__name__} " in NODES and (not isinstance(node, ast.Name) or node.id in ("r", "c"))
-        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
-            known = isinstance(node.right, ast.Constant) and isinstance(node.right.value, int) and node.right.value < 32
-        if not known or (isinstance(node, ast.Constant) and (type(node.value) is not int or node.value > 1 << 31)):
+    tree = ast.parse(given if rows * columns <= 1 << 16 else "", mode="eval").body
+    return [value(tree, r, c) for r in range(rows) for c in range(columns)]
+
+
+def value(node: ast.expr, r: int, c: int) -> int:
+    match node:
+        case ast.Constant(value=int(number)):
+            return number
+        case ast.Name(id="r" | "c" as name):
+            return r if name == "r" else c
+        case ast.UnaryOp(op=ast.USub() | ast.Invert() as op, operand=operand):
+            return -value(operand, r, c) - isinstance(op, ast.Invert)
+        case ast.IfExp(test=ast.Compare(left=left, ops=[op], comparators=[right]), body=body, orelse=other):
+            return value(body if OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c)) else other, r, c)
+        case ast.BinOp(left=left, op=op, right=right):
+            return OPERATORS[type(op).__name__](value(left, r, c), value(right, r, c))
+        case _:
             raise ValueError(f"unexpected {type(node).__name__} in the map")
-    code = compile(tree, "<map>", "eval")
-    return [int(eval(code, {"__builtins__": {}}, {"r": r, "c": c})) for r in range(rows) for c in range(columns)]
 
 
 def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[Request]:
@@ -140,16 +152,11 @@ def wavefronts(group: Request, table: list[int], bits: int) -> int:
 
 def forced_chunk(accesses: list[list[Request]], elements: int) -> int:
     """Elements that every map must keep together: those of the lanes of the widest access, where they cover the tile."""
-    widest = max(accesses, key=per_lane)
-    size = per_lane(widest)
+    size, widest = max(((max(len(lane) for r in asked for lane in r), asked) for asked in accesses), key=lambda pair: pair[0])
     firsts = {lane[0] for request in widest for lane in request if lane}
     in_line = all(lane == list(range(lane[0], lane[0] + size)) for request in widest for lane in request if lane)
     whole = in_line and len(firsts) * size == elements and all(first % size == 0 for first in firsts) and size & (size - 1) == 0
     return size if whole else 1
-
-
-def per_lane(asked: list[Request]) -> int:
-    return max(len(lane) for request in asked for lane in request)
 
 
 def bound(group: Request, bits: int, chunk: int) -> int:
@@ -168,7 +175,12 @@ def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: i
     """Tries every complement of the subspace that some access takes at once, which any kernel without conflict must be."""
     chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
     per_word, group = max(1, 32 // bits), (1024 // bits).bit_length() - 1 - chunk
-    if size & (size - 1) or columns & (columns - 1) or 1 << chunk < per_lane(asked) or 1 << chunk < per_word:
+    if (
+        size & (size - 1)
+        or columns & (columns - 1)
+        or 1 << chunk < max(len(lane) for r in asked for lane in r)
+        or 1 << chunk < per_word
+    ):
         return ["no_linear is said of no tile of powers of two with its chunks"]
     clashes: set[int] = set()
     for request in asked:

@@ -42,7 +42,7 @@ def map_of_function(function: Callable[..., Any], tile: Tile) -> Map:
     for element in range(tile.elements):
         row, column = divmod(element, tile.columns)
         place = _called(function, row, column)
-        if not hasattr(place, "__index__") or abs(number := index(cast(SupportsIndex, place))) >= 1 << 40:
+        if not hasattr(place, "__index__") or abs(number := index(cast(SupportsIndex, place))) >= expressions.LARGEST:
             raise UserError(Diagnostic("MAP", f"expected an integer place for r = {row}, c = {column}, got {place!r}"))
         table[element] = number
     return Map("given", None, table, 0)
@@ -54,6 +54,8 @@ def map_of_array(places: NDArray[np.integer[Any]], tile: Tile) -> Map:
         raise UserError(
             Diagnostic("MAP", f"expected integers [{tile.rows}, {tile.columns}], got {places.dtype} {list(places.shape)}")
         )
+    if int(places.max()) >= expressions.LARGEST or int(places.min()) <= -expressions.LARGEST:
+        raise UserError(Diagnostic("MAP", "expected places below 2^40, got one beyond"))
     return Map("given", None, places.astype(np.int64).ravel(), 0)
 
 

@@ -5,22 +5,19 @@ least `least`; no F2-linear map is without conflict (`no_linear`). All is worked
 """
 
 import ast
-import operator as o
 import re
 from collections.abc import Callable
 from typing import Any
 
 OPERATORS: dict[str, Callable[[int, int], int]] = {
-    "Add": o.add, "Sub": o.sub, "Mult": o.mul, "FloorDiv": o.floordiv, "Mod": o.mod, "BitAnd": o.and_, "BitOr": o.or_,
-    "BitXor": o.xor, "RShift": o.rshift, "LShift": lambda x, y: x << (y if y < 32 else -1),
-    "Lt": o.lt, "LtE": o.le, "Gt": o.gt, "GtE": o.ge, "Eq": o.eq, "NotEq": o.ne,
-}  # fmt: skip
-Request = list[list[int]]
-"""By lane the elements that it takes, side by side."""
+    "Add": int.__add__, "Sub": int.__sub__, "Mult": int.__mul__, "FloorDiv": int.__floordiv__, "Mod": int.__mod__,
+    "BitAnd": int.__and__, "BitOr": int.__or__, "BitXor": int.__xor__, "LShift": lambda x, y: x << (y if y < 32 else -1),
+    "RShift": int.__rshift__, "Lt": int.__lt__, "LtE": int.__le__, "Gt": int.__gt__, "GtE": int.__ge__, "Eq": int.__eq__,
+    "NotEq": int.__ne__}  # fmt: skip
+Request = list[list[int]]  # by lane the elements that it takes
 
 
 def faults(certificate: dict[str, Any]) -> list[str]:
-    """What is wrong with the certificate; nothing for one that holds."""
     try:
         return _faults(certificate)
     except Exception as error:
@@ -38,25 +35,22 @@ def _faults(certificate: dict[str, Any]) -> list[str]:
     accesses = [(entry, requests(entry, rows, columns, bits)) for entry in certificate["accesses"]]
     chunk = forced_chunk([asked for _, asked in accesses], rows * columns)
     for entry, asked in accesses:
-        name = entry["name"]
         if not all(together(lane, table) for request in asked for lane in request if lane):
-            found.append(f"{name}: the elements of a lane are not together")
+            found.append(f"{entry['name']}: the elements of a lane are not together")
         count = sum(wavefronts(group, table, bits) for request in asked for group in groups(request, bits))
         if count != entry["wavefronts"]:
-            found.append(f"{name}: {count} wavefronts, not {entry['wavefronts']}")
+            found.append(f"{entry['name']}: {count} wavefronts, not {entry['wavefronts']}")
         least = sum(bound(group, bits, chunk) for request in asked for group in groups(request, bits))
         if least != entry["least"]:
-            found.append(f"{name}: at least {least} wavefronts by counting, not {entry['least']}")
-    is_least = all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)
-    if bool(certificate["optimal"]) != is_least:
-        found.append("optimal is said of a map that does not reach the least" if not is_least else "the map is optimal")
+            found.append(f"{entry['name']}: at least {least} wavefronts by counting, not {entry['least']}")
+    if bool(certificate["optimal"]) != (is_least := all(entry["wavefronts"] <= entry["least"] for entry, _ in accesses)):
+        found.append("the map is optimal" if is_least else "optimal is said of a map that does not reach the least")
     if certificate.get("no_linear"):
         found += no_linear(certificate["no_linear"], [r for _, asked in accesses for r in asked], rows, columns, bits)
     return found
 
 
 def place_of_each(given: Any, rows: int, columns: int) -> list[int]:
-    """The place of each element: of an expression in r and c, or a list."""
     if isinstance(given, list):
         return [int(place) for place in given if len(given) == rows * columns]  # pyright: ignore
     tree = ast.parse(given if rows * columns <= 1 << 16 else "", mode="eval").body
@@ -80,7 +74,6 @@ def value(node: ast.expr, r: int, c: int) -> int:
 
 
 def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[Request]:
-    """The access of that name, or the elements that are listed."""
     if "elements" in entry:
         asked: list[Request] = entry["elements"]
         if any(len(r) > 32 or any(type(e) is not int or not 0 <= e < rows * columns for lane in r for e in lane) for r in asked):
@@ -102,8 +95,10 @@ def requests(entry: dict[str, Any], rows: int, columns: int, bits: int) -> list[
         tops = range(rows - high + 1) if free else range(0, rows, high)
         lines = [[(t + i, (x + i) % units) for i in range(high) if t + i < rows] for t in tops for x in range(units)]
     elif kind == "stride":
-        end, reach = rows * units, 31 * first
-        starts = range(end - reach) if free else [b + k for b in range(0, end, 32 * first) for k in range(first) if b + k < end]
+        end = rows * units
+        starts = (
+            range(end - 31 * first) if free else [b + k for b in range(0, end, 32 * first) for k in range(first) if b + k < end]
+        )
         lines = [[divmod(s + i * first, units) for i in range(32) if s + i * first < end] for s in starts]
     else:
         raise ValueError(f"unknown access {kind}")
@@ -154,19 +149,16 @@ def forced_chunk(accesses: list[list[Request]], elements: int) -> int:
     """Elements that every map must keep together: those of the lanes of the widest access, where they cover the tile."""
     size, widest = max(((max(len(lane) for r in asked for lane in r), asked) for asked in accesses), key=lambda pair: pair[0])
     firsts = {lane[0] for request in widest for lane in request if lane}
-    in_line = all(lane == list(range(lane[0], lane[0] + size)) for request in widest for lane in request if lane)
-    whole = in_line and len(firsts) * size == elements and all(first % size == 0 for first in firsts) and size & (size - 1) == 0
-    return size if whole else 1
+    in_line = all(lane == list(range(lane[0], lane[0] + size)) and lane[0] % size == 0 for r in widest for lane in r if lane)
+    return size if in_line and len(firsts) * size == elements and size & (size - 1) == 0 else 1
 
 
 def bound(group: Request, bits: int, chunk: int) -> int:
     """All banks give 1,024 bits; word k of a chunk lies in every (words of a chunk)-th bank."""
     elements = {e for lane in group for e in lane}
     least = max(1, -(len(elements) * bits // -1024))
-    words = bits * chunk // 32
-    if words > 1:
-        parts = {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}
-        inside = [part for _, part in parts]
+    if (words := bits * chunk // 32) > 1:
+        inside = [part for _, part in {(e // chunk, e % chunk // max(1, 32 // bits)) for e in elements}]
         least = max(least, max(-(inside.count(p) * words // -32) for p in set(inside)))
     return least
 
@@ -175,12 +167,8 @@ def no_linear(claim: dict[str, Any], asked: list[Request], rows: int, columns: i
     """Tries every complement of the subspace that some access takes at once, which any kernel without conflict must be."""
     chunk, size, space = int(claim["chunk"]), rows * columns, [int(v) for v in claim["space"]]
     per_word, group = max(1, 32 // bits), (1024 // bits).bit_length() - 1 - chunk
-    if (
-        size & (size - 1)
-        or columns & (columns - 1)
-        or 1 << chunk < max(len(lane) for r in asked for lane in r)
-        or 1 << chunk < per_word
-    ):
+    widest = max(per_word, *(len(lane) for request in asked for lane in request))
+    if size & (size - 1) or columns & (columns - 1) or 1 << chunk < widest:
         return ["no_linear is said of no tile of powers of two with its chunks"]
     clashes: set[int] = set()
     for request in asked:

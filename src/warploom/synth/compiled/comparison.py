@@ -397,16 +397,27 @@ class Comparison:
                 if strange is not None:
                     done[t] = apply(f"{t.op} of {strange.name}", *args)
                     continue
-            elif words[0] in ("slice", "div", "rem", "mul") and t.args:
-                args = [
-                    _as_written(a) if a.op == "constant" else self._sealed(a, kinds.get(old))
-                    for a, old in zip(args, t.args, strict=True)
-                ]
             elif t.op in ("min", "max", ">>") and (kind := kinds.get(t)) is not None and kind in self._strange:
-                done[t] = apply(f"{t.op} of {kind.name}", *map(_as_written, args))
+                done[t] = apply(f"{t.op} of {kind.name}", *self._operands(t, args, kinds))
                 continue
+            elif words[0] in ("slice", "div", "rem", "mul") or self._is_computed_elsewhere(t, kinds):
+                args = self._operands(t, args, kinds)
             done[t] = t.rebuilt(args) if args and any(a is not b for a, b in zip(args, t.args, strict=True)) else t
         return done[root]
+
+    def _is_computed_elsewhere(self, term: Term, kinds: Mapping[Term, DType]) -> bool:
+        """Whether an operation that no law of words knows takes integers of another type than the array's."""
+        if term.op in _LEAVES or term.op in _ARITHMETIC:
+            return False
+        own = [kind for a in term.args if (kind := kinds.get(a)) is not None]
+        return any(not kind.is_float and kind is not self.algebra.dtype for kind in own)
+
+    def _operands(self, term: Term, args: list[Term], kinds: Mapping[Term, DType]) -> list[Term]:
+        """Operands of an operation in another type, each in the normal form of its own type."""
+        return [
+            _as_written(a) if a.op == "constant" else self._sealed(a, kinds.get(old))
+            for a, old in zip(args, term.args, strict=True)
+        ]
 
     def _arm(self, arm: Term, kind: DType | None) -> Term:
         """What a choice in type `kind` gives; None: a spec's, which is of the array's type."""

@@ -15,14 +15,13 @@ from importlib.metadata import version
 from warploom.gpu import compile_to_ptx
 from warploom.kernels.kernelgen import APPLICATIONS, KERNELGEN, Stencil, cuda_source
 from warploom.kernels.kernelgen.paper import GPUS, signs
-from warploom.ptx.machines import MACHINES
+from warploom.machines import ARCHITECTURES, nearest_architecture
 from warploom.ptx.shuffle import (
     Candidate,
     Decision,
     KernelFacts,
     ShuffleOptions,
     forecast,
-    nearest_machine,
     shuffle,
 )
 from warploom.ptx.syntax import parse
@@ -52,7 +51,7 @@ def agreement() -> dict[str, int]:
         stencil = KERNELGEN.get(name) or APPLICATIONS[PAPERS[name]]
         facts = facts_of(stencil, 31 if name in KERNELGEN else 1)
         assert facts is not None
-        gain = forecast(facts, facts.candidates, nearest_machine(GPUS[generation].arch)).gain
+        gain = forecast(facts, facts.candidates, nearest_architecture(GPUS[generation].arch)).gain
         right += (gain > 0) == (sign > 0)
     always = sum(sign > 0 for sign in known.values())
     return {"of": len(known), "right": right, "always": always, "never": len(known) - always}
@@ -70,7 +69,7 @@ def main() -> None:
         if facts is None:
             continue
         line: dict[str, object] = {"case": stencil.name, "shuffles": len(facts.candidates)}
-        for arch, machine in MACHINES.items():
+        for arch, machine in ARCHITECTURES.items():
             found = forecast(facts, facts.candidates, machine)
             paper = known.get((machine.generation, names.get(stencil.name, stencil.name))) if arch in papers else None
             line[arch] = {

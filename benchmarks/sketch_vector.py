@@ -13,8 +13,8 @@ import sys
 import time
 
 from warploom.kernels.tunables import tunable_sketch
+from warploom.machines import architecture
 from warploom.schedule.sketches import FamilyModel
-from warploom.schedule.targets import board
 from warploom.solve import declared_order, search
 
 CASES = ("stencil1d-3", "stencil1d-5", "conv1d-3", "conv1d-5", "stencil2d-3", "conv2d-3")
@@ -25,7 +25,7 @@ def main() -> None:
     for case in sys.argv[1:] or CASES:
         family = tunable_sketch(case)
         started = time.process_time()
-        model = FamilyModel(family, family.sizes, board(ARCH), measures=False)
+        model = FamilyModel(family, family.sizes, architecture(ARCH), measures=False)
         outcome = search(model, strategy=declared_order)
         statistics, tuned = outcome.statistics, outcome.answers[0][1]
         line = {

@@ -1,5 +1,6 @@
 """docs/architecture.md says what the import contract enforces."""
 
+import ast
 import re
 import tomllib
 from pathlib import Path
@@ -28,3 +29,24 @@ def test_files_named_in_the_document_exist() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     for name in re.findall(r"`((?:\w+/)+\w+\.py)`", text):
         assert (ROOT / "src" / "warploom" / name).exists() or (ROOT / name).exists(), name
+
+
+def test_nodes_are_frozen_slotted_dataclasses() -> None:
+    for path in (ROOT / "src" / "warploom").rglob("nodes.py"):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not {"StrEnum", "NamedTuple"} & {ast.unparse(b) for b in node.bases}:
+                marks = {ast.unparse(word) for d in node.decorator_list if isinstance(d, ast.Call) for word in d.keywords}
+                assert {"frozen=True", "slots=True"} <= marks, f"{path}: {node.name}"
+
+
+def test_files_are_about_a_noun_and_not_long() -> None:
+    files = list((ROOT / "src" / "warploom").rglob("*.py"))
+    assert not [path for path in files if path.name == "utils.py"]
+    long = {path for path in files if len(path.read_text().splitlines()) > 600}
+    assert {path.name for path in long} <= {"expression.py"}, "about 400 lines; split the file by its nouns"
+
+
+def test_tests_mirror_the_packages() -> None:
+    own = {"printed", "corpus", "fuzz", "interpreter"}
+    folders = [p for p in (ROOT / "tests").rglob("*") if p.is_dir() and not {*own, "__pycache__"} & {*p.parts}]
+    assert not [p for p in folders if not (ROOT / "src" / "warploom" / p.relative_to(ROOT / "tests")).is_dir()]

@@ -1,4 +1,4 @@
-"""On a GPU: the latencies and rates that the model of shuffle profit takes from `warploom.ptx.machines`, measured.
+"""On a GPU: the latencies and rates that the model of shuffle profit takes from `warploom.machines`, measured.
 
 `python benchmarks/gpu/latencies.py [--json]`. Latencies: chains of dependent operations of one warp, cycles by `clock64`. Rates:
 many warps, independent operations, warp operations per cycle of one multiprocessor.

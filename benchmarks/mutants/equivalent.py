@@ -4,7 +4,7 @@ _SUPPLY = "src/warploom/synth/search/folds.py:FoldConstraint._may_supply:refusal
 _RACES = "src/warploom/ptx/simt/races.py:_conflicts:refusal:"
 
 EQUIVALENT: dict[str, str] = {
-    "src/warploom/ptx/symbolic/machine.py:Machine._named:constant:64 -> 65:0": (
+    "src/warploom/ptx/symbolic/basic_block.py:BasicBlockRun._named:constant:64 -> 65:0": (
         "Addresses have 64 bits, and a word cut to its own width is the word itself."
     ),
     "src/warploom/ptx/simt/undefined.py:_use.use:connective:marks is None or marks.ndim == 0 -> ((marks is None)):0": (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from warploom.solve import Alternative, Cost, search
-from warploom.solve.space import Candidate, Instance, Space
+from warploom.solve.space import Candidate, CompiledSpace, Instance, Space
 
 BLOCK = {  # y = a*b + c*d + e*f;  z = (c*d) * y + e
     "ab": ("mul", "a", "b"),
@@ -47,18 +47,15 @@ def block_space() -> Space:
 
 def block_instance() -> Instance:
     users = {o: [u for u, (_, *operands) in BLOCK.items() if o in operands] for o in BLOCK}
-    return (
-        block_space()
-        .compile()
-        .instance(
-            sets={"Operations": list(BLOCK), "Products": [o for o in BLOCK if BLOCK[o][0] == "mul"], "Cycles": CYCLES},
-            universes={("cycle", (o,)): CYCLES for o in BLOCK},
-            facts={
-                "uses": lambda user, o: o in BLOCK[user],
-                "fusible": lambda o: BLOCK[o][0] == "mul" and [BLOCK[u][0] for u in users[o]] == ["add"],
-            },
-            constants={"number": lambda t: t, "slots": SLOTS},
-        )
+    return Instance(
+        CompiledSpace(block_space()),
+        sets={"Operations": list(BLOCK), "Products": [o for o in BLOCK if BLOCK[o][0] == "mul"], "Cycles": CYCLES},
+        universes={("cycle", (o,)): CYCLES for o in BLOCK},
+        facts={
+            "uses": lambda user, o: o in BLOCK[user],
+            "fusible": lambda o: BLOCK[o][0] == "mul" and [BLOCK[u][0] for u in users[o]] == ["add"],
+        },
+        constants={"number": lambda t: t, "slots": SLOTS},
     )
 
 

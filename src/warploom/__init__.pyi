@@ -22,6 +22,7 @@ from .api import (
     solve,
 )
 from .core import UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from .ir.swizzle.kinds import bits, choose, cond, const, part, xform
 from .schedule.frontend import cos, erf, exp, log, out, pad, prod, sin, sqrt, tanh, temp, tensor
 from .schedule.sketches import tunable
 from .sketch import (
@@ -33,9 +34,6 @@ from .sketch import (
     block_id,
     cast,
     ceil_div,
-    choose,
-    cond,
-    const,
     device,
     global_id,
     global_to_register,
@@ -47,7 +45,6 @@ from .sketch import (
     load,
     operator,
     pack,
-    part,
     register,
     register_to_global,
     register_to_shared,
@@ -64,7 +61,6 @@ from .sketch import (
     thread_id,
     warp_id,
     warp_size,
-    xform,
 )
 from .sketch.vectors import (
     char2,
@@ -110,6 +106,7 @@ __all__ = [
     "__version__",
     "accumulator",
     "bf16",
+    "bits",
     "block_dim",
     "block_id",
     "cast",

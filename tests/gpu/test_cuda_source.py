@@ -7,6 +7,7 @@ import pytest
 from tests.gpu.kernels import TID, TRUE, I, N, accumulator, array, b, c, cmp, conv1d, loop, transpose
 
 from warploom.core import BY_NAME, DType, UserError, bf16, f16, f32, f64, i8, i16, i32, i64, u8, u16, u32, u64
+from warploom.core.intervals import Interval
 from warploom.ctext import comment
 from warploom.gpu import Compiled, compile_cuda, cuda_source, index_c, read_back, toolchain_available
 from warploom.gpu.rotation import covers
@@ -24,7 +25,6 @@ from warploom.ir import (
     IndexExpr,
     IndexSelect,
     IndexVar,
-    Interval,
     Kernel,
     MakeVector,
     Operator,

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 import warploom.ir as ir
 from warploom.core import SCALARS, f32, i32, vector_of
+from warploom.ir.swizzle.kinds import KINDS
 
 NAMES = st.sampled_from(["i", "j"])
 INDEX_OPS = ("+", "-", "*", "//", "%", "&", "|", "^", "min", "max")
@@ -100,7 +101,7 @@ def kernels():
         ir.Param("min", "global", f32, (), is_output=True, is_input=True),
     )
     hole = st.builds(
-        ir.Hole, st.just("3:7@4:1"), st.sampled_from(ir.HoleKind.__args__), st.just(("a + 1", "b")), st.integers(0, 4),
+        ir.Hole, st.just("3:7@4:1"), st.sampled_from(sorted(KINDS)), st.just(("a + 1", "b")), st.integers(0, 4),
         st.sampled_from(["full", "rotation"]), st.none() | st.just((1, -1)), st.none() | st.just(()), st.sampled_from([0, 5]),
     )  # fmt: skip
     plus7 = ir.Operator("plus7", 0, ir.Arith("+", (ir.ValueVar("$a"), ir.ValueVar("$b"))))

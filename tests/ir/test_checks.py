@@ -216,7 +216,7 @@ def test_a_barrier_that_a_block_diverges_on():
     """`verify` refuses the plain form; one that slips through in a completed condition is caught while running."""
     kernel = ir.parse_kernel(HEAD + "    if block_id == 1:\n        sync()\n")
     assert not ir.run(kernel, {"x": np.zeros(16, np.int32), "y": np.zeros(16, np.int32)}).diagnostics
-    machine = interp.Machine(kernel, {}, {}, ir.MachineArithmetic(), interp.Findings(kernel), (2, 1, 1), 0, 2, True)
+    machine = interp.KernelRun(kernel, {}, {}, ir.MachineArithmetic(), interp.Findings(kernel), (2, 1, 1), 0, 2, True)
     test = ir.Compare("<", ir.Builtin("thread_id", 0), ir.IndexConst(4))
     machine._body((ir.If(test, (ir.Sync(),)),), None)
     (found,) = machine.findings.diagnostics.values()

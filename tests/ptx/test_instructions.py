@@ -12,15 +12,12 @@ from warploom.ptx.instructions import (
     instruction_table,
     is_memory_barrier,
     is_strong,
-    is_warp_collective,
     operand_names,
     operand_slots,
-    reads_carry,
     reads_memory,
     sources,
     space,
     types,
-    writes_carry,
     writes_memory,
 )
 from warploom.ptx.syntax import Instruction, parse
@@ -140,20 +137,6 @@ def test_spaces_and_types() -> None:
     assert space(instruction("ld.param::func.u32 a, [b];")) == "param"
     assert space(instruction("ld.u32 a, [b];")) == ""
     assert types(instruction("cvt.rn.relu.f16.f32 a, b;")) == ("f16", "f32")
-
-
-def test_carry() -> None:
-    assert writes_carry(instruction("add.cc.u32 a, b, c;"))
-    assert not reads_carry(instruction("add.cc.u32 a, b, c;"))
-    assert reads_carry(instruction("madc.lo.cc.u32 a, b, c, d;"))
-    assert writes_carry(instruction("madc.lo.cc.u32 a, b, c, d;"))
-    assert not writes_carry(instruction("addc.u32 a, b, c;"))
-
-
-def test_collectives() -> None:
-    assert is_warp_collective(instruction("vote.sync.any.pred p, q, m;"))
-    assert is_warp_collective(instruction("mma.sync.aligned.m8n8k4 a, b, c, d;"))
-    assert not is_warp_collective(instruction("bar.sync 0;"))
 
 
 def test_names_of_an_operand() -> None:

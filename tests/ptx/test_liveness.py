@@ -1,11 +1,12 @@
 """Liveness, reaching definitions and pressure, against walks over random programs."""
 
 import random
+from collections.abc import Iterator
 
 import pytest
 
 from warploom.ptx.flow import FlowGraph, flow_graph
-from warploom.ptx.liveness import ENTRY, Accesses, Definitions, accesses, live_after, liveness, pressure
+from warploom.ptx.liveness import Accesses, Liveness, accesses, liveness, pressure
 from warploom.ptx.routine import Routine, lower
 from warploom.ptx.syntax import parse
 
@@ -64,35 +65,6 @@ def test_pressure_is_told_at_the_first_place_where_it_is_reached() -> None:
     assert pressure(rising, flow_graph(rising)).instruction == 3
 
 
-def test_definitions() -> None:
-    found = routine("mov.u32 a, 1; L: @p mov.u32 a, 2; add.s32 b, a, 1; mov.u32 a, b; @q bra L; st.global.b32 [x], a; ret;")
-    definitions = Definitions(found, flow_graph(found))
-    assert definitions.of["a"] == [0, 1, 3]
-    assert definitions.reaching("a", 2) == {0, 1, 3}
-    assert definitions.reaching("a", 5) == {3}
-    assert definitions.reaching("a", 0) == {ENTRY}
-    assert definitions.reaching("c", 5) == {ENTRY}
-
-
-def test_redefined_between() -> None:
-    found = routine(
-        "ld.global.b32 a, [x]; add.s64 x, x, 4; ld.global.b32 b, [x]; @p bra E; mov.u64 y, x; E: st.global.b32 [y], a; ret;"
-    )
-    definitions = Definitions(found, flow_graph(found))
-    assert definitions.is_redefined_between("x", 0, 2)
-    assert not definitions.is_redefined_between("x", 1, 2)
-    assert definitions.is_redefined_between("y", 2, 5)
-    assert not definitions.is_redefined_between("y", 4, 5)
-    assert not definitions.is_redefined_between("a", 0, 5)
-
-
-def test_redefined_only_by_way_of_the_first_again() -> None:
-    found = routine("L: ld.global.b32 a, [x]; ld.global.b32 b, [x]; add.s64 x, x, 4; @p bra L; ret;")
-    definitions = Definitions(found, flow_graph(found))
-    assert not definitions.is_redefined_between("x", 0, 1)
-    assert definitions.is_redefined_between("x", 1, 0)
-
-
 def random_routine(seed: int) -> Routine:
     source = random.Random(seed)
     lines: list[str] = []
@@ -148,6 +120,17 @@ def holds(graph: FlowGraph, effects: tuple[Accesses, ...], name: str, write: int
     return False
 
 
+def live_after(routine: Routine, graph: FlowGraph, live: Liveness) -> Iterator[tuple[int, frozenset[str]]]:
+    """(instruction, registers live after it), each block backwards; costs as much as the sets are large."""
+    by_instruction = accesses(routine)
+    for block in graph.blocks:
+        now = set(live.live_out[block.index])
+        for index in reversed(range(block.start, block.end)):
+            yield index, frozenset(now)
+            now.difference_update(by_instruction[index].killed)
+            now.update(by_instruction[index].read)
+
+
 @pytest.mark.parametrize("seed", range(120))
 def test_against_walks(seed: int) -> None:
     found = random_routine(seed)
@@ -158,11 +141,6 @@ def test_against_walks(seed: int) -> None:
     for index, names in live_after(found, graph, live):
         if index in reachable:
             assert names == {n for n in found.registers if is_live_after(graph, effects, n, index)}
-    definitions = Definitions(found, graph)
-    for name in "abcdpq":
-        for index in reachable:
-            expected = {w for w in definitions.of.get(name, ()) if w in reachable and holds(graph, effects, name, w, index)}
-            assert definitions.reaching(name, index) - {ENTRY} == expected
     most = max(
         (len([n for n in names if n in "abcd"]) + 2 * ("x" in names) for i, names in live_after(found, graph, live)), default=0
     )

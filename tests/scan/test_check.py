@@ -118,6 +118,21 @@ def test_assertions_about_words_of_bits() -> None:
     assert (bits.verdict, bits.domain) == ("proved", "64-bit words")
 
 
+@pytest.mark.parametrize("bound", ["0.1", "0", "0.9"])
+def test_assertions_about_words_of_bits_may_name_a_fraction(bound: str) -> None:
+    result = checked(f"def op(a: int, b: int):\n    assert -128 <= b <= {bound}\n    return a & b\n")
+    assert (result.verdict, result.domain) == ("proved", "64-bit words")
+
+
+def test_reals_among_words_are_unknown() -> None:
+    text = (
+        "def op(f: tuple[int, float], g: tuple[int, float]):\n    assert g[0] <= g[1]\n    return f[0] & g[0], max(f[1], g[1])\n"
+    )
+    result = checked(text)
+    assert (result.status, result.verdict) == ("unknown", "unchecked")
+    assert "got 64-bit word and real" in result.reason or "got real and 64-bit word" in result.reason
+
+
 def test_rounding_refuses_no_operator() -> None:
     """Whole multiples of a tenth: the results differ by rounding where a comparison is close."""
     text = "def op(a: float, b: float):\n    return a if a * 0.1 > b * 0.1 else b\n"

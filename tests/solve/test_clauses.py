@@ -6,7 +6,8 @@ from itertools import product
 
 import pytest
 
-from warploom.solve import ClauseSession, Constraint, Sat, SmtSession, Unknown, Unsat, conjunction, variable
+from warploom.core.linear import variable
+from warploom.solve import ClauseSession, Constraint, Sat, SmtSession, Unknown, Unsat, conjunction
 
 
 def answers(session: ClauseSession, names: list[str], flags: list[int]) -> int:

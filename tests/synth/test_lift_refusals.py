@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from warploom.core.linear import Linear, variable
 from warploom.gpu import SizeLimits
 from warploom.ir import HoleArg, HoleUse, IndexBinary, IndexConst, IndexVar, SizeVar
 from warploom.sketch import TermSpec
-from warploom.solve import Constraint, Linear, Unknown, variable
+from warploom.solve import Constraint, Unknown
 from warploom.synth.lift import coverage
 from warploom.synth.lift.affine import UnliftableError
 from warploom.synth.lift.conditions import Conditions
@@ -20,7 +21,7 @@ from warploom.synth.lift.generic_block import GenericBlock
 from warploom.synth.lift.generic_index import GenericIndex, Path
 from warploom.synth.lift.lift import _Lift, lift  # pyright: ignore[reportPrivateUsage]
 from warploom.synth.lift.sizes import _least  # pyright: ignore[reportPrivateUsage]
-from warploom.synth.lift.uniform import Affine, affine
+from warploom.synth.lift.uniform import uniform_form, value_of
 from warploom.synth.lift.values import FaultError
 
 from .kernels import parse, sketch_of
@@ -336,12 +337,13 @@ def test_what_no_constraint_says_is_not_seen() -> None:
 
 def test_indices_that_are_no_sums() -> None:
     i, j, two = IndexVar("i"), IndexVar("j"), IndexConst(2)
-    assert affine(IndexBinary("*", two, i)) == Affine((("i", 2),), Linear((), 0))
-    assert affine(IndexBinary("*", i, j)) is None
-    assert affine(IndexBinary("*", two, IndexBinary("//", j, two))) is None
-    assert affine(IndexBinary("*", SizeVar("n"), i)) is None
-    assert affine(IndexBinary("+", i, IndexBinary("//", j, two))) is None
-    assert Affine((("i", 2),), Linear((), 0)).at({}) is None
+    doubled = uniform_form(IndexBinary("*", two, i))
+    assert doubled == Linear(((i, 2),))
+    assert uniform_form(IndexBinary("*", i, j)) is None
+    assert uniform_form(IndexBinary("*", two, IndexBinary("//", j, two))) is None
+    assert uniform_form(IndexBinary("*", SizeVar("n"), i)) is None
+    assert uniform_form(IndexBinary("+", i, IndexBinary("//", j, two))) is None
+    assert doubled is not None and value_of(doubled, {}) is None
 
 
 def test_a_hole_that_is_still_open_is_not_lifted() -> None:

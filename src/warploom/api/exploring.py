@@ -21,7 +21,7 @@ from warploom.tools.explore.kernel import explore_tensor
 from warploom.tools.explore.options import KernelOptions, machine_of
 from warploom.tools.explore.place import LARGEST
 from warploom.tools.explore.result import Explored as Implementations
-from warploom.tools.explore.result import code_text, page_text
+from warploom.tools.explore.result import ExploredOutcome, code_text, page_text
 from warploom.tools.explore.sketch import SketchOptions, explore_sketch
 from warploom.tools.explore.target import explored
 
@@ -138,7 +138,8 @@ def explore(
 
 
 def _result(outcome: Outcome, options: KernelOptions | None) -> Explored:
-    return Explored(line=outcome.line, options=options, implementations=outcome.explored, report=outcome.report)
+    found = outcome.explored if isinstance(outcome, ExploredOutcome) else None
+    return Explored(line=outcome.line, options=options, implementations=found, report=outcome.report)
 
 
 def _check(sizes: Mapping[str, int], numbers: Mapping[str, float | None], search: str) -> None:

@@ -10,15 +10,14 @@ from warploom.gpu.device import Timing, device_arch, device_available, launch, t
 from warploom.gpu.execute import Executed, count_executed, grid_of, run_kernel, time_on_device
 from warploom.gpu.index_code import index_c
 from warploom.gpu.lower import Lowered, lower
-from warploom.gpu.machine import MACHINES, Machine, machine
 from warploom.gpu.merged import merged_accesses
 from warploom.gpu.read_back import ReadBack, read_back
 from warploom.gpu.sizes import SizeLimits
-from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_ptx, disassemble, toolchain_available
+from warploom.gpu.toolchain import Compiled, assemble, compile_cuda, compile_to_ptx, toolchain_available
 
 __all__ = [
-    "MACHINES", "Compiled", "Cost", "CudaSource", "Executed", "Lowered", "Machine", "ReadBack", "SizeLimits", "Timing",
+    "Compiled", "Cost", "CudaSource", "Executed", "Lowered", "ReadBack", "SizeLimits", "Timing",
     "assemble", "compile_cuda", "compile_to_ptx", "count_executed", "cuda_source", "device_arch", "device_available",
-    "disassemble", "estimate", "grid_of", "index_c", "index_overflow", "launch", "lower", "machine",
+    "estimate", "grid_of", "index_c", "index_overflow", "launch", "lower",
     "merged_accesses", "read_back", "run_kernel", "safe_sizes", "time_kernel", "time_on_device", "toolchain_available",
 ]  # fmt: skip

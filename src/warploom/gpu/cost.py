@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from warploom.gpu.machine import Machine
 from warploom.ir import Counts
+from warploom.machines import BANK_BYTES, SECTOR_BYTES, WARP_LANES, Architecture
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,15 +37,14 @@ class Cost:
         return max(pipes, key=pipes.__getitem__)
 
 
-def estimate(counts: Counts, machine: Machine) -> Cost:
-    """Cost of an execution with these counts on `machine`."""
-    operations = counts.arithmetic / machine.warp_lanes
+def estimate(counts: Counts, on: Architecture) -> Cost:
+    """Cost of an execution with these counts."""
+    operations = counts.arithmetic / WARP_LANES
     exchanges = counts.shuffles + counts.shared_wavefronts
-    requests = counts.global_sectors * machine.sector_bytes / (machine.warp_lanes * 4)
+    requests = counts.global_sectors * SECTOR_BYTES / (WARP_LANES * BANK_BYTES)
     return Cost(
-        issue_cycles=(operations + exchanges + requests) / machine.issue_per_cycle,
-        arithmetic_cycles=counts.arithmetic / machine.float_lanes,
-        exchange_cycles=counts.shuffles * machine.warp_lanes / machine.shuffle_lanes
-        + counts.shared_wavefronts / machine.wavefronts_per_cycle,
-        global_bytes=counts.global_sectors * machine.sector_bytes,
+        issue_cycles=(operations + exchanges + requests) / on.issue,
+        arithmetic_cycles=counts.arithmetic / on.timing.float_lanes.value,
+        exchange_cycles=counts.shuffles * WARP_LANES / on.timing.shuffle_lanes.value + counts.shared_wavefronts,
+        global_bytes=counts.global_sectors * SECTOR_BYTES,
     )

@@ -8,6 +8,7 @@ from pathlib import PurePath
 from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UserError, placed
+from warploom.core.intervals import Interval
 from warploom.core.launch import INT_MAX
 from warploom.ctext import (
     BARRIER,
@@ -45,7 +46,6 @@ from warploom.ir import (
     IndexBinary,
     IndexConst,
     IndexExpr,
-    Interval,
     Kernel,
     Param,
     SetIndex,

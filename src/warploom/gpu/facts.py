@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any, TypeVar, assert_never, cast
 
 from warploom.core import DType, Span, scalar_of
+from warploom.core.intervals import ANYTHING, NATURAL, Interval, only
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -23,7 +24,6 @@ from warploom.ir import (
     If,
     IndexExpr,
     IndexVar,
-    Interval,
     Kernel,
     MakeVector,
     Param,
@@ -44,7 +44,6 @@ from warploom.ir import (
 )
 
 T = TypeVar("T")
-ANYTHING = Interval(float("-inf"), float("inf"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,12 +164,12 @@ def holes_of(stmt: Stmt) -> tuple[str, ...]:
 def gather_facts(kernel: Kernel) -> Facts:
     """Types, ranges and binding counts of a filled kernel."""
     facts = Facts({p.name: p for p in kernel.params}, {}, {}, {}, {}, {}, {})
-    sizes: dict[IndexExpr, Interval] = {SizeVar(n): Interval(0, float("inf")) for n in kernel.sizes}
+    sizes: dict[IndexExpr, Interval] = {SizeVar(n): NATURAL for n in kernel.sizes}
     facts.ranges.update(sizes)
     for axis in range(3):
         extent = index_range(kernel.grid[axis], facts.ranges)
         facts.ranges[Builtin("thread_id", axis)] = Interval(0, kernel.block[axis] - 1)
-        facts.ranges[Builtin("block_dim", axis)] = Interval(kernel.block[axis], kernel.block[axis])
+        facts.ranges[Builtin("block_dim", axis)] = only(kernel.block[axis])
         facts.ranges[Builtin("block_id", axis)] = Interval(0, max(extent.high - 1, 0))
         facts.ranges[Builtin("grid_dim", axis)] = Interval(max(extent.low, 1), max(extent.high, 1))
     for stmt in statements(kernel.body):

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import assert_never
 
+from warploom.core.polynomials import Polynomial, number, size
 from warploom.ir import (
     Builtin,
     Compare,
@@ -30,67 +31,10 @@ from warploom.ir import (
     Stmt,
 )
 
-Monomial = tuple[str, ...]
-"""Sizes, sorted, one name as often as its power."""
 _ROUNDS = 3
 """Rounds of joining the results of passes over a loop, before its iterations are followed one by one."""
 _MOST_STEPS = 20_000
 """Statements that are followed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Polynomial:
-    """Sum of coefficient * product of sizes; coefficients are not 0."""
-
-    terms: Mapping[Monomial, Fraction]
-
-    @property
-    def constant(self) -> Fraction:
-        return self.terms.get((), Fraction(0))
-
-    @property
-    def is_natural(self) -> bool:
-        """Whether no coefficient is negative, so that the value never is."""
-        return all(c >= 0 for c in self.terms.values())
-
-    def plus(self, other: Polynomial, factor: int = 1) -> Polynomial:
-        total = dict(self.terms)
-        for monomial, coefficient in other.terms.items():
-            total[monomial] = total.get(monomial, Fraction(0)) + factor * coefficient
-        return made(total)
-
-    def times(self, other: Polynomial) -> Polynomial:
-        total: dict[Monomial, Fraction] = {}
-        for a, x in self.terms.items():
-            for b, y in other.terms.items():
-                monomial = tuple(sorted(a + b))
-                total[monomial] = total.get(monomial, Fraction(0)) + x * y
-        return made(total)
-
-    def scaled(self, factor: Fraction | int) -> Polynomial:
-        return made({m: c * factor for m, c in self.terms.items()})
-
-    def above(self, other: Polynomial) -> Polynomial:
-        """A polynomial that is nowhere below either of the two."""
-        monomials = {**self.terms, **other.terms}
-        zero = Fraction(0)
-        return made({m: max(self.terms.get(m, zero), other.terms.get(m, zero)) for m in monomials})
-
-    def at(self, sizes: Mapping[str, int]) -> Fraction:
-        total = Fraction(0)
-        for monomial, coefficient in self.terms.items():
-            for name in monomial:
-                coefficient *= sizes[name]
-            total += coefficient
-        return total
-
-
-def made(terms: Mapping[Monomial, Fraction]) -> Polynomial:
-    return Polynomial({m: c for m, c in terms.items() if c})
-
-
-def number(value: int | Fraction) -> Polynomial:
-    return made({(): Fraction(value)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +65,10 @@ ANYTHING = Growth(None, None)
 _TRUTH = Growth(number(0), number(1))
 
 
-def _from_size(size: Polynomial | None, is_natural: bool = False) -> Growth:
-    if size is None:
+def _from_size(most: Polynomial | None, is_natural: bool = False) -> Growth:
+    if most is None:
         return Growth(number(0), None) if is_natural else ANYTHING
-    return Growth(number(0) if is_natural else size.scaled(-1), size)
+    return Growth(number(0) if is_natural else most.scaled(-1), most)
 
 
 def _up_to(low: int, high: Polynomial | None) -> Growth:
@@ -138,8 +82,7 @@ class Growths:
         self.kernel = kernel
         self._fixed: dict[IndexExpr, Growth] = {}
         for name in kernel.sizes:
-            size = made({(name,): Fraction(1)})
-            self._fixed[SizeVar(name)] = Growth(size, size)
+            self._fixed[SizeVar(name)] = Growth(size(name), size(name))
         for axis in range(3):
             extent = self.of(kernel.grid[axis])
             block = kernel.block[axis]
@@ -247,7 +190,7 @@ def _replace(now: dict[str, Growth], one: Mapping[str, Growth], other: Mapping[s
 
 def _constants(start: Growth, stop: Growth, step: int) -> range | None:
     for bound in (start, stop):
-        if bound.low is None or bound.low != bound.high or set(bound.low.terms) - {()}:
+        if bound.low is None or bound.low != bound.high or not bound.low.is_constant:
             return None
     assert start.low is not None and stop.low is not None
     return range(int(start.low.constant), int(stop.low.constant), step)
@@ -270,7 +213,7 @@ def _set_in(body: tuple[Stmt, ...]) -> set[str]:
 
 def _only(value: Growth) -> int | None:
     """The value of a constant."""
-    if value.low is None or value.low != value.high or set(value.low.terms) - {()}:
+    if value.low is None or value.low != value.high or not value.low.is_constant:
         return None
     return int(value.low.constant)
 
@@ -330,7 +273,7 @@ def _least(a: Polynomial | None, b: Polynomial | None) -> Polynomial | None:
     """The upper bound that says more: the other one unbounded or growing faster."""
     if a is None or b is None:
         return b if a is None else a
-    return a if b.plus(a, -1).is_natural or set(a.terms) <= {()} else b
+    return a if b.plus(a, -1).is_natural or a.is_constant else b
 
 
 def _product(a: Growth, b: Growth) -> Growth:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from warploom.core.intervals import Interval
 from warploom.ctext import Names
 from warploom.gpu.helpers import Helpers
 from warploom.gpu.index_code import IndexCode
-from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Interval, Kernel, SizeVar, index_range, simplify
+from warploom.ir import Builtin, IndexBinary, IndexConst, IndexExpr, Kernel, SizeVar, index_range, simplify
 
 
 def launch_helper(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import assert_never
 
 from warploom.core import Diagnostic, UserError
+from warploom.core.intervals import Interval
 from warploom.core.launch import INT_MAX
 from warploom.ctext import Names, Text, binary, call, chain, conditional, decimal, unary
 from warploom.gpu.helpers import Helpers
@@ -20,7 +21,6 @@ from warploom.ir import (
     IndexExpr,
     IndexSelect,
     IndexVar,
-    Interval,
     Logical,
     SizeVar,
     index_range,

@@ -12,7 +12,8 @@ from fractions import Fraction
 from math import ceil
 
 from warploom.core.launch import INT_MAX, MAX_GRID
-from warploom.gpu.growth import Growths, Monomial, Polynomial, made
+from warploom.core.polynomials import Monomial, Polynomial, polynomial
+from warploom.gpu.growth import Growths
 from warploom.ir import IndexExpr, index_text
 
 
@@ -36,7 +37,7 @@ class SizeLimits:
     def text(self) -> str:
         """`every n from 0 to 2147483585`, or with several sizes `every h from 0 to 262140 and w ... with h*w + 31*h < 2^31`."""
         sizes = " and ".join(f"{name} from 0 to {most}" for name, most in self.most)
-        rest = " and ".join(f"{_shown(p)} < 2^31" for p in self.together)
+        rest = " and ".join(f"{p} < 2^31" for p in self.together)
         return f"every {sizes}" + (f" with {rest}" if rest else "")
 
 
@@ -56,9 +57,9 @@ def size_limits(sizes: Iterable[str], growths: Growths, printed: Iterable[IndexE
         bounds.append((high, MAX_GRID[axis]))
     most = dict.fromkeys(names, INT_MAX)
     several: list[Polynomial] = []
-    distinct = {(frozenset(bound.terms.items()), limit): bound for bound, limit in ((_growing(b), n) for b, n in bounds)}
-    for (_, limit), bound in distinct.items():
-        used = {name for monomial in bound.terms for name in monomial}
+    distinct = dict.fromkeys((_growing(b), n) for b, n in bounds)
+    for bound, limit in distinct:
+        used = bound.names
         if len(used) > 1:
             several.append(_whole(bound, limit))
         else:
@@ -75,7 +76,7 @@ def _unknown(names: Iterable[str], expr: IndexExpr) -> SizeLimits:
 
 def _growing(bound: Polynomial) -> Polynomial:
     """An upper bound that grows with every size: negative terms other than the constant left out."""
-    return made({m: c for m, c in bound.terms.items() if c > 0 or not m})
+    return polynomial((m, c) for m, c in bound.terms if c > 0 or not m)
 
 
 def _largest(bound: Polynomial, limit: int, name: str) -> int:
@@ -90,7 +91,7 @@ def _largest(bound: Polynomial, limit: int, name: str) -> int:
 def _whole(bound: Polynomial, limit: int) -> Polynomial:
     """A bound with whole coefficients that is at most INT_MAX only where `bound` is at most `limit`."""
     scale = Fraction(INT_MAX, limit)
-    return made({m: Fraction(ceil(c * scale)) for m, c in bound.terms.items()})
+    return polynomial((m, Fraction(ceil(c * scale))) for m, c in bound.terms)
 
 
 def _needed(bounds: list[Polynomial], most: Mapping[str, int]) -> list[Polynomial]:
@@ -98,22 +99,10 @@ def _needed(bounds: list[Polynomial], most: Mapping[str, int]) -> list[Polynomia
     groups: dict[frozenset[Monomial], Polynomial] = {}
     for bound in bounds:
         if bound.at(most) > INT_MAX:
-            products = frozenset(m for m in bound.terms if len(m) > 1)
+            products = frozenset(m for m, _ in bound.terms if len(m) > 1)
             groups[products] = groups[products].above(bound) if products in groups else bound
     kept: list[Polynomial] = []
     for bound in sorted(groups.values(), key=lambda b: -len(b.terms)):
         if not any(other.plus(bound, -1).is_natural for other in kept):
             kept.append(bound)
     return kept
-
-
-def _shown(bound: Polynomial) -> str:
-    """`h*w + 31*h + 7`."""
-    text = ""
-    for monomial, coefficient in sorted(bound.terms.items(), key=lambda item: (-len(item[0]), item[0])):
-        factors = "*".join(monomial)
-        size = abs(int(coefficient))
-        part = f"{size}*{factors}" if factors and size != 1 else factors or str(size)
-        sign = "-" if coefficient < 0 else "+"
-        text += f" {sign} {part}" if text else f"-{part}" if coefficient < 0 else part
-    return text or "0"

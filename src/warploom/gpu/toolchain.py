@@ -146,17 +146,6 @@ def assemble(ptx: str, arch: str = "sm_90", *, limit_s: float = 300) -> tuple[by
         return target.read_bytes(), log
 
 
-def disassemble(compiled: Compiled) -> str:
-    """SASS text of the cubin (nvdisasm)."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "kernel.cubin"
-        path.write_bytes(compiled.cubin)
-        done = subprocess.run([str(find_tool("nvdisasm")), "-c", str(path)], capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise UserError(Diagnostic("NVDISASM_ERROR", f"expected nvdisasm to read the cubin, got: {done.stderr.strip()}"))
-        return done.stdout
-
-
 def _last(pattern: str, log: str) -> int:
     found = re.findall(pattern, log)
     return int(found[-1]) if found else 0

@@ -5,9 +5,9 @@ interpreter, and for each hole the set of functions that may fill it. Open `kern
 """
 
 from warploom.ir.arithmetic import Arithmetic, FieldArithmetic, MachineArithmetic, RedrawError
-from warploom.ir.intervals import Interval, Ranges, index_range
+from warploom.ir.intervals import Ranges, index_range
 from warploom.ir.kernel.cost import index_cost
-from warploom.ir.kernel.counts import Counts, by_warps, count_wavefronts
+from warploom.ir.kernel.counts import Counts, by_warps
 from warploom.ir.kernel.interp import RunResult, run
 from warploom.ir.kernel.nodes import (
     Accumulate,
@@ -25,7 +25,6 @@ from warploom.ir.kernel.nodes import (
     FromIndex,
     Hole,
     HoleArg,
-    HoleKind,
     HoleUse,
     If,
     IndexBinary,
@@ -60,6 +59,7 @@ from warploom.ir.kernel.simplify import is_boolean, simplify
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
 from warploom.ir.kernel.text import index_text, kernel_text
 from warploom.ir.kernel.verify import is_hole_name, stored_arrays, verify
+from warploom.ir.linear import linear
 
 __all__ = [
     "Accumulate",
@@ -80,7 +80,6 @@ __all__ = [
     "FromIndex",
     "Hole",
     "HoleArg",
-    "HoleKind",
     "HoleUse",
     "If",
     "IndexBinary",
@@ -89,7 +88,6 @@ __all__ = [
     "IndexOp",
     "IndexSelect",
     "IndexVar",
-    "Interval",
     "Kernel",
     "Logical",
     "MachineArithmetic",
@@ -114,7 +112,6 @@ __all__ = [
     "ValueSelect",
     "ValueVar",
     "by_warps",
-    "count_wavefronts",
     "fill",
     "grid",
     "index_cost",
@@ -125,6 +122,7 @@ __all__ = [
     "is_hole_name",
     "kernel_text",
     "leaves",
+    "linear",
     "map_index",
     "parse_index",
     "parse_kernel",

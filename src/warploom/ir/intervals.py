@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TypeAlias, assert_never
 
+from warploom.core.intervals import ANYTHING, NATURAL, Interval, only
+from warploom.core.linear import Linear
 from warploom.ir.kernel.nodes import (
     Builtin,
     Compare,
@@ -16,40 +16,13 @@ from warploom.ir.kernel.nodes import (
     IndexBinary,
     IndexConst,
     IndexExpr,
+    IndexOp,
     IndexSelect,
     IndexVar,
     Logical,
     SizeVar,
 )
-from warploom.ir.linear import Linear, linear
-
-Bound: TypeAlias = int | float
-"""An integer, or plus or minus `math.inf`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """All integers from `low` to `high`, both included."""
-
-    low: Bound
-    high: Bound
-
-    @property
-    def is_finite(self) -> bool:
-        return -math.inf < self.low and self.high < math.inf
-
-    @property
-    def only(self) -> int | None:
-        """The single value, if there is just one."""
-        return int(self.low) if self.low == self.high else None
-
-    def union(self, other: Interval) -> Interval:
-        return Interval(min(self.low, other.low), max(self.high, other.high))
-
-
-ANYTHING = Interval(-math.inf, math.inf)
-NATURAL = Interval(0, math.inf)
-TRUTH = Interval(0, 1)
+from warploom.ir.linear import linear
 
 Ranges: TypeAlias = Mapping[IndexExpr, Interval | range]
 """Values of the leaves of an expression; a `range` must have step 1. Leaves not named: sizes are >= 0, others anything."""
@@ -63,7 +36,7 @@ def index_range(expr: IndexExpr, ranges: Ranges) -> Interval:
     """An interval that holds every value of `expr` (truth values count as 0 and 1)."""
     match expr:
         case IndexConst(value):
-            return Interval(int(value), int(value))
+            return only(int(value))
         case IndexVar() | Builtin() | SizeVar() | HoleArg() | HoleUse():
             known = ranges.get(expr)
             if known is not None:
@@ -86,13 +59,8 @@ def index_range(expr: IndexExpr, ranges: Ranges) -> Interval:
             assert_never(expr)
 
 
-def linear_range(form: Linear, ranges: Ranges) -> Interval:
-    low: Bound = form.constant
-    high: Bound = form.constant
-    for atom, coefficient in form.terms:
-        part = _times(index_range(atom, ranges), Interval(coefficient, coefficient))
-        low, high = low + part.low, high + part.high
-    return Interval(low, high)
+def linear_range(form: Linear[IndexExpr], ranges: Ranges) -> Interval:
+    return form.bounds(lambda atom: index_range(atom, ranges))
 
 
 def compare_range(op: CompareOp, difference: Interval) -> Interval:
@@ -131,58 +99,29 @@ def _logical(expr: Logical, ranges: Ranges) -> Interval:
             assert_never(expr.op)
 
 
-def _product(a: Bound, b: Bound) -> Bound:
-    return 0 if a == 0 or b == 0 else a * b
-
-
-def _times(a: Interval, b: Interval) -> Interval:
-    corners = [_product(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-    return Interval(min(corners), max(corners))
-
-
-def _floor(a: Bound, b: Bound) -> Bound:
-    """a // b for b != 0; a quotient by an infinite divisor is 0 or -1."""
-    if math.isinf(b):
-        return 0 if a == 0 or (a > 0) == (b > 0) else -1
-    return (a if b > 0 else -a) if math.isinf(a) else a // b
-
-
-def _binary(op: str, a: Interval, b: Interval) -> Interval:
+def _binary(op: IndexOp, a: Interval, b: Interval) -> Interval:
     match op:
+        case "+":
+            return a.plus(b)
+        case "-":
+            return a.minus(b)
         case "*":
-            return _times(a, b)
+            return a.times(b)
         case "min":
-            return Interval(min(a.low, b.low), min(a.high, b.high))
+            return a.least(b)
         case "max":
-            return Interval(max(a.low, b.low), max(a.high, b.high))
+            return a.greatest(b)
         case "//":
-            if b.low <= 0 <= b.high:
-                return ANYTHING
-            corners = [_floor(x, y) for x in (a.low, a.high) for y in (b.low, b.high)]
-            return Interval(min(corners), max(corners))
+            return a.floor_divided(b)
         case "%":
-            return _remainder(a, b)
+            return a.remainder(b)
         case "&":
-            if a.low >= 0 and b.low >= 0:
-                return Interval(0, min(a.high, b.high))
-            return Interval(0, b.high) if b.low >= 0 else Interval(0, a.high) if a.low >= 0 else ANYTHING
+            return a.bits_of_both(b)
         case "|" | "^":
-            if min(a.low, b.low) < 0:
-                return ANYTHING
-            top = max(a.high, b.high)
-            return NATURAL if math.isinf(top) else Interval(0, (1 << int(top).bit_length()) - 1)
-        case "<<" if b.is_finite and b.low >= 0:
-            return _times(a, Interval(1 << int(b.low), 1 << int(b.high)))
-        case ">>" if b.is_finite and b.low >= 0:
-            return _binary("//", a, Interval(1 << int(b.low), 1 << int(b.high)))
+            return a.bits_of_either(b)
+        case "<<":
+            return a.shifted_left(b)
+        case ">>":
+            return a.shifted_right(b)
         case _:
-            return ANYTHING
-
-
-def _remainder(a: Interval, b: Interval) -> Interval:
-    if b.low > 0:
-        n = b.only
-        if n is not None and a.is_finite and a.low // n == a.high // n:
-            return Interval(a.low % n, a.high % n)
-        return Interval(0, min(b.high - 1, a.high) if a.low >= 0 else b.high - 1)
-    return Interval(b.low + 1, 0) if b.high < 0 else ANYTHING
+            assert_never(op)

@@ -1,31 +1,12 @@
-"""Integer linear forms of index expressions: `3*lane + k - 1` as coefficients of atoms and a constant."""
+"""Index expressions as linear sums, and back: what is not a sum or a product with a constant is an atom."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from warploom.core.linear import Linear, variable
 from warploom.ir.kernel.nodes import IndexBinary, IndexConst, IndexExpr
 
 
-@dataclass(frozen=True, slots=True)
-class Linear:
-    """sum of coefficient * atom, plus `constant`; atoms are non-linear expressions in order of first appearance."""
-
-    terms: tuple[tuple[IndexExpr, int], ...]
-    constant: int
-
-    def plus(self, other: Linear, factor: int = 1) -> Linear:
-        """`self + factor * other`; atoms whose coefficients cancel disappear."""
-        total = dict(self.terms)
-        for atom, coefficient in other.terms:
-            total[atom] = total.get(atom, 0) + factor * coefficient
-        return Linear(tuple((a, c) for a, c in total.items() if c), self.constant + factor * other.constant)
-
-    def scaled(self, factor: int) -> Linear:
-        return Linear((), 0).plus(self, factor)
-
-
-def linear(expr: IndexExpr) -> Linear:
+def linear(expr: IndexExpr) -> Linear[IndexExpr]:
     """The linear form of `expr`: sums, differences and products with constants are opened, all else is an atom."""
     match expr:
         case IndexConst(value):
@@ -44,10 +25,10 @@ def linear(expr: IndexExpr) -> Linear:
             return linear(lhs).scaled(1 << int(value))
         case _:
             pass
-    return Linear(((expr, 1),), 0)
+    return variable(expr)
 
 
-def from_linear(form: Linear) -> IndexExpr:
+def from_linear(form: Linear[IndexExpr]) -> IndexExpr:
     """An expression of the form: positive terms first, then negative ones, then the constant; `0 - x` if none is positive."""
     result: IndexExpr | None = None
     for atom, coefficient in sorted(form.terms, key=lambda t: t[1] < 0):

@@ -3,6 +3,7 @@
 `import warploom.sketch as wl` would not do: the root's attribute `sketch` is the decorator.
 """
 
+from warploom.ir.swizzle.kinds import cond, part, xform
 from warploom.sketch import (
     Constant,
     Global,
@@ -10,7 +11,6 @@ from warploom.sketch import (
     accumulator,
     block_id,
     ceil_div,
-    cond,
     device,
     global_id,
     global_to_register,
@@ -18,7 +18,6 @@ from warploom.sketch import (
     lane_grid,
     lane_id,
     literal,
-    part,
     register,
     register_to_global,
     shared,
@@ -28,7 +27,6 @@ from warploom.sketch import (
     sync,
     thread_id,
     warp_id,
-    xform,
 )
 
 __all__ = [

@@ -1,1 +1,31 @@
-"""Machines as data: one row for each GPU architecture, boards, occupancy, and one count of the wavefronts of shared memory."""
+"""Machines as data: one row for each GPU architecture, boards, occupancy, and one count of the wavefronts of shared memory.
+
+Takes the name of an architecture (`sm_90`). Gives its row (`Architecture`), the blocks that fit on a multiprocessor, the passes
+that an access to shared memory takes, and the figures of a CPU core. Open `gpu.py` first: a new architecture is one row there.
+"""
+
+from warploom.machines.banks import BANK_BYTES, BANKS, LINE_BYTES, SECTOR_BYTES, WIDEST_BYTES, lines, passes, wavefronts
+from warploom.machines.boards import Board, LargestBoard
+from warploom.machines.cpu import PORTS, WIDE_CORE, CacheLevel, Port, system_caches, usable_cores
+from warploom.machines.figures import SOURCES, Figure, Quantity, RowError
+from warploom.machines.gpu import (
+    ARCHITECTURES,
+    COMPILED,
+    MAX_BLOCK_THREADS,
+    WARP_LANES,
+    Architecture,
+    Limits,
+    Timing,
+    architecture,
+    compiled_architecture,
+    nearest_architecture,
+)
+from warploom.machines.occupancy import occupancy, resident_warps
+
+__all__ = [
+    "ARCHITECTURES", "BANKS", "BANK_BYTES", "COMPILED", "LINE_BYTES", "MAX_BLOCK_THREADS", "PORTS", "SECTOR_BYTES", "SOURCES",
+    "WARP_LANES", "WIDEST_BYTES", "WIDE_CORE", "Architecture", "Board", "CacheLevel", "Figure", "LargestBoard", "Limits", "Port",
+    "Quantity", "RowError", "Timing", "architecture", "compiled_architecture", "lines", "nearest_architecture", "occupancy",
+    "passes",
+    "resident_warps", "system_caches", "usable_cores", "wavefronts",
+]  # fmt: skip

@@ -4,11 +4,15 @@ Takes the text of a PTX module. Gives its syntax tree, findings of the verifier,
 conditions as terms, and a rewritten module. Open `syntax/nodes.py` first, then `routine.py`, on which all passes work.
 """
 
-from warploom.ptx.routine import Program, Routine, lower
+from warploom.ptx.flow import branch_targets, flow_graph
+from warploom.ptx.liveness import liveness, pressure
+from warploom.ptx.routine import TYPE_BITS, Program, Routine, Variable, lower
 from warploom.ptx.simt import SUPPORTED, Counts, Finding, Launch, is_supported, launch
 from warploom.ptx.syntax import Module, exact, normal, parse
+from warploom.ptx.verify import WARNINGS, verify
 
 __all__ = [
-    "SUPPORTED", "Counts", "Finding", "Launch", "Module", "Program", "Routine", "exact", "is_supported", "launch", "lower",
-    "normal", "parse",
+    "SUPPORTED", "TYPE_BITS", "WARNINGS", "Counts", "Finding", "Launch", "Module", "Program", "Routine", "Variable",
+    "branch_targets", "exact", "flow_graph", "is_supported", "launch", "liveness", "lower", "normal", "parse", "pressure",
+    "verify",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ the old value alive, and so does a write of one element.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from warploom.ptx.flow import FlowGraph
@@ -129,17 +128,6 @@ def _names(bits: int, names: list[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def live_after(routine: Routine, graph: FlowGraph, live: Liveness) -> Iterator[tuple[int, frozenset[str]]]:
-    """(instruction, registers live after it), each block backwards; costs as much as the sets are large."""
-    by_instruction = accesses(routine)
-    for block in graph.blocks:
-        now = set(live.live_out[block.index])
-        for index in reversed(range(block.start, block.end)):
-            yield index, frozenset(now)
-            now.difference_update(by_instruction[index].killed)
-            now.update(by_instruction[index].read)
-
-
 def pressure(routine: Routine, graph: FlowGraph, live: Liveness | None = None) -> Pressure:
     """The most 32-bit registers live at once; what an instruction writes counts at it, even if nobody reads it."""
     live = live or liveness(routine, graph)
@@ -176,70 +164,3 @@ def _units(routine: Routine, name: str) -> int:
     if kind == "pred":
         return 0
     return max(1, TYPE_BITS.get(kind, 32) // 32) * routine.register_vectors.get(name, 1)
-
-
-class Definitions:
-    """Answers which writes of a register may reach an instruction; a question costs at most one walk over the blocks."""
-
-    def __init__(self, routine: Routine, graph: FlowGraph) -> None:
-        self._graph = graph
-        self._accesses = accesses(routine)
-        self.of: dict[str, list[int]] = {}
-        """Register -> instructions that may write it."""
-        for index, access in enumerate(self._accesses):
-            for name in access.written:
-                positions = self.of.setdefault(name, [])
-                if not positions or positions[-1] != index:
-                    positions.append(index)
-
-    def reaching(self, register: str, instruction: int) -> frozenset[int]:
-        """Instructions whose write the register may hold right before `instruction`; ENTRY when no write may come before."""
-        found: set[int] = set()
-        seen: set[int] = set()
-        pending = [(self._graph.block_of(instruction), instruction)]
-        while pending:
-            index, position = pending.pop()
-            block = self._graph.blocks[index]
-            for at in reversed(range(block.start, position)):
-                access = self._accesses[at]
-                if register in access.written:
-                    found.add(at)
-                if register in access.killed:
-                    break
-            else:
-                if index == 0:
-                    found.add(ENTRY)
-                for before in self._graph.predecessors[index]:
-                    if before not in seen:
-                        seen.add(before)
-                        pending.append((before, self._graph.blocks[before].end))
-        return frozenset(found)
-
-    def is_redefined_between(self, register: str, first: int, second: int) -> bool:
-        """Whether some path from right after `first` to right before `second`, not through `first` again, writes the register."""
-        return any(
-            position != first and self._is_path(first, position, first) and self._is_path(position, second, first)
-            for position in self.of.get(register, ())
-        )
-
-    def _is_path(self, start: int, goal: int, avoided: int) -> bool:
-        """Whether `goal` can be executed after `start` without `avoided` between."""
-        graph = self._graph
-        seen: set[int] = set()
-        pending = self._after(start)
-        while pending:
-            position = pending.pop()
-            end = graph.blocks[graph.block_of(position)].end
-            if position <= goal < end and not position <= avoided < goal:
-                return True
-            if position <= avoided < end:
-                continue
-            for following in self._after(end - 1):
-                if following not in seen:
-                    seen.add(following)
-                    pending.append(following)
-        return False
-
-    def _after(self, position: int) -> list[int]:
-        block = self._graph.blocks[self._graph.block_of(position)]
-        return [position + 1] if position + 1 < block.end else [self._graph.blocks[s].start for s in block.successors]

@@ -40,10 +40,10 @@ def verify(module: Module) -> tuple[Diagnostic, ...]:
         program = lower(module)
     except UserError as error:
         return tuple(_in_order([*found, *error.diagnostics]))
-    machine = _Machine.of(module)
+    header = _Header.of(module)
     known = _module_names(module, program)
     for routine in program.routines.values():
-        found += _Checker(machine, known, routine).diagnostics()
+        found += _Checker(header, known, routine).diagnostics()
     return tuple(_in_order(found))
 
 
@@ -74,17 +74,17 @@ def _duplicates(module: Module) -> Iterator[Diagnostic]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Machine:
+class _Header:
     """PTX version and target in the file's header; None where it says nothing."""
 
     version: tuple[int, int] | None
     sm: int | None
 
     @staticmethod
-    def of(module: Module) -> _Machine:
+    def of(module: Module) -> _Header:
         version = re.match(r"(\d{1,4})\.(\d{1,4})", module.directive("version"))
         target = re.match(r"sm_(\d{1,6})", module.directive("target"))
-        return _Machine(
+        return _Header(
             (int(version[1]), int(version[2])) if version is not None else None, int(target[1]) if target is not None else None
         )  # fmt: skip
 
@@ -99,8 +99,8 @@ def _module_names(module: Module, program: Program) -> frozenset[str]:
 
 
 class _Checker:
-    def __init__(self, machine: _Machine, known: frozenset[str], routine: Routine) -> None:
-        self.machine = machine
+    def __init__(self, header: _Header, known: frozenset[str], routine: Routine) -> None:
+        self.header = header
         self.routine = routine
         self.known = known
         self.found: list[Diagnostic] = []
@@ -140,10 +140,10 @@ class _Checker:
             self.say("PTX_GUARD", message, index, "Guard by a .pred register that setp writes.")
 
     def age(self, index: int, instruction: Instruction, row: Row) -> None:
-        if self.machine.version is not None and row.ptx > self.machine.version:
+        if self.header.version is not None and row.ptx > self.header.version:
             needed = "{}.{}".format(*row.ptx)
             self.say("PTX_NEWER", f"expected .version {needed} or later for {instruction.name}", index, f".version {needed}")
-        if self.machine.sm is not None and row.sm > self.machine.sm:
+        if self.header.sm is not None and row.sm > self.header.sm:
             self.say("PTX_NEWER", f"expected .target sm_{row.sm} or later for {instruction.name}", index, f".target sm_{row.sm}")
 
     def count(self, index: int, instruction: Instruction, row: Row) -> None:

@@ -29,7 +29,7 @@ number of auxiliary values determines (sets, sorted lists).
 """
 
 from warploom.scan.operators.alignment import Style
-from warploom.scan.operators.checking import Checked, Machine, Witness, check
+from warploom.scan.operators.checking import Checked, MachineLaw, Witness, check
 from warploom.scan.operators.checking import text as written
 from warploom.scan.operators.expression import BOOL, INT, REAL, TEXT, Expr, Sort, Value, subexpressions, substituted, variables
 from warploom.scan.operators.laws import Law
@@ -59,7 +59,7 @@ __all__ = [
     "Law",
     "Lifting",
     "Loop",
-    "Machine",
+    "MachineLaw",
     "Module",
     "Operator",
     "Sort",

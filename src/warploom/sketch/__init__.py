@@ -16,9 +16,6 @@ from warploom.sketch.words import (
     block_dim,
     block_id,
     cast,
-    choose,
-    cond,
-    const,
     global_id,
     global_to_register,
     global_to_shared,
@@ -27,7 +24,6 @@ from warploom.sketch.words import (
     lane_id,
     literal,
     pack,
-    part,
     register,
     register_to_global,
     register_to_shared,
@@ -42,14 +38,13 @@ from warploom.sketch.words import (
     thread_id,
     warp_id,
     warp_size,
-    xform,
 )
 
 __all__ = [
     "MISSING", "ArrayType", "Constant", "Global", "Size", "Sketch", "Source", "Spec", "TermArrays", "TermSpec",
-    "UserOperator", "Written", "accumulator", "block_dim", "block_id", "cast", "ceil_div", "choose", "cond", "const",
+    "UserOperator", "Written", "accumulator", "block_dim", "block_id", "cast", "ceil_div",
     "device", "global_id", "global_to_register", "global_to_shared", "grid_dim", "lane_grid", "lane_id", "literal", "load",
-    "load_variables", "operator", "pack", "parse_spec", "part", "register", "register_to_global", "register_to_shared",
+    "load_variables", "operator", "pack", "parse_spec", "register", "register_to_global", "register_to_shared",
     "shared", "shared_to_global", "shared_to_register", "shfl", "shfl_down", "shfl_up", "shfl_xor", "size", "sketch", "sync",
-    "term_spec", "thread_id", "warp_id", "warp_size", "written", "xform",
+    "term_spec", "thread_id", "warp_id", "warp_size", "written",
 ]  # fmt: skip

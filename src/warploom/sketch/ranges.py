@@ -6,7 +6,7 @@ allowed (run-time sizes, reassigned variables, too many points) and only costs p
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
@@ -27,6 +27,7 @@ from warploom.ir import (
     Logical,
     SizeVar,
 )
+from warploom.ir.swizzle import kind_of
 from warploom.operations import COMPARISONS, numpy_function
 
 LIMIT = 1 << 21
@@ -122,7 +123,7 @@ class Facts:
 
     def _evaluate(self, expr: IndexExpr, axes: list[object]) -> _Values:
         """All values of `expr`; one array dimension for each entry that `axes` gets (independent leaves of `expr`)."""
-        ranges: dict[object, tuple[int, ...] | range] = {}
+        ranges: dict[object, Sequence[int]] = {}
         self._leaves(expr, ranges)
         axes += list(ranges)
         points = 1
@@ -137,7 +138,7 @@ class Facts:
             environment[leaf] = np.array(values, dtype=np.int64).reshape(shape)
         return self._compute(expr, environment)
 
-    def _leaves(self, expr: IndexExpr, ranges: dict[object, tuple[int, ...] | range]) -> None:
+    def _leaves(self, expr: IndexExpr, ranges: dict[object, Sequence[int]]) -> None:
         match expr:
             case IndexConst() | Builtin(name="block_dim"):
                 pass
@@ -202,15 +203,10 @@ class Facts:
                 raise _UnknownError
 
 
-def _hole_values(hole: Hole | None) -> tuple[int, ...] | range:
+def _hole_values(hole: Hole | None) -> Sequence[int]:
     if hole is None:
         raise _UnknownError
-    match hole.kind:
-        case "cond":
-            return range(2)
-        case "part" | "xform":
-            return range(hole.n)
-        case "const":
-            return hole.constants or ()
-        case "choose":
-            raise _UnknownError
+    numbers = kind_of(hole).numbers(hole)
+    if numbers is None:
+        raise _UnknownError
+    return numbers

@@ -1,86 +1,61 @@
 """The words of the language: functions that mean something inside a sketch only, where they are recognised by identity.
 
 Called anywhere else they raise a UserError that says so. Signatures and docstrings here are the reference of the language;
-docs/language.md is its guide.
+docs/language.md is its guide. The words for holes are in `ir.swizzle.kinds`.
 """
 
 from __future__ import annotations
 
-import functools
-import typing
 from collections.abc import Callable
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
-from warploom.core import Diagnostic, DType, UserError
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-ALL: list[Callable[..., Any]] = []
-"""Every word, in the order of this file."""
-
-
-def _word(function: Callable[P, R]) -> Callable[P, R]:
-    name = function.__name__
-
-    @functools.wraps(function)
-    def outside(*args: P.args, **kwargs: P.kwargs) -> R:
-        raise UserError(
-            Diagnostic(
-                "OUTSIDE_SKETCH",
-                f"wl.{name} was called outside of a sketch",
-                fix=f"Use wl.{name} in the body of a function decorated with @wl.sketch(...) or @wl.device.",
-            )
-        )
-
-    ALL.append(outside)
-    return typing.cast("Callable[P, R]", outside)
-
+from warploom.core import DType
+from warploom.core.inside import inside_sketches
 
 # ---------------------------------------------------------------- ids
 
 
-@_word
+@inside_sketches
 def thread_id(axis: str = "x") -> Any:
     """CUDA's `threadIdx` on axis "x", "y" or "z"."""
 
 
-@_word
+@inside_sketches
 def block_id(axis: str = "x") -> Any:
     """CUDA's `blockIdx`."""
 
 
-@_word
+@inside_sketches
 def block_dim(axis: str = "x") -> Any:
     """CUDA's `blockDim`."""
 
 
-@_word
+@inside_sketches
 def grid_dim(axis: str = "x") -> Any:
     """CUDA's `gridDim`."""
 
 
-@_word
+@inside_sketches
 def global_id(axis: str = "x") -> Any:
     """`block_id * block_dim + thread_id`."""
 
 
-@_word
+@inside_sketches
 def lane_id() -> Any:
     """Number of the thread in its warp; threads of a block are counted with x running fastest."""
 
 
-@_word
+@inside_sketches
 def warp_id() -> Any:
     """Number of the warp in its block."""
 
 
-@_word
+@inside_sketches
 def warp_size() -> Any:
     """Threads per warp."""
 
 
-@_word
+@inside_sketches
 def lane_grid(rows: int, cols: int) -> Any:
     """`row, col` of the lane in a warp shaped rows x cols, lanes row by row; rows * cols is the warp size."""
 
@@ -88,27 +63,27 @@ def lane_grid(rows: int, cols: int) -> Any:
 # ---------------------------------------------------------------- arrays and scalars
 
 
-@_word
+@inside_sketches
 def register(dtype: DType, *shape: int, fill: float | None = None) -> Any:
     """A per-thread array; undefined until written unless `fill` is given."""
 
 
-@_word
+@inside_sketches
 def shared(dtype: DType, *shape: int, fill: float | None = None) -> Any:
     """A per-block array; `fill` is stored by all threads together (a `wl.sync()` must follow before others read)."""
 
 
-@_word
+@inside_sketches
 def cast(dtype: DType, value: Any) -> Any:
     """`value` (data or an index) converted to `dtype`."""
 
 
-@_word
+@inside_sketches
 def literal(dtype: DType, value: Any) -> Any:
     """A number of type `dtype`."""
 
 
-@_word
+@inside_sketches
 def pack(dtype: DType, *items: Any) -> Any:
     """A vector of type `dtype` made of its components."""
 
@@ -116,32 +91,32 @@ def pack(dtype: DType, *items: Any) -> Any:
 # ---------------------------------------------------------------- lanes
 
 
-@_word
+@inside_sketches
 def sync() -> None:
     """`__syncthreads()`."""
 
 
-@_word
+@inside_sketches
 def shfl(value: Any, lane: Any, width: int | None = None) -> Any:
     """`value` as lane `lane` of the segment of `width` lanes holds it; default width: the warp."""
 
 
-@_word
+@inside_sketches
 def shfl_up(value: Any, delta: Any, width: int | None = None) -> Any:
     """`value` of the lane `delta` below; the own value below the segment."""
 
 
-@_word
+@inside_sketches
 def shfl_down(value: Any, delta: Any, width: int | None = None) -> Any:
     """`value` of the lane `delta` above; the own value past the segment."""
 
 
-@_word
+@inside_sketches
 def shfl_xor(value: Any, mask: Any, width: int | None = None) -> Any:
     """`value` of the lane whose number differs in the bits of `mask`."""
 
 
-@_word
+@inside_sketches
 def accumulator(
     dtype: DType,
     op: Any = "+",
@@ -157,7 +132,7 @@ def accumulator(
 # ---------------------------------------------------------------- loads and stores
 
 
-@_word
+@inside_sketches
 def global_to_register(
     source: Any,
     target: Any,
@@ -171,7 +146,7 @@ def global_to_register(
     """Each warp loads consecutive elements from `offset`, lane by lane, round by round; past `size` it gets zeros."""
 
 
-@_word
+@inside_sketches
 def register_to_global(
     source: Any,
     target: Any,
@@ -185,7 +160,7 @@ def register_to_global(
     """Each warp stores consecutive elements from `offset`, lane by lane, round by round; none past `size`."""
 
 
-@_word
+@inside_sketches
 def global_to_shared(
     source: Any,
     target: Any,
@@ -200,7 +175,7 @@ def global_to_shared(
     """The block (or each warp) copies consecutive elements from `offset` to the start of a shared array."""
 
 
-@_word
+@inside_sketches
 def shared_to_global(
     source: Any,
     target: Any,
@@ -215,7 +190,7 @@ def shared_to_global(
     """The block (or each warp) copies a shared array from its start to consecutive elements from `offset`."""
 
 
-@_word
+@inside_sketches
 def shared_to_register(
     source: Any,
     target: Any,
@@ -229,7 +204,7 @@ def shared_to_register(
     """Like `global_to_register`, from a shared array."""
 
 
-@_word
+@inside_sketches
 def register_to_shared(
     source: Any,
     target: Any,
@@ -241,39 +216,3 @@ def register_to_shared(
     warp_shape: Any = None,
 ) -> None:
     """Like `register_to_global`, to a shared array."""
-
-
-# ---------------------------------------------------------------- holes
-
-
-@_word
-def cond(*values: Any, grammar: str = "full", constants: tuple[int, ...] = (), modulus: int = 0, name: str | None = None) -> Any:
-    """Hole: true, false, or a comparison between two of `values` (paper section 3.2)."""
-
-
-@_word
-def part(n: int, *values: Any, name: str | None = None) -> Any:
-    """Hole: a partition of the values into n parts, `0 if cond else 1 if cond else ...`."""
-
-
-@_word
-def xform(
-    i: Any,
-    n: int,
-    k: Any,
-    grammar: str = "full",
-    coefficients: tuple[int, ...] | None = None,
-    constants: tuple[int, ...] | None = None,
-    name: str | None = None,
-) -> Any:
-    """Hole: the template of the paper's equations 5 to 7 on index i of n with parameter k."""
-
-
-@_word
-def const(*values: int, name: str | None = None) -> Any:
-    """Hole: one of the integers."""
-
-
-@_word
-def choose(*alternatives: Any, name: str | None = None) -> Any:
-    """Hole: one of the written alternatives, all indices or all data."""

@@ -13,7 +13,6 @@ from .runs.processes import ProcessExecutor, WorkerDiedError, process_executor, 
 from .search.best_first import BestFirst, best_first
 from .search.depth_first import depth_first, search
 from .search.drafts import TEMPERATURES, drafts, drawn
-from .search.finite import FiniteModel
 from .search.incumbent import PATIENCE, Child, Hints, Incumbent, Leaf, Measure, Progress
 from .search.levels import Frontier, Levels, count_levels, enumerate_levels, leaves_behind
 from .search.mcts import Mcts, mcts
@@ -22,47 +21,41 @@ from .search.parts import Part, Split
 from .search.refine import Refine, refine
 from .search.spending import BUDGET_SPENT, UNLIMITED, Budget, Outcome, Statistics, StopSearchError
 from .search.tree_size import Cut, Interval, Probe, TreeSize, chen, interval, knuth, sample, tree_size
-from .smt.arithmetic import Arithmetic, Found, Handle
-from .smt.bitvectors import BitOperation, BitVector, BitVectors
-from .smt.clauses import (
+from .smt.asking import Answer, Sat, Unknown, Unsat
+from .smt.builder import BOOL, INT, REAL, Builder, Handle, Sort, SortError, word
+from .smt.clauses import ClauseSession
+from .smt.formulas import (
     FALSE,
     TRUE,
     All,
-    Answer,
-    ClauseSession,
     Constraint,
     Formula,
-    Linear,
     Not,
-    Sat,
     SmtSession,
     Some,
-    Unknown,
-    Unsat,
     conjunction,
     disjunction,
     negation,
     substitute,
-    variable,
 )
 from .smt.word_identities import Word, WordConst, WordOp, WordVar, differing_words
 
 __all__ = [
+    "BOOL",
     "BUDGET_SPENT",
     "FALSE",
+    "INT",
     "PATIENCE",
+    "REAL",
     "TEMPERATURES",
     "TRUE",
     "UNLIMITED",
     "All",
     "Alternative",
     "Answer",
-    "Arithmetic",
     "BestFirst",
-    "BitOperation",
-    "BitVector",
-    "BitVectors",
     "Budget",
+    "Builder",
     "Child",
     "ClauseSession",
     "Constraint",
@@ -75,9 +68,7 @@ __all__ = [
     "EventSink",
     "Failed",
     "Finished",
-    "FiniteModel",
     "Formula",
-    "Found",
     "Frontier",
     "Goal",
     "Handle",
@@ -88,7 +79,6 @@ __all__ = [
     "Json",
     "Leaf",
     "Levels",
-    "Linear",
     "Mcts",
     "Measure",
     "Model",
@@ -107,6 +97,8 @@ __all__ = [
     "Sat",
     "SmtSession",
     "Some",
+    "Sort",
+    "SortError",
     "Spent",
     "Split",
     "Statistics",
@@ -154,5 +146,5 @@ __all__ = [
     "starting_workers",
     "substitute",
     "tree_size",
-    "variable",
+    "word",
 ]

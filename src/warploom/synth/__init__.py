@@ -9,8 +9,9 @@ from warploom.synth.filling import START, Filled, Filling, read_holes
 from warploom.synth.problem import EngineName, kernel_algebra
 from warploom.synth.proof.judge import Judged, judge
 from warploom.synth.report import Completion, Report, SpaceSummary
+from warploom.synth.search.ablation import WITHOUT, Missing, complete_without
 
 __all__ = [
-    "START", "Completion", "EngineName", "Filled", "Filling", "Judged", "Report", "SpaceSummary", "complete", "judge",
-    "kernel_algebra", "read_holes", "without_collection",
+    "START", "WITHOUT", "Completion", "EngineName", "Filled", "Filling", "Judged", "Missing", "Report", "SpaceSummary",
+    "complete", "complete_without", "judge", "kernel_algebra", "read_holes", "without_collection",
 ]  # fmt: skip

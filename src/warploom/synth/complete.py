@@ -12,8 +12,8 @@ import numpy as np
 
 from warploom.core import Diagnostic, Status, Verdict
 from warploom.core.limits import LimitReachedError, why
-from warploom.ir import IndexConst, IndexExpr
-from warploom.ir.swizzle import SPACES, function_set
+from warploom.ir import IndexExpr
+from warploom.ir.swizzle import SPACES, function_set, kind_of
 from warploom.sketch import Sketch
 from warploom.solve import Budget, Cost, Statistics
 from warploom.synth.problem import DisagreementError, EngineName, Problem, completion_of, simplified
@@ -255,7 +255,7 @@ class _Completing:
         holes: dict[str, IndexExpr] = {}
         for use in self.engine.network.holes:
             if not len(use.points):
-                holes[use.hole.name] = IndexConst(False) if use.hole.kind == "cond" else IndexConst(0)
+                holes[use.hole.name] = kind_of(use.hole).unused(use.hole)
                 continue
             found = function_set(use.hole, use.points, SPACES[0]).matching(np.ones((len(use.points), use.values), np.bool_))
             if not found:

@@ -16,11 +16,12 @@ from contextlib import contextmanager
 from fractions import Fraction
 from itertools import count
 from typing import Any, NoReturn, TypeAlias, cast
-from weakref import ref
 
 import numpy as np
 
 from warploom.core import assigns_to_element
+from warploom.core.interned import WeaklyInterned
+from warploom.terms.text import term_text
 
 Number: TypeAlias = int | float | Fraction
 
@@ -192,8 +193,6 @@ class Term:
         raise TermError("`**` of data is not supported: write the product out, `x * x`")
 
     def __repr__(self) -> str:
-        from warploom.terms.text import term_text  # text needs Term; a module-level import would be circular
-
         return term_text(self)
 
 
@@ -233,21 +232,7 @@ for _position, _name in enumerate("xyzw"):
     setattr(VectorElement, _name, _component_property(_position))
 
 
-class _Entry(ref[Term]):
-    """Weak reference to a term that knows its key in the table. No constructor: WeakValueDictionary's takes half of all time."""
-
-    __slots__ = ("key",)
-
-    key: tuple[object, ...]
-
-
-_TABLE: dict[tuple[object, ...], _Entry] = {}
-
-
-def _forget(entry: ref[Term]) -> None:
-    assert isinstance(entry, _Entry)
-    if _TABLE.get(entry.key) is entry:  # not so when the term was made anew before this call
-        del _TABLE[entry.key]
+_TABLE: WeaklyInterned[tuple[object, ...], Term] = WeaklyInterned()
 
 
 def _make(op: str, args: tuple[Term, ...], data: tuple[Any, ...], key: tuple[object, ...]) -> Term:
@@ -258,8 +243,7 @@ def _make(op: str, args: tuple[Term, ...], data: tuple[Any, ...], key: tuple[obj
             return known
     made = Term()
     made.op, made.args, made.data, made.serial = op, args, data, next(_SERIALS)
-    entry = _TABLE[key] = _Entry(made, _forget)
-    entry.key = key
+    _TABLE.keep(key, made)
     return made
 
 

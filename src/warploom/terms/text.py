@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
-
-from warploom.terms.term import Term
+from typing import Any, Protocol
 
 _COMPONENTS = "xyzw"
 _PRECEDENCE = {"|": 1, "^": 2, "&": 3, "<<": 4, ">>": 4, "+": 5, "-": 5, "*": 6, "/": 6, "//": 6, "%": 6, "neg": 7, "~": 7}
@@ -14,7 +12,18 @@ _CHAINS = frozenset({"+", "*", "&", "|", "^", "min", "max"})
 _DEEPEST = 24
 
 
-def term_text(term: Term, most_items: int = 12) -> str:
+class Shown(Protocol):
+    """What is read of a `Term`."""
+
+    @property
+    def op(self) -> str: ...
+    @property
+    def args(self) -> tuple[Shown, ...]: ...
+    @property
+    def data(self) -> tuple[Any, ...]: ...
+
+
+def term_text(term: Shown, most_items: int = 12) -> str:
     """`term` in Python's syntax with few parentheses; chains longer than `most_items` and deep nesting are cut with `...`."""
     return _text(term, most_items, 0)[0]
 
@@ -27,7 +36,7 @@ def number_text(value: int | float | Fraction) -> str:
     return str(value) if isinstance(value, Fraction) else repr(value)
 
 
-def _text(term: Term, most: int, depth: int) -> tuple[str, int]:
+def _text(term: Shown, most: int, depth: int) -> tuple[str, int]:
     """Text and the precedence of its outermost operator."""
     op = term.op
     if op == "atom":
@@ -65,9 +74,9 @@ def _text(term: Term, most: int, depth: int) -> tuple[str, int]:
     return f"{op}({inside})", _ATOM_PRECEDENCE
 
 
-def _chain(term: Term) -> list[Term]:
+def _chain(term: Shown) -> list[Shown]:
     """Operands of nested applications of one associative operator, from the left."""
-    parts: list[Term] = []
+    parts: list[Shown] = []
     stack = [term]
     while stack:
         t = stack.pop()

@@ -5,6 +5,7 @@ import random
 import numpy as np
 import pytest
 
+from warploom.core.intervals import Interval
 from warploom.ir import (
     Compare,
     IndexBinary,
@@ -12,7 +13,6 @@ from warploom.ir import (
     IndexExpr,
     IndexSelect,
     IndexVar,
-    Interval,
     Logical,
     SizeVar,
     index_range,

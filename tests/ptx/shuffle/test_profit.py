@@ -10,7 +10,7 @@ import pytest
 from warploom.gpu import compile_to_ptx, toolchain_available
 from warploom.kernels.kernelgen import KERNELGEN, cuda_source
 from warploom.kernels.kernelgen.paper import GPUS, signs
-from warploom.ptx.machines import MACHINES
+from warploom.machines import ARCHITECTURES, nearest_architecture
 from warploom.ptx.shuffle import (
     LEAST_GAIN,
     Candidate,
@@ -19,10 +19,9 @@ from warploom.ptx.shuffle import (
     Profitable,
     ShuffleOptions,
     forecast,
-    nearest_machine,
     shuffle,
 )
-from warploom.ptx.shuffle.profit import _DOUBLE_LANES, _changed
+from warploom.ptx.shuffle.profit import _changed
 from warploom.ptx.shuffle.usage import usage_of
 from warploom.ptx.syntax import parse
 
@@ -69,7 +68,7 @@ def test_the_direction_of_the_papers_kernels_beats_both_constant_answers() -> No
     known = {key: sign for key, sign in signs().items() if sign and key[1] in KERNELGEN}
     facts = {name: facts_of(name) for name in {name for _, name in known}}
     right = sum(
-        (forecast(facts[name], facts[name].candidates, nearest_machine(GPUS[generation].arch)).gain > 0) == (sign > 0)
+        (forecast(facts[name], facts[name].candidates, nearest_architecture(GPUS[generation].arch)).gain > 0) == (sign > 0)
         for (generation, name), sign in known.items()
     )
     always = sum(sign > 0 for sign in known.values())
@@ -79,8 +78,8 @@ def test_the_direction_of_the_papers_kernels_beats_both_constant_answers() -> No
 @needs_compiler
 def test_the_texture_path_of_maxwell_pays_and_the_cache_of_volta_does_not() -> None:
     facts = facts_of("gaussblur")
-    assert forecast(facts, facts.candidates, nearest_machine("sm_52")).gain > 0.2
-    assert forecast(facts, facts.candidates, nearest_machine("sm_70")).gain < 0
+    assert forecast(facts, facts.candidates, nearest_architecture("sm_52")).gain > 0.2
+    assert forecast(facts, facts.candidates, nearest_architecture("sm_70")).gain < 0
 
 
 @needs_compiler
@@ -88,11 +87,11 @@ def test_the_texture_path_of_maxwell_pays_and_the_cache_of_volta_does_not() -> N
 def test_the_policy_applies_only_what_the_model_expects_to_gain(name: str) -> None:
     module = parse(compile_to_ptx(cuda_source(KERNELGEN[name], "guarded"), "sm_75"))
     facts = facts_of(name)
-    for arch in MACHINES:
+    for arch in ARCHITECTURES:
         (report,) = shuffle(module, ShuffleOptions(policy=Profitable(arch))).reports
         if report.applied:
-            assert forecast(facts, report.applied, nearest_machine(arch)).gain >= LEAST_GAIN
-            assert report.predicted_gain == pytest.approx(forecast(facts, report.applied, nearest_machine(arch)).gain)
+            assert forecast(facts, report.applied, nearest_architecture(arch)).gain >= LEAST_GAIN
+            assert report.predicted_gain == pytest.approx(forecast(facts, report.applied, nearest_architecture(arch)).gain)
         else:
             assert all(arch in judged.decision.reason for judged in report.judged)
 
@@ -103,9 +102,9 @@ def test_a_value_of_the_same_thread_is_always_taken() -> None:
 
 
 def test_an_architecture_between_two_of_the_table_is_taken_for_the_older() -> None:
-    assert nearest_machine("sm_87").arch == "sm_86"
-    assert nearest_machine("sm_90a").arch == "sm_90"
-    assert nearest_machine("sm_30").arch == next(iter(MACHINES))
+    assert nearest_architecture("sm_87").name == "sm_86"
+    assert nearest_architecture("sm_90a").name == "sm_90"
+    assert nearest_architecture("sm_30").name == next(iter(ARCHITECTURES))
 
 
 @pytest.mark.parametrize(("width", "words"), [(8, 1), (16, 1), (32, 1), (64, 2)])
@@ -126,10 +125,3 @@ def test_a_shuffle_moves_words(width: int, words: int) -> None:
     assert after.shuffles - before.shuffles == 3 * words + 1  # and one for each run of covered loads
     narrow = _changed(facts, before, [replace(candidate, width=32, elements=3)])
     assert after.slots - narrow.slots == (3 + 2 * 6 if width == 64 else 0)
-
-
-def test_double_precision_lanes_of_each_machine() -> None:
-    """Source: CUDA C++ Programming Guide, throughput of arithmetic instructions: the big chips have many, the others few."""
-    big = {"sm_35": 64, "sm_37": 64, "sm_60": 32, "sm_70": 32, "sm_80": 32, "sm_90": 64, "sm_100": 64}
-    few = {"sm_50": 4, "sm_52": 4, "sm_61": 4, "sm_75": 2, "sm_86": 2, "sm_89": 2, "sm_103": 2, "sm_120": 2}
-    assert big | few == {**_DOUBLE_LANES} and set(_DOUBLE_LANES) >= set(MACHINES)

@@ -273,20 +273,6 @@ def test_assumed_sums_are_recorded() -> None:
     assert "sext64(load(n) + %tid.x)" in str(loads(careful)[0].address)
 
 
-def test_writes_between_two_loads() -> None:
-    for text, changes in (
-        ("st.global.f32 [%rd2], %f1;", True),
-        ("st.global.f32 [%rd4+4], %f1;", True),  # where the next lane reads
-        ("st.global.f32 [%rd4+128], %f1;", False),
-        ("bar.sync 0;", True),
-        ("st.shared.f32 [%rd2], %f1;", False),
-    ):
-        emulation = between(text)
-        first, second = loads(emulation)
-        assert not second.is_read_only
-        assert emulation.may_change(first, second) == changes, text
-
-
 def test_long_hashes_stay_small() -> None:
     rounds = "".join(
         f"shf.l.wrap.b32 %r2, %r1, %r1, {3 + n % 7}; xor.b32 %r3, %r1, %r2; mad.lo.s32 %r1, %r3, %r1, %r2; shr.u32 %r4, %r1, 5;"

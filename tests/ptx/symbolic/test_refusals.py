@@ -57,13 +57,6 @@ def test_a_closed_group_of_copies_changes_nothing() -> None:
     assert len(between("cp.async.wait_all;").clobbers) == 1
 
 
-def test_what_nobody_writes_does_not_change() -> None:
-    for nc, changes in ((".nc", False), ("", True)):
-        emulation = emulated(f"ld.param.u64 %rd1, [a]; {2 * f'ld.global{nc}.f32 %f1, [%rd1]; bar.sync 0;'}")
-        first, second = loads(emulation)
-        assert emulation.may_change(first, second) == changes
-
-
 @pytest.mark.parametrize("address", ["%rd1", "[%rd1, {%r1}]"])
 def test_an_operand_that_is_no_plain_address(address: str) -> None:
     (access,) = loads(emulated(f"mov.u64 %rd1, 64; mov.u32 %r1, 0; ld.global.f32 %f1, {address};"))

@@ -4,11 +4,13 @@ import pytest
 
 from warploom import scan
 from warploom.core import UnsupportedError
-from warploom.gpu import toolchain_available
+from warploom.gpu import compile_to_ptx, toolchain_available
+from warploom.ptx import lower, parse
 from warploom.scan.emit import Choices, Movement, Types, compare, cuda_scan, movement
 from warploom.scan.emit import cuda as cuda_module
-from warploom.scan.emit.movement import opaque_program
-from warploom.scan.emit.running import KERNELS, differing, run_kernel
+from warploom.scan.emit.cuda import operator_source
+from warploom.scan.emit.movement import SEPARATE, joined
+from warploom.scan.emit.running import ARCH, KERNELS, differing, run_kernel
 from warploom.scan.emit.serial import column, elements, serial
 from warploom.scan.tasks import loops_module
 from warploom.scan.tuning import flagged
@@ -90,7 +92,9 @@ def test_wrong_movement_is_found(monkeypatch: pytest.MonkeyPatch, right: str, wr
 
 
 def test_opaque_kernels_with_their_operator() -> None:
-    made, program = opaque_program(operator("is_sorted"), None, None)
+    made = cuda_scan(operator("is_sorted"), None, None, "opaque")
+    texts = [compile_to_ptx(source, ARCH, options=SEPARATE) for source in (made.source, operator_source(made))]
+    program = lower(parse(joined(*texts), "operator.ptx"))
     given = elements(made.body.operator.loop, 50)
     inputs = [column([e[0] for e in given], "int32")]
     outputs = run_kernel(made, program, "scan_block", inputs, (), 64, 1)

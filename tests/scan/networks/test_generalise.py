@@ -18,6 +18,8 @@ from warploom.scan.networks import (
     Phase,
     Program,
     adjacency_of,
+    body,
+    combine,
     first_failure,
     generalise,
     named_network,
@@ -26,7 +28,6 @@ from warploom.scan.networks import (
     networks,
     parse_network,
     prove_every_size,
-    simd_source,
 )
 from warploom.scan.networks.numbers import Symbolic
 from warploom.scan.networks.program import LANE, NEXT, OFFSET
@@ -52,6 +53,11 @@ def test_one_picture_gives_the_network_of_every_size(name: str) -> None:
     for n in (*range(1, 40), 64, 100, 243, 1000, 1024):
         assert result.program.network(n) == NAMED[name](n)
     assert result.program == found(name, 64).program
+
+
+def simd_source(program: Program) -> str:
+    """A function `scan(a, op)` that scans a list in place; every `for i` loop is one step of parallel lanes."""
+    return "\n    ".join(["def scan(a, op):", *body(program, combine(program))]) + "\n"
 
 
 @pytest.mark.parametrize("name", NAMED)

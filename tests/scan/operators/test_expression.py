@@ -233,6 +233,25 @@ def test_choices_with_infinities_are_no_extrema(then: Expr, otherwise: Expr) -> 
     assert ex.select(ex.at_least(X, Y), then, otherwise).op == "ite"
 
 
+def test_whole_numbers_are_compared_with_whole_numbers() -> None:
+    """`2*x <= 0.1` is `x <= 0`: with a fraction left in, machine words could not state it."""
+    for numerator in range(-7, 8):
+        bound = ex.constant(Fraction(numerator, 3))
+        for build, meaning in ((ex.at_least, Fraction.__ge__), (ex.more_than, Fraction.__gt__)):
+            for factor in (-2, -1, Fraction(1, 2), 1, 3):
+                condition = build(ex.multiply(ex.constant(factor), X), bound)
+                run = compiled((X,), (condition,))
+                for value in range(-16, 17):
+                    assert run(value) == (meaning(Fraction(factor) * value, Fraction(numerator, 3)),)
+    atoms = ex.subexpressions(ex.at_least(ex.constant(Fraction(1, 10)), X))
+    assert all(e.sort.base != "real" for e in atoms)
+    assert ex.at_least(ex.add(X, Y), ex.constant(Fraction(1, 2))) is ex.at_least(ex.add(X, Y), ex.ONE)
+    real = ex.variable("r", REAL)
+    assert ex.at_least(real, ex.constant(Fraction(1, 2))) is not ex.at_least(real, ex.ONE)
+    mixed = ex.add(ex.multiply(ex.constant(3), X), ex.multiply(ex.constant(2), Y))
+    assert mixed.sort.base == "int" and ex.more_than(mixed, ex.constant(Fraction(1, 2))).op in ("ge", "gt", "not")
+
+
 def test_a_sum_is_infinite_where_a_part_of_it_is() -> None:
     for below, above in ((True, False), (False, True)):
         x = ex.variable("x", ex.Sort("int", below=below, above=above))

@@ -8,12 +8,13 @@ from warploom.core import UserError
 from warploom.scan import parse_module, read_loop
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.cases import _question
+from warploom.scan.operators.printing import python
 from warploom.scan.operators.relations import _relation, guessed_facts
 
 
 def states(text: str, name: str = "f") -> dict[str, tuple[str, str]]:
     loop = read_loop(parse_module(text), name)
-    return {s.name: (str(s.initial), str(s.step)) for s in loop.states}
+    return {s.name: (python(s.initial), python(s.step)) for s in loop.states}
 
 
 def test_conditionals_become_selections() -> None:
@@ -72,7 +73,7 @@ def f(items: list[tuple[int, bool]]):
     )
     assert loop.is_scan
     assert [f.sort.base for f in loop.fields] == ["int", "bool"]
-    assert [str(o) for o in loop.outputs] == ["acc"]
+    assert [python(o) for o in loop.outputs] == ["acc"]
 
 
 def test_remainders_of_states_get_states_of_few_values() -> None:
@@ -172,8 +173,8 @@ def test_columns_that_stand_in_a_relation() -> None:
     assert _relation(flag, flags, [ex.constant(v) for v in (0, 1, 0)]) is None
     numbers = [ex.constant(v) for v in (1, 2, 5)]
     more, less = ([ex.constant(v) for v in values] for values in ((4, 5, 8), (4, 3, 0)))
-    assert str(_relation(number, numbers, more)) == str(ex.add(number, ex.constant(3)))
-    assert str(_relation(number, numbers, less)) == str(ex.add(ex.multiply(ex.constant(-1), number), ex.constant(5)))
+    assert python(_relation(number, numbers, more)) == python(ex.add(number, ex.constant(3)))
+    assert python(_relation(number, numbers, less)) == python(ex.add(ex.multiply(ex.constant(-1), number), ex.constant(5)))
     assert _relation(number, numbers, [ex.constant(v) for v in (2, 4, 10)]) is None
 
 
@@ -184,11 +185,11 @@ def test_facts_hold_of_all_samples_and_only_of_plain_numbers() -> None:
         y: [ex.constant(v) for v in (0, 4, 5)],
         z: [ex.constant(v) for v in (0, 1, 2)],
     }
-    assert [str(f) for f in guessed_facts(columns)] == [
-        str(f) for f in (ex.at_least(x, ex.constant(1)), ex.at_least(x, ex.ZERO), ex.at_least(x, y), ex.at_least(y, ex.ZERO))
+    assert [python(f) for f in guessed_facts(columns)] == [
+        python(f) for f in (ex.at_least(x, ex.constant(1)), ex.at_least(x, ex.ZERO), ex.at_least(x, y), ex.at_least(y, ex.ZERO))
     ]
     below = {x: [ex.constant(v) for v in (-3, 0)]}
-    assert [str(f) for f in guessed_facts(below)] == [str(ex.at_least(ex.ZERO, x))]
+    assert [python(f) for f in guessed_facts(below)] == [python(ex.at_least(ex.ZERO, x))]
 
 
 def test_what_is_asked_first_to_tell_two_expressions_apart() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from warploom.core import UserError
 from warploom.scan import Loop, parse_module, read_loop, read_module, user_function
+from warploom.scan.operators.printing import python
 from warploom.scan.reading.values import is_small
 
 
@@ -17,7 +18,7 @@ def loop(before: str, body: str, header: str = "for x in xs:", parameters: str =
 
 
 def step(before: str, body: str, header: str = "for x in xs:") -> str:
-    return str(loop(before, body, header).states[0].step)
+    return python(loop(before, body, header).states[0].step)
 
 
 @pytest.mark.parametrize(
@@ -115,7 +116,7 @@ def test_the_file_is_run_once_and_its_output_kept_from_reports(tmp_path: Path, c
         "from beside_it import K\nprint('hello')\ndef f(xs):\n    a = 0\n    for x in xs:\n        a += x * K\n    return a\n"
     )
     module = read_module(path)
-    assert str(read_loop(module, "f").states[0].step) == "a + 3 * x"
+    assert python(read_loop(module, "f").states[0].step) == "a + 3 * x"
     assert user_function(module, "f")([1, 2]) == 9
     shown = capsys.readouterr()
     assert (shown.out, shown.err) == ("", "hello\n")

@@ -8,8 +8,8 @@ import numpy as np
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Backbone, tilings
-from warploom.schedule.bound.problem import Machine, Problem, View
-from warploom.schedule.bound.tables import machine_of, tables
+from warploom.schedule.bound.problem import Problem, TargetFigures, View
+from warploom.schedule.bound.tables import figures_of, tables
 from warploom.schedule.bound.total import Scratch, evaluate
 from warploom.schedule.bound.views import open_view, scratch
 from warploom.schedule.targets import target
@@ -23,8 +23,8 @@ MIRRORED = {1: 2, 2: 1, 4: 8, 8: 4, 16: 16}
 
 
 @entry
-def evaluated(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> float:
-    return evaluate(problem, machine, view, scratch)
+def evaluated(problem: Problem, figures: TargetFigures, view: View, scratch: Scratch) -> float:
+    return evaluate(problem, figures, view, scratch)
 
 
 class Case:
@@ -35,13 +35,13 @@ class Case:
         self.backbone: Backbone = program.stages[0]
         self.target = target(on)
         self.problem: Problem = tables(self.backbone, self.target)
-        self.machine: Machine = machine_of(self.target)
+        self.figures: TargetFigures = figures_of(self.target)
         self.view: View = open_view(self.problem, self.backbone, len(self.backbone.instructions) + len(self.backbone.dims))
         self.scratch: Scratch = scratch(self.problem)
 
     def bound(self) -> float:
         """Milliseconds."""
-        return evaluated(self.problem, self.machine, self.view, self.scratch) / 1e6
+        return evaluated(self.problem, self.figures, self.view, self.scratch) / 1e6
 
     def instruction(self, name: str) -> int:
         return next(n for n, i in enumerate(self.backbone.instructions) if i.name == name)

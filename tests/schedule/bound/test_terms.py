@@ -11,6 +11,7 @@ import pytest
 from tests.schedule.bound.hand_views import Case
 
 from warploom.kernels.tensors import tensor_kernel
+from warploom.machines.cpu import Port
 from warploom.schedule.backbone import parse_backbone
 from warploom.schedule.bound.problem import (
     ALU,
@@ -35,9 +36,9 @@ from warploom.schedule.bound.problem import (
     UNROLL,
     VECTOR,
 )
-from warploom.schedule.bound.tables import machine_of, tables
+from warploom.schedule.bound.tables import figures_of, tables
 from warploom.schedule.bound.views import open_view, scratch
-from warploom.schedule.targets import K4000, Port, cpu
+from warploom.schedule.targets import K4000, cpu
 
 Kinds = Mapping[tuple[str, int], int]
 N = 4096
@@ -47,13 +48,13 @@ def alone(
     case: Case, level: int | None = None, resource: int = 0, *, latency: int | None = None, bandwidth: float = 1e30
 ) -> float:
     """Nanoseconds where only one thing takes time: a unit of the resource, or one of the latencies, 1 ns."""
-    rates = np.full_like(case.machine.rates, NO_LIMIT)
-    latencies = np.zeros_like(case.machine.latencies)
+    rates = np.full_like(case.figures.rates, NO_LIMIT)
+    latencies = np.zeros_like(case.figures.latencies)
     if level is not None:
         rates[level, resource] = 1.0
     if latency is not None:
         latencies[latency] = 1.0
-    case.machine = case.machine._replace(rates=rates, latencies=latencies, bandwidth=bandwidth, launch=0.0)
+    case.figures = case.figures._replace(rates=rates, latencies=latencies, bandwidth=bandwidth, launch=0.0)
     return 1e6 * case.bound()
 
 
@@ -135,10 +136,10 @@ def test_a_sum_carried_by_a_loop(on: str, waited: float) -> None:
 def test_memory_traffic_and_launch(on: str, kept: int) -> None:
     case = Case("axpy", {"n": 2**26}, {"n": ((1024,),)}, on)
     case.problem.latency[:] = 0.0
-    launch = case.machine.launch
+    launch = case.figures.launch
     assert alone(case, bandwidth=1.0) == pytest.approx(3 * 4 * 2**26 - kept)
     assert alone(case) == pytest.approx(0.0, abs=1e-6)
-    case.machine = case.machine._replace(launch=launch)
+    case.figures = case.figures._replace(launch=launch)
     assert launch == (1500.0 if on == "sm_90" else 0.0)
     assert 1e6 * case.bound() == pytest.approx(launch, abs=1e-6)
 
@@ -165,7 +166,7 @@ def test_operands_that_no_register_keeps() -> None:
 def refetching(capacities: tuple[int, int, int]) -> Case:
     """Four rows of 256 KB times one vector of that size: rows one after the other."""
     case = Case("matvec", {"m": 4, "n": 1 << 16}, {}, "cpu")
-    case.machine = case.machine._replace(capacities=np.array(capacities), lines=np.array([64, 64]))
+    case.figures = case.figures._replace(capacities=np.array(capacities), lines=np.array([64, 64]))
     case.problem.latency[:] = 0.0
     for instruction in range(len(case.backbone.instructions)):
         case.kinds(instruction, {("m", 0): LOOP, ("n", 0): LOOP})
@@ -231,7 +232,7 @@ def test_pipes_work_side_by_side() -> None:
     """1 sum and 1 that may run with products: the two pipes share them, comparisons are apart."""
     case = Case.__new__(Case)
     case.backbone, case.target = parse_backbone(FUSIBLE_TEXT), cpu()
-    case.problem, case.machine = tables(case.backbone, case.target), machine_of(case.target)
+    case.problem, case.figures = tables(case.backbone, case.target), figures_of(case.target)
     case.view = open_view(case.problem, case.backbone, len(case.backbone.instructions) + len(case.backbone.dims))
     case.scratch = scratch(case.problem)
     case.problem.latency[:] = 0.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from warploom.core import f32
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import (
     Access,
     Axis,
@@ -21,7 +22,7 @@ from warploom.schedule.backbone import (
 
 
 def _at(*axes: int) -> tuple[AxisSum, ...]:
-    return tuple(AxisSum(((a, 1),)) for a in axes)
+    return tuple(Linear(((a, 1),)) for a in axes)
 
 
 def matmul(

@@ -7,11 +7,12 @@ import random
 import numpy as np
 import pytest
 from tests.schedule.choices import hand
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.core import UserError
 from warploom.schedule.backbone import Backbone, evaluate
 from warploom.schedule.choices import Features, KernelSpace, kernel_space
-from warploom.schedule.nest import Barrier, Kind, Load, Nest, Store, interpret, loops, statements, verify
+from warploom.schedule.nest import Barrier, Kind, Load, Nest, Store, loops, statements, verify
 from warploom.schedule.targets import K4000, Target, cpu, target
 from warploom.solve.space import Candidate
 

@@ -7,13 +7,14 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.kernels.tensors import TENSOR_KERNELS, tensor_kernel
 from warploom.schedule.backbone import AxisUse, Backbone, Levels, Parameter, Role, evaluate
 from warploom.schedule.choices.decided import LoweringError
 from warploom.schedule.choices.kernel import KernelSpace, kernel_space
 from warploom.schedule.choices.lower_candidate import lower_candidate
-from warploom.schedule.nest import identity, interpret, verify
+from warploom.schedule.nest import identity, verify
 from warploom.schedule.targets import TARGETS
 from warploom.solve.space import Candidate
 

@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.core import f32
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import (
     Access,
     Axis,
@@ -26,7 +28,7 @@ from warploom.schedule.backbone import (
 )
 from warploom.schedule.choices.decided import DimPair, LoweringError, Table, Temporary
 from warploom.schedule.choices.lower import lower
-from warploom.schedule.nest import Combine, Compute, Kind, Nest, identity, interpret, loops, statements, text, verify
+from warploom.schedule.nest import Combine, Compute, Kind, Nest, identity, loops, statements, text, verify
 
 Tree = list  # of statement numbers and (dims, subtree)
 
@@ -78,7 +80,7 @@ def matmul(m: int, n: int, k: int, tiles: dict[str, tuple[tuple[int, ...], ...]]
     ]
 
     def at(*names: int) -> tuple[AxisSum, ...]:
-        return tuple(AxisSum(((a, 1),)) for a in names)
+        return tuple(Linear(((a, 1),)) for a in names)
 
     instructions = [
         Instruction("zero", Operator.MOVE, (Constant(0.0),), (0, 1), f32),
@@ -217,7 +219,7 @@ def row_sums(m: int, n: int, operator: Operator = Operator.ADD, start: float = 0
     """y[m] = start + sum of x[m, n]."""
     axes = [Axis("m", m), Axis("n", n, tuple((t,) for t in tiles))]
     regions = [Region("x", f32, (m, n), (n, 1), Role.INPUT), Region("y", f32, (m,), (1,), Role.OUTPUT)]
-    at = AxisSum(((0, 1),)), AxisSum(((1, 1),))
+    at = Linear(((0, 1),)), Linear(((1, 1),))
     instructions = [
         Instruction("start", Operator.MOVE, (Constant(start),), (0,), f32),
         Instruction("x", Operator.LOAD, (), (0, 1), f32, Access(0, at)),
@@ -285,10 +287,10 @@ def test_edges_of_a_product_of_sums() -> None:
     regions = [Region("x", f32, (10,), (1,), Role.INPUT), Region("y", f32, (1,), (1,), Role.OUTPUT)]
     instructions = [
         Instruction("start", Operator.MOVE, (Constant(0.0),), (), f32),
-        Instruction("x", Operator.LOAD, (), (0,), f32, Access(0, (AxisSum(((0, 1),)),))),
+        Instruction("x", Operator.LOAD, (), (0,), f32, Access(0, (Linear(((0, 1),)),))),
         Instruction("exp", Operator.EXP, (Result(1, (0,)),), (0,), f32),
         Instruction("sum", Operator.ADD, (Carry(0, (0,)), Result(2, (0,))), (0,), f32),
-        Instruction("y", Operator.STORE, (Result(3, ()),), (), f32, Access(1, (AxisSum(),))),
+        Instruction("y", Operator.STORE, (Result(3, ()),), (), f32, Access(1, (Linear(),))),
     ]
     b = backbone("total", axes, regions, instructions)
     x, exp, total = (dims(b, name) for name in ("x", "exp", "sum"))
@@ -302,7 +304,7 @@ def test_edges_of_a_product_of_sums() -> None:
 @pytest.mark.parametrize("n", [32, 30])
 def test_axpy_in_vectors(n: int) -> None:
     regions = [Region(name, f32, (n,), (1,), role) for name, role in (("x", Role.INPUT), ("y", Role.INPUT), ("z", Role.OUTPUT))]
-    at = (AxisSum(((0, 1),)),)
+    at = (Linear(((0, 1),)),)
     instructions = [
         Instruction("x", Operator.LOAD, (), (0,), f32, Access(0, at)),
         Instruction("y", Operator.LOAD, (), (0,), f32, Access(1, at)),

@@ -11,13 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.schedule.choices.test_lower_candidates import descend, small_tiles, stages
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.core import f32
 from warploom.schedule.backbone import Backbone, Role, evaluate
 from warploom.schedule.choices.kernel import KernelSpace, kernel_space
 from warploom.schedule.cpu import compile_nest, find_compiler
 from warploom.schedule.frontend import out, prod, tensor
-from warploom.schedule.nest import Kind, blocks_of, interpret, loops, verify
+from warploom.schedule.nest import Kind, blocks_of, loops, verify
 from warploom.schedule.targets import TARGETS
 from warploom.solve.space import Candidate
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from warploom.core import f32
+from warploom.core.linear import Linear
+from warploom.machines.cpu import CacheLevel
 from warploom.schedule.backbone import Role
 from warploom.schedule.cost import waiting_ns
-from warploom.schedule.nest import Affine, Buffer, Kind, Load, Loop, Memory, Nest, Node, Ref, Value
-from warploom.schedule.targets import CacheLevel, Target, cpu, cpu_rates
+from warploom.schedule.nest import Buffer, Kind, Load, Loop, Memory, Nest, Node, Ref, Value
+from warploom.schedule.targets import Target, cpu, cpu_rates
 
 LINE = 64
 CACHES = (CacheLevel("l1", 32 << 10, LINE, False), CacheLevel("l2", 1 << 20, LINE, False), CacheLevel("l3", 16 << 20, LINE, True))
@@ -21,7 +23,7 @@ def machine(cores: int = 1) -> Target:
 
 def reading(*around: tuple[Kind, int, int], elements: int = 64 << 20) -> Nest:
     """Loads of one f32 in these loops (kind, size, stride in elements), outer first."""
-    place = Affine(0, tuple((n, stride) for n, (_, _, stride) in enumerate(around) if stride))
+    place = Linear(tuple((n, stride) for n, (_, _, stride) in enumerate(around) if stride))
     node: Node = Load(Ref(0, ()), Memory(0, place))
     for number, (kind, size, _) in reversed(list(enumerate(around))):
         node = Loop(number, f"l{number}", kind, size, (node,))

@@ -9,19 +9,20 @@ import numpy as np
 import pytest
 
 from warploom.core import f32
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import FUNCTIONS, Operator, Role
 from warploom.schedule.backbone.evaluate import compute
 from warploom.schedule.cpu import compile_nest, find_compiler
 from warploom.schedule.frontend.expressions import evaluate_number
-from warploom.schedule.nest import Affine, Buffer, Compute, Kind, Load, Loop, Memory, Nest, Ref, Register, Store, Value
+from warploom.schedule.nest import Buffer, Compute, Kind, Load, Loop, Memory, Nest, Ref, Register, Store, Value
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 
 
 def elementwise(operator: Operator, size: int, lanes: int) -> Nest:
     """B = operator(A), a vector at a time."""
-    place = Affine(0, ((0, lanes), (1, 1)))
-    at = (Affine(0, ((1, 1),)),)
+    place = Linear(((0, lanes), (1, 1)))
+    at = (Linear(((1, 1),)),)
     body = (
         Load(Ref(0, at), Memory(0, place)),
         Compute(Ref(1, at), operator, (Ref(0, at),)),

@@ -10,6 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.schedule.choices.test_lower_candidates import descend
+from tests.schedule.nest.interpreter import interpret
+from tests.schedule.nest.interpreter.arithmetic import computed
 
 import warploom as wl
 from warploom import f32
@@ -28,8 +30,6 @@ from warploom.schedule.cuda.helpers import helper_texts
 from warploom.schedule.cuda.scalars import operation
 from warploom.schedule.frontend import TensorFunction
 from warploom.schedule.frontend.expressions import evaluate_number
-from warploom.schedule.nest import interpret
-from warploom.schedule.nest.arithmetic import computed
 from warploom.schedule.targets import TARGETS
 
 ROWS, COLUMNS = 16, 24

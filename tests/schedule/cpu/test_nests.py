@@ -10,10 +10,11 @@ from types import ModuleType
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.schedule.backbone import Role
 from warploom.schedule.cpu import c_source, compile_nest, find_compiler
-from warploom.schedule.nest import Nest, interpret
+from warploom.schedule.nest import Nest
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 SCRIPT = Path(__file__).parents[3] / "benchmarks" / "cpu_nests.py"

@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 from tests.schedule.cpu.test_nests import nests
 from tests.schedule.cuda.nests import xor_of_bits
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.core import DType, UnsupportedError, UserError, bf16, f64, i32, to_numpy
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.cpu import c_source, compile_nest, find_compiler
-from warploom.schedule.nest import Builder, Kind, Load, Memory, Nest, Store, interpret
+from warploom.schedule.nest import Builder, Kind, Load, Memory, Nest, Store
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="needs a C compiler")
 LOOP, UNROLL, VECTOR, BLOCK = Kind.LOOP, Kind.UNROLL, Kind.VECTOR, Kind.BLOCK

@@ -9,10 +9,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import NestError, interpret
 
 from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.cpu import compile_nest, find_compiler
-from warploom.schedule.nest import Builder, Kind, Loop, Nest, NestError, Space, interpret, verify
+from warploom.schedule.nest import Builder, Kind, Loop, Nest, Space, verify
 
 pytestmark = pytest.mark.skipif(find_compiler() is None, reason="no C compiler")
 

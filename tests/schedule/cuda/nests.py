@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import BY_NAME, DType
+from warploom.core.linear import Linear
 from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.nest import (
@@ -98,11 +99,11 @@ class Builder:
 
 
 def at(*loops: int) -> tuple[Affine, ...]:
-    return tuple(Affine(0, ((n, 1),)) for n in loops)
+    return tuple(Linear(((n, 1),)) for n in loops)
 
 
 def index(*terms: tuple[int, int], constant: int = 0) -> Affine:
-    return Affine(constant, terms)
+    return Linear(terms, constant)
 
 
 def random(*shape: int, seed: int = 0) -> NDArray[np.float32]:
@@ -303,7 +304,7 @@ def row_sum(rows: int = 6, columns: int = 200, threads: int = 64, rows_at_once: 
             return [
                 first,
                 second,
-                Combine(Ref(total, ()), Operator.ADD, Ref(part, (Affine(),)), (0,), (numbers[0],)),
+                Combine(Ref(total, ()), Operator.ADD, Ref(part, (Linear(),)), (0,), (numbers[0],)),
                 Store(place, Ref(total, ()), (Guard(index((numbers[0], 1)), 1),)),
             ]
 
@@ -373,7 +374,7 @@ def stencil(n: int = 100, threads: int = 32, each: int = 2) -> Case:
                     return [Load(Ref(read, at(w)), Memory(x, place, (Guard(place, n), Guard(center, n))))]
 
                 def value(number: int) -> Ref:
-                    return Ref(read, (Affine(number),))
+                    return Ref(read, (Linear((), number),))
 
                 return [
                     b.unroll(3, load, "w"),
@@ -493,7 +494,7 @@ def dot(n: int = 500, shape: tuple[int, ...] = (12, 5), first: int | None = None
     body += nested(add)
     body.append(Combine(Ref(total, ()), Operator.ADD, Ref(part, ()), (), tuple(numbers)))
     body.append(Compute(Ref(whole, ()), Operator.MUL, (Ref(total, ()), Constant(2.0))))
-    body.append(Store(Memory(out, Affine()), Ref(whole, ()), tuple(Guard(index((t, 1)), 1) for t in numbers)))
+    body.append(Store(Memory(out, Linear()), Ref(whole, ()), tuple(Guard(index((t, 1)), 1) for t in numbers)))
     nest = b.nest(*body)
     arrays = {"x": random(n), "y": random(n, seed=1), "total": np.zeros(1, np.float32)}
     return Case(nest, arrays, {}, {"total": np.array([2 * arrays["x"] @ arrays["y"]])}, 1e-4)
@@ -521,7 +522,7 @@ def reverse(blocks: int = 3, threads: int = 16, space: Space = Space.GLOBAL, eac
         def read(t: int) -> list[Node]:
             def part(u: int) -> list[Node]:
                 place = ((u, threads), (t, 1))
-                mirrored = Affine(size - 1, tuple((loop, -stride) for loop, stride in place))
+                mirrored = Linear(tuple((loop, -stride) for loop, stride in place), size - 1)
                 return [
                     Load(Ref(second, ()), Memory(line, mirrored)),
                     Store(Memory(y, index((n, size), *place)), Ref(second, ())),

@@ -9,6 +9,7 @@ import pytest
 from tests.schedule.cuda import nests
 
 from warploom.core import BY_NAME
+from warploom.core.linear import Linear
 from warploom.ctext import Text
 from warploom.gpu import toolchain_available
 from warploom.schedule.backbone import Operator, Role
@@ -16,7 +17,7 @@ from warploom.schedule.cuda import Options, compile_kernel, cuda_kernel, facts_o
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import gather
 from warploom.schedule.cuda.indices import Indices
-from warploom.schedule.nest import Affine, Compute, Guard, Kind, Load, Loop, Memory, Ref, Store
+from warploom.schedule.nest import Compute, Guard, Kind, Load, Loop, Memory, Ref, Store
 
 AXPY = """// grid 8 x 1 x 1, block 32 x 1 x 1
 extern "C" __global__ void __launch_bounds__(32)
@@ -73,12 +74,12 @@ def test_offsets_are_sums() -> None:
     indices = Indices(loops, frozenset(), (1, 1, 1), (1, 1, 1))
     for number, name in enumerate("ij"):
         indices.texts["loop", number], indices.highs["loop", number] = name, loops[number].size - 1
-    forms = {a: indices.form(a) for a in (Affine(31, ((0, -16),)), Affine(-5, ((0, 4), (1, -1))), Affine(-1, ((0, 1 << 12),)))}
+    forms = {a: indices.form(a) for a in (Linear(((0, -16),), 31), Linear(((0, 4), (1, -1)), -5), Linear(((0, 1 << 12),), -1))}
     texts = [indices.text(form).text for form in forms.values()]
     assert texts == ["-i * 16 + 31", "i * 4 - j - 5", "static_cast<long long>(i) * 4096 - 1"]
-    assert indices.text(forms[Affine(-5, ((0, 4), (1, -1)))], Text("p")).text == "p + i * 4 - j - 5"
+    assert indices.text(forms[Linear(((0, 4), (1, -1)), -5)], Text("p")).text == "p + i * 4 - j - 5"
     context = Context(gather(nests.axpy().nest), Options(), indices, {})
-    wide = [t.text for t in context.conditions([Guard(Affine(-1, ((0, 1 << 12),)), 1 << 31)])]
+    wide = [t.text for t in context.conditions([Guard(Linear(((0, 1 << 12),), -1), 1 << 31)])]
     assert wide == ["static_cast<long long>(i) * 4096 - 1 >= 0", "static_cast<long long>(i) * 4096 - 1 < 2147483648"]
 
 

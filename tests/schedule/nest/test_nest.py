@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import NestError, interpret
 
 from warploom.core import f32
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.nest import (
     Affine,
@@ -22,7 +24,6 @@ from warploom.schedule.nest import (
     Loop,
     Memory,
     Nest,
-    NestError,
     Node,
     Ref,
     Register,
@@ -32,7 +33,6 @@ from warploom.schedule.nest import (
     code_size,
     counts,
     identity,
-    interpret,
     loops,
     text,
     verify,
@@ -44,7 +44,7 @@ A = Value("a", f32, ())
 
 
 def at(*terms: tuple[int, int], constant: int = 0) -> Affine:
-    return Affine(constant, terms)
+    return Linear(terms, constant)
 
 
 def nest(*body: Node, values: tuple[Value, ...] = (A,), buffers: tuple[Buffer, ...] = (X, Y, T)) -> Nest:
@@ -181,7 +181,7 @@ def test_totals_over_registers_and_threads() -> None:
     assert verify(sums) == ()
     assert interpret(sums, {"x": np.arange(8.0)})["y"][0] == 28.0
     found = {type(c.statement).__name__: c for c in counts(sums)}
-    assert (found["Load"].executions, found["Load"].instructions, found["Combine"].executions) == (8, 4, 4)
+    assert (found["Load"].instructions, found["Load"].lanes, found["Combine"].instructions * found["Combine"].lanes) == (4, 2, 4)
     assert code_size(sums.body) == 1 + 1 + 2 + 1 + 1
 
 
@@ -201,7 +201,7 @@ def test_key_has_no_names() -> None:
 
 def _renumbered(node: Node) -> Node:
     def moved(affine: Affine) -> Affine:
-        return Affine(affine.constant, tuple((n + 7, s) for n, s in affine.terms))
+        return Linear(tuple((n + 7, s) for n, s in affine.terms), affine.constant)
 
     match node:
         case Loop():

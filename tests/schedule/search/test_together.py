@@ -8,12 +8,13 @@ from itertools import islice
 
 import numpy as np
 import pytest
+from tests.schedule.nest.interpreter import interpret
 
 from warploom.kernels.tensors import tensor_kernel
 from warploom.schedule.backbone import Parameter, Role, cpu_tiles, evaluate
 from warploom.schedule.choices import KernelSpace, kernel_space
 from warploom.schedule.cpu import compile_nest, find_compiler
-from warploom.schedule.nest import Nest, interpret, verify
+from warploom.schedule.nest import Nest, verify
 from warploom.schedule.search import (
     CpuEvaluator,
     CpuPrograms,

@@ -12,8 +12,8 @@ from warploom.core import UserError
 from warploom.ir import index_text, run
 from warploom.kernels import line, random_arrays, reference
 from warploom.kernels.tunables import is_tunable, tunable_sketch
+from warploom.machines import architecture
 from warploom.schedule.sketches import FamilyModel, TunableSketch, Tuning, tunable
-from warploom.schedule.targets import board
 from warploom.solve import Incumbent, OrderName, declared_order, order_named, ordered, run_order, search
 from warploom.synth import Filling
 
@@ -29,7 +29,7 @@ def family() -> TunableSketch:
 
 
 def model(of: TunableSketch, **fixed: str) -> FamilyModel:
-    return FamilyModel(of, of.sizes, board("sm_80"), measures=False, fixed=fixed)
+    return FamilyModel(of, of.sizes, architecture("sm_80"), measures=False, fixed=fixed)
 
 
 def only(of: TunableSketch, **setting: Tuning) -> TunableSketch:
@@ -153,7 +153,7 @@ def test_without_a_budget_the_first_kernel_is_waited_for(monkeypatch: pytest.Mon
     monkeypatch.setattr(importlib.import_module(FamilyModel.__module__), "DEFAULT_S", 0.0)
     outcome = search(model(family()), strategy=declared_order)
     assert (len(outcome.answers), outcome.reason) in ((1, "budget: wall seconds"), (1, ""))
-    spent = FamilyModel(family(), SIZES, board("sm_80"), 0.0, measures=False)
+    spent = FamilyModel(family(), SIZES, architecture("sm_80"), 0.0, measures=False)
     assert search(spent, strategy=declared_order).reason == "budget: wall seconds"
 
 

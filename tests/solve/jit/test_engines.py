@@ -6,14 +6,14 @@ import pytest
 from tests.solve.space.worlds import random_world
 
 from warploom.solve.jit.entries import _Plain
-from warploom.solve.space import Candidate
+from warploom.solve.space import Candidate, CompiledSpace, Instance
 from warploom.solve.space.engine import propagate_all
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_propagation(seed: int) -> None:
     world = random_world(seed)
-    instance = world.space.compile().instance(**world.inputs())
+    instance = Instance(CompiledSpace(world.space), **world.inputs())
     root = instance.root()
     other = Candidate(instance, instance.domains.copy(), instance.members.copy(), instance.bounds.copy())
     run = _Plain(propagate_all.function)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,9 +21,12 @@ def test_children_that_are_beaten_are_counted_once() -> None:
         ),
         _expanded=lambda _, __, position, ___: SimpleNamespace(bound=(3, 7)[position]), _strategy=lambda _: 0,
     )  # fmt: skip
+    at.expand = partial(Incumbent.expand, at)
+    at._children = partial(Incumbent._children, at)  # pyright: ignore[reportPrivateUsage]
     parent: Any = SimpleNamespace(candidate=None, bound=0)
-    found = Incumbent.children(at, parent)
-    assert found is not None and [c.bound for c in found] == [3]
+    at._children = partial(Incumbent._children, at)
+    found = [*(Incumbent.expand(at, parent) or ())]
+    assert [c.bound for c in found] == [3]
     assert (at.statistics.bounded, at.statistics.dead_ends) == (2, 0)
 
 

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from itertools import product
 
 import pytest
+from tests.solve.search.finite import FiniteModel
 
-from warploom.solve import Alternative, Budget, Cost, FiniteModel, declared_order, search, smallest_domain
+from warploom.solve import Alternative, Budget, Cost, declared_order, search, smallest_domain
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 SHARED_BYTES = 6000

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 
 import pytest
+from tests.solve.search.finite import FiniteModel
 from tests.solve.trees import RandomTree
 
 from warploom.solve import (
     Budget,
     Cut,
-    FiniteModel,
     chen,
     count_levels,
     enumerate_levels,

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from warploom.solve.space import Candidate, Instance
+from warploom.solve.space import Candidate, CompiledSpace, Instance
 
 from .naive import Point, World, solutions
 from .worlds import random_world
@@ -59,7 +59,7 @@ def same_as(candidate: Candidate, point: Point) -> None:
 @pytest.mark.parametrize("seed", SMALL + LOWERED)
 def test_accepts_what_the_description_says(seed: int) -> None:
     world: World = random_world(seed)
-    instance = world.space.compile().instance(**world.inputs())
+    instance = Instance(CompiledSpace(world.space), **world.inputs())
     expected = {tuple(sorted((k, (v,)) for k, v in p.assignment.items())): p for p in solutions(world)}
     found = {}
     for candidate in decided(instance, instance.root(), Random(seed)):
@@ -95,7 +95,7 @@ def active_variables(instance: Instance, candidate: Candidate, choice: str) -> l
 def test_decisions_commute(seed: int) -> None:
     random = Random(seed)
     world = random_world(seed)
-    instance = world.space.compile().instance(**world.inputs())
+    instance = Instance(CompiledSpace(world.space), **world.inputs())
     root = instance.root()
     if root is None:
         return

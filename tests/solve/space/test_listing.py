@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from warploom.solve.space import Candidate, EnumChoice, Instance, Space, listing
+from warploom.solve.space import Candidate, CompiledSpace, EnumChoice, Instance, Space, listing
 from warploom.solve.space.engine import narrow_and_propagate, work_with_records
 from warploom.solve.space.forms import Form, FormKind, FormLiteral, LiteralKind
 from warploom.solve.space.nodes import Applied, Argument
@@ -32,7 +32,7 @@ def narrowed(instance: Instance, candidate: Candidate, variable: int, mask: int,
 def test_listed_tuples_are_those_enumerated(seed: int) -> None:
     random = Random(seed)
     world = random_world(seed)
-    instance = world.space.compile().instance(**world.inputs())
+    instance = Instance(CompiledSpace(world.space), **world.inputs())
     candidate = instance.root()
     while candidate is not None:
         variables = [int(v) for choice in instance.space.choices for v in candidate.open_variables(choice)]
@@ -54,9 +54,9 @@ def test_listed_tuples_are_those_enumerated(seed: int) -> None:
 def test_what_exceeds_the_total_is_enumerated(seed: int, total: int, monkeypatch: pytest.MonkeyPatch) -> None:
     random = Random(seed)
     world = random_world(seed)
-    whole = world.space.compile().instance(**world.inputs())
+    whole = Instance(CompiledSpace(world.space), **world.inputs())
     monkeypatch.setattr(listing, "MAX_TOTAL", total)
-    part = world.space.compile().instance(**world.inputs())
+    part = Instance(CompiledSpace(world.space), **world.inputs())
     assert part.records.size <= whole.records.size
     candidate, other = whole.root(), part.root()
     while candidate is not None:
@@ -97,7 +97,7 @@ def test_two_of_three_choices_leave_one_value_to_the_third(listed: bool, monkeyp
     a, b, c = space.objects("a b c")
     space.require("either", {a: rows, b: columns}, [p(a).is_("X"), q(b).is_("X"), r(a).is_("X")])
     space.require("three", {a: rows, b: columns, c: rows}, [p(a).is_("Y"), q(b).is_("Y"), r(c).is_("Y")])
-    instance = space.compile().instance(sets={"Rows": ["a0", "a1"], "Columns": ["b0", "b1"]})
+    instance = Instance(CompiledSpace(space), sets={"Rows": ["a0", "a1"], "Columns": ["b0", "b1"]})
     for one, two, other in product(("a0", "a1"), ("b0", "b1"), ("a0", "a1")):
         refused, forced = ("Y", "X") if one == other else ("X", "Y")
         for first, second, third in permutations((("p", one), ("q", two), ("r", other))):
@@ -132,7 +132,7 @@ def test_facts_are_asked_of_objects_that_can_be_members() -> None:
     kind = space.enum("kind", (rows,), ("A", "B"))
     a, b = space.objects("a b")
     space.require("held", {a: some, b: rows}, [~space.fact("fact", 2)(a, b), kind(a).is_("A"), kind(b).is_("A")])
-    space.compile().instance(sets={"Rows": ["r0", "r1"], "Some": ["r1"]}, facts={"fact": fact})
+    Instance(CompiledSpace(space), sets={"Rows": ["r0", "r1"], "Some": ["r1"]}, facts={"fact": fact})
     assert asked and {x for x, _ in asked} == {"r1"} and {y for _, y in asked} == {"r0", "r1"}
 
 
@@ -143,5 +143,5 @@ def test_the_work_lists_have_room_for_the_largest_set(monkeypatch: pytest.Monkey
     space = Space("sizes")
     space.enum("kind", (space.set("Few"),), ("A", "B"))
     space.enum("other", (space.set("Many"),), ("A", "B"))
-    space.compile().instance(sets={"Few": [0], "Many": [0, 1, 2, 3, 4]})
+    Instance(CompiledSpace(space), sets={"Few": [0], "Many": [0, 1, 2, 3, 4]})
     assert rooms == [3 * 5 + 4]

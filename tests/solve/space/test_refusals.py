@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from warploom.core import UserError
-from warploom.solve.space import ObjectSet, Space
+from warploom.solve.space import CompiledSpace, Instance, ObjectSet, Space
 from warploom.solve.space.inputs import apply_function, constant_of
 
 
@@ -118,7 +118,7 @@ def instance(**given: Any) -> object:
     space.enum("kind", (things,), ("A", "B"))
     space.integer("size", (things,))
     usual: dict[str, Any] = {"sets": {"Things": [0]}, "universes": {("size", (0,)): [1, 2]}}
-    return space.compile().instance(**(usual | given))
+    return Instance(CompiledSpace(space), **(usual | given))
 
 
 @pytest.mark.parametrize(

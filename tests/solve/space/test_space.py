@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from warploom.core import UserError
-from warploom.solve.space import Lowering, ObjectSet, Space
+from warploom.solve.space import CompiledSpace, Instance, Lowering, ObjectSet, Space
 from warploom.solve.space.engine import SETS, Tables
 from warploom.solve.space.nodes import Comparator
 
@@ -76,7 +76,7 @@ def one_literal_as_truth() -> None:
 def no_universe() -> None:
     space, statements = declared()
     space.integer("size", (statements,))
-    space.compile().instance(sets={"Statements": [0]})
+    Instance(CompiledSpace(space), sets={"Statements": [0]})
 
 
 @pytest.mark.parametrize(
@@ -112,7 +112,7 @@ def test_reserved_objects_join_when_the_trigger_is_certain() -> None:
     count = space.counter("count", over={a: statements}, sum=1)
     space.trigger("lower", {a: statements}, [kind(a).is_("LOWER")], activates=[statements])
     lowering = Lowering((("Statements", 2),), (("order", (1, 2), ("BEFORE",)),))
-    instance = space.compile().instance(sets={"Statements": [0, 1]}, lowerings={("lower", (0,)): lowering})
+    instance = Instance(CompiledSpace(space), sets={"Statements": [0, 1]}, lowerings={("lower", (0,)): lowering})
     root = instance.root()
     assert root is not None
     assert root.interval("count") == (2, 3)

@@ -7,8 +7,9 @@ import re
 import pytest
 from tests.synth.kernels import CONV3, REVERSE, conv3, parse, reverse, sketch_of
 
+from warploom.core.linear import Linear, variable
 from warploom.sketch import parse_spec
-from warploom.solve import Constraint, Linear, Sat, SmtSession, Unsat, conjunction, negation, variable
+from warploom.solve import Constraint, Sat, SmtSession, Unsat, conjunction, negation
 from warploom.synth.lift.affine import UnliftableError
 from warploom.synth.lift.coverage import _add_quotients
 from warploom.synth.lift.generic_block import GenericBlock

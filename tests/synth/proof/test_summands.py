@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from warploom.core import f32, i32
-from warploom.solve import TRUE, Constraint, Formula, Linear, variable
+from warploom.core.linear import Linear, variable
+from warploom.solve import TRUE, Constraint, Formula
 from warploom.synth.lift.conditions import Conditions
 from warploom.synth.proof.summands import Frame, Summands, _inverse  # pyright: ignore[reportPrivateUsage]
 from warploom.terms import FormTooLargeError, Normaliser, Term, algebra_for, apply, atom, constant
@@ -17,7 +18,7 @@ I, J, Q = variable("i"), variable("j"), variable("q")
 FIVE = Linear((), 5)
 
 
-def x(index: Linear) -> Term:
+def x(index: Linear[str]) -> Term:
     return atom("x", (index,))
 
 
@@ -37,7 +38,11 @@ def summands() -> Summands:
 
 
 def agree(
-    got: Term, want: Term, values: Mapping[str, Linear], guard: Formula = TRUE, iteration: Mapping[str, Linear] | None = None
+    got: Term,
+    want: Term,
+    values: Mapping[str, Linear[str]],
+    guard: Formula = TRUE,
+    iteration: Mapping[str, Linear[str]] | None = None,
 ) -> bool:
     return summands().agree(got, Frame(values, guard), want, iteration or {})
 
@@ -45,7 +50,7 @@ def agree(
 BELOW_5 = Constraint(I.shifted(-4))
 AT_5 = Constraint(I.shifted(-5), "==")
 UP_TO_5 = Constraint(I.shifted(-5))
-SAME: dict[str, Linear] = {"i": I, "j": J, "q": Q}
+SAME: dict[str, Linear[str]] = {"i": I, "j": J, "q": Q}
 
 
 @pytest.mark.parametrize(
@@ -67,7 +72,7 @@ SAME: dict[str, Linear] = {"i": I, "j": J, "q": Q}
     ],
 )
 def test_agreement(
-    got: Term, want: Term, values: Mapping[str, Linear], guard: Formula, iteration: Mapping[str, Linear], expected: bool
+    got: Term, want: Term, values: Mapping[str, Linear[str]], guard: Formula, iteration: Mapping[str, Linear[str]], expected: bool
 ) -> None:
     assert agree(got, want, values, guard, iteration) is expected
 

@@ -11,7 +11,7 @@ from tests.synth.kernels import CARRYLESS, CONV3, REVERSE, carryless, conv3, par
 import warploom as wl
 from warploom.core import UserError
 from warploom.ir import HoleArg, HoleUse, IndexExpr, SetIndex
-from warploom.synth.proof.symbolic import execute, run_spec, spec_outputs
+from warploom.synth.proof.symbolic import execute, run_spec
 from warploom.terms import apply, atom, constant
 
 HEAD = "@kernel(block=(8, 1, 1), grid=({grid}, 1, 1), warp_size=4)\ndef k(x: Global[i32, 8], y: Global[i32, {size}] | out):\n"
@@ -143,10 +143,10 @@ def test_conversions_of_elements_are_exact_and_of_sums_opaque():
 
 
 def test_spec_runs_natively():
-    y = spec_outputs(conv3, parse(CONV3), {"n": 2})["y"]
+    y = run_spec(conv3, parse(CONV3), {"n": 2}).outputs["y"]
     assert str(y[1]) == "0 + w[0] * x[1] + w[1] * x[2] + w[2] * x[3]"
-    assert spec_outputs(reverse, parse(REVERSE), {})["y"][0] is atom("x", (7,))
-    assert spec_outputs(carryless, parse(CARRYLESS), {})["c"][0] is (constant(0) ^ atom("a", (0,)) & atom("b", (0,)))
+    assert run_spec(reverse, parse(REVERSE), {}).outputs["y"][0] is atom("x", (7,))
+    assert run_spec(carryless, parse(CARRYLESS), {}).outputs["c"][0] is (constant(0) ^ atom("a", (0,)) & atom("b", (0,)))
 
 
 def test_untouched_outputs_are_known():
@@ -164,7 +164,7 @@ def test_builtin_min_works_on_terms():
         for i in range(8):
             y[i] = min(x[i], max(x[0], 3), min(2, i))
 
-    y = spec_outputs(spec, parse(REVERSE), {})["y"]
+    y = run_spec(spec, parse(REVERSE), {}).outputs["y"]
     assert str(y[1]) == "min(x[1], max(x[0], 3), 1)"
 
 
@@ -203,7 +203,7 @@ def bad_division(x, y):
 )
 def test_errors_of_a_spec_are_located(spec, pattern: str, text: str):
     with pytest.raises(UserError, match=pattern) as error:
-        spec_outputs(spec, parse(REVERSE), {})
+        run_spec(spec, parse(REVERSE), {})
     (diagnostic,) = error.value.diagnostics
     assert diagnostic.code == "SPEC_FAILED"
     assert diagnostic.span.file == __file__ and diagnostic.span.source.strip() == text
@@ -211,7 +211,7 @@ def test_errors_of_a_spec_are_located(spec, pattern: str, text: str):
 
 def test_a_spec_with_other_parameters_is_refused():
     with pytest.raises(UserError, match=r"expected a parameter of the sketch \(x, y\), got 'z'"):
-        spec_outputs(lambda x, z: None, parse(REVERSE), {})
+        run_spec(lambda x, z: None, parse(REVERSE), {})
 
 
 def test_in_and_out_arrays_keep_their_old_content():
@@ -301,7 +301,7 @@ def outside_in_words(x, y):
 )
 def test_specs_that_mean_nothing(spec, pattern: str, code: str):
     with pytest.raises(UserError, match=pattern) as caught:
-        spec_outputs(spec, parse(REVERSE), {})
+        run_spec(spec, parse(REVERSE), {})
     assert [d.code for d in caught.value.diagnostics] == [code]
 
 
@@ -311,5 +311,5 @@ def test_a_spec_in_words_of_the_language_that_leaves_its_arrays():
             y[i + 1] = wl.cast(wl.f32, x[i])
 
     with pytest.raises(UserError, match=r"expected an index inside y \(5 elements\), got y\[5\]") as caught:
-        spec_outputs(shifted, parse(CONV3), {"n": 5})
+        run_spec(shifted, parse(CONV3), {"n": 5})
     assert [d.code for d in caught.value.diagnostics] == ["OUT_OF_BOUNDS"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from warploom.core import Span, UnsupportedError
 from warploom.ir import Hole, HoleArg, IndexConst, tabulate
 from warploom.ir.swizzle import function_set
 from warploom.solve import ClauseSession, Sat
@@ -38,6 +39,7 @@ HOLES = [
     (cond(2, grammar="constant-free"), SOME),
     (cond(2, grammar="modular", modulus=3), SOME),
     (Hole("h", "part", ("a", "b"), 3), SOME[:4]),
+    (Hole("h", "bits", ("a",), 4), [(n,) for n in range(4)]),
     (Hole("h", "const", (), constants=(3, 5, 9)), [()]),
     (Hole("h", "const", ()), [()]),
     (Hole("h", "choose", ("a", "b"), 2), [()]),
@@ -79,3 +81,10 @@ def test_a_variable_alone_is_compared_with_given_constants_only(constants: tuple
     session.add(linear.shape.flags[0, 0, "alone"])
     found = {c for c in range(-4, 5) if isinstance(session.check([linear._is(session, c)]), Sat)}
     assert found == fitting
+
+
+def test_a_hole_of_too_many_functions_is_refused_with_its_place() -> None:
+    hole = Hole("h", "bits", ("a", "b"), 8, span=Span("sketch.py", 3, 1, 3, 9))
+    with pytest.raises(UnsupportedError, match="at most 4096 functions") as raised:
+        encode_hole(ClauseSession(), "hole", hole, [(i, k) for i in range(8) for k in range(8)], 3)
+    assert [(d.code, d.span) for d in raised.value.diagnostics] == [("TOO_LARGE", hole.span)]

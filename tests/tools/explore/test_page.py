@@ -4,10 +4,10 @@ import re
 from html.parser import HTMLParser
 
 from warploom.core import f32
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Constant, Operator, Role
 from warploom.schedule.bound import Explanation
 from warploom.schedule.nest import (
-    Affine,
     Barrier,
     Buffer,
     Compute,
@@ -36,12 +36,12 @@ LINE = {
 
 
 def nest() -> Nest:
-    at = Affine(0, ((0, 4), (1, 1)))
+    at = Linear(((0, 4), (1, 1)))
     body = (
-        Load(Ref(0, (Affine(0, ((1, 1),)),)), Memory(0, at, (Guard(at, 7),))),
+        Load(Ref(0, (Linear(((1, 1),)),)), Memory(0, at, (Guard(at, 7),))),
         Compute(Ref(1, ()), Operator.ADD, (Ref(1, ()), Constant(1.0))),
     )
-    inner = (Loop(1, "n1", Kind.VECTOR, 4, body), Barrier(), Store(Memory(1, Affine()), Ref(1, ())))
+    inner = (Loop(1, "n1", Kind.VECTOR, 4, body), Barrier(), Store(Memory(1, Linear()), Ref(1, ())))
     buffers = (
         Buffer("x", f32, 8, Role.INPUT),
         Buffer("y", f32, 1, Role.OUTPUT),

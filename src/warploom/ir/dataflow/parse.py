@@ -289,7 +289,7 @@ class _Resolver:
     # ------------------------------------------------------------ the goal
 
     def goals(self, goals: Sequence[GoalSyntax], statements: Sequence[Statement], end: Span) -> Goal | None:
-        """The only goal; None after an error."""
+        """The only goal; None after an error among `found`. UserError for a goal that is wrong in itself."""
         for extra in goals[1:]:
             message = "expected one goal, got a second one"
             notes = (("the first goal is here", goals[0].span),)
@@ -311,11 +311,7 @@ class _Resolver:
             self.found.append(Diagnostic("MIXED_FOLDS", message, unnamed.span, "write fold(+), or drop all operators", notes))
         if self.found:
             return None
-        try:
-            return self.goal(goal, statements, named is not None)
-        except UserError as error:
-            self.found += error.diagnostics
-            return None
+        return self.goal(goal, statements, named is not None)
 
     def goal(self, goal: GoalSyntax, statements: Sequence[Statement], names_operators: bool) -> Goal:
         if not statements:

@@ -20,11 +20,11 @@ from warploom.ir.arithmetic import Arithmetic, MachineArithmetic
 from warploom.ir.kernel.counts import Counts
 from warploom.ir.kernel.evaluate import Indices
 from warploom.ir.kernel.findings import Findings
-from warploom.ir.kernel.machine import Machine
 from warploom.ir.kernel.memory import GridArray, zeros
 from warploom.ir.kernel.nodes import HoleUse, IndexExpr, Kernel, Param
 from warploom.ir.kernel.races import GridStamps
 from warploom.ir.kernel.rewrite import map_index
+from warploom.ir.kernel.running import KernelRun
 from warploom.ir.kernel.verify import stored_arrays, verify
 
 CHUNK_THREADS = 65536
@@ -86,7 +86,7 @@ def run(
     with np.errstate(all="ignore"):
         for first in range(0, blocks, step):
             count = min(step, blocks - first)
-            Machine(kernel, memory, sizes, arithmetic, findings, grid, first, count, check_races and kernel.threads > 1).run()
+            KernelRun(kernel, memory, sizes, arithmetic, findings, grid, first, count, check_races and kernel.threads > 1).run()
     shaped = {name: array.data.reshape(array.extents + array.data.shape[1:]) for name, array in memory.items()}
     return RunResult(shaped, findings.counts, tuple(findings.diagnostics.values()))
 

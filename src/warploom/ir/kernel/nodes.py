@@ -29,7 +29,6 @@ BuiltinName = Literal["thread_id", "block_id", "block_dim", "grid_dim"]
 IndexOp = Literal["+", "-", "*", "//", "%", "&", "|", "^", "<<", ">>", "min", "max"]
 CompareOp = Literal["==", "!=", "<", "<=", ">", ">="]
 ValueOp = Literal["+", "-", "*", "/", "//", "%", "min", "max", "&", "|", "^", "<<", ">>", "neg", "~"]
-HoleKind = Literal["cond", "part", "xform", "const", "choose"]
 
 # ---------------------------------------------------------------- index expressions
 
@@ -329,11 +328,12 @@ class Hole:
 
     name: str
     """The user's name, else `line:col`; a copy made by inlining a device function adds `@call-line:col`."""
-    kind: HoleKind
+    kind: str
+    """The word that stands for it in sketches; `ir.swizzle.kinds` has them all, and says which of the fields below it uses."""
     arg_names: tuple[str, ...]
     """Text of each argument in the sketch; completions print in these words."""
     n: int = 0
-    """part: number of parts; xform: number of indices; choose: number of alternatives."""
+    """part: number of parts; xform, bits: number of indices; choose: number of alternatives."""
     grammar: str = "full"
     """cond: full | constant-free | modular. xform: full | ungrouped | rotation (no fan)."""
     coefficients: tuple[int, ...] | None = None

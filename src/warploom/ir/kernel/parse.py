@@ -50,6 +50,7 @@ from warploom.ir.kernel.nodes import (
 )
 from warploom.ir.kernel.rewrite import map_index
 from warploom.ir.kernel.text import AXES, BUILTINS, COMPONENTS, SHUFFLES, index_text
+from warploom.ir.swizzle.kinds import KINDS
 from warploom.operations import SIGN_OF, SIGN_OF_COMPARISON
 
 _SHUFFLE_KINDS = {word: kind for kind, word in SHUFFLES.items()}
@@ -425,8 +426,9 @@ class _Reader:
             return read(words[word]) if word in words else default
 
         kind = get("kind", self.text, "")
-        if kind not in ("cond", "part", "xform", "const", "choose"):
-            raise self.wrong(node, "kind cond, part, xform, const or choose")
+        if kind not in KINDS:
+            *others, last = KINDS
+            raise self.wrong(node, f"kind {', '.join(others)} or {last}")
         return Hole(
             name=name,
             kind=kind,

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from warploom.core import WarploomError
+from warploom.core.linear import Linear
 from warploom.ir.intervals import Ranges, compare_range, index_range, linear_range
 from warploom.ir.kernel.nodes import (
     Compare,
@@ -24,7 +25,7 @@ from warploom.ir.kernel.nodes import (
     Logical,
 )
 from warploom.ir.kernel.tabulate import grid, leaves, tabulate
-from warploom.ir.linear import Linear, from_linear, linear
+from warploom.ir.linear import from_linear, linear
 from warploom.operations import COMPARISONS
 
 EXHAUSTIVE_POINTS = 1 << 22
@@ -147,23 +148,23 @@ def _collect(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
             return None
 
 
-def _written(form: Linear) -> IndexExpr:
+def _written(form: Linear[IndexExpr]) -> IndexExpr:
     form = _recombined(form)
-    factor = math.gcd(form.constant, *(c for _, c in form.terms))
-    if factor < 2 or len(form.terms) + bool(form.constant) < 2:
+    factor = form.divisor
+    reduced = form.divided(factor) if factor > 1 else None
+    if reduced is None or len(form.terms) + bool(form.constant) < 2:
         return from_linear(form)
-    reduced = Linear(tuple((a, c // factor) for a, c in form.terms), form.constant // factor)
     return IndexBinary("*", from_linear(reduced), IndexConst(factor))
 
 
-def _recombined(form: Linear) -> Linear:
+def _recombined(form: Linear[IndexExpr]) -> Linear[IndexExpr]:
     """c*n*(x // n) + c*(x % n) = c*x."""
     for atom, coefficient in form.terms:
         match atom:
             case IndexBinary("%", x, IndexConst(n)) if n > 0:
                 quotient = IndexBinary("//", x, IndexConst(n))
-                if dict(form.terms).get(quotient) == coefficient * n:
-                    both = Linear(((atom, coefficient), (quotient, coefficient * int(n))), 0)
+                if form.coefficient(quotient) == coefficient * n:
+                    both: Linear[IndexExpr] = Linear(((atom, coefficient), (quotient, coefficient * int(n))), 0)
                     return _recombined(form.plus(both, -1).plus(linear(x), coefficient))
             case _:
                 pass
@@ -178,20 +179,20 @@ def _remainder(expr: IndexExpr, ranges: Ranges) -> IndexExpr | None:
             return None
     whole = linear_range(linear(lhs), ranges)
     if whole.is_finite and whole.low // n == whole.high // n:
-        return from_linear(linear(lhs).plus(Linear((), 1), -int(whole.low // n) * n))
+        return from_linear(linear(lhs).shifted(-int(whole.low // n) * n))
     form = _reduced(_open_remainders(linear(lhs), n, ranges), n)
     inside = linear_range(form, ranges)
     if inside.is_finite and inside.low // n == inside.high // n:
-        return from_linear(form.plus(Linear((), 1), -int(inside.low // n) * n))
+        return from_linear(form.shifted(-int(inside.low // n) * n))
     if n & (n - 1) and inside.low < 0:  # C's % wants a non-negative left side; & does not care
         if inside.low >= -n:
-            form = form.plus(Linear((), 1), n)
+            form = form.shifted(n)
         elif inside.low > -math.inf:  # a size without bound must not be multiplied: the product may not fit a machine word
             form = Linear(tuple((a, c % n) for a, c in form.terms), form.constant % n)
     return IndexBinary("%", _written(form), IndexConst(n))
 
 
-def _open_remainders(form: Linear, n: int, ranges: Ranges) -> Linear:
+def _open_remainders(form: Linear[IndexExpr], n: int, ranges: Ranges) -> Linear[IndexExpr]:
     """(c*(x % m) + y) % n = (c*x + y) % n where n divides c*m; not where c*x may outgrow every machine word."""
     opened = Linear((), form.constant)
     for atom, coefficient in form.terms:
@@ -205,7 +206,7 @@ def _open_remainders(form: Linear, n: int, ranges: Ranges) -> Linear:
     return opened
 
 
-def _reduced(form: Linear, n: int) -> Linear:
+def _reduced(form: Linear[IndexExpr], n: int) -> Linear[IndexExpr]:
     """Coefficients and constant modulo n, each of least size; -1 rather than n - 1."""
 
     def reduce(c: int) -> int:

@@ -45,6 +45,7 @@ from warploom.ir.kernel.nodes import (
     ValueSelect,
     ValueVar,
 )
+from warploom.ir.swizzle.kinds import kind_of
 from warploom.operations import FOLDS, OF_INTEGERS, PAIRS
 
 _STATIC = frozenset[str]()
@@ -227,7 +228,9 @@ class _Verifier:
             self.wrong("HOLE_UNKNOWN", f"expected one of the kernel's holes, got {name}")
         elif len(hole.arg_names) != count:
             self.wrong("HOLE_ARGUMENTS", f"expected {len(hole.arg_names)} arguments of hole {name}, got {count}")
-        elif hole.kind == "choose" and hole.n != count:
+        elif (arity := kind_of(hole).arity) is not None and arity != count:
+            self.wrong("HOLE_ARGUMENTS", f"expected {arity} arguments of hole {name} of kind {hole.kind}, got {count}")
+        elif kind_of(hole).takes == "alternatives" and hole.n != count:
             self.wrong("HOLE_ARGUMENTS", f"expected {hole.n} alternatives of hole {name}, got {count}")
 
     def element(self, name: str, rank: int, index: tuple[IndexExpr, ...]) -> None:

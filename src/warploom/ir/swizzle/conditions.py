@@ -16,26 +16,7 @@ from numpy.typing import NDArray
 
 from warploom.ir.kernel.cost import index_cost
 from warploom.ir.kernel.nodes import Compare, CompareOp, HoleArg, IndexBinary, IndexConst, IndexExpr
-from warploom.ir.swizzle.functions import BoolArray, Functions, IntArray, Tables, distinct
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class ConditionSet:
-    """The distinct truth tables of a grammar on given points; value 1 = true."""
-
-    functions: Functions
-    values: int = 2
-
-    @property
-    def points(self) -> int:
-        return self.functions.tables.shape[1]
-
-    @property
-    def size_bound(self) -> int:
-        return len(self.functions)
-
-    def matching(self, allowed: BoolArray) -> Functions | None:
-        return self.functions.matching(allowed)
+from warploom.ir.swizzle.functions import Functions, IntArray, ListedSet, Tables, distinct
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +30,11 @@ class _Comparison:
     """`right` enters as `c - right`."""
 
 
-def condition_set(points: IntArray, grammar: str, constants: tuple[int, ...], modulus: int = 0) -> ConditionSet:
-    """`points` is [points, arguments]; grammar as in `Hole.grammar`; `constants` are offered besides the grammar's own."""
+def condition_set(points: IntArray, grammar: str, constants: tuple[int, ...], modulus: int = 0) -> ListedSet:
+    """The distinct truth tables of a grammar on given points; value 1 = true.
+
+    `points` is [points, arguments]; grammar as in `Hole.grammar`; `constants` are offered besides the grammar's own.
+    """
     exprs: list[IndexExpr] = [IndexConst(True), IndexConst(False)]
     tables: list[NDArray[np.bool_]] = [np.ones(len(points), np.bool_), np.zeros(len(points), np.bool_)]
     for item in _modular(points, modulus) if grammar == "modular" else _linear(points):
@@ -68,7 +52,7 @@ def condition_set(points: IntArray, grammar: str, constants: tuple[int, ...], mo
     stacked: Tables = np.stack(tables).astype(np.int16)
     costs = np.array([index_cost(e) for e in exprs], dtype=np.int64)
     keep = distinct(stacked, costs)
-    return ConditionSet(Functions(stacked[keep], costs[keep], exprs.__getitem__, keep))
+    return ListedSet(Functions(stacked[keep], costs[keep], exprs.__getitem__, keep), values=2)
 
 
 def _tables(difference: IntArray, c: int) -> tuple[tuple[CompareOp, NDArray[np.bool_]], ...]:

@@ -113,6 +113,25 @@ class UnusedSet:
         return Functions(np.zeros((1, 0), np.int16), np.zeros(1, np.int64), lambda row: self.expr, np.zeros(1, np.int64))
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class ListedSet:
+    """A set that is small enough to list once."""
+
+    functions: Functions
+    values: int
+
+    @property
+    def points(self) -> int:
+        return self.functions.tables.shape[1]
+
+    @property
+    def size_bound(self) -> int:
+        return len(self.functions)
+
+    def matching(self, allowed: BoolArray) -> Functions:
+        return self.functions.matching(allowed)
+
+
 def distinct(tables: Tables, costs: IntArray) -> IntArray:
     """Positions of one cheapest row per distinct table, cheapest first (stable: equal costs keep their order)."""
     order = np.argsort(costs, kind="stable")

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from warploom.ir.kernel.nodes import HoleArg, IndexConst, IndexExpr, IndexSelect
-from warploom.ir.swizzle.conditions import ConditionSet
-from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, Tables, distinct
+from warploom.ir.swizzle.functions import MAX_TABLE_CELLS, BoolArray, Functions, IntArray, ListedSet, Tables, distinct
 
 MOST_FUNCTIONS = 50_000
 """A set of more functions stays implicit."""
@@ -27,7 +26,7 @@ REMEMBERED = 4
 class PartitionSet:
     """Functions into 0..parts-1 built from an ordered list of conditions."""
 
-    conditions: ConditionSet
+    conditions: ListedSet
     parts: int
 
     @property

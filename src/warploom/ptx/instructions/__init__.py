@@ -13,21 +13,18 @@ from warploom.ptx.instructions.lookup import (
     find_row,
     is_memory_barrier,
     is_strong,
-    is_warp_collective,
     operand_names,
     operand_slots,
-    reads_carry,
     reads_memory,
     sources,
     space,
     types,
-    writes_carry,
     writes_memory,
 )
 from warploom.ptx.instructions.rows import FLOAT, HALF, INTEGER, Collective, InstructionClass, Row, Slot
 
 __all__ = [
     "FLOAT", "HALF", "INTEGER", "ROWS", "SPACES", "TYPES", "Collective", "InstructionClass", "Row", "Slot", "destinations",
-    "find_row", "instruction_table", "is_memory_barrier", "is_strong", "is_warp_collective", "operand_names", "operand_slots",
-    "reads_carry", "reads_memory", "sources", "space", "types", "writes_carry", "writes_memory",
+    "find_row", "instruction_table", "is_memory_barrier", "is_strong", "operand_names", "operand_slots",
+    "reads_memory", "sources", "space", "types", "writes_memory",
 ]  # fmt: skip

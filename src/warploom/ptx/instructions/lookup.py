@@ -222,19 +222,3 @@ def is_memory_barrier(instruction: Instruction) -> bool:
 def is_strong(instruction: Instruction) -> bool:
     """Whether a memory access is volatile, relaxed, acquire, release or memory-mapped: never to be moved, merged or dropped."""
     return not _STRONG.isdisjoint(instruction.modifiers)
-
-
-def reads_carry(instruction: Instruction) -> bool:
-    """Whether it reads the carry flag CC.CF (PTX ISA 9.7.2)."""
-    return instruction.opcode in ("addc", "subc", "madc")
-
-
-def writes_carry(instruction: Instruction) -> bool:
-    """Whether it writes the carry flag CC.CF."""
-    return "cc" in instruction.modifiers and instruction.opcode in ("add", "sub", "mad", "addc", "subc", "madc")
-
-
-def is_warp_collective(instruction: Instruction) -> bool:
-    """Whether the threads of a warp execute it together (shuffle, vote, match, matrix, `bar.warp.sync`)."""
-    row = find_row(instruction)
-    return row is not None and row.collective == "warp"

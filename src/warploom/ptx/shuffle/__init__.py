@@ -51,12 +51,12 @@ what some lane's own target would have read, without a predicate, at an address 
 from warploom.ptx.shuffle.options import MAX_DELTA, ShuffleOptions
 from warploom.ptx.shuffle.plan import Kind, Mode, Variant
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts, Policy, apply_all, apply_none
-from warploom.ptx.shuffle.profit import LEAST_GAIN, Estimate, Forecast, Profitable, forecast, nearest_machine
+from warploom.ptx.shuffle.profit import LEAST_GAIN, Estimate, Forecast, Profitable, forecast
 from warploom.ptx.shuffle.report import Json, Judged, KernelReport, Refusal
 from warploom.ptx.shuffle.rewrite import Rewritten, shuffle
 
 __all__ = [
     "LEAST_GAIN", "MAX_DELTA", "Candidate", "Decision", "Estimate", "Forecast", "Json", "Judged", "KernelFacts", "KernelReport",
     "Kind", "Mode", "Policy", "Profitable", "Refusal", "Rewritten", "ShuffleOptions", "Variant", "apply_all", "apply_none",
-    "forecast", "nearest_machine", "shuffle",
+    "forecast", "shuffle",
 ]  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.machines import WARP_LANES
 from warploom.ptx.routine import Routine
 from warploom.ptx.shuffle.between import Paths
 from warploom.ptx.shuffle.iterations import aligned_loops
@@ -27,7 +28,6 @@ from warploom.ptx.symbolic import Neighbour as OtherThread
 from warploom.ptx.symbolic import NoWrap as Condition
 from warploom.ptx.syntax import Function
 
-_WARP = 32
 _IRREGULAR = 24
 """Loads whose address does not move evenly along x are tried at every distance; at most so many of a kernel."""
 
@@ -271,8 +271,8 @@ class _Detector:
         if len(source.load.registers) != len(place.load.registers) or not is_whole:
             return None
         side = 1 if at.x > 0 else -1
-        beyond = self.emulation.algebra(source.block).shifted(moved, side * _WARP * step)
-        far = self._match(wanted, beyond, place, source, Neighbour(at.x - side * _WARP))
+        beyond = self.emulation.algebra(source.block).shifted(moved, side * WARP_LANES * step)
+        far = self._match(wanted, beyond, place, source, Neighbour(at.x - side * WARP_LANES))
         if far is None:
             return None
         checks: dict[NoWrap, None] = {}

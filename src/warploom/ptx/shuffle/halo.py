@@ -17,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
+from warploom.machines import WARP_LANES
 from warploom.ptx.routine import TYPE_BITS, Routine
-from warploom.ptx.shuffle.lanes import FULL_WARP, LAST_LANE, LaneValues
+from warploom.ptx.shuffle.lanes import LAST_LANE, LaneValues
 from warploom.ptx.shuffle.plan import Plan
 from warploom.ptx.shuffle.ranges import IndexRange, index_ranges
 from warploom.ptx.shuffle.registers import FreshRegisters, written
@@ -64,9 +65,9 @@ def find_halos(plans: Iterable[Plan], routine: Routine) -> dict[int, Halo]:
         left = max(0, *(-p.neighbour.x for p in group), 0)
         instruction = routine.instructions[source]
         base = instruction.operands[1]
-        if right + left > FULL_WARP or not isinstance(base, Address) or not isinstance(base.base, Name):
+        if right + left > WARP_LANES or not isinstance(base, Address) or not isinstance(base.base, Name):
             continue
-        is_far = abs(base.offset) + FULL_WARP * abs(group[0].stride_bytes or 0) >= _MAX_OFFSET
+        is_far = abs(base.offset) + WARP_LANES * abs(group[0].stride_bytes or 0) >= _MAX_OFFSET
         if is_far or TYPE_BITS.get(routine.registers.get(base.base.text, "")) != 64:
             continue
         ranges = index_ranges(c for p in group for c in p.halo or ())
@@ -90,7 +91,7 @@ def halo_code(
     address = instruction.operands[1]
     assert isinstance(address, Address)
     assert isinstance(address.base, Name)
-    reach = FULL_WARP * halo.stride_bytes
+    reach = WARP_LANES * halo.stride_bytes
     base, outer = written(address.base.text), fresh.new("pred")
     if halo.right and halo.left:
         low, either = fresh.new("pred"), fresh.new("pred")

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from warploom.machines import WARP_LANES
 from warploom.ptx.shuffle.plan import BlockShape, Neighbour
 from warploom.ptx.shuffle.registers import FreshRegisters
 
-FULL_WARP = 32
-LAST_LANE = FULL_WARP - 1
+LAST_LANE = WARP_LANES - 1
 
 
 class LaneValues:
@@ -42,7 +42,7 @@ class LaneValues:
         """Whether the 32 threads around this lane are not all of one row."""
         x, lane, width = self._special("tid.x"), self.lane, self._special("ntid.x")
         first = self._value("row start", "b32", f"sub.u32 {{}}, {x}, {lane};")
-        last = self._value("row end", "b32", f"add.u32 {{}}, {first}, {FULL_WARP};")
+        last = self._value("row end", "b32", f"add.u32 {{}}, {first}, {WARP_LANES};")
         return self._value(
             "broken row", "pred", f"setp.lt.u32 {{}}, {x}, {lane};", f"setp.gt.or.u32 {{}}, {last}, {width}, {{}};"
         )
@@ -73,7 +73,7 @@ class LaneValues:
     def _room_above(self) -> str:
         """Distance from this lane to the end of the warp or the end of the row, whichever is nearer: at least 1."""
         x, width = self._special("tid.x"), self._special("ntid.x")
-        end = self._value("warp rest", "b32", f"sub.u32 {{}}, {FULL_WARP}, {self.lane};")
+        end = self._value("warp rest", "b32", f"sub.u32 {{}}, {WARP_LANES}, {self.lane};")
         rest = self._value("row rest", "b32", f"sub.u32 {{}}, {width}, {x};")
         return self._value("room above", "b32", f"min.u32 {{}}, {rest}, {end};")
 

@@ -6,7 +6,7 @@ A covered load still costs a request: the lanes without a source load for themse
 is a shuffle and the lanes' predicate. So a shuffle pays where the path that the load took is slow (the texture path that
 `ld.global.nc` takes before Volta delivers two sectors a cycle) and is what the kernel waits for; it does not pay where the
 first-level cache delivers a whole line per cycle, as since Volta, or where memory is the limit anyway.
-Source of the reasoning: PTXASW (2023), sections 7 and 8; rates: `warploom.ptx.machines`.
+Source of the reasoning: PTXASW (2023), sections 7 and 8; rates: `warploom.machines`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from warploom.core import UserError
+from warploom.machines import SECTOR_BYTES, WARP_LANES, Architecture, nearest_architecture, resident_warps
 from warploom.ptx.instructions import destinations, operand_names
 from warploom.ptx.liveness import pressure
-from warploom.ptx.machines import MACHINES, Machine, machine, resident_warps
 from warploom.ptx.routine import Routine
 from warploom.ptx.shuffle.policy import Candidate, Decision, KernelFacts
-from warploom.ptx.shuffle.usage import SECTOR_BYTES, WARP_LANES, Usage, block_weight, is_global_access, sectors, usage_of
+from warploom.ptx.shuffle.usage import Usage, block_weight, is_global_access, sectors, usage_of
 from warploom.ptx.syntax import Address
 
 Resource: TypeAlias = Literal["issue", "f32 units", "f64 units", "load path", "texture path", "shuffles", "memory", "latency"]
@@ -36,11 +35,6 @@ _MORE_REGISTERS = 4
 """Registers that a rewritten kernel takes more: 2.7 to 9.2 in the mean. Source: PTXASW (2023), section 7."""
 _INDEX_TEST_SLOTS = 2
 """An addition and a comparison, for all loads of a block that use the index."""
-_DOUBLE_LANES: Mapping[str, float] = {
-    "sm_35": 64, "sm_37": 64, "sm_50": 4, "sm_52": 4, "sm_60": 32, "sm_61": 4, "sm_70": 32, "sm_75": 2, "sm_80": 32, "sm_86": 2,
-    "sm_89": 2, "sm_90": 64, "sm_100": 64, "sm_103": 2, "sm_120": 2,
-}  # fmt: skip
-"""f64 operations per cycle and multiprocessor. Source: CUDA C++ Programming Guide, throughput of arithmetic instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +63,8 @@ class Forecast:
         return 1 - self.after.cycles / self.before.cycles
 
 
-def nearest_machine(arch: str) -> Machine:
-    """The machine of `arch`, else the newest one that is older; the oldest for anything before."""
-    try:
-        return machine(arch)
-    except UserError:
-        digits = "".join(c for c in arch if c.isdigit())
-        number = int(digits) if digits else 0
-        older = [a for a in MACHINES if int(a.removeprefix("sm_")) <= number]
-        return MACHINES[older[-1] if older else next(iter(MACHINES))]
-
-
-def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Machine) -> Forecast:
-    """The changes that applying these candidates of the kernel makes on a machine."""
+def forecast(facts: KernelFacts, applied: Collection[Candidate], on: Architecture) -> Forecast:
+    """The changes that applying these candidates of the kernel makes on an architecture."""
     before = usage_of(facts.routine, facts.graph)
     distinct = _memory_bytes(facts)
     registers = _registers(facts)
@@ -109,7 +92,7 @@ class Profitable:
         return plan[candidate]
 
     def _plan(self, facts: KernelFacts) -> dict[Candidate, Decision]:
-        on = nearest_machine(self._arch or facts.target)
+        on = nearest_architecture(self._arch or facts.target)
         reuses = [c for c in facts.candidates if c.kind == "reuse"]
         ordered = sorted((c for c in facts.candidates if c.kind == "shuffle"), key=lambda c: (abs(c.delta), abs(c.rows), c.load))
         base = forecast(facts, reuses, on)
@@ -126,12 +109,12 @@ class Profitable:
             decisions[candidate] = Decision(True, "the value is in a register of the same thread", base.gain / len(reuses))
         for place, candidate in enumerate(ordered):
             if pays and place < chosen:
-                reason = f"{on.arch}: {_times(base.after, best.after)} per warp with {chosen} shuffles"
+                reason = f"{on.name}: {_times(base.after, best.after)} per warp with {chosen} shuffles"
                 decisions[candidate] = Decision(True, reason, saved / base.before.cycles / chosen)
             else:
                 shown = best if pays else base
                 why = "more would not pay" if pays else "no gain"
-                reason = f"{on.arch}: {why}: {_times(shown.after, every.after)} per warp with all"
+                reason = f"{on.name}: {why}: {_times(shown.after, every.after)} per warp with all"
                 lost = (base.after.cycles - every.after.cycles) / base.before.cycles / len(ordered)
                 decisions[candidate] = Decision(False, reason, lost)
         return decisions
@@ -177,7 +160,7 @@ def _changed(facts: KernelFacts, before: Usage, applied: Collection[Candidate]) 
     return found
 
 
-def _estimate(usage: Usage, on: Machine, memory_bytes: float, registers: int, chain_cycles: float) -> Estimate:
+def _estimate(usage: Usage, on: Architecture, memory_bytes: float, registers: int, chain_cycles: float) -> Estimate:
     timing = on.timing
     address = WARP_LANES / timing.load_lanes.value
     plain = sum(often * max(address, count / timing.l1_sectors.value) for often, count in usage.plain)
@@ -187,8 +170,8 @@ def _estimate(usage: Usage, on: Machine, memory_bytes: float, registers: int, ch
     by_resource: dict[Resource, float] = {
         "issue": usage.slots / on.issue,
         "f32 units": usage.float_slots * WARP_LANES / timing.float_lanes.value,
-        "f64 units": usage.double_slots * WARP_LANES / _DOUBLE_LANES.get(on.arch, 2),
-        "memory": memory_bytes / on.dram_bytes_per_cycle,
+        "f64 units": usage.double_slots * WARP_LANES / timing.double_lanes.value,
+        "memory": memory_bytes / on.example.bytes_per_clock,
         "latency": (2 * timing.l2_cycles.value + chain_cycles) / warps,
     }
     if on.nc_is_texture:
@@ -196,7 +179,7 @@ def _estimate(usage: Usage, on: Machine, memory_bytes: float, registers: int, ch
     else:
         by_resource["load path"] = plain + read_only + shuffles
     cycles = sum(c**_NORM for c in by_resource.values()) ** (1 / _NORM)
-    return Estimate(on.arch, cycles, by_resource)
+    return Estimate(on.name, cycles, by_resource)
 
 
 def _memory_bytes(facts: KernelFacts) -> float:

@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from warploom.machines import SECTOR_BYTES, WARP_LANES
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.syntax import Instruction, Vector
 
 LOOP_TRIPS = 8
-SECTOR_BYTES = 32
-WARP_LANES = 32
 
 _EXPANSIONS: Mapping[tuple[str, str], int] = {
     ("div", "f32"): 9, ("rcp", "f32"): 6, ("sqrt", "f32"): 8, ("div", "f64"): 20, ("rcp", "f64"): 15, ("sqrt", "f64"): 18,

@@ -1,7 +1,7 @@
 """The concrete SIMT interpreter of PTX.
 
 Takes a module, the name of a kernel, the launch shape and the arrays. Gives the arrays afterwards, faults, races, and counts of
-instructions, sectors and wavefronts. Open `launch.py` first, then `machine.py`.
+instructions, sectors and wavefronts. Open `launch.py` first, then `running.py`.
 """
 
 from warploom.ptx.simt.counts import Counts, LineCounts

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt.arithmetic import widened
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import enlist, note_read, note_write
-from warploom.ptx.simt.spaces import Access, check_writable, resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.spaces import check_writable, resolve
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Integer, Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 _SPACES = ("const", "global", "local", "param", "shared")
 _STRONG = frozenset(("volatile", "relaxed", "acquire", "release", "mmio"))
@@ -40,12 +37,12 @@ def access_of(site: Site, address: Address, kind: str, width: int, elements: int
     if isinstance(base, Name) and base.text in site.code.slots:
         slot = site.code.slots[base.text]
     elif isinstance(base, Name):
-        found = site.launch.space_of(base.text, site)
+        found = site.launch.space_of(base.text, site.code)
         if base.text in site.code.frame_offsets:
             offset += site.code.frame_offsets[base.text]
             space = "frame" if space in ("local", "param", "") else space
         else:
-            offset += site.launch.address_of(base.text, site)
+            offset += site.launch.address_of(base.text, site.code, site.index)
             if not space:
                 space = found or ""
     elif isinstance(base, Integer):
@@ -101,13 +98,13 @@ def _load(site: Site) -> Step:
     if elements == 1 and slots[0][1].itemsize == width:
         slot = slots[0][0]
 
-        def load(group: Group, machine: Machine) -> None:
-            machine.polls += is_strong
-            pieces = resolve(access, group, machine)
-            if machine.is_watching:
-                note_read(access, pieces, group, machine)
-            if machine.launch.counter is not None:
-                machine.launch.counter.access(access, pieces, group, machine)
+        def load(group: Group, running: RunningBlocks) -> None:
+            running.polls += is_strong
+            pieces = resolve(access, group, running)
+            if running.is_watching:
+                note_read(access, pieces, group, running)
+            if running.launch.counter is not None:
+                running.launch.counter.access(access, pieces, group, running)
             if len(pieces) == 1:
                 _, region, index = pieces[0]
                 group.registers[slot] = region.views.by_width[width][index]
@@ -116,13 +113,13 @@ def _load(site: Site) -> Step:
 
         return load
 
-    def load_all(group: Group, machine: Machine) -> None:
-        machine.polls += is_strong
-        pieces = resolve(access, group, machine)
-        if machine.is_watching:
-            note_read(access, pieces, group, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(access, pieces, group, machine)
+    def load_all(group: Group, running: RunningBlocks) -> None:
+        running.polls += is_strong
+        pieces = resolve(access, group, running)
+        if running.is_watching:
+            note_read(access, pieces, group, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(access, pieces, group, running)
         for position, (slot, dtype) in enumerate(slots):
             value = _gathered(pieces, width, position, group.size)
             group.registers[slot] = value if dtype == value.dtype else widened(value, dtype, is_signed)
@@ -162,16 +159,16 @@ def _store(site: Site) -> Step:
     is_wide = not access.is_narrow
     is_fence = "release" in site.instruction.modifiers
 
-    def store(group: Group, machine: Machine) -> None:
+    def store(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
-        pieces = resolve(access, group, machine)
-        check_writable(access, pieces, group, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(access, pieces, group, machine)
-        if is_fence and machine.is_watching:
-            machine.clock.release(group.threads, is_wide=is_wide)
-        if machine.is_watching:
-            note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, machine)
+        pieces = resolve(access, group, running)
+        check_writable(access, pieces, group, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(access, pieces, group, running)
+        if is_fence and running.is_watching:
+            running.clock.release(group.threads, is_wide=is_wide)
+        if running.is_watching:
+            note_write(access, pieces, [value_of(registers, slot) for slot in slots], group, running)
         for position, slot in enumerate(slots):
             value = value_of(registers, slot)
             for chosen, region, index in pieces:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.numerics import Operation, bind, quiet
 from warploom.ptx.simt.operands import CARRY, DTYPES, Site, dtype_of
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Integer, Operand, Pair, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 def decode(site: Site) -> Step:
@@ -88,28 +85,28 @@ def _single(evaluate: Callable[..., Any], target: int, sources: list[int], site:
     match sources:
         case [a]:
 
-            def one(group: Group, machine: Machine) -> None:
+            def one(group: Group, running: RunningBlocks) -> None:
                 registers = group.registers
                 registers[target] = evaluate(registers[a])
 
             return one
         case [a, b]:
 
-            def two(group: Group, machine: Machine) -> None:
+            def two(group: Group, running: RunningBlocks) -> None:
                 registers = group.registers
                 registers[target] = evaluate(registers[a], registers[b])
 
             return two
         case [a, b, c]:
 
-            def three(group: Group, machine: Machine) -> None:
+            def three(group: Group, running: RunningBlocks) -> None:
                 registers = group.registers
                 registers[target] = evaluate(registers[a], registers[b], registers[c])
 
             return three
         case _:
 
-            def many(group: Group, machine: Machine) -> None:
+            def many(group: Group, running: RunningBlocks) -> None:
                 registers = group.registers
                 registers[target] = evaluate(*[registers[slot] for slot in sources])
 
@@ -121,7 +118,7 @@ def _extended(
 ) -> Step:
     """The result in a wider register: sign- or zero-extended (PTX ISA 9.4.1)."""
 
-    def extend(group: Group, machine: Machine) -> None:
+    def extend(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         narrow = evaluate(*[registers[slot] for slot in sources])
         registers[target] = widened(narrow, wanted, is_signed)
@@ -137,7 +134,7 @@ def widened(narrow: Value, wanted: np.dtype[np.generic], is_signed: bool) -> Val
 
 
 def _several(evaluate: Callable[..., Any], targets: list[int], sources: list[int]) -> Step:
-    def several(group: Group, machine: Machine) -> None:
+    def several(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         values = evaluate(*[registers[slot] for slot in sources])
         for slot, value in zip(targets, values, strict=False):
@@ -149,7 +146,7 @@ def _several(evaluate: Callable[..., Any], targets: list[int], sources: list[int
 def _with_immediate(evaluate: Callable[..., Any], targets: list[int], sources: list[int], position: int) -> Step:
     before, immediate, after = sources[:position], -sources[position] - 1, sources[position + 1 :]
 
-    def table(group: Group, machine: Machine) -> None:
+    def table(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         value = evaluate(*[registers[slot] for slot in before], immediate, *[registers[slot] for slot in after])
         if isinstance(value, tuple):

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt import numerics
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, Positions, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
-from warploom.ptx.simt.spaces import Positions, check_writable, resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.spaces import check_writable, resolve
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 Update: TypeAlias = "Callable[[Value, Value, Value], Value]"
 """Old contents, first and second operand -> new contents."""
@@ -187,17 +184,17 @@ def decode(site: Site) -> Step:
 
     is_fence = not {"release", "acq_rel", "sc"}.isdisjoint(instruction.modifiers)
 
-    def act(group: Group, machine: Machine) -> None:
+    def act(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
-        machine.polls += wants_old
-        pieces = resolve(access, group, machine)
-        check_writable(access, pieces, group, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(access, pieces, group, machine)
-        if machine.is_watching:
+        running.polls += wants_old
+        pieces = resolve(access, group, running)
+        check_writable(access, pieces, group, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(access, pieces, group, running)
+        if running.is_watching:
             if is_fence:
-                machine.clock.release(group.threads, is_wide=not access.is_narrow)
-            note_write(access, pieces, None, group, machine)
+                running.clock.release(group.threads, is_wide=not access.is_narrow)
+            note_write(access, pieces, None, group, running)
         olds: list[Value] = []
         for element, slot in enumerate(first):
             b, c = value_of(registers, slot), value_of(registers, second)

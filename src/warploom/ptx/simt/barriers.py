@@ -5,40 +5,18 @@ Numbers follow hardware from sm_70 on: a barrier without a count waits for all t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.core import Span
-from warploom.ptx.simt.code import Code, End
+from warploom.ptx.simt.code import End, Group, RunningBlocks, Wait
 from warploom.ptx.simt.findings import FaultError, Finding
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.order_of_threads import Arrival
-from warploom.ptx.simt.threads import Group, Value
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
+from warploom.ptx.simt.threads import Value
 
 BARRIERS = 16
 """Barriers of a block."""
-
-
-@dataclass(slots=True, eq=False)
-class Wait:
-    """Threads that have arrived at one barrier instruction."""
-
-    group: Group
-    following: int
-    """Segment after the barrier."""
-    count: int
-    """Threads that it waits for; 0: all of the block."""
-    code: Code
-    instruction: int
-    is_aligned: bool
-    reduce: tuple[str, int, int] | None = None
-    """Operation, slot of the predicate, slot of the result."""
 
 
 class Barriers:
@@ -55,22 +33,22 @@ class Barriers:
         self.expected: dict[int, int] = {}
         """Counts given with `bar.arrive`."""
 
-    def release(self, machine: Machine) -> bool:
+    def release(self, running: RunningBlocks) -> bool:
         """Lets all threads go on whose barrier is complete; whether there were any."""
         any_released = False
         for number in list(self.waits):
-            any_released |= self._release(number, machine)
+            any_released |= self._release(number, running)
         return any_released
 
-    def _release(self, number: int, machine: Machine) -> bool:
+    def _release(self, number: int, running: RunningBlocks) -> bool:
         waits = self.waits[number]
-        alive = np.add.reduce(machine.alive.reshape(self.blocks, -1), axis=1, dtype=np.int64)
+        alive = np.add.reduce(running.alive.reshape(self.blocks, -1), axis=1, dtype=np.int64)
         present = np.zeros(self.blocks, np.int64)
         wanted = alive.copy()
         if self.expected.get(number):
             wanted[self.arrived[number] > 0] = self.expected[number]
         for wait in waits:
-            blocks = machine.block_of[wait.group.threads]
+            blocks = running.block_of[wait.group.threads]
             present += np.bincount(blocks, minlength=self.blocks)
             if wait.count:
                 wanted[blocks] = wait.count
@@ -82,17 +60,17 @@ class Barriers:
             return False
         if number in self.arrived:
             self.arrived[number][complete] = 0
-        self._order(number, complete, (present, wanted, alive), machine)
-        self._check_alignment(number, waits, complete, machine)
-        self._finish(waits, complete, machine)
+        self._order(number, complete, (present, wanted, alive), running)
+        self._check_alignment(number, waits, complete, running)
+        self._finish(waits, complete, running)
         left: list[Wait] = []
         for wait in waits:
-            flags = complete[machine.block_of[wait.group.threads]]
+            flags = complete[running.block_of[wait.group.threads]]
             if flags.all():
-                machine.push(wait.group, wait.following)
+                running.push(wait.group, wait.following)
                 continue
             if flags.any():
-                machine.push(wait.group.part(np.flatnonzero(flags)), wait.following)
+                running.push(wait.group.part(np.flatnonzero(flags)), wait.following)
                 wait.group = wait.group.part(np.flatnonzero(~flags))
             left.append(wait)
         self.waits[number] = left
@@ -102,39 +80,39 @@ class Barriers:
 
     def _order(
         self, number: int, complete: NDArray[np.bool_], counts: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-        machine: Machine,
+        running: RunningBlocks,
     ) -> None:  # fmt: skip
         """Orders the threads that met, block by block where they are not all of it. counts: present, wanted, alive."""
         present, wanted, alive = counts
-        if not machine.is_watching:
+        if not running.is_watching:
             return
         arrivals = self.arrivals.get(number, {})
         waiting = np.zeros(self.blocks, np.int64)
         needed = alive.copy()
         for wait in self.waits[number]:
-            blocks = machine.block_of[wait.group.threads]
+            blocks = running.block_of[wait.group.threads]
             waiting += np.bincount(blocks, minlength=self.blocks)
             if wait.count:  # who has ended takes no part in a counted barrier
-                needed[blocks] = machine.block_threads
+                needed[blocks] = running.block_threads
         everyone = complete & (waiting == needed) & (present == waiting) & (present <= wanted)
         if everyone.any():
-            machine.clock.block_barrier(everyone)
+            running.clock.block_barrier(everyone)
         for block in np.flatnonzero(complete & ~everyone).tolist():
-            threads = np.concatenate([w.group.threads[machine.block_of[w.group.threads] == block] for w in self.waits[number]])
+            threads = np.concatenate([w.group.threads[running.block_of[w.group.threads] == block] for w in self.waits[number]])
             found = arrivals.pop(block, [])
             if present[block] > wanted[block]:
-                self._report_too_many(number, int(present[block]), int(wanted[block]), int(threads[0]), machine)
+                self._report_too_many(number, int(present[block]), int(wanted[block]), int(threads[0]), running)
                 continue
-            machine.clock.meet(threads, found)
+            running.clock.meet(threads, found)
 
-    def _report_too_many(self, number: int, present: int, wanted: int, thread: int, machine: Machine) -> None:
+    def _report_too_many(self, number: int, present: int, wanted: int, thread: int, running: RunningBlocks) -> None:
         wait = self.waits[number][0]
-        place, inside = machine.coordinates(thread)
+        place, inside = running.coordinates(thread)
         message = f"{present} threads at barrier {number}, which takes {wanted}: which of them go on together is open"
         span = wait.code.routine.span(wait.instruction)
-        machine.launch.findings.add(Finding("barrier_divergence", message, span, place, inside))
+        running.launch.findings.add(Finding("barrier_divergence", message, span, place, inside))
 
-    def _finish(self, waits: list[Wait], complete: NDArray[np.bool_], machine: Machine) -> None:
+    def _finish(self, waits: list[Wait], complete: NDArray[np.bool_], running: RunningBlocks) -> None:
         """The results of bar.red, over all threads of a block."""
         reducing = [wait for wait in waits if wait.reduce is not None]
         if not reducing:
@@ -143,7 +121,7 @@ class Barriers:
         total = np.zeros(self.blocks, np.int64)
         for wait in reducing:
             assert wait.reduce is not None
-            blocks = machine.block_of[wait.group.threads]
+            blocks = running.block_of[wait.group.threads]
             flags = np.broadcast_to(value_of(wait.group.registers, wait.reduce[1]), wait.group.size)
             true += np.bincount(blocks, weights=flags, minlength=self.blocks).astype(np.int64)
             total += np.bincount(blocks, minlength=self.blocks)
@@ -151,26 +129,26 @@ class Barriers:
         for wait in reducing:
             assert wait.reduce is not None
             operation, _, target = wait.reduce
-            blocks = machine.block_of[wait.group.threads]
+            blocks = running.block_of[wait.group.threads]
             wait.group.registers[target] = results[operation][blocks]
 
-    def _check_alignment(self, number: int, waits: list[Wait], complete: NDArray[np.bool_], machine: Machine) -> None:
+    def _check_alignment(self, number: int, waits: list[Wait], complete: NDArray[np.bool_], running: RunningBlocks) -> None:
         """Lanes of one warp that came to different aligned barrier instructions (PTX ISA: undefined)."""
         aligned = [w for w in waits if w.is_aligned]
-        if not machine.launch.checks or len({(id(w.code), w.instruction) for w in aligned}) < 2:
+        if not running.launch.checks or len({(id(w.code), w.instruction) for w in aligned}) < 2:
             return
         first: dict[int, Wait] = {}
         for wait in aligned:
-            threads = wait.group.threads[complete[machine.block_of[wait.group.threads]]]
+            threads = wait.group.threads[complete[running.block_of[wait.group.threads]]]
             for warp in np.unique(threads >> 5):
                 other = first.setdefault(int(warp), wait)
                 if (other.code, other.instruction) != (wait.code, wait.instruction):
                     thread = int(threads[threads >> 5 == warp][0])
-                    block, inside = machine.coordinates(thread)
+                    block, inside = running.coordinates(thread)
                     message = f"lanes of one warp wait for barrier {number} at different instructions"
                     span = wait.code.routine.span(wait.instruction)
                     others = (("the other barrier", other.code.routine.span(other.instruction)),)
-                    machine.launch.findings.add(Finding("barrier_divergence", message, span, block, inside, others=others))
+                    running.launch.findings.add(Finding("barrier_divergence", message, span, block, inside, others=others))
                     break
 
 
@@ -193,43 +171,43 @@ def decode_barrier(site: Site, following: int) -> End:
     count_slot = site.source(operands[1], "u32") if len(operands) == 2 else -1
     code, instruction = site.code, site.index
 
-    def arrive(group: Group, machine: Machine) -> int:
+    def arrive(group: Group, running: RunningBlocks) -> int:
         numbers = value_of(group.registers, number_slot)
         if numbers.ndim:
             distinct = np.unique(numbers)
             if len(distinct) > 1:
                 for number in distinct:
                     part = group.part(np.flatnonzero(numbers == number))
-                    one(part, int(number), machine)
+                    one(part, int(number), running)
                 return -1
             numbers = distinct[0]
-        return one(group, int(numbers), machine)
+        return one(group, int(numbers), running)
 
-    def one(group: Group, number: int, machine: Machine) -> int:
-        barriers = machine.barriers
+    def one(group: Group, number: int, running: RunningBlocks) -> int:
+        barriers = running.barriers
         if number >= BARRIERS:
-            raise machine.fault("bad_call", f"barrier {number} of {BARRIERS}", code, instruction, int(group.threads[0]))
+            raise running.fault("bad_call", f"barrier {number} of {BARRIERS}", code, instruction, int(group.threads[0]))
         count = 0
         if count_slot >= 0:
             counts = value_of(group.registers, count_slot)
             count = int(counts if counts.ndim == 0 else counts[0])
         if is_arrival:
-            blocks = machine.block_of[group.threads]
-            known = barriers.arrived.setdefault(number, np.zeros(machine.blocks, np.int64))
-            known += np.bincount(blocks, minlength=machine.blocks)
+            blocks = running.block_of[group.threads]
+            known = barriers.arrived.setdefault(number, np.zeros(running.blocks, np.int64))
+            known += np.bincount(blocks, minlength=running.blocks)
             barriers.expected[number] = count
-            if machine.is_watching:
+            if running.is_watching:
                 known_arrivals = barriers.arrivals.setdefault(number, {})
                 for block in np.unique(blocks).tolist():
-                    known_arrivals.setdefault(block, []).append(machine.clock.arrive(group.threads[blocks == block]))
-            machine.push(group, following)
+                    known_arrivals.setdefault(block, []).append(running.clock.arrive(group.threads[blocks == block]))
+            running.push(group, following)
             return -1
         if (
             reduce is None and number not in barriers.waits and number not in barriers.arrived
-            and group.size == machine.alive_count and count in (0, machine.block_threads)
-            and machine.alive_count == machine.blocks * machine.block_threads
+            and group.size == running.alive_count and count in (0, running.block_threads)
+            and running.alive_count == running.blocks * running.block_threads
         ):  # fmt: skip
-            machine.clock.block_barrier(None)
+            running.clock.block_barrier(None)
             return following
         wait = Wait(group, following, count, code, instruction, is_aligned, reduce)
         barriers.waits.setdefault(number, []).append(wait)
@@ -238,31 +216,31 @@ def decode_barrier(site: Site, following: int) -> End:
     return arrive
 
 
-def release_warp_barriers(machine: Machine) -> bool:
+def release_warp_barriers(running: RunningBlocks) -> bool:
     """Threads of a warp that wait at different `bar.warp.sync` instructions meet there; whether there were any."""
     waits = [
-        (key, group, index) for key, (group, index) in machine.warp_waits.items()
+        (key, group, index) for key, (group, index) in running.warp_waits.items()
         if _opcode(group, index) in ("bar", "barrier")
     ]  # fmt: skip
-    flags = np.zeros(machine.total, np.bool_)
+    flags = np.zeros(running.total, np.bool_)
     for _, group, _ in waits:
         flags[group.threads] = True
     released = False
     for key, group, index in waits:
         warps = group.layout.warps
-        here = machine.lane_masks(warps, flags)
-        alive = machine.lane_masks(warps, machine.alive)
+        here = running.lane_masks(warps, flags)
+        alive = running.lane_masks(warps, running.alive)
         members_of = group.context.code.segments[index].members
         assert members_of is not None
-        members = members_of(group, machine)
+        members = members_of(group, running)
         ready = (members & (alive & ~here)[group.layout.positions >> 5]) == 0
         if ready.any():
             released = True
-            del machine.warp_waits[key]
-            machine.push_through(group.part(np.flatnonzero(ready)), index)
+            del running.warp_waits[key]
+            running.push_through(group.part(np.flatnonzero(ready)), index)
             rest = np.flatnonzero(~ready)
             if len(rest):
-                machine.warp_waits[key] = (group.part(rest), index)
+                running.warp_waits[key] = (group.part(rest), index)
     return released
 
 
@@ -271,21 +249,21 @@ def _opcode(group: Group, index: int) -> str:
     return code.routine.instructions[code.segments[index].start].opcode
 
 
-def deadlock(machine: Machine) -> FaultError:
+def deadlock(running: RunningBlocks) -> FaultError:
     """The fault when all threads that are left wait, with what they wait for."""
     places: list[tuple[str, Span, Group]] = []
-    for number, waits in machine.barriers.waits.items():
+    for number, waits in running.barriers.waits.items():
         for wait in waits:
             name = wait.code.routine.instructions[wait.instruction].name
             text = f"{wait.group.size} threads wait at {name} {number}"
             places.append((text, wait.code.routine.span(wait.instruction), wait.group))
-    for group, index in machine.warp_waits.values():
+    for group, index in running.warp_waits.values():
         code = group.context.code
         start = code.segments[index].start
         name = code.routine.instructions[start].name
         text = f"{group.size} threads wait at {name} for lanes that never come"
         places.append((text, code.routine.span(start), group))
     text, span, group = places[0]
-    block, inside = machine.coordinates(int(group.threads[0]))
+    block, inside = running.coordinates(int(group.threads[0]))
     others = tuple((other, at) for other, at, _ in places[1:])
     return FaultError(Finding("deadlock", text, span, block, inside, count=sum(g.size for _, _, g in places), others=others))

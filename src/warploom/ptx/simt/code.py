@@ -1,30 +1,40 @@
-"""Decoded routines: instructions as closures, in segments that run without a break.
+"""What runs, and what a step of it may touch: groups of threads, routines decoded into closures, and the machine that they see.
 
-A segment ends where threads may part, wait or leave: at branches, calls, barriers, and before every instruction that needs
-several lanes of a warp together. Segments are decoded when first run, so what is never reached need not be known.
+A group is the threads of one batch that stand at the same program point with the same call stack and run together. It owns its
+registers: slot -> one value per thread, in the order of `threads`, or a zero-dimensional value that all of them share. Groups
+split where threads part and merge where they meet again; registers that are dead there are dropped.
+
+Instructions are closures, in segments that run without a break. A segment ends where threads may part, wait or leave: at
+branches, calls, barriers, and before every instruction that needs several lanes of a warp together. Segments are decoded when
+first run, so what is never reached need not be known.
+
+These types need each other, so they stand in one file. The families of instructions above it
+know the run as `RunningBlocks` only.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from warploom.ptx.routine import Routine
-from warploom.ptx.simt.threads import Group, Value
+from warploom.core import Span
+from warploom.ptx.routine import Program, Routine
+from warploom.ptx.simt.findings import Coordinates, FaultError, Finding, Findings, Kind
+from warploom.ptx.simt.order_of_threads import Arrival, Clock
+from warploom.ptx.simt.regions import Region, Regions
+from warploom.ptx.simt.threads import Registers, Threads, Value, WarpLayout
 
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
-
-Step: TypeAlias = "Callable[[Group, Machine], None]"
+Step: TypeAlias = "Callable[[Group, RunningBlocks], None]"
 """Runs one instruction for all threads of a group."""
-End: TypeAlias = "Callable[[Group, Machine], int]"
+End: TypeAlias = "Callable[[Group, RunningBlocks], int]"
 """Ends a segment: the next segment of the whole group, or -1 when the group was split, parked or has left."""
-Gate: TypeAlias = "Callable[[Group, Machine], Group | None]"
+Gate: TypeAlias = "Callable[[Group, RunningBlocks], Group | None]"
 """A check before a segment: it returns the threads that may go on now; the others are parked."""
-Members: TypeAlias = "Callable[[Group, Machine], Value]"
+Members: TypeAlias = "Callable[[Group, RunningBlocks], Value]"
 """The lanes that a warp-wide instruction names: u32 per thread, or one for all."""
 
 
@@ -95,3 +105,290 @@ class Context:
     @property
     def depth(self) -> int:
         return len(self.path) // 2
+
+
+class Group:
+    """Threads that run together; `frames` holds the registers of callers, outermost first."""
+
+    __slots__ = ("_layout", "_warps", "context", "frames", "has_passed", "registers", "size", "threads")
+
+    def __init__(self, threads: Threads, context: Context, registers: Registers, frames: tuple[Registers, ...] = ()) -> None:
+        self.context = context
+        self.threads = threads
+        """Indices in the batch, ascending; thread t is lane t % 32 of warp t // 32."""
+        self.size = len(threads)
+        self.registers = registers
+        self.frames = frames
+        self._warps = -1
+        self._layout: WarpLayout | None = None
+        self.has_passed = False
+        """Whether the gate before the next segment let it through already."""
+
+    @property
+    def warps(self) -> int:
+        """Number of warps that have a thread here."""
+        if self._warps < 0:
+            warp = self.threads >> 5
+            self._warps = 1 + int(np.count_nonzero(warp[1:] != warp[:-1])) if self.size else 0
+        return self._warps
+
+    @property
+    def layout(self) -> WarpLayout:
+        """The threads as rows of 32 lanes."""
+        if self._layout is None:
+            self._layout = WarpLayout(self.threads)
+        return self._layout
+
+    def part(self, chosen: NDArray[np.int64], live: Iterable[int] | None = None) -> Group:
+        """The threads at positions `chosen` (ascending), with the registers `live` (None: all that have a value)."""
+        registers = _chosen(self.registers, chosen, self.context.code.template, live)
+        frames = tuple(_chosen(frame, chosen, frame, None) for frame in self.frames)
+        return Group(self.threads[chosen], self.context, registers, frames)
+
+
+def _chosen(registers: Registers, chosen: NDArray[np.int64], constants: Registers, live: Iterable[int] | None) -> Registers:
+    if live is None:
+        return [v if v is None or v.ndim == 0 else v[chosen] for v in registers]
+    taken = list(constants)
+    for slot in live:
+        value = registers[slot]
+        taken[slot] = value if value is None or value.ndim == 0 else value[chosen]
+    return taken
+
+
+def merged(groups: list[Group], live: Iterable[int] | None = None) -> Group:
+    """One group of the threads of all; where only some have written a register, it is zero for the others."""
+    if len(groups) == 1:
+        return groups[0]
+    threads = np.concatenate([g.threads for g in groups])
+    order = np.argsort(threads, kind="stable")
+    sizes = [g.size for g in groups]
+    registers = _joined([g.registers for g in groups], sizes, order, groups[0].context.code.template, live)
+    frames = tuple(
+        _joined([g.frames[depth] for g in groups], sizes, order, groups[0].frames[depth], None)
+        for depth in range(len(groups[0].frames))
+    )  # fmt: skip
+    return Group(threads[order], groups[0].context, registers, frames)
+
+
+def _joined(
+    all_registers: list[Registers], sizes: list[int], order: Threads, constants: Registers, live: Iterable[int] | None
+) -> Registers:
+    joined = list(constants)
+    for slot in range(min(map(len, all_registers))) if live is None else live:
+        values = [registers[slot] for registers in all_registers]
+        joined[slot] = _joined_value(values, sizes, order)
+    return joined
+
+
+def _joined_value(values: list[Value | None], sizes: list[int], order: Threads) -> Value | None:
+    first = values[0]
+    if all(v is first for v in values):
+        if first is None or first.ndim == 0:
+            return first
+    elif all(v is not None and v.ndim == 0 and v == first for v in values):
+        return first
+    known = next(v for v in values if v is not None)
+    parts = [
+        np.full(size, 0 if v is None else v, known.dtype) if v is None or v.ndim == 0 else v
+        for v, size in zip(values, sizes, strict=True)
+    ]
+    return np.concatenate(parts)[order]
+
+
+Positions: TypeAlias = NDArray[np.int64]
+Piece: TypeAlias = "tuple[Positions | None, Region, NDArray[np.int64]]"
+"""Positions in the group (None: all), the region, the first word of each access (no dimension: one for all)."""
+
+
+NO_MARK = np.uint64(0)
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """The memory access of one instruction."""
+
+    code: Code
+    instruction: int
+    kind: str
+    """ld, st, atom, red."""
+    space: str
+    """global, const, param, shared, local, frame (a variable of the stack frame), or "" (generic)."""
+    slot: int
+    """Register of the base, -1 for a constant address."""
+    offset: int
+    """Bytes, added to the base."""
+    width: int
+    """Width of one element in bytes."""
+    elements: int
+    is_strong: bool
+    is_cached: bool = False
+    """`.nc`: the compiler says that nobody writes there."""
+    is_atomic: bool = False
+    is_narrow: bool = False
+    """Strong, but for threads of its own block (or cluster) only."""
+    acquires: bool = False
+    """`.acquire`, `.acq_rel`."""
+    mark: np.uint64 = NO_MARK
+    """The access's part of a race mark."""
+    region: Region | None = None
+    """The region of the last access."""
+
+    @property
+    def bytes(self) -> int:
+        return self.width * self.elements
+
+
+@dataclass(slots=True, eq=False)
+class Wait:
+    """Threads that have arrived at one barrier instruction."""
+
+    group: Group
+    following: int
+    """Segment after the barrier."""
+    count: int
+    """Threads that it waits for; 0: all of the block."""
+    code: Code
+    instruction: int
+    is_aligned: bool
+    reduce: tuple[str, int, int] | None = None
+    """Operation, slot of the predicate, slot of the result."""
+
+
+# ---------------------------------------------------------------- what a step may touch
+
+
+class Counting(Protocol):
+    """See `counts.Counter`."""
+
+    def divergence(self, code: Code, instruction: int, group: Group, taken: Value) -> None: ...
+    def access(self, access: Access, pieces: list[Piece], group: Group, running: RunningBlocks) -> None: ...
+
+
+class Launched(Protocol):
+    """What all batches of one launch share; see `state.LaunchState`."""
+
+    clock: int
+
+    @property
+    def program(self) -> Program: ...
+    @property
+    def grid(self) -> tuple[int, int, int]: ...
+    @property
+    def block(self) -> tuple[int, int, int]: ...
+    @property
+    def dynamic_bytes(self) -> int: ...
+    @property
+    def shared_bytes(self) -> int: ...
+    @property
+    def shared_stride(self) -> int: ...
+    @property
+    def checks(self) -> bool: ...
+    @property
+    def counter(self) -> Counting | None: ...
+    @property
+    def findings(self) -> Findings: ...
+    @property
+    def regions(self) -> Regions: ...
+    @property
+    def parameters(self) -> Region: ...
+    @property
+    def accesses(self) -> list[Access | None]: ...
+    @property
+    def printed(self) -> list[str]: ...
+    @property
+    def aliases(self) -> Mapping[str, str]: ...
+    def code(self, name: str) -> Code: ...
+    def coordinates(self, thread: int) -> tuple[Coordinates, Coordinates]: ...
+    def routine_at(self, address: int) -> str | None: ...
+    def text_at(self, address: int) -> str: ...
+    def address_of(self, name: str, code: Code, index: int) -> int: ...
+    def space_of(self, name: str, code: Code) -> str | None: ...
+
+
+class CopiesInFlight(Protocol):
+    """See `copies.Copies`."""
+
+    @property
+    def committed(self) -> Threads: ...
+    @property
+    def flights(self) -> Sequence[object]: ...
+    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, running: RunningBlocks) -> None: ...
+    def wait(self, threads: Threads, left: int, running: RunningBlocks) -> None: ...
+
+
+class BarriersOfBlocks(Protocol):
+    """See `barriers.Barriers`."""
+
+    @property
+    def waits(self) -> dict[int, list[Wait]]: ...
+    @property
+    def arrived(self) -> dict[int, NDArray[np.int64]]: ...
+    @property
+    def arrivals(self) -> dict[int, dict[int, list[Arrival]]]: ...
+    @property
+    def expected(self) -> dict[int, int]: ...
+
+
+class RunningBlocks(Protocol):
+    """One batch of whole blocks; see `running.Execution`."""
+
+    polls: int
+
+    @property
+    def launch(self) -> Launched: ...
+    @property
+    def first_block(self) -> int: ...
+    @property
+    def blocks(self) -> int: ...
+    @property
+    def block_threads(self) -> int: ...
+    @property
+    def padded_threads(self) -> int: ...
+    @property
+    def total(self) -> int: ...
+    @property
+    def alive(self) -> NDArray[np.bool_]: ...
+    @property
+    def alive_count(self) -> int: ...
+    @property
+    def block_of(self) -> Threads: ...
+    @property
+    def shared(self) -> Region: ...
+    @property
+    def shared_base(self) -> Threads: ...
+    @property
+    def local(self) -> Region: ...
+    @property
+    def local_stride(self) -> int: ...
+    @property
+    def is_watching(self) -> bool: ...
+    @property
+    def clock(self) -> Clock: ...
+    @property
+    def copies(self) -> CopiesInFlight: ...
+    @property
+    def barriers(self) -> BarriersOfBlocks: ...
+    @property
+    def warp_waits(self) -> dict[tuple[int, ...], tuple[Group, int]]: ...
+    def push(self, group: Group, index: int) -> None: ...
+    def push_through(self, group: Group, index: int) -> None: ...
+    def leave(self, group: Group) -> None: ...
+    def park(self, group: Group, index: int, unready: NDArray[np.int64]) -> Group | None: ...
+    def parked_at(self, group: Group, index: int) -> Group: ...
+    def lane_masks(self, warps: NDArray[np.int64], flags: NDArray[np.bool_]) -> NDArray[np.uint32]: ...
+    def special(self, name: str, group: Group) -> Value: ...
+    def bytes_at(self, thread: int, address: int, most: int) -> bytes: ...
+    def fence(self, group: Group, *, is_wide: bool = True) -> None: ...
+    def reserve_local(self, size: int) -> None: ...
+    def coordinates(self, thread: int) -> tuple[Coordinates, Coordinates]: ...
+    def finding(
+        self, kind: Kind, message: str, code: Code, instruction: int, thread: int, address: int | None = None
+    ) -> Finding: ...
+    def report(
+        self, kind: Kind, message: str, code: Code, instruction: int, thread: int, *, address: int | None = None, count: int = 1,
+        others: tuple[tuple[str, Span], ...] = (),
+    ) -> None: ...  # fmt: skip
+    def fault(
+        self, kind: Kind, message: str, code: Code, instruction: int, thread: int, address: int | None = None
+    ) -> FaultError: ...

@@ -6,19 +6,16 @@ Before each stands a gate: threads go on when all lanes that they name (and that
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from warploom.ptx.simt import numerics
-from warploom.ptx.simt.code import Gate, Members, Segment, Step
+from warploom.ptx.simt.code import Gate, Group, Members, RunningBlocks, Segment, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.undefined import DEFINED, marks_of
 from warploom.ptx.syntax import Operand, Pair
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 ALL = np.array(0xFFFFFFFF, np.uint32)
 
@@ -26,13 +23,13 @@ ALL = np.array(0xFFFFFFFF, np.uint32)
 def _members(site: Site) -> Members:
     operands = site.instruction.operands
     if site.instruction.opcode in ("mma", "ldmatrix", "stmatrix", "movmatrix") or not operands:
-        return lambda group, machine: ALL
+        return lambda group, running: ALL
     slot = site.sized(operands[-1], "b32")
     before = tuple(site.before)
 
-    def masks(group: Group, machine: Machine) -> Value:
+    def masks(group: Group, running: RunningBlocks) -> Value:
         for step in before:
-            step(group, machine)
+            step(group, running)
         value = group.registers[slot]
         return ALL if value is None else value
 
@@ -47,12 +44,12 @@ def gate_of(site: Site, segment: Segment) -> Gate:
     index = segment.index
     members_of = segment.members = _members(site)
 
-    def gate(group: Group, machine: Machine) -> Group | None:
-        group = machine.parked_at(group, index)
+    def gate(group: Group, running: RunningBlocks) -> Group | None:
+        group = running.parked_at(group, index)
         layout = group.layout
         if layout.is_dense and predicate < 0:
             return group
-        members = members_of(group, machine)
+        members = members_of(group, running)
         active = layout.active
         wants: Value | None = None
         if predicate >= 0:
@@ -64,13 +61,13 @@ def gate_of(site: Site, segment: Segment) -> Gate:
                 return group
             active = layout.active & layout.full_rows(wants)
         here = numerics.lane_mask(active)
-        missing = machine.lane_masks(layout.warps, machine.alive) & ~here
+        missing = running.lane_masks(layout.warps, running.alive) & ~here
         lacking = (members & missing[layout.positions >> 5]) != 0
         if wants is not None:
             lacking = lacking & wants
         if not lacking.any():
             return group
-        return machine.park(group, index, np.flatnonzero(lacking))
+        return running.park(group, index, np.flatnonzero(lacking))
 
     return gate
 
@@ -95,7 +92,7 @@ def _shfl(site: Site) -> Step:
     marks, index = site.code.undefined.get(target, -1), site.index
     shuffle_mode = cast(Any, mode)
 
-    def shuffle(group: Group, machine: Machine) -> None:
+    def shuffle(group: Group, running: RunningBlocks) -> None:
         registers, layout = group.registers, group.layout
         members, own = None, None
         if mask >= 0:
@@ -113,7 +110,7 @@ def _shfl(site: Site) -> Step:
         if marks < 0:
             return
         registers[marks] = DEFINED
-        if machine.launch.checks:
+        if running.launch.checks:
             undefined = result.undefined
             if own is not None:
                 undefined = undefined | (layout.active & (own >> result.source.astype(np.uint32) & np.uint32(1) == 0))
@@ -168,7 +165,7 @@ def _vote(site: Site) -> Step:
     flags = site.source(operands[1], "pred")
     mask = site.sized(operands[2], "b32") if is_sync else site.constant(ALL[()])
 
-    def vote(group: Group, machine: Machine) -> None:
+    def vote(group: Group, running: RunningBlocks) -> None:
         rows = group.layout.full_rows(value_of(group.registers, flags))
 
         def work(active: Value, masks: Value) -> tuple[Value, ...]:
@@ -191,7 +188,7 @@ def _match(site: Site) -> Step:
     mask = site.sized(operands[2], "b32")
     is_any = modifiers[0] == "any"
 
-    def match(group: Group, machine: Machine) -> None:
+    def match(group: Group, running: RunningBlocks) -> None:
         rows = group.layout.full_rows(value_of(group.registers, source))
 
         def work(active: Value, masks: Value) -> tuple[Value, ...]:
@@ -216,7 +213,7 @@ def _redux(site: Site) -> Step:
     lanes = np.zeros((1, 32), np.uint32)
     numerics.redux(operator, type_name, lanes, lanes == 0, ALL, absolute=absolute, nan=nan)
 
-    def reduce(group: Group, machine: Machine) -> None:
+    def reduce(group: Group, running: RunningBlocks) -> None:
         rows = group.layout.full_rows(value_of(group.registers, source))
 
         def work(active: Value, masks: Value) -> tuple[Value, ...]:
@@ -232,7 +229,7 @@ def _elect(site: Site) -> Step:
     target, flag = _targets(site, operands[0])
     mask = site.sized(operands[1], "b32")
 
-    def elect(group: Group, machine: Machine) -> None:
+    def elect(group: Group, running: RunningBlocks) -> None:
         _per_partition(group, mask, numerics.elect, (target, flag))
 
     return elect
@@ -241,7 +238,7 @@ def _elect(site: Site) -> Step:
 def _activemask(site: Site) -> Step:
     target = site.register(site.instruction.operands[0], "b32")
 
-    def ballot(group: Group, machine: Machine) -> None:
+    def ballot(group: Group, running: RunningBlocks) -> None:
         layout = group.layout
         group.registers[target] = layout.lanes(numerics.activemask(layout.active))
 
@@ -254,21 +251,21 @@ def _warp_barrier(site: Site) -> Step:
 
     masks_slot = site.sized(site.instruction.operands[0], "b32")
 
-    def barrier(group: Group, machine: Machine) -> None:
-        if not machine.is_watching:
+    def barrier(group: Group, running: RunningBlocks) -> None:
+        if not running.is_watching:
             return
         layout = group.layout
         masks = np.broadcast_to(value_of(group.registers, masks_slot), group.size).astype(np.uint32)
-        alive = machine.lane_masks(layout.warps, machine.alive)
+        alive = running.lane_masks(layout.warps, running.alive)
         narrow = (alive[layout.positions >> 5] & ~masks) != 0
         is_whole = np.packbits(layout.active, axis=-1, bitorder="little").view(np.uint32)[:, 0] == alive
         is_whole[layout.positions[narrow] >> 5] = False
         if is_whole.any():
-            machine.clock.warp_barrier(layout.warps[is_whole])
+            running.clock.warp_barrier(layout.warps[is_whole])
         for place in np.flatnonzero(~is_whole).tolist():
             lanes = np.flatnonzero(layout.positions >> 5 == place)
             for mask in np.unique(masks[lanes]).tolist():
-                machine.clock.meet(group.threads[lanes[masks[lanes] == mask]])
+                running.clock.meet(group.threads[lanes[masks[lanes] == mask]])
 
     return barrier
 

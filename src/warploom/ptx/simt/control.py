@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from warploom.ptx.flow import branch_targets
 from warploom.ptx.simt import calls
 from warploom.ptx.simt.barriers import decode_barrier
-from warploom.ptx.simt.code import Code, End, Segment
+from warploom.ptx.simt.code import Code, End, Group, RunningBlocks, Segment
 from warploom.ptx.simt.operands import Site, value_of
-from warploom.ptx.simt.threads import Group
 from warploom.ptx.syntax import Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 def fall_through(code: Code, segment: Segment) -> End:
@@ -23,7 +17,7 @@ def fall_through(code: Code, segment: Segment) -> End:
         return _leave
     following = segment.successors[0]
 
-    def go_on(group: Group, machine: Machine) -> int:
+    def go_on(group: Group, running: RunningBlocks) -> int:
         return following
 
     return go_on
@@ -37,7 +31,7 @@ def decode_end(site: Site, segment: Segment) -> End:
         case "bra":
             (target,) = (code.segment_at[p] for p in branch_targets(code.routine, site.index))
             if instruction.guard is None:
-                return lambda group, machine: target
+                return lambda group, running: target
             return _branch(site, code, target, code.segment_at[site.index + 1])
         case "ret":
             return _guarded(site, code, calls.give_back)
@@ -55,8 +49,8 @@ def decode_end(site: Site, segment: Segment) -> End:
             raise AssertionError(f"{instruction.name} ends no segment")
 
 
-def _leave(group: Group, machine: Machine) -> int:
-    machine.leave(group)
+def _leave(group: Group, running: RunningBlocks) -> int:
+    running.leave(group)
     return -1
 
 
@@ -67,9 +61,9 @@ def _branch(site: Site, code: Code, target: int, following: int) -> End:
     negated = guard.negated
     index = site.index
     if target == following:
-        return lambda group, machine: target
+        return lambda group, running: target
 
-    def branch(group: Group, machine: Machine) -> int:
+    def branch(group: Group, running: RunningBlocks) -> int:
         flags = value_of(group.registers, slot)
         if flags.ndim == 0:
             return target if bool(flags) != negated else following
@@ -81,10 +75,10 @@ def _branch(site: Site, code: Code, target: int, following: int) -> End:
         if count == 0:
             return following
         taken = ~flags if negated else flags
-        if machine.launch.counter is not None:
-            machine.launch.counter.divergence(code, index, group, taken)
-        machine.push(group.part(np.flatnonzero(taken), code.segments[target].live_in), target)
-        machine.push(group.part(np.flatnonzero(~taken), code.segments[following].live_in), following)
+        if running.launch.counter is not None:
+            running.launch.counter.divergence(code, index, group, taken)
+        running.push(group.part(np.flatnonzero(taken), code.segments[target].live_in), target)
+        running.push(group.part(np.flatnonzero(~taken), code.segments[following].live_in), following)
         return -1
 
     return branch
@@ -93,8 +87,8 @@ def _branch(site: Site, code: Code, target: int, following: int) -> End:
 def _trap(site: Site) -> End:
     code, index = site.code, site.index
 
-    def trap(group: Group, machine: Machine) -> int:
-        raise machine.fault("trap", f"{site.instruction.name} reached", code, index, int(group.threads[0]))
+    def trap(group: Group, running: RunningBlocks) -> int:
+        raise running.fault("trap", f"{site.instruction.name} reached", code, index, int(group.threads[0]))
 
     return trap
 
@@ -109,20 +103,20 @@ def _indexed(site: Site) -> End:
     targets = [code.segment_at[routine.labels[name]] for name in routine.targets[last.text]]
     slot = site.source(site.instruction.operands[0], "u32")
 
-    def branch(group: Group, machine: Machine) -> int:
+    def branch(group: Group, running: RunningBlocks) -> int:
         choices = value_of(group.registers, slot)
         distinct = np.unique(choices) if choices.ndim else choices.reshape(1)
         if distinct[-1] >= len(targets):
             position = int(np.argmax(choices >= len(targets))) if choices.ndim else 0
             message = f"index {int(distinct[-1])} of {len(targets)} branch targets"
-            raise machine.fault("bad_call", message, code, site.index, int(group.threads[position]))
+            raise running.fault("bad_call", message, code, site.index, int(group.threads[position]))
         if len(distinct) == 1:
             return targets[int(distinct[0])]
-        if machine.launch.counter is not None:
-            machine.launch.counter.divergence(code, site.index, group, choices == distinct[0])
+        if running.launch.counter is not None:
+            running.launch.counter.divergence(code, site.index, group, choices == distinct[0])
         for choice in distinct:
             target = targets[int(choice)]
-            machine.push(group.part(np.flatnonzero(choices == choice), code.segments[target].live_in), target)
+            running.push(group.part(np.flatnonzero(choices == choice), code.segments[target].live_in), target)
         return -1
 
     return branch
@@ -137,20 +131,20 @@ def _guarded(site: Site, code: Code, end: End) -> End:
     negated = guard.negated
     following = code.segment_at[site.index + 1]
 
-    def some(group: Group, machine: Machine) -> int:
+    def some(group: Group, running: RunningBlocks) -> int:
         flags = value_of(group.registers, slot)
         if flags.ndim == 0:
-            return end(group, machine) if bool(flags) != negated else following
+            return end(group, running) if bool(flags) != negated else following
         taken = ~flags if negated else flags
         if not taken.any():
             return following
         rest = np.flatnonzero(~taken)
         if len(rest):
-            machine.push(group.part(rest, code.segments[following].live_in), following)
+            running.push(group.part(rest, code.segments[following].live_in), following)
             group = group.part(np.flatnonzero(taken))
-        index = end(group, machine)
+        index = end(group, running)
         if index >= 0:
-            machine.push(group, index)
+            running.push(group, index)
         return -1
 
     return some

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Access, Group, RunningBlocks, Step
 from warploom.ptx.simt.mbarriers import decode_copy_arrival
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
-from warploom.ptx.simt.spaces import Access, resolve
-from warploom.ptx.simt.threads import Group, Threads, Value
+from warploom.ptx.simt.spaces import resolve
+from warploom.ptx.simt.threads import Threads, Value
 from warploom.ptx.syntax import Address, Integer, Name, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 @dataclass(slots=True, eq=False)
@@ -42,9 +38,9 @@ class Copies:
         self.flights: list[_Flight] = []
         self.size = threads
 
-    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, machine: Machine) -> None:
+    def launched(self, threads: Threads, words: NDArray[np.int64], count: int, running: RunningBlocks) -> None:
         """`count` 4-byte words of shared memory from `words` on are being written."""
-        region = machine.shared
+        region = running.shared
         each = 4 // region.granule
         granules = words[:, None] * each + np.arange(count * each)
         pending = region.marks.get("pending")
@@ -53,14 +49,14 @@ class Copies:
         pending[granules] = 1
         self.flights.append(_Flight(threads, self.committed[threads], granules))
 
-    def wait(self, threads: Threads, left: int, machine: Machine) -> None:
+    def wait(self, threads: Threads, left: int, running: RunningBlocks) -> None:
         """All but the newest `left` committed groups of these threads are complete; -1: everything."""
         if not self.flights:
             return
         limit = np.full(self.size, -1, np.int64)
         limit[threads] = np.iinfo(np.int64).max if left < 0 else self.committed[threads] - left
-        pending, writes = machine.shared.marks["pending"], machine.shared.marks["write"]
-        now = machine.clock.tick()
+        pending, writes = running.shared.marks["pending"], running.shared.marks["write"]
+        now = running.clock.tick()
         kept: list[_Flight] = []
         for flight in self.flights:
             done = flight.number < limit[flight.threads]
@@ -97,15 +93,15 @@ def _cp(site: Site) -> Step:
 
 
 def _commit(site: Site) -> Step:
-    def commit(group: Group, machine: Machine) -> None:
-        machine.copies.committed[group.threads] += 1
+    def commit(group: Group, running: RunningBlocks) -> None:
+        running.copies.committed[group.threads] += 1
 
     return commit
 
 
 def _wait(left: int) -> Step:
-    def wait(group: Group, machine: Machine) -> None:
-        machine.copies.wait(group.threads, left, machine)
+    def wait(group: Group, running: RunningBlocks) -> None:
+        running.copies.wait(group.threads, left, running)
 
     return wait
 
@@ -129,13 +125,13 @@ def _copy(site: Site) -> Step:
     source = access_of(site, from_, "ld", 4, size // 4, "global", is_strong=False)
     source_bytes = access_of(site, from_, "ld", 1, 1, "global", is_strong=False)
 
-    def copy(group: Group, machine: Machine) -> None:
-        ((_, shared, index),) = resolve(target, group, machine)
+    def copy(group: Group, running: RunningBlocks) -> None:
+        ((_, shared, index),) = resolve(target, group, running)
         places = np.broadcast_to(index, group.size)
-        if machine.is_watching:
-            note_write(target, [(None, shared, places)], None, group, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(target, [(None, shared, places)], group, machine)
+        if running.is_watching:
+            note_write(target, [(None, shared, places)], None, group, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(target, [(None, shared, places)], group, running)
         amount: Value = np.full(group.size, size, np.int64)
         if limited >= 0:
             amount[:] = value_of(group.registers, limited)
@@ -146,24 +142,24 @@ def _copy(site: Site) -> Step:
             chosen = np.flatnonzero(amount == given)
             part = group if len(chosen) == group.size else group.part(chosen)
             if given % 4:
-                _copy_bytes(source_bytes, part, machine, shared.views.by_width[1], places[chosen] * 4, int(given), size)
+                _copy_bytes(source_bytes, part, running, shared.views.by_width[1], places[chosen] * 4, int(given), size)
                 continue
-            _copy_words(source, part, machine, words, places[chosen], int(given) // 4, size // 4)
-        if machine.is_watching:
-            machine.copies.launched(group.threads, places, size // 4, machine)
+            _copy_words(source, part, running, words, places[chosen], int(given) // 4, size // 4)
+        if running.is_watching:
+            running.copies.launched(group.threads, places, size // 4, running)
 
     return copy
 
 
 def _copy_words(
-    access: Access, group: Group, machine: Machine, words: Value, places: NDArray[np.int64], given: int, count: int
+    access: Access, group: Group, running: RunningBlocks, words: Value, places: NDArray[np.int64], given: int, count: int
 ) -> None:
     if given:
-        pieces = resolve(access, group, machine)
-        if machine.is_watching:
-            note_read(access, pieces, group, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(access, pieces, group, machine)
+        pieces = resolve(access, group, running)
+        if running.is_watching:
+            note_read(access, pieces, group, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(access, pieces, group, running)
         for chosen, region, index in pieces:
             at = places if chosen is None else places[chosen]
             for word in range(given):
@@ -173,9 +169,9 @@ def _copy_words(
 
 
 def _copy_bytes(
-    access: Access, group: Group, machine: Machine, memory: Value, places: NDArray[np.int64], given: int, count: int
+    access: Access, group: Group, running: RunningBlocks, memory: Value, places: NDArray[np.int64], given: int, count: int
 ) -> None:
-    pieces = resolve(access, group, machine)
+    pieces = resolve(access, group, running)
     for chosen, region, index in pieces:
         at = places if chosen is None else places[chosen]
         for byte in range(given):

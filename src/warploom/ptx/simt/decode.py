@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -12,15 +12,10 @@ from warploom.ptx.instructions import find_row
 from warploom.ptx.simt import accesses, arithmetic, atomics, collectives, control, copies, matrix, mbarriers, movement
 from warploom.ptx.simt.analysis import effects, slots_of
 from warploom.ptx.simt.build import ends_segment, is_warp_wide
-from warploom.ptx.simt.code import Code, Segment, Step
+from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Segment, Step
 from warploom.ptx.simt.numerics import is_arithmetic
 from warploom.ptx.simt.operands import CARRY, Site, value_of
-from warploom.ptx.simt.threads import Group
 from warploom.ptx.simt.undefined import undefined_steps
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
-    from warploom.ptx.simt.state import LaunchState
 
 Decoder: TypeAlias = Callable[[Site], Step]
 
@@ -37,7 +32,7 @@ PURE = frozenset((*movement.PURE,))
 """Opcodes without effects outside of their destination: under a guard they run for all and the result is chosen."""
 
 
-def decode_segment(launch: LaunchState, code: Code, segment: Segment) -> None:
+def decode_segment(launch: Launched, code: Code, segment: Segment) -> None:
     """Fills in steps, gate and end."""
     steps: list[Step] = []
     instructions = code.routine.instructions
@@ -110,13 +105,13 @@ def _doubts(site: Site) -> list[Step]:
     guard = site.instruction.guard
     predicate = -1 if guard is None else code.slots[guard.name]
 
-    def fill(group: Group, machine: Machine) -> None:
+    def fill(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         for slot, shadow, dtype, name in chosen:
             if registers[slot] is None:
                 registers[slot] = np.zeros((), dtype)
             flags = registers[shadow]
-            if not machine.launch.checks or (flags is not None and flags.all()):
+            if not running.launch.checks or (flags is not None and flags.all()):
                 continue
             unwritten = np.ones((), np.bool_) if flags is None else np.logical_not(flags)
             if predicate >= 0 and predicate != slot:
@@ -127,7 +122,7 @@ def _doubts(site: Site) -> list[Step]:
                 continue
             bad = np.flatnonzero(np.broadcast_to(unwritten, group.size))
             message = f"{site.instruction.name} reads {name}, which was never written (taken as zero)"
-            machine.report("uninitialised_register", message, code, index, int(group.threads[bad[0]]), count=len(bad))
+            running.report("uninitialised_register", message, code, index, int(group.threads[bad[0]]), count=len(bad))
 
     return [fill]
 
@@ -146,7 +141,7 @@ def _records(site: Site) -> list[Step]:
     negated = guard is not None and guard.negated
     yes = np.ones((), np.bool_)
 
-    def record(group: Group, machine: Machine) -> None:
+    def record(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         for shadow in shadows:
             if predicate < 0:
@@ -171,33 +166,33 @@ def _guarded(site: Site, step: Step, is_pure: bool) -> Step:
         marks = site.code.undefined
         written += [(marks[slot], site.dtype(marks[slot])) for slot in slots_of(effect.writes) if slot in marks]
 
-    def chosen(group: Group, machine: Machine) -> None:
+    def chosen(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         flags = value_of(registers, predicate)
         if flags.ndim == 0:
             if bool(flags) != negated:
-                step(group, machine)
+                step(group, running)
             return
         old = [registers[slot] for slot, _ in written]
-        step(group, machine)
+        step(group, running)
         for (slot, dtype), before in zip(written, old, strict=True):
             known = np.zeros((), dtype) if before is None else before
             new = value_of(registers, slot)
             registers[slot] = np.where(flags, known, new) if negated else np.where(flags, new, known)
 
-    def apart(group: Group, machine: Machine) -> None:
+    def apart(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         flags = value_of(registers, predicate)
         if flags.ndim == 0:
             if bool(flags) != negated:
-                step(group, machine)
+                step(group, running)
             return
         positions = np.flatnonzero(~flags if negated else flags)
         if len(positions) == group.size:
-            step(group, machine)
+            step(group, running)
         elif len(positions):
             inner = group.part(positions)
-            step(inner, machine)
+            step(inner, running)
             for slot, dtype in written:
                 new = value_of(inner.registers, slot)
                 old = registers[slot]

@@ -76,3 +76,7 @@ class Findings:
 
     def all(self) -> tuple[Finding, ...]:
         return tuple(self._found.values())
+
+
+class OutOfBudgetError(Exception):
+    """The limit of executed instructions is reached."""

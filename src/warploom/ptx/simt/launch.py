@@ -14,9 +14,9 @@ from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import Program, Routine, lower
 from warploom.ptx.simt.arguments import Argument, Bound, bind_arguments
 from warploom.ptx.simt.counts import Counts
-from warploom.ptx.simt.findings import FaultError, Finding
-from warploom.ptx.simt.machine import Machine, OutOfBudgetError
+from warploom.ptx.simt.findings import FaultError, Finding, OutOfBudgetError
 from warploom.ptx.simt.numerics import quiet
+from warploom.ptx.simt.running import Execution
 from warploom.ptx.simt.state import LaunchState
 from warploom.ptx.syntax import Module, parse
 
@@ -132,7 +132,7 @@ def _run(state: LaunchState) -> Status:
     with quiet():
         try:
             for first in range(0, blocks, together):
-                Machine(state, first, min(together, blocks - first)).run()
+                Execution(state, first, min(together, blocks - first)).run()
         except FaultError as fault:
             state.findings.add(fault.finding)
             return "deadlock" if fault.finding.kind == "deadlock" else "fault"

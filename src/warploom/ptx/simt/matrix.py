@@ -3,32 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 
 from warploom.ptx.simt import numerics
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_read, note_write
 from warploom.ptx.simt.spaces import resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Operand, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 ROW_BYTES = 16
 """One row of an 8 x 8 matrix of 16-bit elements."""
 _IGNORED = frozenset(("sync", "aligned"))
 
 
-def _whole_warps(site: Site, group: Group, machine: Machine) -> None:
+def _whole_warps(site: Site, group: Group, running: RunningBlocks) -> None:
     """Reports warps that lack lanes: the instruction needs all of them."""
-    if machine.launch.checks and not group.layout.is_dense:
+    if running.launch.checks and not group.layout.is_dense:
         message = f"{site.instruction.name} needs all 32 lanes of the warp, some have exited or do not exist"
-        machine.report("shuffle_inactive", message, site.code, site.index, int(group.threads[0]), count=group.size)
+        running.report("shuffle_inactive", message, site.code, site.index, int(group.threads[0]), count=group.size)
 
 
 def _registers(site: Site, operand: Operand, slots: list[int]) -> Callable[[Group], Value]:
@@ -52,27 +49,27 @@ def _shape(site: Site) -> tuple[int, bool]:
     return counts[0], "trans" in modifiers
 
 
-def _words(site: Site, address: Operand, count: int, kind: str) -> Callable[[Group, Machine], tuple[Value, Value]]:
+def _words(site: Site, address: Operand, count: int, kind: str) -> Callable[[Group, RunningBlocks], tuple[Value, Value]]:
     """The 16-bit words of the region, and the first word of each row [warps, 32] (of the lanes that give addresses)."""
     if not isinstance(address, Address):
         raise site.wrong("an address in brackets", operand_text(address))
     spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
     access = access_of(site, address, kind, 4, ROW_BYTES // 4, "shared" if "shared" in spaces else "", is_strong=False)
 
-    def find(group: Group, machine: Machine) -> tuple[Value, Value]:
+    def find(group: Group, running: RunningBlocks) -> tuple[Value, Value]:
         positions = np.flatnonzero((group.threads & 31) < 8 * count)
         giving = group if len(positions) == group.size else group.part(positions)
-        pieces = resolve(access, giving, machine)
+        pieces = resolve(access, giving, running)
         if len(pieces) != 1:
             raise site.unsupported(f"{site.instruction.name} on several memories at once")
         _, region, index = pieces[0]
-        if machine.is_watching:
+        if running.is_watching:
             if kind == "ld":
-                note_read(access, pieces, giving, machine)
+                note_read(access, pieces, giving, running)
             else:
-                note_write(access, pieces, None, giving, machine)
-        if machine.launch.counter is not None:
-            machine.launch.counter.access(access, pieces, giving, machine)
+                note_write(access, pieces, None, giving, running)
+        if running.launch.counter is not None:
+            running.launch.counter.access(access, pieces, giving, running)
         first = np.zeros(group.size, np.int64)
         first[positions] = index * 2
         return region.views.by_width[2], group.layout.rows(first)
@@ -89,9 +86,9 @@ def _ldmatrix(site: Site) -> Step:
     layout = numerics.matrix_access(cast(Any, count), transposed)
     words = _words(site, address, count, "ld")
 
-    def load(group: Group, machine: Machine) -> None:
-        _whole_warps(site, group, machine)
-        memory, first = words(group, machine)
+    def load(group: Group, running: RunningBlocks) -> None:
+        _whole_warps(site, group, running)
+        memory, first = words(group, running)
         for number, slot in enumerate(targets):
             at = first[:, layout.address_lane[number]] + layout.offset_bytes[number] // 2
             halves = memory[at]
@@ -110,9 +107,9 @@ def _stmatrix(site: Site) -> Step:
     layout = numerics.matrix_access(cast(Any, count), transposed)
     words = _words(site, address, count, "st")
 
-    def store(group: Group, machine: Machine) -> None:
-        _whole_warps(site, group, machine)
-        memory, first = words(group, machine)
+    def store(group: Group, running: RunningBlocks) -> None:
+        _whole_warps(site, group, running)
+        memory, first = words(group, running)
         for number, slot in enumerate(slots):
             at = first[:, layout.address_lane[number]] + layout.offset_bytes[number] // 2
             value = group.layout.full_rows(value_of(group.registers, slot))
@@ -128,8 +125,8 @@ def _movmatrix(site: Site) -> Step:
     target = site.register(site.instruction.operands[0], "b32")
     source = site.sized(site.instruction.operands[1], "b32")
 
-    def move(group: Group, machine: Machine) -> None:
-        _whole_warps(site, group, machine)
+    def move(group: Group, running: RunningBlocks) -> None:
+        _whole_warps(site, group, running)
         rows = group.layout.full_rows(value_of(group.registers, source))
         group.registers[target] = group.layout.lanes(numerics.movmatrix(rows))
 
@@ -160,8 +157,8 @@ def _mma(site: Site) -> Step:
     zeros = np.zeros((1, 32, given[0]), np.uint64 if bits == "b64" else np.uint32)
     _evaluate(shape, types, satfinite, tuple(zeros[..., :1].repeat(n, axis=-1) for n in given[1:]))
 
-    def multiply(group: Group, machine: Machine) -> None:
-        _whole_warps(site, group, machine)
+    def multiply(group: Group, running: RunningBlocks) -> None:
+        _whole_warps(site, group, running)
         _store_registers(group, targets, _evaluate(shape, types, satfinite, (a(group), b(group), c(group))))
 
     return multiply

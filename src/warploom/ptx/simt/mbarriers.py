@@ -7,20 +7,16 @@ asynchronous copies, bit 63 the parity of the current phase. A state is the obje
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warploom.ptx.simt.accesses import access_of
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import Site, value_of
 from warploom.ptx.simt.races import note_write
 from warploom.ptx.simt.spaces import resolve
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.syntax import Address, Name, Operand, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 _COUNT = (1 << 20) - 1
 _BYTES = (1 << 21) - 1
@@ -48,20 +44,20 @@ class _Object:
         return self.pending | self.expected << 20 | self.bytes << 40 | self.parity << 63
 
 
-def _places(site: Site, operand: Operand) -> Callable[[Group, Machine], tuple[Value, list[int]]]:
+def _places(site: Site, operand: Operand) -> Callable[[Group, RunningBlocks], tuple[Value, list[int]]]:
     """Words of shared memory and the position of each thread's object."""
     if not isinstance(operand, Address):
         raise site.wrong("an address in brackets", operand_text(operand))
     spaces = {m.partition("::")[0] for m in site.instruction.modifiers}
     access = access_of(site, operand, "atom", 8, 1, "shared" if "shared" in spaces else "", is_strong=True)
 
-    def find(group: Group, machine: Machine) -> tuple[Value, list[int]]:
-        pieces = resolve(access, group, machine)
-        if len(pieces) != 1 or pieces[0][1] is not machine.shared:
+    def find(group: Group, running: RunningBlocks) -> tuple[Value, list[int]]:
+        pieces = resolve(access, group, running)
+        if len(pieces) != 1 or pieces[0][1] is not running.shared:
             raise site.unsupported(f"{site.instruction.name} outside of shared memory")
-        if machine.is_watching:
-            note_write(access, pieces, None, group, machine)
-        return machine.shared.views.by_width[8], np.broadcast_to(pieces[0][2], group.size).tolist()
+        if running.is_watching:
+            note_write(access, pieces, None, group, running)
+        return running.shared.views.by_width[8], np.broadcast_to(pieces[0][2], group.size).tolist()
 
     return find
 
@@ -90,7 +86,7 @@ def decode(site: Site) -> Step:
         case "pending_count" if not left:
             target, source = site.register(operands[0], "b32"), site.sized(operands[1], "b64")
 
-            def count(group: Group, machine: Machine) -> None:
+            def count(group: Group, running: RunningBlocks) -> None:
                 group.registers[target] = (value_of(group.registers, source) & np.uint64(_COUNT)).astype(np.uint32)
 
             return count
@@ -102,8 +98,8 @@ def _set(site: Site, is_init: bool) -> Step:
     places = _places(site, site.instruction.operands[0])
     counts = _numbers(site, site.instruction.operands[1] if is_init else None, 0)
 
-    def put(group: Group, machine: Machine) -> None:
-        words, index = places(group, machine)
+    def put(group: Group, running: RunningBlocks) -> None:
+        words, index = places(group, running)
         for place, count in zip(index, counts(group), strict=True):
             words[place] = count | count << 20
 
@@ -114,8 +110,8 @@ def _transfer(site: Site, expects: bool) -> Step:
     places = _places(site, site.instruction.operands[0])
     amounts = _numbers(site, site.instruction.operands[1], 0)
 
-    def transfer(group: Group, machine: Machine) -> None:
-        words, index = places(group, machine)
+    def transfer(group: Group, running: RunningBlocks) -> None:
+        words, index = places(group, running)
         for place, amount in zip(index, amounts(group), strict=True):
             found = _Object(int(words[place]))
             found.bytes = (found.bytes + (amount if expects else -amount)) & _BYTES
@@ -138,8 +134,8 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
     amounts = _numbers(site, extra if expects else None, 0)
     code, instruction = site.code, site.index
 
-    def arrive(group: Group, machine: Machine) -> None:
-        words, index = places(group, machine)
+    def arrive(group: Group, running: RunningBlocks) -> None:
+        words, index = places(group, running)
         states = np.zeros(group.size, np.uint64)
         rows = zip(index, counts(group), amounts(group), strict=True)
         for position, (place, count, amount) in enumerate(rows):
@@ -147,7 +143,7 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
             states[position] = found.word
             if count > found.pending:
                 message = f"{count} arrivals at an mbarrier that waits for {found.pending}"
-                raise machine.fault("bad_call", message, code, instruction, int(group.threads[position]))
+                raise running.fault("bad_call", message, code, instruction, int(group.threads[position]))
             found.bytes = (found.bytes + amount) & _BYTES
             found.pending -= count
             found.expected -= count if is_drop else 0
@@ -155,7 +151,7 @@ def _arrive(site: Site, *, is_drop: bool, expects: bool) -> Step:
             words[place] = found.word
         if target >= 0:
             group.registers[target] = states
-        machine.clock.release(group.threads, is_wide=False)
+        running.clock.release(group.threads, is_wide=False)
 
     return arrive
 
@@ -167,16 +163,16 @@ def _test(site: Site) -> Step:
     is_parity = "parity" in site.instruction.modifiers
     source = site.sized(operands[2], "b32" if is_parity else "b64")
 
-    def test(group: Group, machine: Machine) -> None:
-        words, index = places(group, machine)
+    def test(group: Group, running: RunningBlocks) -> None:
+        words, index = places(group, running)
         parities = (words[index] >> np.uint64(63)).astype(np.bool_)
         given = value_of(group.registers, source)
         seen = (given & given.dtype.type(1)) != 0 if is_parity else (given >> np.uint64(63)) != 0
         passed = parities != seen
         group.registers[target] = passed
-        if machine.is_watching:
-            machine.clock.strong_read(group.threads[passed], is_wide=False, acquires=True)
-        machine.polls += 1
+        if running.is_watching:
+            running.clock.strong_read(group.threads[passed], is_wide=False, acquires=True)
+        running.polls += 1
 
     return test
 
@@ -186,16 +182,16 @@ def decode_copy_arrival(site: Site) -> Step:
     places = _places(site, site.instruction.operands[0])
     is_counted = "noinc" in site.instruction.modifiers
 
-    def arrive(group: Group, machine: Machine) -> None:
-        machine.copies.wait(group.threads, -1, machine)
-        words, index = places(group, machine)
+    def arrive(group: Group, running: RunningBlocks) -> None:
+        running.copies.wait(group.threads, -1, running)
+        words, index = places(group, running)
         if is_counted:
             for place in index:
                 found = _Object(int(words[place]))
                 found.pending -= 1
                 found.settle()
                 words[place] = found.word
-        machine.clock.release(group.threads, is_wide=False)
+        running.clock.release(group.threads, is_wide=False)
 
     return arrive
 

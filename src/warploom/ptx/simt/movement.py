@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warploom.ptx.routine import TYPE_BITS
 from warploom.ptx.simt.accesses import NARROW
-from warploom.ptx.simt.code import Step
+from warploom.ptx.simt.code import Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import DTYPES, Site, value_of
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW, LOCAL_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES
 from warploom.ptx.syntax import Operand, Vector
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 
 def _mov(site: Site) -> Step:
@@ -44,13 +40,13 @@ def _copies(site: Site, targets: tuple[Operand, ...], sources: tuple[Operand, ..
     if len(pairs) == 1:
         target, source = pairs[0]
 
-        def move(group: Group, machine: Machine) -> None:
+        def move(group: Group, running: RunningBlocks) -> None:
             registers = group.registers
             registers[target] = registers[source]
 
         return move
 
-    def moves(group: Group, machine: Machine) -> None:
+    def moves(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         values = [registers[source] for _, source in pairs]
         for (target, _), value in zip(pairs, values, strict=True):
@@ -67,7 +63,7 @@ def _unpack(site: Site, parts: tuple[Operand, ...], source: Operand, type_name: 
     if dtype is None:
         raise site.unsupported(site.instruction.name)
 
-    def unpack(group: Group, machine: Machine) -> None:
+    def unpack(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         value = value_of(registers, slot)
         for position, (target, wanted, _) in enumerate(targets):
@@ -88,7 +84,7 @@ def _pack(site: Site, target: Operand, parts: tuple[Operand, ...], type_name: st
 
     shifts = [np.array(position * bits, dtype) for position in range(len(parts))]
 
-    def pack(group: Group, machine: Machine) -> None:
+    def pack(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         whole: Value = value_of(registers, slots[0]).astype(dtype)
         for position, slot in enumerate(slots[1:], 1):
@@ -117,7 +113,7 @@ def _cvta(site: Site) -> Step:
     dtype = site.dtype(source)
     added = np.array(offset & ((1 << 8 * dtype.itemsize) - 1), dtype)[()]
 
-    def convert(group: Group, machine: Machine) -> None:
+    def convert(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         registers[target] = registers[source] if not offset else value_of(registers, source) + added
 
@@ -134,10 +130,10 @@ def _isspacep(site: Site) -> Step:
     target = site.register(site.instruction.operands[0], "pred")
     source = site.source(site.instruction.operands[1], "u64")
 
-    def test(group: Group, machine: Machine) -> None:
+    def test(group: Group, running: RunningBlocks) -> None:
         def regions(chosen: Callable[[str, bool], bool], address: Value) -> Value:
             found = np.zeros(address.shape, np.bool_)
-            for region in machine.launch.regions.all:
+            for region in running.launch.regions.all:
                 if chosen(region.name, region.is_const):
                     found |= in_window(address, region.base, region.size)
             return found
@@ -169,7 +165,7 @@ def _createpolicy(site: Site) -> Step:
     target = site.register(site.instruction.operands[0], "b64")
     policy = np.zeros((), np.uint64)
 
-    def create(group: Group, machine: Machine) -> None:
+    def create(group: Group, running: RunningBlocks) -> None:
         group.registers[target] = policy
 
     return create
@@ -178,14 +174,14 @@ def _createpolicy(site: Site) -> Step:
 def _fence(site: Site) -> Step:
     is_wide = NARROW.isdisjoint(site.instruction.modifiers)
 
-    def fence(group: Group, machine: Machine) -> None:
-        machine.fence(group, is_wide=is_wide)
+    def fence(group: Group, running: RunningBlocks) -> None:
+        running.fence(group, is_wide=is_wide)
 
     return fence
 
 
 def _nothing(site: Site) -> Step:
-    def skip(group: Group, machine: Machine) -> None:
+    def skip(group: Group, running: RunningBlocks) -> None:
         return
 
     return skip

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import SPECIAL_REGISTERS, TYPE_BITS
-from warploom.ptx.simt.code import Code, Step
-from warploom.ptx.simt.threads import Group, Registers, Value
+from warploom.ptx.simt.code import Code, Group, Launched, RunningBlocks, Step
+from warploom.ptx.simt.threads import Registers, Value
 from warploom.ptx.syntax import Float, Instruction, Integer, Name, Negation, Operand, Sum, Vector, operand_text
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
-    from warploom.ptx.simt.state import LaunchState
 
 DTYPES: dict[int, np.dtype[np.generic]] = {
     1: np.dtype(np.bool_), 8: np.dtype(np.uint8), 16: np.dtype(np.uint16), 32: np.dtype(np.uint32), 64: np.dtype(np.uint64),
@@ -38,7 +33,7 @@ def dtype_of(type_name: str) -> np.dtype[np.generic] | None:
 class Site:
     """One instruction while it is decoded: gives its operands slots and collects the steps that must run before it."""
 
-    def __init__(self, launch: LaunchState, code: Code, index: int) -> None:
+    def __init__(self, launch: Launched, code: Code, index: int) -> None:
         self.launch = launch
         self.code = code
         self.index = index
@@ -133,11 +128,11 @@ class Site:
             case Name(text) if text in self.code.frame_offsets:
                 return self.frame_address(text, 0, type_name)
             case Name(text):
-                return self.constant(self.immediate(self.launch.address_of(text, self), type_name))
+                return self.constant(self.immediate(self.launch.address_of(text, self.code, self.index), type_name))
             case Sum(Name(text), offset) if text in self.code.frame_offsets:
                 return self.frame_address(text, offset, type_name)
             case Sum(Name(text), offset) if text not in self.code.slots:
-                return self.constant(self.immediate(self.launch.address_of(text, self) + offset, type_name))
+                return self.constant(self.immediate(self.launch.address_of(text, self.code, self.index) + offset, type_name))
             case Negation(inner):
                 return self.negated(inner)
             case _:
@@ -157,7 +152,7 @@ class Site:
     def _narrowed(self, slot: int, wanted: np.dtype[np.generic]) -> int:
         target = self.extra(f"narrow{slot}:{wanted}", wanted)
 
-        def narrow(group: Group, machine: Machine) -> None:
+        def narrow(group: Group, running: RunningBlocks) -> None:
             registers = group.registers
             registers[target] = value_of(registers, slot).astype(wanted)
 
@@ -168,7 +163,7 @@ class Site:
         slot = self.source(operand, "pred")
         target = self.extra(f"!{slot}", DTYPES[1])
 
-        def negate(group: Group, machine: Machine) -> None:
+        def negate(group: Group, running: RunningBlocks) -> None:
             group.registers[target] = np.logical_not(value_of(group.registers, slot))
 
         self.before.append(negate)
@@ -178,8 +173,8 @@ class Site:
         wanted = dtype_of(type_name) or DTYPES[32]
         slot = self.extra(f"{name}:{wanted}", wanted)
 
-        def fill(group: Group, machine: Machine) -> None:
-            value = machine.special(name, group)
+        def fill(group: Group, running: RunningBlocks) -> None:
+            value = running.special(name, group)
             group.registers[slot] = value if value.dtype == wanted else value.astype(wanted)
 
         self.before.append(fill)
@@ -191,7 +186,7 @@ class Site:
         slot = self.extra(f"&{name}+{offset}:{wanted}", wanted)
         inside = self.code.frame_offsets[name] + offset
 
-        def fill(group: Group, machine: Machine) -> None:
+        def fill(group: Group, running: RunningBlocks) -> None:
             group.registers[slot] = np.array(group.context.frame_base + inside, wanted)
 
         self.before.append(fill)

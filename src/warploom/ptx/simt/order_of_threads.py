@@ -10,15 +10,11 @@ value the strong read found is not asked.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from warploom.ptx.simt.threads import Threads
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 _THREAD = np.uint64(32)
 MAX_TIME = (1 << 18) - 2
@@ -40,34 +36,35 @@ class Arrival:
 class Clock:
     """Times at which the threads of a batch last synchronised with each other."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, padded: int, first_block: int, blocks: int, block_of: Threads, fences: NDArray[np.int64]) -> None:
+        """padded: threads of a block with those that fill its last warp; fences: of all blocks of the launch."""
+        total = blocks * padded
         self.now = 1
-        self.padded = machine.padded_threads
-        self.first_block = machine.first_block
-        self.blocks = machine.blocks
-        self.block_of = machine.block_of
-        self.fences = machine.launch.fences
-        self.barrier: Threads = np.zeros(machine.blocks, np.int64)
+        self.padded = padded
+        self.first_block = first_block
+        self.blocks = blocks
+        self.block_of = block_of
+        self.fences = fences
+        self.barrier: Threads = np.zeros(blocks, np.int64)
         """By block: later accesses are ordered after those before this time."""
-        self.warp: Threads = np.zeros(machine.total >> 5, np.int64)
+        self.warp: Threads = np.zeros(total >> 5, np.int64)
         self.seen: NDArray[np.int32] | None = None
         """[thread, thread of its block]: the time before which the second one's accesses are ordered before what the first one
         does now, where only some threads met."""
-        total = machine.total
         self.released: Threads = np.zeros((_KEPT, 2, total), np.int64)
         """The last releases, by scope and thread."""
         self.by_warp: Threads = np.zeros((_KEPT, 2, 2, total >> 5), np.int64)
         """Last releases by scope and warp: the time up to which a barrier had published everything of the warp, and that of the
         release."""
-        self.by_block: Threads = np.zeros((_KEPT, 2, 2, machine.blocks), np.int64)
+        self.by_block: Threads = np.zeros((_KEPT, 2, 2, blocks), np.int64)
         self.read: Threads = np.zeros((2, total), np.int64)
         """By scope and thread: time of its last strong read."""
         self.acquired: Threads = np.zeros((2, total), np.int64)
         self.has_read = False
         self.oldest = 0
         """The earliest of `barrier`."""
-        first = machine.first_block * machine.padded_threads
-        self.me: NDArray[np.uint64] = (np.arange(machine.total, dtype=np.uint64) + np.uint64(first + 1)) << _THREAD
+        first = first_block * padded
+        self.me: NDArray[np.uint64] = (np.arange(total, dtype=np.uint64) + np.uint64(first + 1)) << _THREAD
 
     def tick(self) -> int:
         self.now = min(self.now + 1, MAX_TIME)

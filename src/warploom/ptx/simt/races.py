@@ -13,19 +13,15 @@ instruction are not reported.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.ptx.simt.code import Access, Group, Piece, RunningBlocks
 from warploom.ptx.simt.findings import Kind
 from warploom.ptx.simt.order_of_threads import MAX_TIME
 from warploom.ptx.simt.regions import Region
-from warploom.ptx.simt.spaces import Access, Piece
-from warploom.ptx.simt.threads import Group, Threads, Value
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
+from warploom.ptx.simt.threads import Threads, Value
 
 Marks = NDArray[np.uint64]
 
@@ -48,7 +44,7 @@ class _Met:
     granules: NDArray[np.int64]
 
 
-def note_read(access: Access, pieces: list[Piece], group: Group, machine: Machine) -> None:
+def note_read(access: Access, pieces: list[Piece], group: Group, running: RunningBlocks) -> None:
     """Reports races with earlier writes and unwritten shared words, then marks the words as read."""
     for chosen, region, index in pieces:
         if not region.is_watched:
@@ -56,29 +52,31 @@ def note_read(access: Access, pieces: list[Piece], group: Group, machine: Machin
         if access.is_cached and "write" not in region.marks:
             continue
         threads = group.threads if chosen is None else group.threads[chosen]
-        me = machine.clock.me[threads] if len(threads) != machine.total else machine.clock.me
+        me = running.clock.me[threads] if len(threads) != running.total else running.clock.me
         for granules in _granules(access, region, index):
-            _read(access, region, granules, threads, me, machine)
+            _read(access, region, granules, threads, me, running)
         if access.is_strong:
-            machine.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
+            running.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
 
 
-def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: Threads, me: Marks, machine: Machine) -> None:
+def _read(
+    access: Access, region: Region, granules: NDArray[np.int64], threads: Threads, me: Marks, running: RunningBlocks
+) -> None:
     writes = region.marks.get("write")
-    is_shared = region is machine.shared
+    is_shared = region is running.shared
     if writes is None and is_shared:
         writes = region.marks["write"] = _new_marks(region)
     if writes is not None:
         last = writes[granules]
         if is_shared:
             if not last.all():
-                _report_unwritten(access, last, granules, region, threads, machine)
+                _report_unwritten(access, last, granules, region, threads, running)
             pending = region.marks.get("pending")
-            if pending is not None and machine.copies.flights and pending[granules].any():
-                _report_pending(access, pending[granules], granules, region, threads, machine)
-        met = _conflicts(access, region, last, granules, threads, me, machine, is_write=False)
+            if pending is not None and running.copies.flights and pending[granules].any():
+                _report_pending(access, pending[granules], granules, region, threads, running)
+        met = _conflicts(access, region, last, granules, threads, me, running, is_write=False)
         if met is not None:
-            _report(access, "write", region, met, threads, machine)
+            _report(access, "write", region, met, threads, running)
     if access.is_cached:
         return
     reads = region.marks.get("read")
@@ -86,15 +84,15 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
         reads = region.marks["read"] = _new_marks(region)
     if granules.ndim == 0:
         granules = np.broadcast_to(granules, len(threads))
-    mine = me | access.mark | np.uint64(machine.clock.now)
+    mine = me | access.mark | np.uint64(running.clock.now)
     old = reads[granules]
     others = (old != _ZERO) & ((old ^ me) >> _THREAD != _ZERO)
     if others.any():
-        others &= _concurrent(old, threads, machine)
+        others &= _concurrent(old, threads, running)
         mine = np.where(others, mine | _MANY, mine)
     many = (old & _MANY) & ~mine
     if many.any():  # own rereads do not hide who else has read the word
-        mine = np.where((old >> _THREAD == me >> _THREAD) & _concurrent(old, threads, machine), mine | many, mine)
+        mine = np.where((old >> _THREAD == me >> _THREAD) & _concurrent(old, threads, running), mine | many, mine)
     reads[granules] = mine
     back = reads[granules]
     lost = (back ^ me) >> _THREAD != _ZERO
@@ -102,28 +100,28 @@ def _read(access: Access, region: Region, granules: NDArray[np.int64], threads: 
         reads[granules[lost]] |= _MANY
 
 
-def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, machine: Machine) -> None:
+def note_write(access: Access, pieces: list[Piece], values: list[Value] | None, group: Group, running: RunningBlocks) -> None:
     """To be called before a store of `values` by element (None: an atomic): reports races with earlier accesses, marks the
     words."""
     for chosen, region, index in pieces:
         if not region.is_watched:
             continue
         threads = group.threads if chosen is None else group.threads[chosen]
-        me = machine.clock.me[threads] if len(threads) != machine.total else machine.clock.me
+        me = running.clock.me[threads] if len(threads) != running.total else running.clock.me
         rows = _granules(access, region, index)
         per_element = len(rows) // access.elements
         for number, granules in enumerate(rows):
             value = None if values is None else values[number // per_element]
             if value is not None and chosen is not None and value.ndim:
                 value = value[chosen]
-            _write(access, region, granules, value, threads, me, machine)
+            _write(access, region, granules, value, threads, me, running)
         if access.is_atomic:
-            machine.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
+            running.clock.strong_read(threads, is_wide=not access.is_narrow, acquires=access.acquires)
 
 
 def _write(
     access: Access, region: Region, granules: NDArray[np.int64], value: Value | None, threads: Threads, me: Marks,
-    machine: Machine,
+    running: RunningBlocks,
 ) -> None:  # fmt: skip
     writes = region.marks.get("write")
     if writes is None:
@@ -132,10 +130,10 @@ def _write(
         marks = region.marks.get(name)
         if marks is None:
             continue
-        met = _conflicts(access, region, marks[granules], granules, threads, me, machine, is_write=True)
+        met = _conflicts(access, region, marks[granules], granules, threads, me, running, is_write=True)
         if met is not None:
-            _report(access, name, region, met, threads, machine)
-    mine = me | access.mark | np.uint64(machine.clock.now)
+            _report(access, name, region, met, threads, running)
+    mine = me | access.mark | np.uint64(running.clock.now)
     if granules.ndim == 0:
         granules = np.broadcast_to(granules, len(threads))
     writes[granules] = mine
@@ -144,11 +142,11 @@ def _write(
     lost = writes[granules] != mine
     if lost.any():
         positions = np.flatnonzero(lost)
-        winner = (writes[granules[positions]] >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
+        winner = (writes[granules[positions]] >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
         if access.is_strong or value is None:
-            found = positions[winner // machine.padded_threads != machine.block_of[threads[positions]]]
+            found = positions[winner // running.padded_threads != running.block_of[threads[positions]]]
             if len(found):
-                _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, machine)
+                _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, running)
             return
         place = np.searchsorted(threads, winner)
         whole = np.broadcast_to(value, len(threads))
@@ -156,7 +154,7 @@ def _write(
         differ = (bits[positions] != bits[place]) | (threads[positions] >> 5 != winner >> 5)
         if differ.any():
             found = positions[differ]
-            _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, machine)
+            _report(access, "write", region, _Met(found, writes[granules[found]], granules[found]), threads, running)
 
 
 def _new_marks(region: Region) -> Marks:
@@ -183,53 +181,53 @@ def _bits(value: Value, width: int) -> Value:
     return words.astype(f"u{width}")
 
 
-def _concurrent(marks: Marks, threads: Threads, machine: Machine) -> NDArray[np.bool_]:
+def _concurrent(marks: Marks, threads: Threads, running: RunningBlocks) -> NDArray[np.bool_]:
     """Whether nothing orders the marked accesses before the threads' present ones."""
     time = (marks & _TIME).astype(np.int64)
-    thread = (marks >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
-    return ~machine.clock.is_ordered(thread, time, threads)
+    thread = (marks >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
+    return ~running.clock.is_ordered(thread, time, threads)
 
 
 def _conflicts(
-    access: Access, region: Region, marks: Marks, granules: NDArray[np.int64], threads: Threads, me: Marks, machine: Machine,
-    *, is_write: bool,
+    access: Access, region: Region, marks: Marks, granules: NDArray[np.int64], threads: Threads, me: Marks,
+    running: RunningBlocks, *, is_write: bool,
 ) -> _Met | None:  # fmt: skip
     """Marks of other threads that are not ordered before."""
-    if region is machine.shared and not bool(((marks & _TIME) >= np.uint64(machine.clock.oldest)).any()):
+    if region is running.shared and not bool(((marks & _TIME) >= np.uint64(running.clock.oldest)).any()):
         return None
     candidates = (marks ^ me) >> _THREAD != _ZERO
     if is_write:
         candidates |= (marks & _MANY) != _ZERO
     candidates &= marks != _ZERO
     if access.is_strong:
-        candidates &= ((marks & _STRONG) == _ZERO) | _is_out_of_scope(access, marks, threads, machine)
+        candidates &= ((marks & _STRONG) == _ZERO) | _is_out_of_scope(access, marks, threads, running)
     if not candidates.any():
         return None
     positions = np.flatnonzero(np.broadcast_to(candidates, len(threads)))
     found = np.broadcast_to(marks, len(threads))[positions]
-    real = _concurrent(found, threads[positions], machine)
-    if machine.clock.now >= MAX_TIME or not real.any():
+    real = _concurrent(found, threads[positions], running)
+    if running.clock.now >= MAX_TIME or not real.any():
         return None
     return _Met(positions[real], found[real], np.broadcast_to(granules, len(threads))[positions[real]])
 
 
-def _is_out_of_scope(access: Access, marks: Marks, threads: Threads, machine: Machine) -> NDArray[np.bool_]:
+def _is_out_of_scope(access: Access, marks: Marks, threads: Threads, running: RunningBlocks) -> NDArray[np.bool_]:
     """Whether a strong access of another block lies outside the scope of one of the two."""
-    thread = (marks >> _THREAD).astype(np.int64) - 1 - machine.first_block * machine.padded_threads
-    is_other = thread // machine.padded_threads != machine.block_of[threads]
+    thread = (marks >> _THREAD).astype(np.int64) - 1 - running.first_block * running.padded_threads
+    is_other = thread // running.padded_threads != running.block_of[threads]
     return is_other & (access.is_narrow | ((marks & _NARROW) != _ZERO))
 
 
-def _report(access: Access, other: str, region: Region, met: _Met, threads: Threads, machine: Machine) -> None:
+def _report(access: Access, other: str, region: Region, met: _Met, threads: Threads, running: RunningBlocks) -> None:
     position, mark = int(met.positions[0]), int(met.marks[0])
     thread = int(threads[position])
     address = int(met.granules[0]) * region.granule
-    is_shared = region is machine.shared
+    is_shared = region is running.shared
     kind: Kind = "shared_race" if is_shared else "global_race"
     linear = (mark >> 32) - 1
-    block, inside = machine.launch.coordinates(linear)
-    own_block = machine.coordinates(thread)[0]
-    here = address % machine.launch.shared_stride if is_shared else address
+    block, inside = running.launch.coordinates(linear)
+    own_block = running.coordinates(thread)[0]
+    here = address % running.launch.shared_stride if is_shared else address
     verb = "read" if access.kind == "ld" else "atomic update" if access.is_atomic else "write"
     who = f"thread {','.join(map(str, inside))}"
     if mark >> 19 & 1:
@@ -238,34 +236,34 @@ def _report(access: Access, other: str, region: Region, met: _Met, threads: Thre
         who += f" of block {','.join(map(str, block))}"
     order = "no barrier lies between" if own_block == block else "nothing orders two blocks"
     message = f"{verb} of {region.name} at byte {here} races with a {other} by {who}: {order}"
-    site = machine.launch.accesses[(mark >> 21) & (_SITES - 1)]
+    site = running.launch.accesses[(mark >> 21) & (_SITES - 1)]
     others = () if site is None else ((f"the {other}", site.code.routine.span(site.instruction)),)
-    machine.report(
+    running.report(
         kind, message, access.code, access.instruction, thread, address=here if is_shared else region.base + address,
         count=len(met.positions), others=others,
     )  # fmt: skip
 
 
 def _report_unwritten(
-    access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, machine: Machine
+    access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, running: RunningBlocks
 ) -> None:
     bad = np.flatnonzero(np.broadcast_to(marks == _ZERO, len(threads)))
     position = int(bad[0])
-    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % machine.launch.shared_stride
+    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % running.launch.shared_stride
     message = f"a read of shared memory at byte {address}, which nobody has written"
-    machine.report(
+    running.report(
         "uninitialised_shared", message, access.code, access.instruction, int(threads[position]), address=address, count=len(bad)
     )
 
 
 def _report_pending(
-    access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, machine: Machine
+    access: Access, marks: Marks, granules: NDArray[np.int64], region: Region, threads: Threads, running: RunningBlocks
 ) -> None:
     bad = np.flatnonzero(np.broadcast_to(marks != _ZERO, len(threads)))
     position = int(bad[0])
-    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % machine.launch.shared_stride
+    address = int(np.broadcast_to(granules, len(threads))[position]) * region.granule % running.launch.shared_stride
     message = f"a read of shared memory at byte {address}, where an asynchronous copy is still going on"
-    machine.report(
+    running.report(
         "early_copy_read", message, access.code, access.instruction, int(threads[position]), address=address, count=len(bad)
     )
 

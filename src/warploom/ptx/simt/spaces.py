@@ -2,68 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
-
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ptx.simt.code import Code
+from warploom.ptx.simt.code import Access, Group, Piece, Positions, RunningBlocks
 from warploom.ptx.simt.findings import Kind
 from warploom.ptx.simt.regions import Region
-from warploom.ptx.simt.threads import Group, Value
+from warploom.ptx.simt.threads import Value
 from warploom.ptx.simt.windows import LOCAL_WINDOW, LOCAL_WINDOW_BYTES, SHARED_WINDOW, SHARED_WINDOW_BYTES
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
-
-Positions: TypeAlias = NDArray[np.int64]
-Piece: TypeAlias = "tuple[Positions | None, Region, NDArray[np.int64]]"
-"""Positions in the group (None: all), the region, the first word of each access (no dimension: one for all)."""
-
-
-NO_MARK = np.uint64(0)
-
-
-@dataclass(slots=True, eq=False)
-class Access:
-    """The memory access of one instruction."""
-
-    code: Code
-    instruction: int
-    kind: str
-    """ld, st, atom, red."""
-    space: str
-    """global, const, param, shared, local, frame (a variable of the stack frame), or "" (generic)."""
-    slot: int
-    """Register of the base, -1 for a constant address."""
-    offset: int
-    """Bytes, added to the base."""
-    width: int
-    """Width of one element in bytes."""
-    elements: int
-    is_strong: bool
-    is_cached: bool = False
-    """`.nc`: the compiler says that nobody writes there."""
-    is_atomic: bool = False
-    is_narrow: bool = False
-    """Strong, but for threads of its own block (or cluster) only."""
-    acquires: bool = False
-    """`.acquire`, `.acq_rel`."""
-    mark: np.uint64 = NO_MARK
-    """The access's part of a race mark."""
-    region: Region | None = None
-    """The region of the last access."""
-
-    @property
-    def bytes(self) -> int:
-        return self.width * self.elements
-
 
 _SHIFT = {1: 0, 2: 1, 4: 2, 8: 3}
 
 
-def resolve(access: Access, group: Group, machine: Machine) -> list[Piece]:
+def resolve(access: Access, group: Group, running: RunningBlocks) -> list[Piece]:
     """The words that the threads access; Fault for an address that is out of bounds or misaligned."""
     address = _address(access, group)
     space = access.space
@@ -73,12 +24,12 @@ def resolve(access: Access, group: Group, machine: Machine) -> list[Piece]:
             index = _within(access, region, address)
             if index is not None:
                 return [(None, region, index)]
-        return _search(access, group, machine, address)
+        return _search(access, group, running, address)
     if space == "shared":
-        return [(None, machine.shared, _shared(access, group, machine, address, None))]
+        return [(None, running.shared, _shared(access, group, running, address, None))]
     if space == "frame":
         address = address + address.dtype.type(group.context.frame_base)
-    return [(None, machine.local, _local(access, group, machine, address, None))]
+    return [(None, running.local, _local(access, group, running, address, None))]
 
 
 def _address(access: Access, group: Group) -> Value:
@@ -106,45 +57,45 @@ def _within(access: Access, region: Region, address: Value) -> NDArray[np.int64]
     return offset.view(np.int64)
 
 
-def _search(access: Access, group: Group, machine: Machine, address: Value) -> list[Piece]:
+def _search(access: Access, group: Group, running: RunningBlocks, address: Value) -> list[Piece]:
     """Any mixture of regions, and of windows when the address is generic."""
     if address.ndim == 0:
         value = int(address)
         if not access.space and SHARED_WINDOW <= value < SHARED_WINDOW + SHARED_WINDOW_BYTES:
-            return [(None, machine.shared, _shared(access, group, machine, address - np.uint64(SHARED_WINDOW), None))]
+            return [(None, running.shared, _shared(access, group, running, address - np.uint64(SHARED_WINDOW), None))]
         if not access.space and LOCAL_WINDOW <= value < LOCAL_WINDOW + LOCAL_WINDOW_BYTES:
-            return [(None, machine.local, _local(access, group, machine, address - np.uint64(LOCAL_WINDOW), None))]
-        region = machine.launch.regions.at(value)
+            return [(None, running.local, _local(access, group, running, address - np.uint64(LOCAL_WINDOW), None))]
+        region = running.launch.regions.at(value)
         index = None if region is None else _within(access, region, address)
         if region is None or index is None:
-            raise _bad(access, group, machine, 0, value)
+            raise _bad(access, group, running, 0, value)
         access.region = region
         return [(None, region, index)]
     pieces: list[Piece] = []
     left = np.arange(group.size, dtype=np.int64)
     if not access.space:
         for start, size, place, region in (
-            (SHARED_WINDOW, SHARED_WINDOW_BYTES, _shared, machine.shared),
-            (LOCAL_WINDOW, LOCAL_WINDOW_BYTES, _local, machine.local),
+            (SHARED_WINDOW, SHARED_WINDOW_BYTES, _shared, running.shared),
+            (LOCAL_WINDOW, LOCAL_WINDOW_BYTES, _local, running.local),
         ):
             offset = address[left] - np.uint64(start)
             inside = offset < np.uint64(size)
             if inside.any():
                 chosen = left[inside]
-                pieces.append((chosen, region, place(access, group, machine, offset[inside], chosen)))
+                pieces.append((chosen, region, place(access, group, running, offset[inside], chosen)))
                 left = left[~inside]
     while len(left):
         first = int(address[left[0]])
-        region = machine.launch.regions.at(first)
+        region = running.launch.regions.at(first)
         if region is None:
-            raise _bad(access, group, machine, int(left[0]), first)
+            raise _bad(access, group, running, int(left[0]), first)
         inside = address[left] - np.uint64(region.base) < np.uint64(region.size)
         chosen = left[inside]
         index = _within(access, region, address[chosen])
         if index is None:
             for position in chosen:
                 if _within(access, region, address[position : position + 1]) is None:
-                    raise _bad(access, group, machine, int(position), int(address[position]))
+                    raise _bad(access, group, running, int(position), int(address[position]))
         assert index is not None
         pieces.append((chosen, region, index))
         access.region = region
@@ -154,25 +105,25 @@ def _search(access: Access, group: Group, machine: Machine, address: Value) -> l
     return pieces
 
 
-def _shared(access: Access, group: Group, machine: Machine, offset: Value, chosen: Positions | None) -> NDArray[np.int64]:
-    _check(access, group, machine, offset, machine.launch.shared_bytes, "shared memory", chosen)
+def _shared(access: Access, group: Group, running: RunningBlocks, offset: Value, chosen: Positions | None) -> NDArray[np.int64]:
+    _check(access, group, running, offset, running.launch.shared_bytes, "shared memory", chosen)
     words = (offset >> np.uint64(_SHIFT[access.width])).view(np.int64)
-    if machine.blocks == 1:
+    if running.blocks == 1:
         return words
     threads = group.threads if chosen is None else group.threads[chosen]
-    base = machine.shared_base if len(threads) == machine.total else machine.shared_base[threads]
+    base = running.shared_base if len(threads) == running.total else running.shared_base[threads]
     return words + (base >> _SHIFT[access.width])
 
 
-def _local(access: Access, group: Group, machine: Machine, offset: Value, chosen: Positions | None) -> NDArray[np.int64]:
-    _check(access, group, machine, offset, machine.local_stride, "local memory", chosen)
+def _local(access: Access, group: Group, running: RunningBlocks, offset: Value, chosen: Positions | None) -> NDArray[np.int64]:
+    _check(access, group, running, offset, running.local_stride, "local memory", chosen)
     threads = group.threads if chosen is None else group.threads[chosen]
     shift = _SHIFT[access.width]
-    return (offset >> np.uint64(shift)).view(np.int64) + threads * (machine.local_stride >> shift)
+    return (offset >> np.uint64(shift)).view(np.int64) + threads * (running.local_stride >> shift)
 
 
 def _check(
-    access: Access, group: Group, machine: Machine, offset: Value, limit: int, what: str, chosen: Positions | None
+    access: Access, group: Group, running: RunningBlocks, offset: Value, limit: int, what: str, chosen: Positions | None
 ) -> None:
     size = access.bytes
     if offset.max(initial=0) + np.uint64(size) > limit or offset.max(initial=0) > limit:
@@ -192,25 +143,25 @@ def _check(
         message += f"which has {limit} bytes"
     else:
         message += f"not a multiple of {size}"
-    raise machine.fault(kind, message, access.code, access.instruction, int(group.threads[position]), value)
+    raise running.fault(kind, message, access.code, access.instruction, int(group.threads[position]), value)
 
 
-def _bad(access: Access, group: Group, machine: Machine, position: int, address: int) -> Exception:
+def _bad(access: Access, group: Group, running: RunningBlocks, position: int, address: int) -> Exception:
     thread = int(group.threads[position])
     size = access.bytes
-    region = machine.launch.regions.at(address)
+    region = running.launch.regions.at(address)
     if region is not None and address + size <= region.base + region.size:
         message = f"{_what(access)} at {address:#x} ({region.name} + {address - region.base} bytes), not a multiple of {size}"
-        return machine.fault("misaligned", message, access.code, access.instruction, thread, address)
+        return running.fault("misaligned", message, access.code, access.instruction, thread, address)
     message = f"{_what(access)} at {address:#x}, outside of every array"
-    nearest = machine.launch.regions.nearest(address)
+    nearest = running.launch.regions.nearest(address)
     if nearest is not None:
         name, distance = nearest[0].name, nearest[1]
         side = f"{-distance} bytes before the start of {name}" if distance < 0 else f"{distance} bytes past the end of {name}"
         if region is not None:
             side = f"it starts in {name} and runs over its end"
         message += f": {side} ({nearest[0].size} bytes)"
-    return machine.fault("out_of_bounds", message, access.code, access.instruction, thread, address)
+    return running.fault("out_of_bounds", message, access.code, access.instruction, thread, address)
 
 
 def _what(access: Access) -> str:
@@ -218,10 +169,10 @@ def _what(access: Access) -> str:
     return f"{verb} of {access.bytes} bytes"
 
 
-def check_writable(access: Access, pieces: list[Piece], group: Group, machine: Machine) -> None:
+def check_writable(access: Access, pieces: list[Piece], group: Group, running: RunningBlocks) -> None:
     """Fault for a write to a constant or a parameter."""
     for chosen, region, _ in pieces:
         if not region.is_writable:
             position = 0 if chosen is None else int(chosen[0])
             message = f"{_what(access)} to {region.name}, which cannot be written"
-            raise machine.fault("read_only", message, access.code, access.instruction, int(group.threads[position]))
+            raise running.fault("read_only", message, access.code, access.instruction, int(group.threads[position]))

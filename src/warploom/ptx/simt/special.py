@@ -5,14 +5,10 @@ Clocks and timers only grow; they tell nothing about time. One multiprocessor, n
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from warploom.ptx.simt.code import RunningBlocks
 from warploom.ptx.simt.threads import Threads, Value
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 CHANGING = frozenset(("%clock", "%clock64", "%clock_hi", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"))
 _AXES = {"x": 0, "y": 1, "z": 2, "w": 3}
@@ -23,15 +19,15 @@ _FIXED: dict[str, int] = {
 }  # fmt: skip
 
 
-def special_value(name: str, machine: Machine) -> Value | None:
+def special_value(name: str, running: RunningBlocks) -> Value | None:
     """Value per thread of the batch, or zero-dimensional; None for registers that the interpreter does not have."""
-    launch = machine.launch
+    launch = running.launch
     base, _, axis = name.partition(".")
     place = _AXES.get(axis, 0)
     if base in ("%tid", "%ntid", "%ctaid", "%nctaid", "%clusterid", "%nclusterid", "%cluster_ctaid", "%cluster_nctaid"):
-        return _coordinate(base, place, machine)
-    thread: Threads = np.arange(machine.total, dtype=np.int64)
-    inside = thread % machine.padded_threads
+        return _coordinate(base, place, running)
+    thread: Threads = np.arange(running.total, dtype=np.int64)
+    inside = thread % running.padded_threads
     lane = thread & 31
     match name:
         case "%laneid":
@@ -39,7 +35,7 @@ def special_value(name: str, machine: Machine) -> Value | None:
         case "%warpid":
             return (inside >> 5).astype(np.uint32)
         case "%nwarpid":
-            return _word(machine.padded_threads >> 5)
+            return _word(running.padded_threads >> 5)
         case "%lanemask_eq":
             return (np.uint64(1) << lane.astype(np.uint64)).astype(np.uint32)
         case "%lanemask_lt":
@@ -72,8 +68,8 @@ def _word(value: int) -> Value:
     return np.array(value, np.uint32)
 
 
-def _coordinate(base: str, axis: int, machine: Machine) -> Value:
-    launch = machine.launch
+def _coordinate(base: str, axis: int, running: RunningBlocks) -> Value:
+    launch = running.launch
     if axis == 3:
         return _word(0 if base in ("%tid", "%ctaid", "%clusterid", "%cluster_ctaid") else 1)
     match base:
@@ -86,9 +82,9 @@ def _coordinate(base: str, axis: int, machine: Machine) -> Value:
         case "%cluster_nctaid":
             return _word(1)
         case "%tid":
-            return _split(np.arange(machine.total, dtype=np.int64) % machine.padded_threads, launch.block, axis)
+            return _split(np.arange(running.total, dtype=np.int64) % running.padded_threads, launch.block, axis)
         case _:
-            return _split(machine.block_of + machine.first_block, launch.grid, axis)
+            return _split(running.block_of + running.first_block, launch.grid, axis)
 
 
 def _split(linear: Threads, extents: tuple[int, int, int], axis: int) -> Value:

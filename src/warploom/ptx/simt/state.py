@@ -11,15 +11,11 @@ from numpy.typing import NDArray
 from warploom.core import Diagnostic, UnsupportedError, UserError
 from warploom.ptx.routine import Program, Routine
 from warploom.ptx.simt.build import build
-from warploom.ptx.simt.code import Code, Segment
+from warploom.ptx.simt.code import Access, Code, Group, Segment
 from warploom.ptx.simt.counts import Counter
 from warploom.ptx.simt.decode import decode_segment
-from warploom.ptx.simt.findings import Coordinates, Findings, split_index
-from warploom.ptx.simt.machine import OutOfBudgetError
-from warploom.ptx.simt.operands import Site
+from warploom.ptx.simt.findings import Coordinates, Findings, OutOfBudgetError, split_index
 from warploom.ptx.simt.regions import Region, Regions, Views
-from warploom.ptx.simt.spaces import Access
-from warploom.ptx.simt.threads import Group
 from warploom.ptx.simt.variables import SharedLayout, initialise, shared_layout
 from warploom.ptx.simt.windows import FUNCTIONS, GLOBAL_START_32, GLOBAL_START_64
 from warploom.ptx.syntax import Directive
@@ -151,9 +147,9 @@ class LaunchState:
             return FUNCTIONS + 16 * self._numbers[name]
         return None
 
-    def address_of(self, name: str, site: Site) -> int:
-        """Address of a variable as the routine of the site sees it; its stack frame's variables are not asked for here."""
-        routine = site.code.routine
+    def address_of(self, name: str, code: Code, index: int) -> int:
+        """Address of a variable as the routine of an instruction sees it; its stack frame's variables are not asked for here."""
+        routine = code.routine
         if name in routine.variables:
             found = self.shared.offsets.get(f"{routine.name}:{name}")
             if found is None and name in self.parameter_offsets and routine is self.entry.routine:
@@ -163,13 +159,13 @@ class LaunchState:
         if found is None:
             raise UnsupportedError(
                 Diagnostic("PTX_UNSUPPORTED", f"expected the address of a variable or function with a body, got {name}",
-                           site.code.routine.span(site.index))
+                           code.routine.span(index))
             )  # fmt: skip
         return found
 
-    def space_of(self, name: str, site: Site) -> str | None:
-        """State space of a variable visible at the site."""
-        variable = site.code.routine.variables.get(name) or self.program.variables.get(name)
+    def space_of(self, name: str, code: Code) -> str | None:
+        """State space of a variable visible in the routine."""
+        variable = code.routine.variables.get(name) or self.program.variables.get(name)
         return None if variable is None else variable.space
 
     def decode(self, code: Code, segment: Segment) -> None:

@@ -10,18 +10,13 @@ reads. A register without any has no mark, or one without dimensions.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from warploom.ptx.simt.analysis import COPIES, effects, slots_of
-from warploom.ptx.simt.code import Code, Step
+from warploom.ptx.simt.code import Code, Group, RunningBlocks, Step
 from warploom.ptx.simt.operands import CARRY, Site, value_of
-from warploom.ptx.simt.threads import Group, Registers, Value
+from warploom.ptx.simt.threads import Registers, Value
 from warploom.ptx.syntax import Name, Operand
-
-if TYPE_CHECKING:
-    from warploom.ptx.simt.machine import Machine
 
 DEFINED = np.zeros((), np.uint32)
 _LANE_BITS = 5
@@ -91,7 +86,7 @@ def _put(registers: Registers, slot: int, new: Value, lanes: Value | None) -> No
 
 
 def _end(guard: _Guard, slots: list[int]) -> Step:
-    def end(group: Group, machine: Machine) -> None:
+    def end(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         for slot in slots:
             if not _is_defined(registers[slot]):
@@ -105,7 +100,7 @@ def _use(site: Site, guard: _Guard, slots: list[int]) -> Step:
     names = {slot: name for name, slot in code.slots.items()}
     chosen = [(code.undefined[slot], names[slot]) for slot in slots]
 
-    def use(group: Group, machine: Machine) -> None:
+    def use(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         for slot, name in chosen:
             marks = registers[slot]
@@ -116,13 +111,13 @@ def _use(site: Site, guard: _Guard, slots: list[int]) -> Step:
             positions = np.flatnonzero(used)
             if not len(positions):
                 continue
-            _report(code, index, name, int(marks[positions[0]]), int(group.threads[positions[0]]), len(positions), machine)
+            _report(code, index, name, int(marks[positions[0]]), int(group.threads[positions[0]]), len(positions), running)
             _put(registers, slot, DEFINED, used)
 
     return use
 
 
-def _report(code: Code, index: int, name: str, mark: int, thread: int, count: int, machine: Machine) -> None:
+def _report(code: Code, index: int, name: str, mark: int, thread: int, count: int, running: RunningBlocks) -> None:
     instructions = code.routine.instructions
     source, lane = (mark >> _LANE_BITS) - 1, mark & ((1 << _LANE_BITS) - 1)
     span = code.routine.span(source)
@@ -130,7 +125,7 @@ def _report(code: Code, index: int, name: str, mark: int, thread: int, count: in
         f"{instructions[index].name} uses {name}, which is undefined: {instructions[source].name} in line {span.line} "
         f"reads lane {lane}, which does not take part"
     )
-    machine.report("shuffle_inactive", message, code, index, thread, count=count, others=(("the shuffle", span),))
+    running.report("shuffle_inactive", message, code, index, thread, count=count, others=(("the shuffle", span),))
 
 
 def _carry(site: Site, guard: _Guard) -> Step | None:
@@ -157,7 +152,7 @@ def _copy(site: Site, guard: _Guard, target: Operand, source: Operand) -> Step:
     pairs = [(t, (s,)) for t, s in zip(into, from_, strict=True)] if len(into) == len(from_) else [(t, from_) for t in into]
     chosen = [(t, [s for s in sources if s >= 0]) for t, sources in pairs if t >= 0]
 
-    def copy(group: Group, machine: Machine) -> None:
+    def copy(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         news: list[Value] = []
         for _, sources in chosen:
@@ -178,7 +173,7 @@ def _choose(site: Site, guard: _Guard, target: Operand, sources: tuple[Operand, 
     into = _marks(site, target)
     first, second = (_marks(site, source) for source in sources)
 
-    def choose(group: Group, machine: Machine) -> None:
+    def choose(group: Group, running: RunningBlocks) -> None:
         registers = group.registers
         one = registers[first] if first >= 0 else None
         other = registers[second] if second >= 0 else None

@@ -6,12 +6,12 @@ condition, and its accesses to memory. Open `emulate.py` first, then `term.py`.
 
 from warploom.ptx.symbolic import bitwise, comparisons
 from warploom.ptx.symbolic.algebra import Algebra
+from warploom.ptx.symbolic.building import Assumption
 from warploom.ptx.symbolic.compare import Match, NoWrap, Skeleton, claim, difference, equal_if, holds, skeleton, stride
 from warploom.ptx.symbolic.decide import are_equal, counterexample, is_proved
 from warploom.ptx.symbolic.emulate import EmulationOptions, emulate, own_limits
 from warploom.ptx.symbolic.emulation import BlockState, Emulation
 from warploom.ptx.symbolic.evaluation import evaluate
-from warploom.ptx.symbolic.extension import Assumption
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
@@ -19,8 +19,7 @@ from warploom.ptx.symbolic.memory import Access, AccessKind
 from warploom.ptx.symbolic.neighbour import Neighbour
 from warploom.ptx.symbolic.operations import MODELLED, Model
 from warploom.ptx.symbolic.substitution import Substitution
-from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subterms
-from warploom.ptx.symbolic.text import term_text
+from warploom.ptx.symbolic.term import Op, Term, TermTable, linear, signed, subterms, term_text
 
 __all__ = [
     "MODELLED", "Access", "AccessKind", "Algebra", "Assumption", "BlockState", "Emulation", "EmulationOptions", "Facts",

@@ -14,8 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from warploom.ptx.symbolic.building import Assumption
 from warploom.ptx.symbolic.division import magic_quotient
-from warploom.ptx.symbolic.extension import Assumption, halved, opened_product, opened_sum, within
+from warploom.ptx.symbolic.extension import halved, opened_product, opened_sum, within
 from warploom.ptx.symbolic.facts import Facts, negated
 from warploom.ptx.symbolic.term import Term, TermTable, is_box, linear, signed
 

@@ -6,23 +6,26 @@ and a `Sat` may show values that cannot occur.
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import partial, reduce
+
 from warploom.ptx.symbolic.algebra import Algebra
 from warploom.ptx.symbolic.comparisons import equal
 from warploom.ptx.symbolic.term import Term, linear, subterms
-from warploom.solve import Answer, BitVector, BitVectors, Unsat
+from warploom.solve import Builder, Handle, Sat, Unknown, Unsat, word
 
 BUDGET = 2_000_000
 """z3's resource units for one question; well under a second."""
 
 
-def counterexample(algebra: Algebra, claim: Term, rlimit: int = BUDGET) -> Answer:
+def counterexample(algebra: Algebra, claim: Term, rlimit: int = BUDGET) -> Sat[bool | int | Fraction] | Unsat | Unknown:
     """Values for which the facts hold and the claim does not; `Unsat`: the claim is proved."""
     if claim.value == 1:
         return Unsat()
     built = _Translation(algebra)
     conditions = [built.vector(c) for c in algebra.facts.conditions]
-    negation = built.vectors.apply("xor", built.vector(claim), built.vectors.constant(1, 1))
-    return built.vectors.check([*built.bounds, *conditions, negation], rlimit)
+    negation = built.negation(built.vector(claim))
+    return built.builder.check([built.holds(p) for p in (*built.bounds, *conditions, negation)], rlimit, "QF_BV")
 
 
 def is_proved(algebra: Algebra, claim: Term, rlimit: int = BUDGET) -> bool:
@@ -36,57 +39,85 @@ def are_equal(algebra: Algebra, x: Term, y: Term, rlimit: int = BUDGET) -> bool:
 
 
 class _Translation:
+    """Terms as words; a predicate is a word of one bit."""
+
     def __init__(self, algebra: Algebra) -> None:
-        self.vectors = BitVectors()
-        self.bounds: list[BitVector] = []
+        self.builder = Builder()
+        self.bounds: list[Handle] = []
         """Ranges of the symbols."""
         self._algebra = algebra
-        self._done: dict[Term, BitVector] = {}
+        self._done: dict[Term, Handle] = {}
 
-    def vector(self, term: Term) -> BitVector:
+    def vector(self, term: Term) -> Handle:
         for part in subterms(term):
             if part not in self._done:
                 self._done[part] = self._built(part, [self._done[a] for a in part.args])
         return self._done[term]
 
-    def _symbol(self, term: Term) -> BitVector:
-        vectors = self.vectors
-        symbol = vectors.symbol(f"t{term.serial}", term.width)
+    def constant(self, value: int, width: int) -> Handle:
+        return self.builder.constant(value, word(width))
+
+    def holds(self, predicate: Handle) -> Handle:
+        return self.builder.equal(predicate, self.constant(1, 1))
+
+    def negation(self, predicate: Handle) -> Handle:
+        return self.builder.bitwise("^", predicate, self.constant(1, 1))
+
+    def _predicate(self, condition: Handle) -> Handle:
+        return self.builder.select(condition, self.constant(1, 1), self.constant(0, 1))
+
+    def _less(self, x: Handle, y: Handle, *, is_signed: bool) -> Handle:
+        return self._predicate(self.builder.less(x, y, is_signed=is_signed))
+
+    def _select(self, predicate: Handle, then: Handle, otherwise: Handle) -> Handle:
+        return self.builder.select(self.holds(predicate), then, otherwise)
+
+    def _symbol(self, term: Term) -> Handle:
+        symbol = self.builder.variable(f"t{term.serial}", word(term.width))
         if term.op == "special":
             low, high = self._algebra.facts.unsigned(term)
-            for least, most in ((vectors.constant(low, term.width), symbol), (symbol, vectors.constant(high, term.width))):
-                self.bounds.append(vectors.apply("xor", vectors.apply("ult", most, least), vectors.constant(1, 1)))
+            for least, most in ((self.constant(low, term.width), symbol), (symbol, self.constant(high, term.width))):
+                self.bounds.append(self.negation(self._less(most, least, is_signed=False)))
         return symbol
 
-    def _built(self, term: Term, args: list[BitVector]) -> BitVector:
-        v = self.vectors
+    def _built(self, term: Term, args: list[Handle]) -> Handle:
+        b = self.builder
         match term.op:
             case "const" | "sum":
                 constant, parts = linear(term)
-                result = v.constant(constant, term.width)
+                result = self.constant(constant, term.width)
                 for (_, coefficient), arg in zip(parts, args, strict=True):
-                    result = v.apply("add", result, v.apply("mul", arg, v.constant(coefficient, term.width)))
+                    result = b.add(result, b.multiply(arg, self.constant(coefficient, term.width)))
                 return result
-            case "product" | "and":
-                result = args[0]
-                for arg in args[1:]:
-                    result = v.apply("mul" if term.op == "product" else "and", result, arg)
-                return result
+            case "product":
+                return reduce(b.multiply, args)
+            case "and":
+                return reduce(partial(b.bitwise, "&"), args)
+            case "or":
+                return b.bitwise("|", *args)
+            case "xor":
+                return b.bitwise("^", *args)
+            case "shl":
+                return b.shift_left(*args)
+            case "lshr" | "ashr":
+                return b.shift_right(*args, is_signed=term.op == "ashr")
+            case "select":
+                return self._select(*args)
+            case "ult" | "slt":
+                return self._less(*args, is_signed=term.op == "slt")
             case "zext" | "sext":
-                return v.extended(args[0], term.width, is_signed=term.op == "sext")
+                return b.extended(args[0], term.width, is_signed=term.op == "sext")
             case "trunc":
-                return v.bits(args[0], 0, term.width)
+                return b.bits(args[0], 0, term.width)
             case "high":
-                return v.bits(args[0], int(term.data[0]), term.width)
-            case "or" | "xor" | "shl" | "lshr" | "ashr" | "select" | "ult" | "slt":
-                return v.apply(term.op, *args)
+                return b.bits(args[0], int(term.data[0]), term.width)
             case "udiv" | "sdiv" if term.args[1].value:
-                return v.apply(term.op, *args)
+                return b.word_quotient(*args, is_signed=term.op == "sdiv")
             case "eq":
-                return v.apply("eq", args[0], v.constant(0, term.args[0].width))
+                return self._predicate(b.equal(args[0], self.constant(0, term.args[0].width)))
             case "umin" | "smin":
-                return v.apply("select", v.apply("ult" if term.op == "umin" else "slt", args[0], args[1]), args[0], args[1])
+                return self._select(self._less(*args, is_signed=term.op == "smin"), *args)
             case "umax" | "smax":
-                return v.apply("select", v.apply("ult" if term.op == "umax" else "slt", args[0], args[1]), args[1], args[0])
+                return self._select(self._less(*args, is_signed=term.op == "smax"), *reversed(args))
             case _:
                 return self._symbol(term)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from warploom.ptx.symbolic.building import Building
 from warploom.ptx.symbolic.term import Term, linear, signed
 
-if TYPE_CHECKING:
-    from warploom.ptx.symbolic.algebra import Algebra
 
-
-def magic_quotient(algebra: Algebra, x: Term, cut: int) -> Term | None:
+def magic_quotient(algebra: Building, x: Term, cut: int) -> Term | None:
     """high(m y) -> y / d where m is a compiler's magic number for a division by the constant d, for all y in range:
     with e = m d - 2^cut >= 0, floor(m y / 2^cut) = floor(y / d) as long as e y < 2^cut."""
     constant, parts = linear(x)

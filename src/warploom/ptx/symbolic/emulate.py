@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from warploom.ptx.flow import FlowGraph, flow_graph
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.symbolic.algebra import Algebra
+from warploom.ptx.symbolic.basic_block import BasicBlockRun, Registers, Trace
 from warploom.ptx.symbolic.effects import written_spaces
 from warploom.ptx.symbolic.emulation import BlockState, Emulation, results_of
 from warploom.ptx.symbolic.facts import Facts
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
 from warploom.ptx.symbolic.loops import BodySketch, contiguous_order, edge_condition, induction, is_inside
-from warploom.ptx.symbolic.machine import Machine, Registers, Trace
 from warploom.ptx.symbolic.memory import Clobber
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Term, TermTable
@@ -139,14 +139,14 @@ class _Emulator:
             path, registers = self._unstructured(block, done)
         algebra = self.algebra(path)
         state = BlockState(dict(registers), {}, path, algebra)
-        machine = Machine(self.routine, algebra, registers, block, self.nests[block], self.trace)
+        run = BasicBlockRun(self.routine, algebra, registers, block, self.nests[block], self.trace)
         at = self.graph.blocks[block]
         for position in range(at.start, at.end):
-            machine.step(position)
-            if wrote := results_of(machine, position):
+            run.step(position)
+            if wrote := results_of(run, position):
                 state.results[position] = wrote
         for successor in at.successors:
-            self.edges[block, successor] = edge_condition(self.routine, self.graph, machine, block, successor)
+            self.edges[block, successor] = edge_condition(self.routine, self.graph, run, block, successor)
         self.states[block] = state
         self.outs[block] = registers
 

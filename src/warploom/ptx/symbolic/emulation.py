@@ -7,14 +7,11 @@ from dataclasses import dataclass
 from warploom.ptx.flow import FlowGraph
 from warploom.ptx.routine import Routine
 from warploom.ptx.symbolic.algebra import Algebra
-from warploom.ptx.symbolic.comparisons import less
-from warploom.ptx.symbolic.extension import Assumption
-from warploom.ptx.symbolic.facts import Facts
+from warploom.ptx.symbolic.basic_block import BasicBlockRun, Registers
+from warploom.ptx.symbolic.building import Assumption
 from warploom.ptx.symbolic.lanes import Lanes
 from warploom.ptx.symbolic.limits import LaunchLimits
-from warploom.ptx.symbolic.machine import Machine, Registers
-from warploom.ptx.symbolic.memory import Access, Clobber, disjoint, may_share
-from warploom.ptx.symbolic.substitution import Substitution
+from warploom.ptx.symbolic.memory import Access, Clobber
 from warploom.ptx.symbolic.term import Term, TermTable
 from warploom.ptx.symbolic.uses import CARRY, written
 from warploom.ptx.syntax import Name, Operand
@@ -80,58 +77,29 @@ class Emulation:
     def value(self, instruction: int, operand: Operand) -> Term:
         """Value of the operand when the instruction begins."""
         block = self.graph.block_of(instruction)
-        machine = Machine(
+        run = BasicBlockRun(
             self.routine, self.blocks[block].algebra, self.registers_before(instruction), block, self.graph.loop_nest(block), None
         )
-        return machine.read(operand)
+        return run.read(operand)
 
     def result(self, instruction: int, register: str) -> Term | None:
         """Value that the instruction left in a register; None if it does not write it."""
         block = self.graph.block_of(instruction)
         return self.blocks[block].results.get(instruction, {}).get(register)
 
-    def may_change(self, source: Access, target: Access) -> bool:
-        """Whether memory that a load reads may be written, or ordered against other threads, between an earlier load and it.
-
-        Both are of one iteration of the loops around them. Stores count if a thread up to 31 away in `tid.x` may write there.
-        """
-        if target.is_read_only:
-            return False
-        between = [c for c in self.clobbers if source.index < c.index < target.index and may_share(target.space, c.space)]
-        return any(not self._misses(clobber, target) for clobber in between)
-
-    def _misses(self, clobber: Clobber, target: Access) -> bool:
-        """Whether the same write by any thread of the row nearby leaves alone what the load reads."""
-        if clobber.address is None or target.address is None or clobber.space != target.space:
-            return False
-        tid, lane = self.table.special("tid.x"), self.table.special("laneid")
-        away = self.table.special("away")
-        root = self.algebra(self.order[0])
-        top = self.limits.bounds("tid.x")
-        assert top is not None
-        inside = less(root, root.add(tid, away), root.const(top[1] + 1, 32), is_signed=False)
-        algebra = Algebra(self.table, Facts(self.table, self.limits, (*self.path_condition(target.block), inside)))
-        moved = Substitution(algebra, {tid: algebra.add(tid, away), lane: algebra.add(lane, away)}, self._other_lane)
-        return disjoint(algebra, moved(clobber.address), clobber.size_bytes, target.address, target.size_bytes)
-
-    def _other_lane(self, term: Term) -> Term | None:
-        if term.op in ("opaque", "loop", "other", "counter") or (term.op == "load" and term.data[2] != "read-only"):
-            return term if self.is_uniform(term) else self.table.make("other", term.width, (term,), ("lane",))
-        return None
-
     def is_uniform(self, term: Term) -> bool:
         """Whether threads of a warp that are together at one point are proved to have equal values."""
         return self.lanes.is_uniform(term)
 
 
-def results_of(machine: Machine, position: int) -> Registers:
+def results_of(run: BasicBlockRun, position: int) -> Registers:
     """Registers that the instruction just executed has written."""
-    instruction = machine.routine.instructions[position]
+    instruction = run.routine.instructions[position]
     found: Registers = {}
-    for register in written(instruction, machine.routine):
-        if register in machine.registers:
-            found[register] = machine.registers[register]
+    for register in written(instruction, run.routine):
+        if register in run.registers:
+            found[register] = run.registers[register]
     for operand in instruction.operands[:1]:
-        if isinstance(operand, Name) and operand.text in machine.registers and operand.text != CARRY:
-            found[operand.text] = machine.registers[operand.text]
+        if isinstance(operand, Name) and operand.text in run.registers and operand.text != CARRY:
+            found[operand.text] = run.registers[operand.text]
     return found

@@ -2,23 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
+from warploom.ptx.symbolic.building import Assumption, Building
 from warploom.ptx.symbolic.term import Term, linear, signed
 
-if TYPE_CHECKING:
-    from warploom.ptx.symbolic.algebra import Algebra
 
-
-@dataclass(frozen=True, slots=True)
-class Assumption:
-    """The option `assume_nsw` took a sum or product not to wrap when read as signed."""
-
-    term: Term
-
-
-def halved(algebra: Algebra, x: Term) -> tuple[Term, int] | None:
+def halved(algebra: Building, x: Term) -> tuple[Term, int] | None:
     """2^t y -> trunc(y), 2^t: the extension of one is 2^t times that of the other. Only for widths that masks make."""
     if x.width in (8, 16, 32, 64):
         return None
@@ -33,7 +21,7 @@ def halved(algebra: Algebra, x: Term) -> tuple[Term, int] | None:
     return algebra.trunc(rest, x.width - zeros), 1 << zeros
 
 
-def opened_sum(algebra: Algebra, x: Term, width: int, *, is_signed: bool) -> Term | None:
+def opened_sum(algebra: Building, x: Term, width: int, *, is_signed: bool) -> Term | None:
     """The extension of a sum, as a sum of extensions where that is proved exact; None where it is not."""
     constant, parts = linear(x)
     constant = signed(constant, x.width)
@@ -64,14 +52,14 @@ def opened_sum(algebra: Algebra, x: Term, width: int, *, is_signed: bool) -> Ter
     return None
 
 
-def _fits(algebra: Algebra, x: Term, low: int, high: int, *, is_signed: bool) -> bool:
+def _fits(algebra: Building, x: Term, low: int, high: int, *, is_signed: bool) -> bool:
     """Whether x plus anything from low to high stays within the width."""
     at = _range(algebra, x, is_signed=is_signed)
     return within((at[0] + low, at[1] + high), x.width, is_signed=is_signed)
 
 
 def _sum_of_extensions(
-    algebra: Algebra, rest: Term | None, parts: list[tuple[Term, int]], constant: int, width: int, *, is_signed: bool
+    algebra: Building, rest: Term | None, parts: list[tuple[Term, int]], constant: int, width: int, *, is_signed: bool
 ) -> Term:
     result = algebra.const(constant, width)
     if rest is not None:
@@ -81,7 +69,7 @@ def _sum_of_extensions(
     return result
 
 
-def opened_product(algebra: Algebra, x: Term, width: int, *, is_signed: bool) -> Term | None:
+def opened_product(algebra: Building, x: Term, width: int, *, is_signed: bool) -> Term | None:
     """The extension of a product, as a product of extensions where that is proved exact; None where it is not."""
     low = high = 1
     for factor in x.args:
@@ -98,7 +86,7 @@ def opened_product(algebra: Algebra, x: Term, width: int, *, is_signed: bool) ->
     return result
 
 
-def _range(algebra: Algebra, x: Term, *, is_signed: bool) -> tuple[int, int]:
+def _range(algebra: Building, x: Term, *, is_signed: bool) -> tuple[int, int]:
     return algebra.facts.signed(x) if is_signed else algebra.facts.unsigned(x)
 
 

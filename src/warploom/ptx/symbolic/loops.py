@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from warploom.ptx.flow import FlowGraph, Loop
 from warploom.ptx.routine import TYPE_BITS, Routine
 from warploom.ptx.symbolic.algebra import Algebra
-from warploom.ptx.symbolic.machine import Machine, Registers
+from warploom.ptx.symbolic.basic_block import BasicBlockRun, Registers
 from warploom.ptx.symbolic.operations import INTEGERS, PURE, types_of
 from warploom.ptx.symbolic.substitution import Substitution
 from warploom.ptx.symbolic.term import Term
@@ -160,16 +160,16 @@ class BodySketch:
         condition: Term | None = None
         for block in self._blocks:
             registers = dict(start) if block == self._loop.header else self._merged(block, out, start)
-            machine = Machine(self._routine, self._algebra, registers, block, (), None)
+            run = BasicBlockRun(self._routine, self._algebra, registers, block, (), None)
             at = self._graph.blocks[block]
             for position in range(at.start, at.end):
                 how = self._slice.get(position)
                 if how is None:
                     continue
-                machine.step(position) if how else machine.forget(position)
+                run.step(position) if how else run.forget(position)
             out[block] = registers
             if self._loop.latches == (block,):
-                condition = edge_condition(self._routine, self._graph, machine, block, self._loop.header)
+                condition = edge_condition(self._routine, self._graph, run, block, self._loop.header)
         if len(self._loop.latches) == 1:
             return out[self._loop.latches[0]], condition
         return self._joined(self._loop.header, [out[latch] for latch in self._loop.latches]), None
@@ -207,22 +207,22 @@ def _is_integer(instruction: Instruction) -> bool:
     return instruction.opcode in PURE and all(t in INTEGERS or t == "pred" for t in types)
 
 
-def edge_condition(routine: Routine, graph: FlowGraph, machine: Machine, block: int, successor: int) -> Term | None:
+def edge_condition(routine: Routine, graph: FlowGraph, run: BasicBlockRun, block: int, successor: int) -> Term | None:
     """The predicate under which control goes from a block to a successor; None where it is not known (`brx`)."""
     at = graph.blocks[block]
     last = routine.instructions[at.end - 1]
-    always = machine.table.const(1, 1)
+    always = run.table.const(1, 1)
     if len(at.successors) < 2 and (last.opcode not in ("ret", "exit", "trap") or last.guard is None):
         return always
     if last.opcode == "brx":
         return None
-    guard = machine.guard_of(last)
+    guard = run.guard_of(last)
     falls = graph.blocks[successor].start == at.end
     target = last.operands[-1] if last.opcode == "bra" and last.operands else None
     jumps = isinstance(target, Name) and routine.labels.get(target.text) == graph.blocks[successor].start
     if jumps:
         return always if falls else guard
-    return machine.algebra.negation(guard)
+    return run.algebra.negation(guard)
 
 
 def induction(sketch: BodySketch, loop: Loop, entry: Registers, algebra: Algebra, known: frozenset[Term]) -> Induction:

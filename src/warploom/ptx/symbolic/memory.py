@@ -55,11 +55,6 @@ class Access:
         return self.bits * self.elements // 8
 
     @property
-    def is_read_only(self) -> bool:
-        """Reads memory that nobody writes while the kernel runs: `.nc`, constants, kernel parameters."""
-        return self.kind == "load" and ("nc" in self.qualifiers or self.space in ("const", "param"))
-
-    @property
     def is_weak(self) -> bool:
         """Whether the access is neither volatile nor synchronising."""
         return not _STRONG.intersection(self.qualifiers)

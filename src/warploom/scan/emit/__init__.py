@@ -5,7 +5,7 @@ with the loop. Open `cuda.py` first, then `printer.py`, which prints expressions
 """
 
 from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
-from warploom.scan.emit.dialect import Types
+from warploom.scan.emit.dialect import IntType, RealType, Types
 from warploom.scan.emit.movement import Movement, movement
 from warploom.scan.emit.numpy_module import whole_bound
 from warploom.scan.emit.peers import imported
@@ -13,6 +13,7 @@ from warploom.scan.emit.program import TARGETS, Emitted, Target, emit, source_of
 from warploom.scan.emit.running import KERNELS, Comparison, compare, compiled_program, run_kernel
 
 __all__ = [
-    "KERNELS", "TARGETS", "Choices", "Comparison", "CudaScan", "Emitted", "Movement", "Target", "Types", "compare",
-    "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of", "warp_program", "whole_bound",
+    "KERNELS", "TARGETS", "Choices", "Comparison", "CudaScan", "Emitted", "IntType", "Movement", "RealType", "Target",
+    "Types", "compare", "compiled_program", "cuda_scan", "emit", "imported", "movement", "run_kernel", "source_of",
+    "warp_program", "whole_bound",
 ]  # fmt: skip

@@ -11,9 +11,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from warploom.core.intervals import Interval
 from warploom.ctext import SHUFFLES, integer
 from warploom.gpu import index_c
-from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, Interval, map_index
+from warploom.ir import IndexBinary, IndexConst, IndexExpr, IndexVar, map_index
+from warploom.machines import WARP_LANES as WARP
 from warploom.scan.emit.body import Body, Slot, Statements, body
 from warploom.scan.emit.dialect import C, Scalar, Types
 from warploom.scan.emit.printer import unserved
@@ -24,7 +26,6 @@ from warploom.scan.operators.operator import Operator
 Bodies = Literal["inlined", "opaque"]
 """Whether the operator's functions are inlined, or calls of what is elsewhere (truth values are whole numbers then)."""
 SIZES: dict[Scalar, int] = {"int32": 4, "int64": 8, "float32": 4, "float64": 8, "bool": 1}
-WARP = 32
 _HERE = Path(__file__).parent
 _TILE_BYTES = 128
 """About how many bytes of values one thread of a device-wide kernel holds."""

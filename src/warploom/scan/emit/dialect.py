@@ -54,7 +54,7 @@ class Types:
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class Spelling:
     """A text with `{0}`, `{1}`, ... for operands that bind at least as tightly as `inner`; `{T}` is the result's type."""
 
     text: str
@@ -80,7 +80,7 @@ class Dialect:
 
     name: str
     types: Mapping[Scalar, str]
-    forms: Mapping[str, Form]
+    spellings: Mapping[str, Spelling]
     """By operation; what is missing is not served."""
     joins: Mapping[Joined, Join]
     levels: Levels
@@ -115,17 +115,17 @@ C = Dialect(
     "cuda",
     {"int32": cuda_type(i32), "int64": cuda_type(i64), "float32": cuda_type(f32), "float64": cuda_type(f64), "bool": "bool"},
     {
-        **{sign: Form(f"{{0}} {sign} {{1}}", LEVELS[sign], ADDITIVE) for sign in _SIGNS},
-        "not": Form("!{0}", UNARY, PRIMARY),
-        "select": Form("{0} ? {1} : {2}", CONDITIONAL, CONDITIONAL + 1),
-        "max": Form("largest<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
-        "min": Form("smallest<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
-        "floordiv": Form("floor_quotient<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
-        "mod": Form("floor_remainder<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
-        "div": Form("{0} / {1}", MULTIPLICATIVE, UNARY),
-        "gcd": Form("greatest_common_divisor<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
-        "exp": Form("exponential({0})", PRIMARY, CONDITIONAL),
-        "cast": Form("({T}){0}", UNARY, UNARY),
+        **{sign: Spelling(f"{{0}} {sign} {{1}}", LEVELS[sign], ADDITIVE) for sign in _SIGNS},
+        "not": Spelling("!{0}", UNARY, PRIMARY),
+        "select": Spelling("{0} ? {1} : {2}", CONDITIONAL, CONDITIONAL + 1),
+        "max": Spelling("largest<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "min": Spelling("smallest<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "floordiv": Spelling("floor_quotient<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "mod": Spelling("floor_remainder<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "div": Spelling("{0} / {1}", MULTIPLICATIVE, UNARY),
+        "gcd": Spelling("greatest_common_divisor<{T}>({0}, {1})", PRIMARY, CONDITIONAL),
+        "exp": Spelling("exponential({0})", PRIMARY, CONDITIONAL),
+        "cast": Spelling("({T}){0}", UNARY, UNARY),
     },
     {
         "and": _c_join("&&"), "or": _c_join("||"), "bitand": _c_join("&", UNARY), "bitor": _c_join("|", UNARY),
@@ -148,17 +148,17 @@ NUMBA = Dialect(
     "numba",
     {"int32": "int32", "int64": "int64", "float32": "float32", "float64": "float64", "bool": "boolean"},
     {
-        **{sign: Form(f"{{0}} {sign} {{1}}", COMPARE, BITWISE) for sign in _SIGNS},
-        "not": Form("not {0}", NOT, NOT),
-        "select": Form("{1} if {0} else {2}", TERNARY, OR),
-        "max": Form("max({0}, {1})", ATOM, TERNARY),
-        "min": Form("min({0}, {1})", ATOM, TERNARY),
-        "floordiv": Form("{0} // {1}", PRODUCT, ATOM),
-        "mod": Form("{0} % {1}", PRODUCT, ATOM),
-        "div": Form("{0} / {1}", PRODUCT, ATOM),
-        "gcd": Form("greatest_common_divisor({0}, {1})", ATOM, TERNARY),
-        "exp": Form("math.exp({0})", ATOM, TERNARY),
-        "cast": Form("{T}({0})", ATOM, TERNARY),
+        **{sign: Spelling(f"{{0}} {sign} {{1}}", COMPARE, BITWISE) for sign in _SIGNS},
+        "not": Spelling("not {0}", NOT, NOT),
+        "select": Spelling("{1} if {0} else {2}", TERNARY, OR),
+        "max": Spelling("max({0}, {1})", ATOM, TERNARY),
+        "min": Spelling("min({0}, {1})", ATOM, TERNARY),
+        "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),
+        "mod": Spelling("{0} % {1}", PRODUCT, ATOM),
+        "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "gcd": Spelling("greatest_common_divisor({0}, {1})", ATOM, TERNARY),
+        "exp": Spelling("math.exp({0})", ATOM, TERNARY),
+        "cast": Spelling("{T}({0})", ATOM, TERNARY),
     },
     {
         "and": Join(" and ", AND, NOT), "or": Join(" or ", OR, AND), **_PYTHON_BITS,
@@ -176,16 +176,16 @@ TRITON = Dialect(
     "triton",
     {"int32": "tl.int32", "int64": "tl.int64", "float32": "tl.float32", "float64": "tl.float64", "bool": "tl.int1"},
     {
-        **{sign: Form(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
-        "not": Form("(~{0})", ATOM, ATOM),
-        "select": Form("tl.where({0}, {1}, {2})", ATOM, TERNARY),
-        "max": Form("tl.maximum({0}, {1})", ATOM, TERNARY),
-        "min": Form("tl.minimum({0}, {1})", ATOM, TERNARY),
-        "floordiv": Form("floor_quotient({0}, {1})", ATOM, TERNARY),
-        "mod": Form("floor_remainder({0}, {1})", ATOM, TERNARY),
-        "div": Form("{0} / {1}", PRODUCT, ATOM),
-        "exp": Form("tl.exp({0})", ATOM, TERNARY),
-        "cast": Form("({0}).to({T})", ATOM, TERNARY),
+        **{sign: Spelling(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
+        "not": Spelling("(~{0})", ATOM, ATOM),
+        "select": Spelling("tl.where({0}, {1}, {2})", ATOM, TERNARY),
+        "max": Spelling("tl.maximum({0}, {1})", ATOM, TERNARY),
+        "min": Spelling("tl.minimum({0}, {1})", ATOM, TERNARY),
+        "floordiv": Spelling("floor_quotient({0}, {1})", ATOM, TERNARY),
+        "mod": Spelling("floor_remainder({0}, {1})", ATOM, TERNARY),
+        "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "exp": Spelling("tl.exp({0})", ATOM, TERNARY),
+        "cast": Spelling("({0}).to({T})", ATOM, TERNARY),
     },
     {
         "and": Join(" & ", BITWISE, SUM), "or": Join(" | ", BITWISE, SUM), **_PYTHON_BITS,
@@ -203,17 +203,17 @@ NUMPY = Dialect(
     "numpy",
     {"int32": "np.int64", "int64": "np.int64", "float32": "np.float64", "float64": "np.float64", "bool": "np.bool_"},
     {
-        **{sign: Form(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
-        "not": Form("~{0}", ATOM, ATOM),
-        "select": Form("np.where({0}, {1}, {2})", ATOM, TERNARY),
-        "max": Form("np.maximum({0}, {1})", ATOM, TERNARY),
-        "min": Form("np.minimum({0}, {1})", ATOM, TERNARY),
-        "floordiv": Form("{0} // {1}", PRODUCT, ATOM),
-        "mod": Form("{0} % {1}", PRODUCT, ATOM),
-        "div": Form("{0} / {1}", PRODUCT, ATOM),
-        "gcd": Form("np.gcd({0}, {1})", ATOM, TERNARY),
-        "exp": Form("np.exp({0})", ATOM, TERNARY),
-        "cast": Form("np.asarray({0}, {T})", ATOM, TERNARY),
+        **{sign: Spelling(f"({{0}} {sign} {{1}})", ATOM, BITWISE) for sign in _SIGNS},
+        "not": Spelling("~{0}", ATOM, ATOM),
+        "select": Spelling("np.where({0}, {1}, {2})", ATOM, TERNARY),
+        "max": Spelling("np.maximum({0}, {1})", ATOM, TERNARY),
+        "min": Spelling("np.minimum({0}, {1})", ATOM, TERNARY),
+        "floordiv": Spelling("{0} // {1}", PRODUCT, ATOM),
+        "mod": Spelling("{0} % {1}", PRODUCT, ATOM),
+        "div": Spelling("{0} / {1}", PRODUCT, ATOM),
+        "gcd": Spelling("np.gcd({0}, {1})", ATOM, TERNARY),
+        "exp": Spelling("np.exp({0})", ATOM, TERNARY),
+        "cast": Spelling("np.asarray({0}, {T})", ATOM, TERNARY),
     },
     {
         "and": Join(" & ", BITWISE, SUM), "or": Join(" | ", BITWISE, SUM), **_PYTHON_BITS,

@@ -20,7 +20,7 @@ import numpy as np
 
 from warploom.gpu import compile_to_ptx
 from warploom.ptx import Program, lower, parse
-from warploom.scan.emit.cuda import EMPTY, SPAN, Choices, CudaScan, cuda_scan, intervals_source, operator_source
+from warploom.scan.emit.cuda import EMPTY, SPAN, Choices, CudaScan, cuda_scan, intervals_source
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.running import ARCH, Kernel, run_kernel
 from warploom.scan.emit.serial import DTYPES
@@ -108,10 +108,3 @@ def joined(kernels: str, functions: str) -> str:
         kernels = re.sub(_DECLARATION.format(name), "", kernels, count=1, flags=re.S)
     header, separator, rest = kernels.partition(".address_size 64")
     return f"{header}{separator}\n{functions.partition('.address_size 64')[2]}\n{rest}"
-
-
-def opaque_program(operator: Operator, types: Types | None = None, choices: Choices | None = None) -> tuple[CudaScan, Program]:
-    """The kernels of the proof with the operator's own functions, for tests."""
-    made = cuda_scan(operator, types, choices, "opaque")
-    texts = [compile_to_ptx(source, ARCH, options=SEPARATE) for source in (made.source, operator_source(made))]
-    return made, lower(parse(joined(*texts), "operator.ptx"))

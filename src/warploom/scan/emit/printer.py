@@ -16,7 +16,7 @@ from typing import Literal, TypeAlias, cast
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.ctext import Text
-from warploom.scan.emit.dialect import Dialect, Form, Scalar, Types
+from warploom.scan.emit.dialect import Dialect, Scalar, Spelling, Types
 from warploom.scan.operators.expression import Expr, Monomial, Sort, Value, polynomial, subexpressions
 
 Ends: TypeAlias = tuple[bool, bool]
@@ -73,17 +73,17 @@ class Printer:
         if own == wanted or expr.op == "const":
             return self._source(expr, wanted)
         if own == "bool":
-            ready = self._form("select", wanted, [expr])
+            ready = self._spelling("select", wanted, [expr])
             one, zero = (self.dialect.number(n, wanted).text for n in (1, 0))
             return self._filled(ready, wanted, [self.text(expr, ready.inner), one, zero])
-        cast_form = self._form("cast", wanted, [expr])
+        cast_form = self._spelling("cast", wanted, [expr])
         written = self._filled(cast_form, wanted, [self.text(expr, cast_form.inner)])
         below, above = self.ends(expr)
         if wanted not in ("float32", "float64") or self.dialect.infinities == "numbers":
             return written
         for is_possible, sentinels in ((below, self.dialect.below), (above, self.dialect.above)):
             if is_possible:
-                same = self._form("==", "bool", [])
+                same = self._spelling("==", "bool", [])
                 test = self._filled(same, "bool", [self.text(expr, same.inner), sentinels[own]])
                 written = self._select(test, self._atom(sentinels[wanted]), written, wanted)
         return written
@@ -107,7 +107,7 @@ class Printer:
             case "max" | "min" | "gcd":
                 found = self._converted(expr.args[0], wanted)
                 for argument in expr.args[1:]:
-                    ready = self._form(expr.op, wanted, [expr])
+                    ready = self._spelling(expr.op, wanted, [expr])
                     texts = [found.at(ready.inner), self.text(argument, ready.inner, wanted)]
                     found = self._filled(ready, wanted, texts)
                 return found
@@ -127,24 +127,24 @@ class Printer:
                 return self._negation(expr.args[0])
             case "floordiv" | "mod":
                 divisor = cast("int", expr.value)
-                ready = self._form(expr.op, wanted, [expr])
+                ready = self._spelling(expr.op, wanted, [expr])
                 inner: Scalar = "int64" if wanted == "int32" and dialect.name != "numpy" else wanted
                 argument = self.text(expr.args[0], ready.inner, inner if expr.args[0].op != "poly" else wanted)
                 if expr.args[0].op == "poly" and inner != wanted:
                     argument = self._sum(polynomial(expr.args[0]), inner).at(ready.inner)
                 return self._filled(ready, inner, [argument, dialect.number(divisor, inner).at(ready.inner)])
             case "div":
-                ready = self._form("div", wanted, [expr])
+                ready = self._spelling("div", wanted, [expr])
                 written = self._filled(ready, wanted, [self.text(a, ready.inner, wanted) for a in expr.args])
                 if not expr.value:
                     return written
                 # it may be computed where its guard does not hold: as vectors, or moved
-                form, below = self._form("!=", "bool", []), expr.args[1]
+                form, below = self._spelling("!=", "bool", []), expr.args[1]
                 zero = self.dialect.number(0, wanted)
                 test = self._filled(form, "bool", [self.text(below, form.inner), self.dialect.number(0, self.scalar(below)).text])
                 return self._select(test, written, zero, wanted)
             case "exp":
-                ready = self._form("exp", wanted, [expr])
+                ready = self._spelling("exp", wanted, [expr])
                 return self._filled(ready, wanted, [self.text(expr.args[0], ready.inner, wanted)])
 
     def constant(self, value: Value, wanted: Scalar) -> str:
@@ -162,17 +162,17 @@ class Printer:
             case _:
                 return self.dialect.number(value, wanted).at(self.dialect.levels.atom)
 
-    def _form(self, op: str, wanted: Scalar, exprs: Sequence[Expr]) -> Form:
-        found = self.dialect.forms.get(op)
+    def _spelling(self, op: str, wanted: Scalar, exprs: Sequence[Expr]) -> Spelling:
+        found = self.dialect.spellings.get(op)
         if found is None:
             raise unserved(op, self.dialect.name)
         return found
 
-    def _filled(self, ready: Form, wanted: Scalar, texts: Sequence[str]) -> Text:
+    def _filled(self, ready: Spelling, wanted: Scalar, texts: Sequence[str]) -> Text:
         return Text(ready.text.format(*texts, T=self.dialect.types[wanted]), ready.level)
 
     def _select(self, test: Text, then: Text, otherwise: Text, wanted: Scalar) -> Text:
-        ready = self._form("select", wanted, [])
+        ready = self._spelling("select", wanted, [])
         # an operator's last operand may be a choice itself
         texts = [test.at(ready.inner), then.at(ready.inner), otherwise.at(min(ready.level, ready.inner))]
         return self._filled(ready, wanted, texts)
@@ -186,7 +186,7 @@ class Printer:
             case "eq":
                 return self._equality(inner, "!=")
             case _:
-                ready = self._form("not", "bool", [])
+                ready = self._spelling("not", "bool", [])
                 return self._filled(ready, "bool", [self.text(inner, ready.inner)])
 
     def _equality(self, expr: Expr, sign: str) -> Text:
@@ -194,7 +194,7 @@ class Printer:
         if one.op == "const":
             one, other = other, one
         wanted = self.scalar(one)
-        ready = self._form(sign, "bool", [])
+        ready = self._spelling(sign, "bool", [])
         return self._filled(ready, "bool", [self.text(one, ready.inner, wanted), self.text(other, ready.inner, wanted)])
 
     def _comparison(self, expr: Expr, sign: str) -> Text:
@@ -206,7 +206,7 @@ class Printer:
             right.pop(())
             sign = {">=": ">", "<": "<="}[sign]
         wanted = self.scalar(expr.args[0])
-        ready = self._form(sign, "bool", [])
+        ready = self._spelling(sign, "bool", [])
         texts = [self._sum(side, wanted).at(ready.inner) for side in (left, right)]
         return self._filled(ready, "bool", texts)
 
@@ -248,7 +248,7 @@ class Printer:
                     (below, self.dialect.below, self.dialect.above), (above, self.dialect.above, self.dialect.below),
                 ):  # fmt: skip
                     if is_possible:
-                        form = self._form("==", "bool", [])
+                        form = self._spelling("==", "bool", [])
                         test = self._filled(form, "bool", [self.text(atom, form.inner, wanted), name[wanted]])
                         value = name[wanted] if coefficient > 0 else opposite[wanted]
                         written = self._select(test, self._atom(value), written, wanted)

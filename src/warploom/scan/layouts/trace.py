@@ -15,6 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from warploom.machines import passes
 from warploom.scan.networks import Network
 
 Ints: TypeAlias = NDArray[np.int64]
@@ -76,23 +77,19 @@ class Trace:
 
     def conflicts_each(self, banks: int) -> Ints:
         """The same, per access."""
-        owners, addresses = self._flat
-        if not len(owners):
-            return np.zeros(0, dtype=np.int64)
-        span = int(addresses.max()) + 1
-        distinct = np.unique(owners * span + addresses)
-        owner, bank = distinct // span, distinct % span % banks
-        together, counts = np.unique(owner * banks + bank, return_counts=True)
-        starts = np.flatnonzero(np.diff(together // banks, prepend=-1))
-        return np.maximum.reduceat(counts, starts).astype(np.int64) - 1
+        addresses, active = self._rows
+        return np.maximum(passes(addresses, active, banks) - 1, 0)
 
     @cached_property
-    def _flat(self) -> tuple[Ints, Ints]:
+    def _rows(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """Addresses by access and lane, and which lanes are active."""
         accesses = self.accesses
-        if not accesses:
-            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-        owners = np.repeat(np.arange(len(accesses)), [len(access.addresses) for access in accesses])
-        return owners, np.concatenate([access.addresses for access in accesses])
+        lanes = np.array([len(access.addresses) for access in accesses], dtype=np.int64)
+        widest = max((len(access.addresses) for access in accesses), default=0)
+        active = np.arange(widest) < lanes[:, None]
+        addresses = np.zeros(active.shape, dtype=np.int64)
+        addresses[active] = np.concatenate([np.zeros(0, dtype=np.int64), *(access.addresses for access in accesses)])
+        return addresses, active
 
     def remapped(self, table: Ints, operations: int) -> Trace:
         """Element e at address `table[e]`; each operation computes two addresses, of that many index operations each."""
@@ -129,6 +126,9 @@ def trace(net: Network, warp: int, lanes: Lanes = "packed") -> Trace:
     return Trace(tuple(events))
 
 
+BARRIER_CYCLES = 10.0
+
+
 @dataclass(frozen=True, slots=True)
 class Weights:
     """The default cost, in cycles of a multiprocessor: 32 lanes of shared memory a cycle, 64 of integer arithmetic."""
@@ -137,7 +137,7 @@ class Weights:
     access: float = 1.0
     conflict: float = 1.0
     operation: float = 0.5
-    barrier: float = 10.0
+    barrier: float = BARRIER_CYCLES
     idle_lane: float = 0.0
 
     def __call__(self, trace: Trace) -> float:

@@ -9,20 +9,6 @@ from warploom.scan.networks.program import LANE, OFFSET, Bound, Move, Phase, Pro
 _INDENT = "    "
 
 
-def simd_source(program: Program | Network, name: str = "scan") -> str:
-    """A function `name(a, op)` that scans the list `a` in place.
-
-    Every `for i` loop is one SIMD step: lanes read `old` and write `a`.
-    """
-    side = "a[i] op ... op a[n - 1]" if program.is_backward else "a[0] op ... op a[i]"
-    lines = [
-        f"def {name}(a, op):",
-        f'{_INDENT}"""a[i] becomes {side}, in place; every `for i` loop is one step of parallel lanes."""',
-    ]
-    lines += [_INDENT + line for line in body(program, combine(program))]
-    return "\n".join(lines) + "\n"
-
-
 def combine(program: Program | Network) -> list[str]:
     """Text of the combination that an active lane executes; `{source}` is the other cell."""
     return ["a[i] = op(old[i], old[{source}])" if program.is_backward else "a[i] = op(old[{source}], old[i])"]

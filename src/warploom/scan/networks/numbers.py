@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from warploom.scan.networks.states import UNITS, Unit
-from warploom.solve import Arithmetic, Handle, Unsat
+from warploom.solve import INT, Builder, Handle, Unsat
 
 RLIMIT = 4_000_000
 
@@ -77,7 +77,7 @@ class Symbolic:
     """
 
     def __init__(self, radix: int, offsets: Sequence[int], offset: int | None = None, levels_below: int = 0) -> None:
-        self._arithmetic = Arithmetic()
+        self._builder = Builder()
         self._offsets = offsets
         self._radix = radix
         self._offset = offset
@@ -97,16 +97,16 @@ class Symbolic:
         return self._integer(name)
 
     def constant(self, value: int) -> Handle:
-        return self._arithmetic.constant(value, "int")
+        return self._builder.constant(value, INT)
 
     def add(self, left: Handle, right: Handle) -> Handle:
-        return self._arithmetic.add(left, right)
+        return self._builder.add(left, right)
 
     def subtract(self, left: Handle, right: Handle) -> Handle:
-        return self._arithmetic.subtract(left, right)
+        return self._builder.subtract(left, right)
 
     def scaled(self, factor: int, value: Handle) -> Handle:
-        return self._arithmetic.multiply(self.constant(factor), value)
+        return self._builder.multiply(self.constant(factor), value)
 
     def unit(self, unit: Unit | int) -> Handle:
         return self.constant(unit) if isinstance(unit, int) else self._units[unit]
@@ -122,7 +122,7 @@ class Symbolic:
 
     def remainder(self, value: Handle, unit: Unit | int) -> Handle:
         if isinstance(unit, int):
-            return self._arithmetic.remainder(value, unit)
+            return self._builder.remainder(value, unit)
         if unit not in self._units:
             return self.remainder(value, self.below("d", UNITS.index("d") - UNITS.index(unit)))
         _, parts, total = self._parts(value)
@@ -149,30 +149,30 @@ class Symbolic:
         return self._lows[key]
 
     def at_least(self, left: Handle, right: Handle) -> Handle:
-        return self._arithmetic.at_least(left, right)
+        return self._builder.at_least(left, right)
 
     def equal(self, left: Handle, right: Handle) -> Handle:
-        return self._arithmetic.equal(left, right)
+        return self._builder.equal(left, right)
 
     def both(self, left: Handle, right: Handle) -> Handle:
-        return self._arithmetic.both([left, right])
+        return self._builder.both([left, right])
 
     def negation(self, condition: Handle) -> Handle:
-        return self._arithmetic.negation(condition)
+        return self._builder.negation(condition)
 
     def select(self, condition: Handle, then: Handle, otherwise: Handle) -> Handle:
-        return self._arithmetic.select(condition, then, otherwise)
+        return self._builder.select(condition, then, otherwise)
 
     def proves(self, assumed: Sequence[Handle], goal: Handle) -> bool:
         """Whether the goal follows; False also when that could not be decided."""
-        answer = self._arithmetic.check([*self._facts, *self._multiples(), *assumed, self.negation(goal)], RLIMIT)
+        answer = self._builder.check([*self._facts, *self._multiples(), *assumed, self.negation(goal)], RLIMIT)
         return isinstance(answer, Unsat)
 
     def _integer(self, name: str) -> Handle:
-        return self._arithmetic.variable(name, "int")
+        return self._builder.variable(name, INT)
 
     def _divides(self, divisor: int, value: Handle) -> Handle:
-        return self.equal(self._arithmetic.remainder(value, divisor), self.constant(0))
+        return self.equal(self._builder.remainder(value, divisor), self.constant(0))
 
     def _parts(self, value: Handle) -> tuple[Handle, list[Handle], Handle]:
         """Multiple of e; for each unit from the lowest to d a multiple of it below the next; and the rest below the lowest."""
@@ -185,7 +185,7 @@ class Symbolic:
             for part, unit in zip(parts, self._chain, strict=False):
                 total = self.add(total, part)
                 multiples = [self.equal(part, self.scaled(k, self._units[unit])) for k in range(self._radix)]
-                self._facts.append(self._arithmetic.either(multiples))
+                self._facts.append(self._builder.either(multiples))
             lowest = self._units[self._chain[0]]
             below = self.at_least(self.subtract(lowest, self.constant(1)), rest)
             known = self._offsets[-1] if self._offset is None else self._offset * self._radix
@@ -207,7 +207,7 @@ class Symbolic:
                 gap = self.subtract(one, other)
                 near = [self.equal(gap, self.scaled(k, unit)) for k in range(-2, 3)]
                 far = [self.at_least(gap, self.scaled(3, unit)), self.at_least(self.scaled(-3, unit), gap)]
-                facts.append(self._arithmetic.either([*near, *far]))
+                facts.append(self._builder.either([*near, *far]))
         return facts
 
     def _place_of_low(self, low: Handle, small: Handle, large: Handle, limit: Handle) -> None:
@@ -219,4 +219,4 @@ class Symbolic:
         self._facts.append(self._implies(above, self.at_least(low, limit)))
 
     def _implies(self, condition: Handle, conclusion: Handle) -> Handle:
-        return self._arithmetic.either([self.negation(condition), conclusion])
+        return self._builder.either([self.negation(condition), conclusion])

@@ -99,7 +99,7 @@ def _possible(conditions: Sequence[Expr]) -> bool:
         return True
     if any(g.undefined is not None for g in given):
         return True
-    match decide(t, [g.term for g in given], [t.arithmetic.constant(False, "bool")], [], RLIMIT):
+    match decide(t, [g.term for g in given], [t.builder.false], [], RLIMIT):
         case Holds():
             return False
         case Fails() | Open():

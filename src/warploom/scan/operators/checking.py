@@ -40,7 +40,7 @@ class Witness:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class MachineLaw:
     """The law in the machine's arithmetic: 32-bit words for integers, floats for reals."""
 
     associative: Literal["proved", "refuted", "unknown"]
@@ -60,7 +60,7 @@ class Checked:
     witness: Witness | None = None
     identity: object = None
     has_identity: bool = False
-    machine: Machine | None = None
+    machine: MachineLaw | None = None
     reason: str = ""
     notes: tuple[str, ...] = field(default=())
 
@@ -269,7 +269,7 @@ def _stays_meant(binary: Binary, function: Function) -> str | Open | None:
         joined = t.bound(dict(zip(binary.fields, binary.result, strict=True)))
         claims = [t.condition(k, joined) for k in binary.assumed]
         claims += [
-            t.arithmetic.either([t.equal(joined[f], t.number(ex.constant(v))) for v in f.sort.values])
+            t.builder.either([t.equal(joined[f], t.number(ex.constant(v))) for v in f.sort.values])
             for f in binary.fields
             if f.sort.values is not None
         ]
@@ -379,22 +379,22 @@ def _identity(binary: Binary) -> tuple[bool, object]:
     return False, None
 
 
-def _machine(binary: Binary, function: Function) -> Machine | None:
+def _machine(binary: Binary, function: Function) -> MachineLaw | None:
     """Floats round and words wrap; nothing is said where neither can happen."""
     if any(f.sort.base == "real" for f in binary.fields):
         witness = _rounding(binary, function)
         return (
             None
             if witness is None
-            else Machine("refuted", witness, "floats round: results depend on the bracketing in the last bits")
+            else MachineLaw("refuted", witness, "floats round: results depend on the bracketing in the last bits")
         )
     if not any(f.sort.base == "int" for f in binary.fields) or _is_bitwise(binary) != "no":
         return None
     found = in_words(binary.fields, binary.result, binary.assumed)
     if found.triple is None:
-        return Machine(found.associative, None, found.safe)
+        return MachineLaw(found.associative, None, found.safe)
     a, b, c, first, second = (binary.packed(part) for part in (*found.triple, *found.results))
-    return Machine(found.associative, Witness((a, b, c), first, second), found.safe)
+    return MachineLaw(found.associative, Witness((a, b, c), first, second), found.safe)
 
 
 def _rounding(binary: Binary, function: Function) -> Witness | None:

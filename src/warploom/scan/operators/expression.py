@@ -20,6 +20,8 @@ from functools import reduce
 from hashlib import blake2b
 from typing import Literal, TypeAlias, cast
 
+from warploom.core.interned import Interned
+
 Value: TypeAlias = bool | int | Fraction | float | str
 """Constants; a float is an infinity."""
 Base = Literal["int", "real", "bool", "text"]
@@ -86,18 +88,26 @@ class Expr:
     terms: tuple[tuple[int | Fraction, Monomial], ...]
     """Terms of a polynomial."""
     sort: Sort
-    serial: int
-    """Number in order of creation, for the table of known expressions only."""
     order: tuple[int, str]
     """The same in every process: what sums and maxima are ordered by."""
 
     def __repr__(self) -> str:
-        from warploom.scan.operators.printing import python
+        """For debuggers; `printing.python` is the text for people."""
+        return f"<{self.op} {self.value!r}>" if self.op in ("const", "var") else f"<{self.op} of {len(self.args)}>"
 
-        return python(self)
+
+_Fields: TypeAlias = tuple[Op, tuple[Expr, ...], type, Value, tuple[tuple[int | Fraction, Monomial], ...], Sort]
 
 
-_interned: dict[object, Expr] = {}
+def _made(fields: _Fields, _: int) -> Expr:
+    op, args, _kind, value, terms, sort = fields
+    for number in (value, *(c for c, _ in terms)):
+        if isinstance(number, int | Fraction) and max(number.numerator, number.denominator, key=abs).bit_length() > MOST_BITS:
+            raise UndefinedError(f"a number of more than {MOST_BITS} bits")
+    return Expr(op, args, value, terms, sort, _order(op, args, value, terms))
+
+
+_interned: Interned[_Fields, Expr] = Interned(_made)
 
 
 def _make(
@@ -107,14 +117,7 @@ def _make(
     terms: tuple[tuple[int | Fraction, Monomial], ...] = (),
     sort: Sort = INT,
 ) -> Expr:
-    key = (op, tuple(a.serial for a in args), type(value), value, tuple((c, *(a.serial for a in m)) for c, m in terms), sort)
-    found = _interned.get(key)
-    if found is None:
-        for number in (value, *(c for c, _ in terms)):
-            if isinstance(number, int | Fraction) and max(number.numerator, number.denominator, key=abs).bit_length() > MOST_BITS:
-                raise UndefinedError(f"a number of more than {MOST_BITS} bits")
-        found = _interned[key] = Expr(op, args, value, terms, sort, len(_interned), _order(op, args, value, terms))
-    return found
+    return _interned[op, args, type(value), value, terms, sort]
 
 
 def _order(op: Op, args: tuple[Expr, ...], value: Value, terms: tuple[tuple[int | Fraction, Monomial], ...]) -> tuple[int, str]:
@@ -406,6 +409,9 @@ def _sign(difference: Expr, *, strict: bool) -> Expr:
     if difference.op == "const":
         number = cast(Fraction, difference.value)
         return constant(bool(number > 0 if strict else number >= 0))
+    rounded = _rounded(difference)
+    if rounded is not None:
+        return _sign(rounded, strict=False)
     whole = difference.sort.base == "int"
     if whole and strict and not difference.sort.is_infinite:
         return _sign(add(difference, constant(-1)), strict=False)
@@ -430,6 +436,20 @@ def _sign(difference: Expr, *, strict: bool) -> Expr:
             return negation(_sign(subtract(constant(-1), difference), strict=False))
         return negation(_sign(negate(difference), strict=not strict))
     return _make("gt" if strict else "ge", (difference,), sort=BOOL)
+
+
+def _rounded(difference: Expr) -> Expr | None:
+    """A sum of whole numbers and a fraction, with the next whole number below in its place, which has the same sign or is 0 where
+    that is positive; None of other sums."""
+    terms = polynomial(difference)
+    if difference.sort.base != "real" or any(a.sort.base != "int" for m in terms for a in m):
+        return None
+    scale = abs(next(c for m, c in sorted(terms.items(), key=lambda t: (len(t[0]), [a.order for a in t[0]])) if m))
+    scaled = {m: Fraction(c) / scale for m, c in terms.items()}
+    rest = scaled.pop((), Fraction(0))
+    if rest.denominator == 1 or any(c.denominator != 1 for c in scaled.values()):
+        return None
+    return from_polynomial({**scaled, (): math.floor(rest)})
 
 
 def _common_factor(terms: Mapping[Monomial, int | Fraction]) -> int:

@@ -196,11 +196,11 @@ def growth(operator: Operator) -> str | None:
 
 def _grows_within(operator: Operator, least: int) -> bool:
     t = Translator()
-    a = t.arithmetic
-    size, first, second = (a.variable(n, "int") for n in ("size of an element", "size of a", "size of b"))
+    a = t.builder
+    size, first, second = (a.variable(n, t.whole) for n in ("size of an element", "size of a", "size of b"))
 
     def within(value: Number, bound: Handle) -> Handle:
-        found = a.both([a.at_least(bound, value.term), a.at_least(a.add(bound, value.term), a.constant(0, "int"))])
+        found = a.both([a.at_least(bound, value.term), a.at_least(a.add(bound, value.term), a.constant(0, t.whole))])
         endless = a.either([x for x in (found, value.below, value.above) if x is not None])
         return endless if value.undefined is None else a.both([endless, a.negation(value.undefined)])
 
@@ -213,7 +213,7 @@ def _grows_within(operator: Operator, least: int) -> bool:
         fields = [f for f in operator.fields if f.sort.is_numeric]
         given = [within(t.number(f), size) for f in operator.loop.fields if f.sort.is_numeric and f.sort.values is None]
         given += [within(t.number(f), first) for f in fields] + [within(t.number(right(f)), second) for f in fields]
-        given += [a.at_least(v, a.constant(n, "int")) for v, n in ((size, 1), (first, least), (second, least))]
+        given += [a.at_least(v, a.constant(n, t.whole)) for v, n in ((size, 1), (first, least), (second, least))]
         empty = dict(zip(operator.fields, operator.identity, strict=True))  # infinities that no list with elements has
         wanted = [
             *claims(operator.lift, size), *claims(operator.combine, a.add(first, second)), *claims(operator.projection, first),

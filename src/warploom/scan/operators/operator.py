@@ -39,11 +39,6 @@ class Operator:
     two values that have some; else empty."""
 
     @property
-    def is_adjoined(self) -> bool:
-        """Whether the identity is no value of the family, but told apart by the first field."""
-        return bool(self.inner)
-
-    @property
     def names(self) -> tuple[str, ...]:
         return tuple(str(f.value) for f in self.fields)
 

@@ -14,7 +14,8 @@ from typing import Literal, TypeAlias, cast
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr, Value
-from warploom.solve import Arithmetic, Found, Handle, Unknown, Unsat
+from warploom.solve import BOOL, INT, REAL, Builder, Handle, Sat, SortError, Unknown, Unsat, word
+from warploom.solve import Sort as SolverSort
 
 RLIMIT = 6_000_000
 """z3's resource units for one law; about three seconds."""
@@ -63,10 +64,12 @@ class UntranslatableError(Exception):
 
 
 class Translator:
-    """Expressions to terms of one `Arithmetic`; variables appear with what their sorts say of them."""
+    """Expressions to terms of one `Builder`; variables appear with what their sorts say of them."""
 
     def __init__(self, width: int | None = None, *, opaque_products: bool = False) -> None:
-        self.arithmetic = Arithmetic(width)
+        self.builder = Builder()
+        self.whole = word(width) if width else INT
+        """What integers are."""
         self._products: dict[ex.Monomial, Handle] | None = {} if opaque_products else None
         """With `opaque_products`, products of variables are variables of their own."""
         self._width = width
@@ -86,7 +89,10 @@ class Translator:
         found = {} if memory is None else memory
         for part in ex.subexpressions(expr):
             if part not in found:
-                found[part] = self._number(part, found, bindings or {})
+                try:
+                    found[part] = self._number(part, found, bindings or {})
+                except SortError as error:
+                    raise UntranslatableError(error.reason) from error
         return found[expr]
 
     def condition(self, expr: Expr, bindings: Bindings | None = None, memory: dict[Expr, Number] | None = None) -> Handle:
@@ -99,25 +105,25 @@ class Translator:
         return self._defined(self._same(left, right), left, right)
 
     def _same(self, left: Number, right: Number) -> Handle:
-        a = self.arithmetic
+        a = self.builder
         finite = a.equal(left.term, right.term)
         if left.below is right.below is left.above is right.above is None:
             return finite
-        no = a.constant(False, "bool")
+        no = a.constant(False, BOOL)
         lb, la, rb, ra = (x if x is not None else no for x in (left.below, left.above, right.below, right.above))
         none = a.negation(a.either([lb, la, rb, ra]))
         return a.either([a.both([none, finite]), a.both([lb, rb]), a.both([la, ra])])
 
     def _defined(self, condition: Handle, *values: Number) -> Handle:
         found = [v.undefined for v in values if v.undefined is not None]
-        return self.arithmetic.both([condition, *map(self.arithmetic.negation, found)]) if found else condition
+        return self.builder.both([condition, *map(self.builder.negation, found)]) if found else condition
 
     def _undefined(self, *values: Number) -> Handle | None:
         found = [v.undefined for v in values if v.undefined is not None]
-        return None if not found else found[0] if len(found) == 1 else self.arithmetic.either(found)
+        return None if not found else found[0] if len(found) == 1 else self.builder.either(found)
 
     def _number(self, expr: Expr, known: Mapping[Expr, Number], bindings: Bindings) -> Number:
-        a = self.arithmetic
+        a = self.builder
         args = [known[x] for x in expr.args]
         match expr.op:
             case "const":
@@ -165,63 +171,66 @@ class Translator:
                 if bindings:
                     raise UntranslatableError(expr.op)
                 if expr not in self._opaque:
-                    term = a.variable(f"{expr.op}#{len(self._opaque)}", "real" if expr.op == "exp" else "int")
+                    term = a.variable(f"{expr.op}#{len(self._opaque)}", REAL if expr.op == "exp" else self.whole)
                     self._opaque[expr] = Number(term)
                     self.known += self._facts(expr, term, args)
                 return self._opaque[expr]
 
     def _facts(self, expr: Expr, term: Handle, args: Sequence[Number]) -> list[Handle]:
         """Facts about a power of e or a common divisor that is a variable of its own."""
-        a = self.arithmetic
-        zero, one = a.constant(0, "int"), a.constant(1, "int")
+        a = self.builder
+        zero, one = a.constant(0, self.whole), a.constant(1, self.whole)
         if expr.op == "exp":
             return [a.negation(a.at_least(zero, term))]
         found = [a.at_least(term, zero)]
         for number in args:
             own = self._finite(number)
-            within = a.either([a.at_least(own, term), a.at_least(a.multiply(a.constant(-1, "int"), own), term)])
+            within = a.either([a.at_least(own, term), a.at_least(a.multiply(a.constant(-1, self.whole), own), term)])
             found.append(a.either([a.equal(own, zero), a.both([a.at_least(term, one), within])]))
         return found
 
+    def _sort(self, base: ex.Base) -> SolverSort:
+        return BOOL if base == "bool" else REAL if base == "real" else self.whole
+
     def _constant(self, value: Value) -> Number:
-        a = self.arithmetic
+        a = self.builder
         if isinstance(value, bool):
-            return Number(a.constant(value, "bool"))
+            return Number(a.constant(value, BOOL))
         if isinstance(value, str):
-            return Number(a.constant(self._texts.setdefault(value, len(self._texts)), "int"))
+            return Number(a.constant(self._texts.setdefault(value, len(self._texts)), self.whole))
         if isinstance(value, float):
-            yes, zero = a.constant(True, "bool"), a.constant(0, "int")
+            yes, zero = a.constant(True, BOOL), a.constant(0, self.whole)
             return Number(zero, below=yes) if value < 0 else Number(zero, above=yes)
-        return Number(a.constant(value, "real" if isinstance(value, Fraction) else "int"))
+        return Number(a.constant(value, REAL if isinstance(value, Fraction) else self.whole))
 
     def _variable(self, expr: Expr) -> Number:
         if expr in self._variables:
             return self._variables[expr]
-        a, name, sort = self.arithmetic, str(expr.value), expr.sort
-        term = a.variable(name, "int" if sort.base == "text" else sort.base)
-        below = a.variable(f"{name} below", "bool") if sort.below else None
-        above = a.variable(f"{name} above", "bool") if sort.above else None
+        a, name, sort = self.builder, str(expr.value), expr.sort
+        term = a.variable(name, self._sort(sort.base))
+        below = a.variable(f"{name} below", BOOL) if sort.below else None
+        above = a.variable(f"{name} above", BOOL) if sort.above else None
         if below is not None and above is not None:
             self.known.append(a.negation(a.both([below, above])))
         if sort.values is not None:
-            self.known.append(a.either([a.equal(term, a.constant(v, "int")) for v in sort.values]))
+            self.known.append(a.either([a.equal(term, a.constant(v, self.whole)) for v in sort.values]))
         found = self._variables[expr] = Number(term, below, above)
         return found
 
-    def value(self, expr: Expr, found: Found) -> Value:
+    def value(self, expr: Expr, found: Sat[Value]) -> Value:
         """Value of a variable in a model."""
         name = str(expr.value)
-        if found.values.get(f"{name} below"):
+        if found.model.get(f"{name} below"):
             return float("-inf")
-        if found.values.get(f"{name} above"):
+        if found.model.get(f"{name} above"):
             return float("inf")
-        value = found.values[name]
+        value = found.model[name]
         if expr.sort.base == "text":
             return next((t for t, n in self._texts.items() if n == value), f"other {value}")
         return value
 
     def _polynomial(self, expr: Expr, known: Mapping[Expr, Number]) -> Number:
-        a = self.arithmetic
+        a = self.builder
         total: Number | None = None
         for coefficient, monomial in expr.terms:
             part = self._product(coefficient, monomial, known)
@@ -239,8 +248,8 @@ class Translator:
         return total
 
     def _product(self, coefficient: int | Fraction, monomial: ex.Monomial, known: Mapping[Expr, Number]) -> Number:
-        a = self.arithmetic
-        scale = a.constant(coefficient, "real" if isinstance(coefficient, Fraction) else "int")
+        a = self.builder
+        scale = a.constant(coefficient, REAL if isinstance(coefficient, Fraction) else self.whole)
         if len(monomial) == 1:
             value = known[monomial[0]]
             term = value.term if coefficient == 1 else a.multiply(scale, value.term)
@@ -263,17 +272,17 @@ class Translator:
         if len(monomial) == 1:
             return self._finite(known[monomial[0]])
         if monomial not in self._products:
-            a = self.arithmetic
-            kind = "real" if any(x.sort.base == "real" for x in monomial) else "int"
-            term = self._products[monomial] = a.variable(f"product {len(self._products)}", kind)
+            a = self.builder
+            sort = REAL if any(x.sort.base == "real" for x in monomial) else self.whole
+            term = self._products[monomial] = a.variable(f"product {len(self._products)}", sort)
             for position, atom in enumerate(monomial):
                 rest = self._opaque_product((*monomial[:position], *monomial[position + 1 :]), known)
                 self._know_sign(term, self._finite(known[atom]), rest)
         return self._products[monomial]
 
     def _know_sign(self, product: Handle, first: Handle, second: Handle) -> None:
-        a = self.arithmetic
-        zero = a.constant(0, "int")
+        a = self.builder
+        zero = a.constant(0, self.whole)
 
         def positive(x: Handle) -> Handle:
             return a.negation(a.at_least(zero, x))
@@ -289,7 +298,7 @@ class Translator:
     def _any(self, left: Handle | None, right: Handle | None) -> Handle | None:
         if left is None or right is None:
             return left if right is None else right
-        return self.arithmetic.either([left, right])
+        return self.builder.either([left, right])
 
     def _finite(self, value: Number) -> Handle:
         if value.below is not None or value.above is not None:
@@ -297,8 +306,8 @@ class Translator:
         return value.term
 
     def _sign(self, value: Number, *, strict: bool) -> Handle:
-        a = self.arithmetic
-        zero = a.constant(0, "int")
+        a = self.builder
+        zero = a.constant(0, self.whole)
         finite = a.negation(a.at_least(zero, value.term)) if strict else a.at_least(value.term, zero)
         if strict and value.below is not None and value.above is not None:
             # both: two equal infinities, of which neither is more
@@ -309,9 +318,9 @@ class Translator:
 
     def _sides(self, expr: Expr, known: Mapping[Expr, Number]) -> Handle:
         """A comparison of words as it is printed: what is added left, what is subtracted right, because differences wrap."""
-        a = self.arithmetic
+        a = self.builder
         terms = ex.polynomial(expr.args[0])
-        zero = a.constant(0, "int")
+        zero = a.constant(0, self.whole)
         left = right = zero
         strict = expr.op == "gt"
         for monomial, coefficient in terms.items():
@@ -326,7 +335,7 @@ class Translator:
         return a.negation(a.at_least(right, left)) if strict else a.at_least(left, right)
 
     def _at_least(self, left: Number, right: Number) -> Handle:
-        a = self.arithmetic
+        a = self.builder
         result = a.at_least(left.term, right.term)
         if left.below is not None:
             result = a.both([a.negation(left.below), result])
@@ -337,12 +346,12 @@ class Translator:
         return result if left.above is None else a.either([left.above, result])
 
     def _select(self, condition: Handle, then: Number, otherwise: Number) -> Number:
-        a = self.arithmetic
+        a = self.builder
 
         def flag(x: Handle | None, y: Handle | None) -> Handle | None:
             if x is None and y is None:
                 return None
-            no = a.constant(False, "bool")
+            no = a.constant(False, BOOL)
             return a.select(condition, no if x is None else x, no if y is None else y)
 
         term = a.select(condition, then.term, otherwise.term)
@@ -355,7 +364,7 @@ def decide(
     translator: Translator, given: Sequence[Handle], claims: Iterable[Handle], asked: Iterable[Expr], rlimit: int = RLIMIT
 ) -> Verdict:
     """Whether the claims follow; a failure gives the values of `asked`."""
-    a = translator.arithmetic
+    a = translator.builder
     claim = a.both(list(claims))
     answer = a.check([*translator.known, *given, a.negation(claim)], rlimit)
     match answer:
@@ -363,5 +372,5 @@ def decide(
             return Holds()
         case Unknown(reason):
             return Open(reason)
-        case Found():
-            return Fails({str(v.value): translator.value(v, answer) for v in asked if str(v.value) in answer.values})
+        case Sat():
+            return Fails({str(v.value): translator.value(v, answer) for v in asked if str(v.value) in answer.model})

@@ -166,7 +166,7 @@ def _candidate(
         for example in examples:
             for w, g in zip(wanted, got, strict=True):
                 given.append(t.equal(t.number(ex.substituted(w, example)), t.number(ex.substituted(g, example))))
-        never = t.arithmetic.constant(False, "bool")
+        never = t.builder.false
         answer = decide(t, given, [never], variables)
     except UntranslatableError as error:
         return str(error)

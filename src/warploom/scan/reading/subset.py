@@ -11,14 +11,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
-from typing import TYPE_CHECKING, Literal
+from typing import Literal, Protocol
 
 from warploom.scan.operators import expression as ex
 from warploom.scan.operators.expression import Expr
+from warploom.scan.reading.source import Module
 from warploom.scan.reading.values import Scalar, Value, bare, constant_of, floating, is_float
-
-if TYPE_CHECKING:
-    from warploom.scan.reading.interpret import Interpreter
 
 MAX_EXPONENT = 64
 MAX_SHIFT = 1024
@@ -86,15 +84,29 @@ OPERATIONS: dict[type[ast.operator], Operation] = {
 SIGNS = ", ".join(o.sign for o in OPERATIONS.values())
 
 
+class Reader(Protocol):
+    """What the meaning of a function needs of the interpreter that reads its call."""
+
+    rounds: bool
+    """Whether integers became floats."""
+
+    @property
+    def module(self) -> Module: ...
+    def mixed(self, *values: Scalar) -> None:
+        """Notes where integers take part in arithmetic of floats."""
+
+    def quotient(self, node: ast.AST, left: Scalar, right: Scalar, *, exact: bool = False) -> Value: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """A function of Python, by the object that the name is bound to."""
 
     name: str
-    meaning: Callable[[Interpreter, ast.Call, Sequence[Value]], Value]
+    meaning: Callable[[Reader, ast.Call, Sequence[Value]], Value]
 
 
-def _numbers(reader: Interpreter, node: ast.Call, name: str, arguments: Sequence[Value], count: int | None) -> list[Scalar]:
+def _numbers(reader: Reader, node: ast.Call, name: str, arguments: Sequence[Value], count: int | None) -> list[Scalar]:
     numbers = [a for a in arguments if not isinstance(a, tuple) and bare(a).sort.base != "text"]
     if len(numbers) != len(arguments) or (count is not None and len(numbers) != count):
         wanted = "numbers" if count is None else "one number" if count == 1 else f"{count} numbers"
@@ -109,7 +121,7 @@ def _expressions(numbers: Sequence[Scalar]) -> list[Expr]:
 def _several(name: str, meaning: Callable[..., Expr]) -> Known:
     """`name(a, b, ...)` or `name((a, b, ...))`."""
 
-    def apply(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+    def apply(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
         if len(arguments) == 1:
             if not isinstance(arguments[0], tuple):
                 fix = f"Write {name}(best, x): the values so far stand in a variable."
@@ -124,7 +136,7 @@ def _several(name: str, meaning: Callable[..., Expr]) -> Known:
     return Known(name, apply)
 
 
-def _sum(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _sum(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     if len(arguments) != 1 or not isinstance(arguments[0], tuple):
         reader.module.unsupported(node, "expected sum of one tuple, got something else", "Write sum((a, b)), or a + b.")
     numbers = _numbers(reader, node, "sum", arguments[0], None)
@@ -135,40 +147,40 @@ def _sum(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Val
     return floating(found) if floats else found
 
 
-def _abs(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _abs(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     (one,) = _numbers(reader, node, "abs", arguments, 1)
     number = ex.as_number(bare(one))
     found = ex.maximum(number, ex.negate(number))
     return floating(found) if is_float(one) else found
 
 
-def _gcd(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _gcd(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     numbers = _numbers(reader, node, "gcd", arguments, None)
     if any(map(is_float, numbers)):
         reader.module.unsupported(node, "expected whole numbers as arguments of gcd, got a float", USE)
     return reduce(ex.greatest_common_divisor, _expressions(numbers), ex.ZERO)
 
 
-def _exp(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _exp(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     (one,) = _numbers(reader, node, "exp", arguments, 1)
     reader.rounds |= not is_float(one) and bare(one).op != "const"
     return ex.exponential(ex.as_number(bare(one)))
 
 
-def _bool(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _bool(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     if len(arguments) != 1 or isinstance(arguments[0], tuple):
         reader.module.unsupported(node, "expected one value as argument of bool", USE)
     return ex.as_condition(bare(arguments[0]))
 
 
-def _int(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _int(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     (one,) = _numbers(reader, node, "int", arguments, 1)
     if bare(one).sort.base == "real" or bare(one).sort.is_infinite:
         reader.module.unsupported(node, "expected a whole number as argument of int, got a float", USE)
     return ex.as_number(bare(one))
 
 
-def _float(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _float(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     if len(arguments) == 1 and not isinstance(arguments[0], tuple):
         one = bare(arguments[0])
         if one.op == "const" and isinstance(one.value, str):
@@ -182,7 +194,7 @@ def _float(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> V
     return floating(ex.as_number(bare(number)))
 
 
-def _fraction(reader: Interpreter, node: ast.Call, arguments: Sequence[Value]) -> Value:
+def _fraction(reader: Reader, node: ast.Call, arguments: Sequence[Value]) -> Value:
     left, right = _numbers(reader, node, "Fraction", arguments, 2)
     return reader.quotient(node, left, right, exact=True)
 

@@ -8,7 +8,8 @@ from typing import Literal
 
 from warploom.core import UnsupportedError
 from warploom.ir.swizzle import Composition, Xor
-from warploom.scan.emit.cuda import WARP, Choices, CudaScan, cuda_scan, warp_program
+from warploom.machines import BANKS
+from warploom.scan.emit.cuda import Choices, CudaScan, cuda_scan, warp_program
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.shared import packed, shared_scan
 from warploom.scan.layouts import Lookup, Padding, Plain, Remap, Swizzle, best_layout
@@ -22,7 +23,6 @@ from warploom.scan.reading.loop import Loop
 
 Variant = Literal["shuffles", "shared memory"]
 """Warps scan by shuffles, then one warp scans their totals; or one network on all elements in shared memory."""
-BANKS = 32
 _TABLE_COLUMNS = 64
 """Up to which a layout by table is searched."""
 WARP_NETWORKS = ("kogge-stone", "sklansky", "brent-kung", "han-carlson", "ladner-fischer", "harris-0-1", "harris-1-1")
@@ -150,6 +150,3 @@ def layouts(net: Network) -> Iterator[tuple[str, Remap]]:
         table = best_layout(net, BANKS, families=("table",)).best.remap
         if isinstance(table, Lookup):
             yield "table", table
-
-
-assert WARP == BANKS

@@ -1,6 +1,6 @@
 """Cost of a way to scan: counted before it is compiled, and measured on the PTX it becomes.
 
-Cycles are of one multiprocessor for one block, as its busiest unit has it (`gpu.machine`: warp instructions issued, lanes of
+Cycles are of one multiprocessor for one block, as its busiest unit has it (`machines.gpu`: warp instructions issued, lanes of
 shuffles, wavefronts of shared memory), plus 10 for a barrier, as in the layouts' cost.
 """
 
@@ -12,20 +12,19 @@ from typing import Any
 import numpy as np
 
 from warploom.core import UserError
-from warploom.gpu import Machine, assemble, compile_to_ptx
+from warploom.gpu import assemble, compile_to_ptx
+from warploom.machines import BANKS, WARP_LANES, Architecture
 from warploom.ptx import launch, lower, parse
 from warploom.scan.emit.cuda import SIZES, warp_program
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.running import LIMIT, differing
 from warploom.scan.emit.serial import DTYPES, column, elements, serial
 from warploom.scan.layouts import addresses, operations, trace
+from warploom.scan.layouts.trace import BARRIER_CYCLES
 from warploom.scan.operators.machine_numbers import computes_no_reals, in_floats
 from warploom.scan.operators.samples import constant_values
 from warploom.scan.tuning.candidates import Candidate, block_network
 from warploom.scan.tuning.candidates import operations as combine_operations
-
-BARRIER_CYCLES = 10.0
-"""`scan.layouts.Weights`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +36,11 @@ class Counted:
     shared_wavefronts: int
     barriers: int
 
-    def cycles(self, on: Machine) -> float:
+    def cycles(self, on: Architecture) -> float:
         units = (
-            self.instructions / on.issue_per_cycle,
-            self.shuffles * on.warp_lanes / on.shuffle_lanes,
-            self.shared_wavefronts / on.wavefronts_per_cycle,
+            self.instructions / on.issue,
+            self.shuffles * WARP_LANES / on.timing.shuffle_lanes.value,
+            self.shared_wavefronts,
         )
         return round(max(units) + BARRIER_CYCLES * self.barriers, 1)
 
@@ -70,9 +69,9 @@ def estimated(way: Candidate, types: Types) -> Counted:
         return Counted(instructions, scans * steps * words + warps * words, 4 * warps * words, 2)
     net = block_network(way.network, way.elements)
     assert way.remap is not None
-    mapped = trace(net, 32).remapped(addresses(way.remap, net.columns), operations(way.remap, net.columns))
+    mapped = trace(net, BANKS).remapped(addresses(way.remap, net.columns), operations(way.remap, net.columns))
     accesses = len(mapped.accesses)
-    conflicts = mapped.conflicts(32)
+    conflicts = mapped.conflicts(BANKS)
     overlapping = sum(bool({d.destination for d in s} & {d.source for d in s}) for s in net.steps)
     instructions = accesses * (words + 2) + mapped.operations + accesses // 3 * combine
     ends = 2 * -(-way.elements // 32) * words

@@ -9,7 +9,8 @@ from typing import Literal
 import numpy as np
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
-from warploom.gpu import compile_cuda, device_arch, device_available, machine, time_kernel, toolchain_available
+from warploom.gpu import compile_cuda, device_arch, device_available, time_kernel, toolchain_available
+from warploom.machines import compiled_architecture
 from warploom.scan.emit.dialect import Types
 from warploom.scan.emit.serial import DTYPES, column, elements
 from warploom.scan.operators.operator import Operator
@@ -60,7 +61,7 @@ def tune(
     if not 32 <= elements_per_block <= MOST or elements_per_block % 32:
         message = f"expected a multiple of 32 up to {MOST} elements per block, got {elements_per_block}"
         raise UserError(Diagnostic("TUNE_SIZE", message, fix="Longer arrays are scanned block by block: tune the block."))
-    kinds, on = types or Types(), machine(arch)
+    kinds, on = types or Types(), compiled_architecture(arch)
     ranked: list[Ranked] = []
     for way in candidates(named, elements_per_block):
         try:

@@ -19,6 +19,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, DType, Span
+from warploom.core.linear import Linear
 
 
 class Operator(StrEnum):
@@ -113,13 +114,8 @@ class Region:
         return 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides, strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class AxisSum:
-    """An index that is affine in axes: constant + sum of coefficient * axis."""
-
-    terms: tuple[tuple[int, int], ...] = ()
-    """(axis, coefficient)."""
-    constant: int = 0
+AxisSum: TypeAlias = Linear[int]
+"""An index that is affine in axes: constant + sum of coefficient * axis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,10 +173,6 @@ class Instruction:
     access: Access | None = None
     """The element that a load or store accesses; the operand of a store is the value that it writes."""
     span: Span = NOWHERE
-
-    @property
-    def has_side_effects(self) -> bool:
-        return self.operator is Operator.STORE
 
     @property
     def carry(self) -> Carry | None:

@@ -6,6 +6,7 @@ import re
 from typing import NoReturn
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, UserError
+from warploom.core.linear import Linear
 from warploom.schedule.backbone.build import assemble
 from warploom.schedule.backbone.nodes import (
     Access,
@@ -163,7 +164,7 @@ class _Parser:
                 constant += factor * int(found[3])
             else:
                 terms.append((self.axis_numbers(found[2])[0], factor * int(found[1] or 1)))
-        return AxisSum(tuple(terms), constant)
+        return Linear(tuple(terms), constant)
 
     def axis_numbers(self, text: str) -> tuple[int, ...]:
         known = {a.name: n for n, a in enumerate(self.axes)}

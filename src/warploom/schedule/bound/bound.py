@@ -10,9 +10,9 @@ import numpy.typing as npt
 from warploom.schedule.backbone import Scope
 from warploom.schedule.bound.explain import Explanation, explanation
 from warploom.schedule.bound.guess import guess
-from warploom.schedule.bound.problem import Ints, Machine, Masks, Problem, View
+from warploom.schedule.bound.problem import Ints, Masks, Problem, TargetFigures, View
 from warploom.schedule.bound.reader import Positions, bound_of
-from warploom.schedule.bound.tables import Staging, machine_of, tables
+from warploom.schedule.bound.tables import Staging, figures_of, tables
 from warploom.schedule.bound.typical import typical, usual_kinds
 from warploom.schedule.bound.views import open_view, scratch
 from warploom.schedule.cost import modelled, waiting_ns
@@ -43,12 +43,12 @@ class Bound:
             for t in space.temporaries
         )  # fmt: skip
         self.problem: Problem = tables(backbone, self.target, self.stagings)
-        self.machine: Machine = machine_of(self.target)
+        self.figures: TargetFigures = figures_of(self.target)
         self.positions: Positions = positions_of(space, self.problem)
         self.view: View = open_view(self.problem, backbone, space.objects.statements)
         self.scratch = scratch(self.problem)
         self._last: tuple[Candidate, float] | None = None
-        self.usual: Masks = usual_kinds(self.problem, self.machine)
+        self.usual: Masks = usual_kinds(self.problem, self.figures)
 
     def of(self, candidate: Candidate) -> float:
         """Milliseconds, never above the cost of any completion; of a decided candidate its cost."""
@@ -57,7 +57,7 @@ class Bound:
         self._last = None
         least = (
             bound_of(
-                self.positions, self.problem, self.machine, self.view, self.scratch,
+                self.positions, self.problem, self.figures, self.view, self.scratch,
                 candidate.domains, candidate.members, candidate.bounds,
             )
             / 1e6
@@ -68,15 +68,15 @@ class Bound:
     def estimate(self, candidate: Candidate) -> float:
         """Milliseconds, a guess for ordering: at least the bound, may exceed what a completion takes."""
         least = self.of(candidate)
-        if self.machine.is_cuda:
-            found = typical(self.problem, self.machine, self.view, self.scratch, self.usual, self.positions.kind)
+        if self.figures.is_cuda:
+            found = typical(self.problem, self.figures, self.view, self.scratch, self.usual, self.positions.kind)
             return max(least, found / 1e6)
-        return max(least, guess(self.problem, self.machine, self.view, self.scratch, least * 1e6) / 1e6)
+        return max(least, guess(self.problem, self.figures, self.view, self.scratch, least * 1e6) / 1e6)
 
     def appraise(self, candidate: Candidate, nest: Nest) -> float:
         """Milliseconds, a better guess for a decided candidate and its nest: the model of `schedule.cost` for GPUs, on a CPU what
         it waits for the caches."""
-        if self.machine.is_cuda:
+        if self.figures.is_cuda:
             return modelled(nest, self.target, self.of(candidate)).time_ms
         guess_ms = self.estimate(candidate)
         *rest, second, longest = sorted((guess_ms, *(ns / 1e6 for ns in waiting_ns(nest, self.target))))
@@ -89,7 +89,7 @@ class Bound:
         names = [o.name for o in self.space.objects.operations]
         loops = [self.space.statement_names[int(s)] for s in self.problem.dim_statement]
         has_blocks = self.space.target.has_threads
-        return explanation(least, self.problem, self.machine, self.scratch, names, loops, has_blocks=has_blocks)
+        return explanation(least, self.problem, self.figures, self.scratch, names, loops, has_blocks=has_blocks)
 
 
 def positions_of(space: KernelSpace, problem: Problem) -> Positions:

@@ -35,8 +35,8 @@ from warploom.schedule.bound.problem import (
     UNROLL,
     Floats,
     Ints,
-    Machine,
     Problem,
+    TargetFigures,
     View,
 )
 from warploom.solve.jit import compiled
@@ -48,7 +48,7 @@ REORDERED = 512.0
 
 
 @compiled
-def least_latency(problem: Problem, machine: Machine, view: View, instruction: int) -> float:
+def least_latency(problem: Problem, figures: TargetFigures, view: View, instruction: int) -> float:
     """Nanoseconds from an instruction to its user."""
     operation = problem.operation[instruction]
     if operation == STORE:
@@ -56,10 +56,10 @@ def least_latency(problem: Problem, machine: Machine, view: View, instruction: i
     region = problem.region[instruction]
     if operation == LOAD:
         space = view.space[region]
-        shared = machine.latencies[SHARED_LATENCY]
-        far = machine.latencies[GLOBAL_LATENCY]
+        shared = figures.latencies[SHARED_LATENCY]
+        far = figures.latencies[GLOBAL_LATENCY]
         if view.cache[instruction] & (CACHE_ALL | CACHE_READ_ONLY):
-            far = min(far, machine.latencies[NEAR_LATENCY])
+            far = min(far, figures.latencies[NEAR_LATENCY])
         if space == IN_GLOBAL:
             return far
         return shared if space == IN_SHARED else min(shared, far)
@@ -147,50 +147,54 @@ def depends(problem: Problem, view: View, loop: int, instruction: int) -> bool:
 
 
 @compiled
-def must_issue(problem: Problem, machine: Machine, view: View, loop: int, instruction: int) -> bool:
+def must_issue(problem: Problem, figures: TargetFigures, view: View, loop: int, instruction: int) -> bool:
     """No compiler takes it out of the loop, nor finds it equal to another."""
-    if machine.kept == 0:
+    if figures.kept == 0:
         return True
     if not depends(problem, view, loop, instruction) or problem.leader[instruction] != instruction:
         return False
-    return machine.is_cuda or problem.operation[instruction] == COMPUTE
+    return figures.is_cuda or problem.operation[instruction] == COMPUTE
 
 
 @compiled
-def joined_rounds(problem: Problem, machine: Machine, view: View, loop: int, rounds: float, count: int, found: Ints) -> float:
+def joined_rounds(
+    problem: Problem, figures: TargetFigures, view: View, loop: int, rounds: float, count: int, found: Ints
+) -> float:
     """Iterations of the loop whose waiting may overlap since a compiler joins them: of innermost ones."""
     for k in range(count):
         is_within = loop == NO_LOOP or view.order[problem.dim_statement[loop], problem.dim_statement[found[k]]] == OUTER
-        if is_within and whole_rounds(problem, view, int(problem.dim_extent[found[k]])) > machine.unrolled:
+        if is_within and whole_rounds(problem, view, int(problem.dim_extent[found[k]])) > figures.unrolled:
             return 1.0
-    return rounds if rounds <= machine.unrolled else machine.overlapped
+    return rounds if rounds <= figures.unrolled else figures.overlapped
 
 
 @compiled
-def find_times(problem: Problem, machine: Machine, view: View, facts: Floats, found: Ints, times: Floats, starts: Floats) -> int:
+def find_times(
+    problem: Problem, figures: TargetFigures, view: View, facts: Floats, found: Ints, times: Floats, starts: Floats
+) -> int:
     """Fills `found` with loops and `times` with their nanoseconds, innermost first, the whole kernel last; how many loops."""
     count = find_loops(problem, view, found)
-    pace = machine.rates[BY_THREAD, ISSUE]
+    pace = figures.rates[BY_THREAD, ISSUE]
     for k in range(count + 1):
         loop = found[k] if k < count else NO_LOOP
         rounds = whole_rounds(problem, view, int(problem.dim_extent[loop])) if k < count else 1.0
-        joined = joined_rounds(problem, machine, view, loop, rounds, count, found)
-        cycle = machine.latencies[LOOP_LATENCY] / joined if k < count and rounds > machine.unrolled else 0.0
+        joined = joined_rounds(problem, figures, view, loop, rounds, count, found)
+        cycle = figures.latencies[LOOP_LATENCY] / joined if k < count and rounds > figures.unrolled else 0.0
         issued = 0.0
         for i in range(problem.instruction_statement.shape[0]):
-            if is_inside(problem, view, loop, i) and must_issue(problem, machine, view, loop, i):
+            if is_inside(problem, view, loop, i) and must_issue(problem, figures, view, loop, i):
                 issued += facts[i, LEAST_COPIES] / facts[i, MOST_LANES] * problem.issues[i]
             if is_inside(problem, view, loop, i) and problem.reduces[i]:
                 waits = carried(problem, view, loop, i)
-                if waits > 0.0 and not machine.is_cuda:
+                if waits > 0.0 and not figures.is_cuda:
                     waits /= 1.0 + REORDERED / (waits * rounds)
                 cycle = max(cycle, waits * problem.latency[i])
         cycle = max(cycle, issued / pace)
         for inner in range(k):
             if loop == NO_LOOP or view.order[problem.dim_statement[loop], problem.dim_statement[found[inner]]] == OUTER:
                 cycle = max(cycle, times[inner])
-        if machine.is_cuda:
-            path = longest_path(problem, machine, view, loop, k, found, times, starts)
+        if figures.is_cuda:
+            path = longest_path(problem, figures, view, loop, k, found, times, starts)
             cycle = max(cycle, path / joined if k < count else path)
         times[k] = cycle * rounds
     return count
@@ -198,7 +202,7 @@ def find_times(problem: Problem, machine: Machine, view: View, facts: Floats, fo
 
 @compiled
 def longest_path(
-    problem: Problem, machine: Machine, view: View, loop: int, inner_count: int, found: Ints, times: Floats, starts: Floats
+    problem: Problem, figures: TargetFigures, view: View, loop: int, inner_count: int, found: Ints, times: Floats, starts: Floats
 ) -> float:
     """Latest time that an instruction of one iteration can start or an inner loop can end, by what each must wait for.
 
@@ -214,9 +218,9 @@ def longest_path(
         start = 0.0
         for n in range(problem.source_start[i], problem.source_start[i + 1]):
             producer = problem.sources[n]
-            is_late = machine.kept == 0 or depends(problem, view, loop, producer)
+            is_late = figures.kept == 0 or depends(problem, view, loop, producer)
             if is_inside(problem, view, loop, producer) and is_late and not is_ahead(problem, view, i):
-                start = max(start, starts[producer] + least_latency(problem, machine, view, producer))
+                start = max(start, starts[producer] + least_latency(problem, figures, view, producer))
         for k in range(inner_count):
             inner = problem.dim_statement[found[k]]
             if loop != NO_LOOP and view.order[problem.dim_statement[loop], inner] != OUTER:
@@ -233,9 +237,9 @@ def longest_path(
                                 and is_inside(problem, view, loop, producer)
                                 and is_ranked_before(problem, producer, i)
                                 and not is_ahead(problem, view, member)
-                                and (machine.kept == 0 or depends(problem, view, loop, producer))
+                                and (figures.kept == 0 or depends(problem, view, loop, producer))
                             ):
-                                ready = starts[producer] + least_latency(problem, machine, view, producer)
+                                ready = starts[producer] + least_latency(problem, figures, view, producer)
                                 end = max(end, ready + times[k])
                 start = max(start, end)
         starts[i] = start

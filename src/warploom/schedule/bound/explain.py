@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from warploom.schedule.bound.facts import BLOCKS, CONCURRENT, THREADS, WAVES
-from warploom.schedule.bound.problem import BY_MACHINE, LEVELS, NO_LIMIT, RESOURCES, Machine, Problem
+from warploom.schedule.bound.problem import BY_MACHINE, LEVELS, NO_LIMIT, RESOURCES, Problem, TargetFigures
 from warploom.schedule.bound.total import DRAM, LATENCY, LOOPS, Scratch
 
 _NAMES = {
@@ -55,7 +55,7 @@ def time_text(time_ms: float) -> str:
 def explanation(
     time_ms: float,
     problem: Problem,
-    machine: Machine,
+    figures: TargetFigures,
     scratch: Scratch,
     names: Sequence[str],
     loops: Sequence[str],
@@ -64,14 +64,14 @@ def explanation(
 ) -> Explanation:
     """Explanation of the evaluation that `scratch` holds. `names` of the instructions, `loops` of the dims. Without blocks of
     threads (CPU) there are shares that threads take."""
-    parts = [part for level in range(3) for part in _resources(level, machine, scratch, names)]
-    moved = scratch.others[DRAM] * machine.bandwidth
+    parts = [part for level in range(3) for part in _resources(level, figures, scratch, names)]
+    moved = scratch.others[DRAM] * figures.bandwidth
     parts.append(
-        Explanation(f"memory traffic: {moved:.4g} bytes at {machine.bandwidth:.4g} per ns", float(scratch.others[DRAM]) / 1e6)
+        Explanation(f"memory traffic: {moved:.4g} bytes at {figures.bandwidth:.4g} per ns", float(scratch.others[DRAM]) / 1e6)
     )
     parts.append(Explanation("iterations of sequential loops, one after another", float(scratch.others[LOOPS]) / 1e6))
     parts.append(_latency(problem, scratch, loops))
-    parts.append(Explanation("launch", machine.launch / 1e6))
+    parts.append(Explanation("launch", figures.launch / 1e6))
     kept = _largest(parts, _SHOWN * time_ms)
     grid = scratch.grid
     if has_blocks:
@@ -92,10 +92,10 @@ def _largest(parts: list[Explanation], least_ms: float) -> list[Explanation]:
     return list(found.values())[:_MOST_PARTS]
 
 
-def _resources(level: int, machine: Machine, scratch: Scratch, names: Sequence[str]) -> list[Explanation]:
+def _resources(level: int, figures: TargetFigures, scratch: Scratch, names: Sequence[str]) -> list[Explanation]:
     found: list[Explanation] = []
     for resource, name in enumerate(RESOURCES):
-        rate, time = float(machine.rates[level, resource]), float(scratch.totals[level, resource])
+        rate, time = float(figures.rates[level, resource]), float(scratch.totals[level, resource])
         if rate >= NO_LIMIT or time <= 0.0:
             continue
         parts = [Explanation(names[i], float(scratch.usage[i, level, resource]) / rate / 1e6) for i in range(len(names))]

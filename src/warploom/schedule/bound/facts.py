@@ -22,8 +22,8 @@ from warploom.schedule.bound.problem import (
     UNROLL,
     VECTOR,
     Floats,
-    Machine,
     Problem,
+    TargetFigures,
     View,
 )
 from warploom.solve.jit import compiled
@@ -175,14 +175,14 @@ def least_stride(problem: Problem, view: View, slot: int, level: int) -> float:
 
 
 @compiled
-def most_lanes(problem: Problem, machine: Machine, view: View, instruction: int) -> float:
+def most_lanes(problem: Problem, figures: TargetFigures, view: View, instruction: int) -> float:
     """Elements that one instruction moves or computes at most: compilers make vectors of neighbours that one body accesses."""
     region = problem.region[instruction]
     together = VECTOR
-    if machine.is_cuda and region >= 0 and problem.is_temporary[region]:
+    if figures.is_cuda and region >= 0 and problem.is_temporary[region]:
         together |= UNROLL
     lanes = float(problem.vectors[instruction])
-    if machine.kept == 0 or not machine.is_cuda or region < 0 or problem.is_temporary[region]:
+    if figures.kept == 0 or not figures.is_cuda or region < 0 or problem.is_temporary[region]:
         return min(lanes, most(problem, view, instruction, together, 0))
     product = 1.0
     leader = problem.leader[instruction]
@@ -194,7 +194,7 @@ def most_lanes(problem: Problem, machine: Machine, view: View, instruction: int)
             if extent < 0:
                 break
             dim = problem.slot_dims[slot, level]
-            is_written_out = dim >= 0 and view.kind[dim] & LOOP and view.smallest[extent] <= machine.unrolled
+            is_written_out = dim >= 0 and view.kind[dim] & LOOP and view.smallest[extent] <= figures.unrolled
             is_one_body = dim >= 0 and (view.kind[dim] & (VECTOR | UNROLL) or is_written_out)
             if is_one_body and least_stride(problem, view, slot, level) <= neighbours:
                 product *= view.largest[extent]
@@ -215,22 +215,22 @@ def is_foreign(problem: Problem, view: View, dim: int, instruction: int) -> bool
 
 
 @compiled
-def is_made_anew(problem: Problem, machine: Machine, view: View, dim: int, instruction: int) -> bool:
+def is_made_anew(problem: Problem, figures: TargetFigures, view: View, dim: int, instruction: int) -> bool:
     """Every iteration of a foreign loop surely executes the instruction: a compiler takes what is equal in all of them out of the
     loop, but not what a loop inside makes one after another."""
-    if machine.kept == 0:
+    if figures.kept == 0:
         return True
     outer = problem.dim_statement[dim]
     for n in range(problem.own_start[instruction], problem.own_start[instruction + 1]):
         own = problem.own_dims[n]
         is_inside = view.kind[own] == LOOP and view.order[outer, problem.dim_statement[own]] == OUTER
-        if is_inside and whole_rounds(problem, view, int(problem.dim_extent[own])) > machine.unrolled:
+        if is_inside and whole_rounds(problem, view, int(problem.dim_extent[own])) > figures.unrolled:
             return True
     return False
 
 
 @compiled
-def find_repeats(problem: Problem, machine: Machine, view: View, facts: Floats, instruction: int) -> None:
+def find_repeats(problem: Problem, figures: TargetFigures, view: View, facts: Floats, instruction: int) -> None:
     """Executions of every point by loops of other instructions. The loops of one owner never merge with each other, so their
     product counts; between owners the largest."""
     every = 1.0
@@ -251,7 +251,7 @@ def find_repeats(problem: Problem, machine: Machine, view: View, facts: Floats, 
             is_block = kind == BLOCK
             if is_block:
                 block_loops *= size
-            if (is_block and machine.is_cuda) or is_made_anew(problem, machine, view, dim, instruction):
+            if (is_block and figures.is_cuda) or is_made_anew(problem, figures, view, dim, instruction):
                 all_loops *= size
                 if not kind & BLOCK:
                     serial_loops *= size
@@ -273,7 +273,7 @@ def may_share_sums(problem: Problem, view: View) -> bool:
 
 
 @compiled
-def find_facts(problem: Problem, machine: Machine, view: View, facts: Floats, grid: Floats) -> None:
+def find_facts(problem: Problem, figures: TargetFigures, view: View, facts: Floats, grid: Floats) -> None:
     """Fills `facts[instruction, column]` for the active instructions and `grid[column]`."""
     blocks = 1.0
     threads = 1.0
@@ -284,29 +284,29 @@ def find_facts(problem: Problem, machine: Machine, view: View, facts: Floats, gr
         facts[i, POINTS] = problem.points[i]
         if problem.points[i] < 0.0:
             facts[i, POINTS] = least_whole(problem, view, i, 31, 0)
-        find_repeats(problem, machine, view, facts, i)
-        facts[i, MOST_THREADS] = min(float(machine.max_threads), most(problem, view, i, THREAD, 0))
+        find_repeats(problem, figures, view, facts, i)
+        facts[i, MOST_THREADS] = min(float(figures.max_threads), most(problem, view, i, THREAD, 0))
         facts[i, LEAST_THREADS] = least(problem, view, i, THREAD)
         facts[i, MOST_BLOCKS] = most(problem, view, i, BLOCK, 0)
         facts[i, LEAST_BLOCKS] = least_whole(problem, view, i, BLOCK, 0)
         facts[i, MOST_PARALLEL] = most(problem, view, i, BLOCK | THREAD, 0)
-        facts[i, MOST_LANES] = most_lanes(problem, machine, view, i)
-        facts[i, MOST_COPIES] = machine.overlapped * most(problem, view, i, UNROLL | VECTOR, machine.unrolled)
+        facts[i, MOST_LANES] = most_lanes(problem, figures, view, i)
+        facts[i, MOST_COPIES] = figures.overlapped * most(problem, view, i, UNROLL | VECTOR, figures.unrolled)
         facts[i, LEAST_COPIES] = least_whole(problem, view, i, UNROLL, 0)
-        facts[i, LEAST_LOOPS] = least_whole(problem, view, i, LOOP, machine.unrolled)
+        facts[i, LEAST_LOOPS] = least_whole(problem, view, i, LOOP, figures.unrolled)
         blocks = max(blocks, facts[i, LEAST_BLOCKS] * facts[i, BLOCK_REPEATS])
         threads = max(threads, facts[i, LEAST_THREADS])
         if problem.reduces[i]:
             accumulators = max(accumulators, least_accumulators(problem, view, i))
-    resident = float(machine.core_blocks)
-    warps = -(-int(threads) // machine.warp)
-    resident = min(resident, float(max(1, machine.core_threads // (warps * machine.warp))))
-    kept = min(accumulators, float(machine.registers))
-    if machine.is_cuda and kept >= 1.0:
-        resident = min(resident, max(1.0, machine.core_registers // (kept * warps * machine.warp)))
-    if machine.is_cuda and grid[SHARED_BYTES] > 0.0:
-        resident = min(resident, max(1.0, machine.core_shared // grid[SHARED_BYTES]))
-    concurrent = resident * machine.cores
+    resident = float(figures.core_blocks)
+    warps = -(-int(threads) // figures.warp)
+    resident = min(resident, float(max(1, figures.core_threads // (warps * figures.warp))))
+    kept = min(accumulators, float(figures.registers))
+    if figures.is_cuda and kept >= 1.0:
+        resident = min(resident, max(1.0, figures.core_registers // (kept * warps * figures.warp)))
+    if figures.is_cuda and grid[SHARED_BYTES] > 0.0:
+        resident = min(resident, max(1.0, figures.core_shared // grid[SHARED_BYTES]))
+    concurrent = resident * figures.cores
     waves = -(-blocks // concurrent)
     if may_share_sums(problem, view):
         waves = 1.0
@@ -316,20 +316,20 @@ def find_facts(problem: Problem, machine: Machine, view: View, facts: Floats, gr
     grid[WAVES] = waves
     grid[ACCUMULATORS] = accumulators
     grid[RESIDENT] = resident
-    busiest = -(-blocks // machine.cores)
+    busiest = -(-blocks // figures.cores)
     for i in range(problem.instruction_statement.shape[0]):
         if view.active[i]:
             points = facts[i, POINTS]
             once = points * facts[i, SERIAL_REPEATS]
             own = min(facts[i, MOST_PARALLEL], facts[i, MOST_THREADS] * facts[i, MOST_BLOCKS])
-            at_once = machine.cores * min(float(machine.core_threads), facts[i, MOST_THREADS] * resident)
+            at_once = figures.cores * min(float(figures.core_threads), facts[i, MOST_THREADS] * resident)
             every = points * facts[i, REPEATS]
-            if machine.is_cuda:
+            if figures.is_cuda:
                 facts[i, SERIAL] = max(once / own * waves, every / at_once)
-                facts[i, SHARE] = max(once / facts[i, MOST_BLOCKS] * busiest, every / machine.cores)
+                facts[i, SHARE] = max(once / facts[i, MOST_BLOCKS] * busiest, every / figures.cores)
             else:
-                mine = -(-facts[i, LEAST_BLOCKS] // machine.cores)
-                facts[i, SERIAL] = max(once / own * mine, every / machine.cores)
+                mine = -(-facts[i, LEAST_BLOCKS] // figures.cores)
+                facts[i, SERIAL] = max(once / own * mine, every / figures.cores)
                 facts[i, SHARE] = facts[i, SERIAL]
 
 
@@ -349,12 +349,12 @@ def least_accumulators(problem: Problem, view: View, instruction: int) -> float:
 
 
 @compiled
-def wasted_lanes(problem: Problem, machine: Machine, facts: Floats, grid: Floats, instruction: int) -> float:
+def wasted_lanes(problem: Problem, figures: TargetFigures, facts: Floats, grid: Floats, instruction: int) -> float:
     """Lanes that a warp instruction occupies per useful one: short blocks, and threads that do not run this nest's own loops.
     Those repeat loads and sums, but skip stores; compilers move what only a store needs to where that is skipped."""
-    if not machine.is_cuda:
+    if not figures.is_cuda:
         return 1.0
-    is_skipped = problem.operation[instruction] == STORE or machine.kept > 0
+    is_skipped = problem.operation[instruction] == STORE or figures.kept > 0
     running = facts[instruction, LEAST_THREADS] if is_skipped else grid[THREADS]
-    warps = -(-running // machine.warp)
-    return max(1.0, machine.warp * warps / facts[instruction, MOST_THREADS])
+    warps = -(-running // figures.warp)
+    return max(1.0, figures.warp * warps / facts[instruction, MOST_THREADS])

@@ -7,7 +7,7 @@ meet in few sets of a cache and few pages, stores to memory bring their lines in
 from __future__ import annotations
 
 from warploom.schedule.bound.facts import least_stride
-from warploom.schedule.bound.problem import BY_MACHINE, LOOP, MEMORY, STORE, UNROLL, Machine, Problem, Scratch, View
+from warploom.schedule.bound.problem import BY_MACHINE, LOOP, MEMORY, STORE, UNROLL, Problem, Scratch, TargetFigures, View
 from warploom.solve.jit import entry
 
 OVERLAP = 0.25
@@ -18,14 +18,14 @@ SET_PENALTY = 0.5
 
 
 @entry
-def guess(problem: Problem, machine: Machine, view: View, scratch: Scratch, bound: float) -> float:
+def guess(problem: Problem, figures: TargetFigures, view: View, scratch: Scratch, bound: float) -> float:
     """Nanoseconds; `bound` is that of the evaluation that `scratch` holds."""
     longest = bound
     for resource in range(scratch.plain.shape[0]):
-        longest = max(longest, scratch.plain[resource] / machine.rates[BY_MACHINE, resource])
+        longest = max(longest, scratch.plain[resource] / figures.rates[BY_MACHINE, resource])
     second = 0.0
-    for resource in range(machine.rates.shape[1]):
-        time = scratch.plain[resource] / machine.rates[BY_MACHINE, resource]
+    for resource in range(figures.rates.shape[1]):
+        time = scratch.plain[resource] / figures.rates[BY_MACHINE, resource]
         if time < longest:
             second = max(second, time)
         for level in range(3):
@@ -36,7 +36,7 @@ def guess(problem: Problem, machine: Machine, view: View, scratch: Scratch, boun
         if scratch.others[part] < longest:
             second = max(second, scratch.others[part])
     total = longest + OVERLAP * second
-    if machine.is_cuda:
+    if figures.is_cuda:
         return total
     penalty = 0.0
     written = 0.0
@@ -53,6 +53,6 @@ def guess(problem: Problem, machine: Machine, view: View, scratch: Scratch, boun
                     stride = least_stride(problem, view, slot, level) * problem.element_bytes[i]
                     if stride >= SAME_SET_BYTES and stride % SAME_SET_BYTES == 0.0:
                         meets = SET_PENALTY
-        penalty += meets * scratch.usage[i, BY_MACHINE, MEMORY] / machine.rates[BY_MACHINE, MEMORY]
-    kept = max(0.0, written - machine.capacities[2]) / machine.bandwidth
+        penalty += meets * scratch.usage[i, BY_MACHINE, MEMORY] / figures.rates[BY_MACHINE, MEMORY]
+    kept = max(0.0, written - figures.capacities[2]) / figures.bandwidth
     return total + penalty + kept

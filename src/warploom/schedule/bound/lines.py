@@ -16,8 +16,8 @@ from warploom.schedule.bound.problem import (
     VECTOR,
     Floats,
     Ints,
-    Machine,
     Problem,
+    TargetFigures,
     View,
 )
 from warploom.solve.jit import compiled
@@ -102,7 +102,7 @@ def order_threads(problem: Problem, view: View, instruction: int, lanes: Ints) -
 
 @compiled
 def warp_lines(
-    problem: Problem, machine: Machine, view: View, instruction: int, line: int, lanes: Ints, seen: Ints
+    problem: Problem, figures: TargetFigures, view: View, instruction: int, line: int, lanes: Ints, seen: Ints
 ) -> tuple[float, float]:
     """(lines, elements) of the first warp instruction, both 0 where its addresses are not decided."""
     count = order_threads(problem, view, instruction, lanes)
@@ -116,7 +116,7 @@ def warp_lines(
         elements *= view.smallest[problem.dim_extent[dim]]
         if view.kind[dim] == VECTOR:
             vector = view.smallest[problem.dim_extent[dim]]
-    elements = min(elements, machine.warp * min(vector, problem.vectors[instruction]), seen.shape[0])
+    elements = min(elements, figures.warp * min(vector, problem.vectors[instruction]), seen.shape[0])
     found = 0
     for element in range(elements):
         rest = element
@@ -158,7 +158,7 @@ def own_stride(problem: Problem, view: View, instruction: int, dim: int) -> int:
 @compiled
 def lines_per_point(
     problem: Problem,
-    machine: Machine,
+    figures: TargetFigures,
     view: View,
     facts: Floats,
     instruction: int,
@@ -168,13 +168,13 @@ def lines_per_point(
 ) -> float:
     """Lines that the warps (on a CPU the vectors) of an access touch, per point: at least."""
     together = facts[instruction, MOST_LANES]
-    if machine.is_cuda:
-        together *= min(float(machine.warp), facts[instruction, MOST_THREADS])
+    if figures.is_cuda:
+        together *= min(float(figures.warp), facts[instruction, MOST_THREADS])
     sharing = most_in_line(problem, view, instruction, THREAD | VECTOR, float(line))
     optimistic = 1.0 / min(sharing, together)
-    if not machine.is_cuda or facts[instruction, LEAST_THREADS] != facts[instruction, MOST_THREADS]:
+    if not figures.is_cuda or facts[instruction, LEAST_THREADS] != facts[instruction, MOST_THREADS]:
         return optimistic
-    found, elements = warp_lines(problem, machine, view, instruction, line, lanes, seen)
+    found, elements = warp_lines(problem, figures, view, instruction, line, lanes, seen)
     if elements == 0.0:
         return optimistic
     return max(optimistic, found / elements)

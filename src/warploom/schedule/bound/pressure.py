@@ -55,9 +55,9 @@ from warploom.schedule.bound.problem import (
     VECTOR,
     Floats,
     Ints,
-    Machine,
     Problem,
     Scratch,
+    TargetFigures,
     View,
 )
 from warploom.schedule.bound.refetch import INTO_NEAR, INTO_REGISTERS, INTO_SECOND, equal_loads, refetch
@@ -81,7 +81,7 @@ def per_element(problem: Problem, instruction: int, together: float) -> float:
 
 
 @compiled
-def find_usage(problem: Problem, machine: Machine, view: View, scratch: Scratch) -> None:
+def find_usage(problem: Problem, figures: TargetFigures, view: View, scratch: Scratch) -> None:
     """Fills `usage`, `loops`, `plain` and `again` of the scratch."""
     facts, usage, loops, plain, again = scratch.facts, scratch.usage, scratch.loops, scratch.plain, scratch.again
     usage[:] = 0.0
@@ -90,37 +90,37 @@ def find_usage(problem: Problem, machine: Machine, view: View, scratch: Scratch)
     for i in range(problem.instruction_statement.shape[0]):
         if not view.active[i]:
             continue
-        wasted = wasted_lanes(problem, machine, facts, scratch.grid, i)
+        wasted = wasted_lanes(problem, figures, facts, scratch.grid, i)
         operation = problem.operation[i]
         if operation == COMPUTE:
             issued = problem.issues[i] / facts[i, MOST_LANES]
-            computed = issued if machine.is_cuda else problem.issues[i] * per_element(problem, i, facts[i, MOST_LANES])
+            computed = issued if figures.is_cuda else problem.issues[i] * per_element(problem, i, facts[i, MOST_LANES])
             plain[ALU] += facts[i, POINTS] * computed
             use(usage, facts, i, ISSUE, issued * wasted, issued)
             use(usage, facts, i, ALU, computed * wasted, computed)
-            if machine.is_cuda and problem.reduces[i]:
+            if figures.is_cuda and problem.reduces[i]:
                 use_combining(problem, view, facts, i, usage)
         else:
-            if machine.is_cuda:
-                use_memory(problem, machine, view, facts, i, wasted, usage, scratch.lanes, scratch.seen)
+            if figures.is_cuda:
+                use_memory(problem, figures, view, facts, i, wasted, usage, scratch.lanes, scratch.seen)
             else:
-                use_ports(problem, machine, view, facts, i, usage, plain, again[i])
+                use_ports(problem, figures, view, facts, i, usage, plain, again[i])
         if facts[i, LEAST_LOOPS] > 1.0:
             copies = facts[i, MOST_COPIES]
             rounds = facts[i, POINTS] * facts[i, REPEATS] / copies * wasted
             shared = facts[i, SHARE] / copies * wasted
             serial = facts[i, SERIAL] / copies
-            loops[BY_MACHINE, ISSUE] = max(loops[BY_MACHINE, ISSUE], rounds * machine.loop_issues)
-            loops[BY_MACHINE, ALU] = max(loops[BY_MACHINE, ALU], rounds * machine.loop_alus)
-            loops[BY_CORE, ISSUE] = max(loops[BY_CORE, ISSUE], shared * machine.loop_issues)
-            loops[BY_CORE, ALU] = max(loops[BY_CORE, ALU], shared * machine.loop_alus)
-            loops[BY_THREAD, ISSUE] = max(loops[BY_THREAD, ISSUE], serial * machine.loop_issues)
-            loops[BY_THREAD, ALU] = max(loops[BY_THREAD, ALU], serial * machine.loop_alus)
-    if machine.is_cuda:
+            loops[BY_MACHINE, ISSUE] = max(loops[BY_MACHINE, ISSUE], rounds * figures.loop_issues)
+            loops[BY_MACHINE, ALU] = max(loops[BY_MACHINE, ALU], rounds * figures.loop_alus)
+            loops[BY_CORE, ISSUE] = max(loops[BY_CORE, ISSUE], shared * figures.loop_issues)
+            loops[BY_CORE, ALU] = max(loops[BY_CORE, ALU], shared * figures.loop_alus)
+            loops[BY_THREAD, ISSUE] = max(loops[BY_THREAD, ISSUE], serial * figures.loop_issues)
+            loops[BY_THREAD, ALU] = max(loops[BY_THREAD, ALU], serial * figures.loop_alus)
+    if figures.is_cuda:
         for i in range(problem.instruction_statement.shape[0]):
             if view.active[i] and problem.operation[i] == LOAD and not problem.is_temporary[problem.region[i]]:
                 use_operand(problem, view, facts, i, usage)
-        if machine.kept > 0:
+        if figures.kept > 0:
             for i in range(problem.instruction_statement.shape[0]):
                 if problem.member_start[i + 1] - problem.member_start[i] > 1:
                     share_equal(problem, view, i, usage)
@@ -247,7 +247,7 @@ def reuse(problem: Problem, view: View, user: int, load: int, mask: int) -> floa
 @compiled
 def use_memory(
     problem: Problem,
-    machine: Machine,
+    figures: TargetFigures,
     view: View,
     facts: Floats,
     instruction: int,
@@ -263,13 +263,13 @@ def use_memory(
     is_global = view.space[region] == IN_GLOBAL and not problem.is_temporary[region]
     moved = issued
     if is_global:
-        near = lines_per_point(problem, machine, view, facts, instruction, machine.lines[0], lanes, seen)
-        moved = max(issued, near * machine.line_lanes)
-        if machine.replays_issue:
+        near = lines_per_point(problem, figures, view, facts, instruction, figures.lines[0], lanes, seen)
+        moved = max(issued, near * figures.line_lanes)
+        if figures.replays_issue:
             issued = moved
-        far = lines_per_point(problem, machine, view, facts, instruction, machine.lines[1], lanes, seen)
+        far = lines_per_point(problem, figures, view, facts, instruction, figures.lines[1], lanes, seen)
         if operation == LOAD:
-            if not (machine.has_l1 and view.cache[instruction] & (CACHE_ALL | CACHE_READ_ONLY)):
+            if not (figures.has_l1 and view.cache[instruction] & (CACHE_ALL | CACHE_READ_ONLY)):
                 use(usage, facts, instruction, L1_LINES, near, 0.0)
                 use(usage, facts, instruction, L2_READ, far, 0.0)
         else:
@@ -280,7 +280,14 @@ def use_memory(
 
 @compiled
 def use_ports(
-    problem: Problem, machine: Machine, view: View, facts: Floats, instruction: int, usage: Floats, plain: Floats, again: Floats
+    problem: Problem,
+    figures: TargetFigures,
+    view: View,
+    facts: Floats,
+    instruction: int,
+    usage: Floats,
+    plain: Floats,
+    again: Floats,
 ) -> None:
     """Counts a CPU's accesses by vectors, and lines into the caches."""
     is_load = problem.operation[instruction] == LOAD
@@ -288,14 +295,14 @@ def use_ports(
     gain = vector_gain(problem, view, facts, instruction)
     used = per_element(problem, instruction, gain)
     plain[MEMORY if is_load else STORES] += facts[instruction, POINTS] * facts[instruction, REPEATS] * used
-    refetch(problem, machine, view, facts, instruction, again)
+    refetch(problem, figures, view, facts, instruction, again)
     if is_load:
         gain = max(gain, most_copied(problem, view, instruction))
         for resource, each in ((ISSUE, 1.0 / gain), (MEMORY, per_element(problem, instruction, gain))):
             loads = again[INTO_REGISTERS] * each
             usage[instruction, BY_MACHINE, resource] += loads
-            usage[instruction, BY_CORE, resource] += loads / machine.cores
-            usage[instruction, BY_THREAD, resource] += loads / machine.cores
+            usage[instruction, BY_CORE, resource] += loads / figures.cores
+            usage[instruction, BY_THREAD, resource] += loads / figures.cores
     elif not is_temporary:
         if problem.is_copied[problem.sources[problem.source_start[instruction]]]:
             gain = max(gain, float(problem.vectors[instruction]))
@@ -304,9 +311,9 @@ def use_ports(
         use(usage, facts, instruction, STORES, used, used)
     if not is_temporary:
         for level, resource, place in ((0, L1_LINES, INTO_NEAR), (1, L2_READ, INTO_SECOND)):
-            fetched = again[place] / machine.lines[level]
+            fetched = again[place] / figures.lines[level]
             usage[instruction, BY_MACHINE, resource] += fetched
-            usage[instruction, BY_CORE, resource] += fetched / machine.cores
+            usage[instruction, BY_CORE, resource] += fetched / figures.cores
 
 
 @compiled
@@ -320,9 +327,9 @@ def most_copied(problem: Problem, view: View, load: int) -> float:
 
 
 @compiled
-def loop_rounds(problem: Problem, machine: Machine, view: View, facts: Floats, grid: Floats, instruction: int) -> float:
+def loop_rounds(problem: Problem, figures: TargetFigures, view: View, facts: Floats, grid: Floats, instruction: int) -> float:
     """Iterations of the innermost sequential loop around the instruction that one thread runs one after another."""
-    sure = facts[instruction, LEAST_LOOPS] * grid[WAVES] / machine.overlapped
+    sure = facts[instruction, LEAST_LOOPS] * grid[WAVES] / figures.overlapped
     if facts[instruction, LEAST_LOOPS] <= 1.0:
         return 0.0
     return max(sure, facts[instruction, SERIAL] / facts[instruction, MOST_COPIES])

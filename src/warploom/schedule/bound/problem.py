@@ -39,7 +39,7 @@ PIPES = 4
 FUSIBLE = 3
 
 
-class Machine(NamedTuple):
+class TargetFigures(NamedTuple):
     """The figures of a target, for compiled code."""
 
     rates: Floats
@@ -75,8 +75,6 @@ class Machine(NamedTuple):
     """Bytes of a line (sector) of the first and of the second level."""
     capacities: Ints
     """Bytes that one core can keep near it (first level, on a GPU shared memory too), and of the second and last level."""
-    bank_bytes: int
-    banks: int
     line_lanes: int
     """Lanes of accesses that a multiprocessor could take while it takes a line: one line a cycle, at most a warp."""
 

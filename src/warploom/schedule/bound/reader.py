@@ -18,8 +18,8 @@ from warploom.schedule.bound.problem import (
     VECTOR,
     Floats,
     Ints,
-    Machine,
     Problem,
+    TargetFigures,
     View,
 )
 from warploom.schedule.bound.total import Scratch, evaluate
@@ -134,7 +134,7 @@ def tie(problem: Problem, positions: Positions, view: View) -> bool:
 def bound_of(
     positions: Positions,
     problem: Problem,
-    machine: Machine,
+    figures: TargetFigures,
     view: View,
     scratch: Scratch,
     domains: Domains,
@@ -145,4 +145,4 @@ def bound_of(
     read(positions, domains, members, bounds, view, scratch.grid)
     if not tie(problem, positions, view):
         return np.inf
-    return evaluate(problem, machine, view, scratch)
+    return evaluate(problem, figures, view, scratch)

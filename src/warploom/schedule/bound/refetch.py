@@ -21,8 +21,8 @@ from warploom.schedule.bound.problem import (
     UNROLL,
     VECTOR,
     Floats,
-    Machine,
     Problem,
+    TargetFigures,
     View,
 )
 from warploom.solve.jit import compiled
@@ -32,7 +32,7 @@ INTO_REGISTERS, INTO_NEAR, INTO_SECOND, FROM_MEMORY = range(4)
 
 
 @compiled
-def refetch(problem: Problem, machine: Machine, view: View, facts: Floats, instruction: int, amounts: Floats) -> None:
+def refetch(problem: Problem, figures: TargetFigures, view: View, facts: Floats, instruction: int, amounts: Floats) -> None:
     """Fills `amounts` for an access: of all cores together.
 
     Footprint of an iteration: own loops surely inside; passes: own loops surely around, with it. Parallel loops around count only
@@ -41,8 +41,8 @@ def refetch(problem: Problem, machine: Machine, view: View, facts: Floats, instr
     amounts[:] = 0.0
     region = problem.region[instruction]
     is_temporary = problem.is_temporary[region] != 0
-    keeps = problem.operation[instruction] == LOAD and not machine.is_cuda and problem.leader[instruction] == instruction
-    kept = machine.kept * facts[instruction, MOST_LANES]
+    keeps = problem.operation[instruction] == LOAD and not figures.is_cuda and problem.leader[instruction] == instruction
+    kept = figures.kept * facts[instruction, MOST_LANES]
     if keeps and not is_temporary:
         amounts[INTO_REGISTERS] = problem.distinct[instruction]
     if is_temporary and not keeps:
@@ -51,7 +51,7 @@ def refetch(problem: Problem, machine: Machine, view: View, facts: Floats, instr
     inside = problem.inside[instruction]
     statement = problem.instruction_statement[instruction]
     first, last = problem.own_start[instruction], problem.own_start[instruction + 1]
-    near, second = float(machine.lines[0]), float(machine.lines[1])
+    near, second = float(figures.lines[0]), float(figures.lines[1])
     for loop in range(problem.dim_statement.shape[0]):
         owner = problem.dim_owner[loop]
         if not view.active[owner] or view.kind[loop] & (VECTOR | THREAD):
@@ -61,7 +61,7 @@ def refetch(problem: Problem, machine: Machine, view: View, facts: Floats, instr
         if not is_own and view.order[outer, statement] != OUTER:
             continue
         is_shared = not view.kind[loop] & BLOCK
-        if machine.is_cuda and not is_shared:
+        if figures.is_cuda and not is_shared:
             continue
         private = whole_rounds(problem, view, int(problem.dim_extent[loop]))
         shared = private
@@ -93,16 +93,16 @@ def refetch(problem: Problem, machine: Machine, view: View, facts: Floats, instr
             continue
         if is_shared:
             footprint = elements * width * spread(problem, view, instruction, outer, second)
-            if footprint > machine.capacities[2]:
-                amounts[FROM_MEMORY] = max(amounts[FROM_MEMORY], shared * (footprint - machine.capacities[2]))
-        if not machine.is_cuda:
+            if footprint > figures.capacities[2]:
+                amounts[FROM_MEMORY] = max(amounts[FROM_MEMORY], shared * (footprint - figures.capacities[2]))
+        if not figures.is_cuda:
             footprint = elements * width * spread(problem, view, instruction, outer, near)
-            if footprint > machine.capacities[0]:
-                amounts[INTO_NEAR] = max(amounts[INTO_NEAR], private * (footprint - machine.capacities[0]))
+            if footprint > figures.capacities[0]:
+                amounts[INTO_NEAR] = max(amounts[INTO_NEAR], private * (footprint - figures.capacities[0]))
             if second != near:
                 footprint = elements * width * spread(problem, view, instruction, outer, second)
-            if footprint > machine.capacities[1]:
-                amounts[INTO_SECOND] = max(amounts[INTO_SECOND], private * (footprint - machine.capacities[1]))
+            if footprint > figures.capacities[1]:
+                amounts[INTO_SECOND] = max(amounts[INTO_SECOND], private * (footprint - figures.capacities[1]))
 
 
 @compiled

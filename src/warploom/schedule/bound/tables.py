@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from warploom.machines import Port
 from warploom.schedule.backbone import Access, Backbone, Carry, Operator, Result, Role
 from warploom.schedule.bound.meetings import MOST_TOGETHER, reads_of
 from warploom.schedule.bound.problem import (
@@ -21,11 +22,11 @@ from warploom.schedule.bound.problem import (
     RESOURCES,
     STORE,
     Ints,
-    Machine,
     Problem,
+    TargetFigures,
 )
 from warploom.schedule.bound.slots import slot_groups, slot_rows
-from warploom.schedule.targets import Port, Target
+from warploom.schedule.targets import Target
 
 _KINDS = {Operator.LOAD: LOAD, Operator.STORE: STORE}
 _PIPES = {Operator.ADD: 1, Operator.SUB: 1, Operator.MAX: 2, Operator.MIN: 2}
@@ -153,7 +154,7 @@ def tables(backbone: Backbone, target: Target, stagings: Sequence[Staging] = ())
     )
 
 
-def machine_of(target: Target) -> Machine:
+def figures_of(target: Target) -> TargetFigures:
     """The figures of the target, times in nanoseconds."""
     rates = target.rates
     table = np.full((3, len(RESOURCES)), NO_LIMIT)
@@ -170,7 +171,7 @@ def machine_of(target: Target) -> Machine:
     second = rates.caches[min(1, len(rates.caches) - 1)]
     held = near.size_bytes + (rates.shared_bytes_per_core if is_cuda else 0)
     control = {name: issues for name, _, issues in rates.operations if name.startswith("loop")}
-    return Machine(
+    return TargetFigures(
         rates=table,
         bandwidth=rates.bandwidth_bytes_per_ns,
         launch=rates.launch_ns,
@@ -193,8 +194,6 @@ def machine_of(target: Target) -> Machine:
         loop_alus=control.get("loop_alu", 0.0),
         lines=_ints([near.line_bytes, second.line_bytes]),
         capacities=_ints([held, second.size_bytes, last.size_bytes]),
-        bank_bytes=rates.bank_bytes,
-        banks=rates.banks,
         line_lanes=min(rates.warp_lanes, round(float(table[BY_CORE, RESOURCES.index("memory")]) / rates.clock_ghz)),
     )
 

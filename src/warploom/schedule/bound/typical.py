@@ -21,9 +21,9 @@ from warploom.schedule.bound.problem import (
     UNROLL,
     VECTOR,
     Ints,
-    Machine,
     Masks,
     Problem,
+    TargetFigures,
     View,
 )
 from warploom.schedule.bound.total import Scratch, evaluate
@@ -41,7 +41,7 @@ LEAST_THREADS = 64.0
 """Least threads of a block."""
 
 
-def usual_kinds(problem: Problem, machine: Machine) -> Masks:
+def usual_kinds(problem: Problem, figures: TargetFigures) -> Masks:
     """By dim: the kinds to assume while more are possible; 0 where there is none. Loads follow their users."""
     found = np.zeros(len(problem.dim_statement), np.uint8)
     slots = len(problem.slot_axis)
@@ -50,7 +50,7 @@ def usual_kinds(problem: Problem, machine: Machine) -> Masks:
     }
     stored = [n for n in range(len(problem.operation)) if problem.reduces[n]] or list(range(len(problem.operation)))
     results = max(_results(problem, n, reduced) for n in stored)
-    is_few = results < FEW * machine.cores
+    is_few = results < FEW * figures.cores
     for instruction in range(len(problem.operation)):
         region = int(problem.region[instruction])
         if problem.operation[instruction] == LOAD or (region >= 0 and problem.is_temporary[region]):
@@ -104,7 +104,7 @@ def fetched(problem: Problem, view: View, scratch: Scratch) -> float:
 
 
 @entry
-def typical(problem: Problem, machine: Machine, view: View, scratch: Scratch, usual: Masks, kinds: Ints) -> float:
+def typical(problem: Problem, figures: TargetFigures, view: View, scratch: Scratch, usual: Masks, kinds: Ints) -> float:
     """Nanoseconds; narrows the view."""
     unusual = 1.0
     for dim in range(usual.shape[0]):
@@ -113,13 +113,13 @@ def typical(problem: Problem, machine: Machine, view: View, scratch: Scratch, us
             view.kind[dim] = kept
         elif usual[dim] and problem.reduces[problem.dim_owner[dim]] and view.largest[problem.dim_extent[dim]] > 1:
             unusual *= UNUSUAL
-    time = evaluate(problem, machine, view, scratch)
+    time = evaluate(problem, figures, view, scratch)
     threads, held = scratch.grid[THREADS], scratch.grid[ACCUMULATORS]
     most = 1.0
     for i in range(problem.reduces.shape[0]):
         if view.active[i]:
             most = max(most, scratch.facts[i, MOST_THREADS])
-    again = fetched(problem, view, scratch) / machine.lines[1] / machine.rates[BY_MACHINE, L2_READ]
+    again = fetched(problem, view, scratch) / figures.lines[1] / figures.rates[BY_MACHINE, L2_READ]
     time = (time**4 + again**4) ** 0.25
-    factor = max(1.0, threads / machine.max_threads) * max(1.0, held / REGISTERS)
+    factor = max(1.0, threads / figures.max_threads) * max(1.0, held / REGISTERS)
     return time * unusual * factor * factor * max(1.0, LEAST_THREADS / most) ** 0.5

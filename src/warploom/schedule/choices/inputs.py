@@ -139,7 +139,8 @@ class _Inputs:
             "max_total_registers": self.target.registers - self.target.reserved_registers,
             "max_shared_bytes": self.target.shared_bytes,
         }
-        return compiled.instance(
+        return Instance(
+            compiled,
             sets={name: [thing for thing in listed if (name, thing) not in reserved] for name, listed in sets.items()},
             universes={("size", (n,)): e.sizes for n, e in enumerate(backbone.extents)},
             functions={k: v for k, v in functions.items() if k in compiled.functions},

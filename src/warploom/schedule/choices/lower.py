@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Carry, Constant, Operator, Parameter, Result
 from warploom.schedule.choices.decided import Decided
 from warploom.schedule.choices.lower_direction import backward
@@ -28,7 +29,6 @@ from warploom.schedule.choices.lower_swizzle import swizzled
 from warploom.schedule.choices.lower_tree import Branch, Item, Tree, build_tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers, Start, assign_registers
 from warploom.schedule.nest import (
-    Affine,
     Argument,
     Buffer,
     Combine,
@@ -193,7 +193,7 @@ class _Writer:
             source = parts.cell
 
             def combine(loops: dict[int, int]) -> tuple[Node, ...]:
-                at = tuple(Affine() if n in summed else a for n, a in enumerate(registers.ref(partial, loops).at))
+                at = tuple(Linear() if n in summed else a for n, a in enumerate(registers.ref(partial, loops).at))
                 target = registers.ref(parts.cell, loops)
                 return (Combine(target, parts.joining, Ref(partial.number, at), summed, ()),)
 
@@ -265,7 +265,7 @@ class _Writer:
 
         def body(loops: dict[int, int]) -> tuple[Node, ...]:
             at = registers.ref(partial, loops).at
-            at = tuple(Affine() if n in summed else a for n, a in enumerate(at))
+            at = tuple(Linear() if n in summed else a for n, a in enumerate(at))
             target = registers.ref(total, loops)
             threads = tuple(b.number for b in reduction.threads)
             combine = Combine(target, joining, Ref(partial.number, at), summed, threads)

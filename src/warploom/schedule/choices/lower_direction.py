@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import assert_never
 
+from warploom.core.linear import Linear
 from warploom.schedule.nest import Affine, Barrier, Combine, Compute, Guard, Kind, Load, Loop, Memory, Nest, Node, Store, loops
 
 
@@ -45,4 +46,4 @@ def _guards(guards: tuple[Guard, ...], sizes: Mapping[int, int]) -> tuple[Guard,
 def _affine(affine: Affine, sizes: Mapping[int, int]) -> Affine:
     """The affine form with `size - 1 - i` for the index i of each of the loops."""
     constant = affine.constant + sum(stride * (sizes[n] - 1) for n, stride in affine.terms if n in sizes)
-    return Affine(constant, tuple((n, -stride if n in sizes else stride) for n, stride in affine.terms))
+    return Linear(tuple((n, -stride if n in sizes else stride) for n, stride in affine.terms), constant)

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from warploom.core.linear import Linear
 from warploom.schedule.choices.decided import Decided, LoweringError
 from warploom.schedule.choices.lower_tree import Branch, Tree
-from warploom.schedule.nest import Affine, Guard, Kind
+from warploom.schedule.nest import Guard, Kind
 
 _LARGEST_OUTER_GRID = 65535
 
@@ -71,5 +72,5 @@ def only_first_threads(tree: Tree, path: tuple[Branch, ...], own: frozenset[int]
     for hardware, branch in sorted(first.items()):
         around = inside.get(hardware)
         if around is None or around.number not in own:
-            guards.append(Guard(Affine(0, (((around or branch).number, 1),)), 1))
+            guards.append(Guard(Linear((((around or branch).number, 1),)), 1))
     return tuple(guards)

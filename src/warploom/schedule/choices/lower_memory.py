@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cmp_to_key
 
+from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import ROWS, Access, AxisSum, Operator, Result, Role
 from warploom.schedule.choices.decided import Decided, DimPair, Temporary
 from warploom.schedule.choices.lower_operations import Operation, Operations
@@ -13,14 +14,6 @@ from warploom.schedule.nest import Affine, Buffer, Cache, Guard, Kind, Memory, S
 
 _KEEP_ZERO = (Operator.MUL, Operator.MOVE, *(operator for operator, row in ROWS.items() if row.keeps_zero))
 """Operators that give zero where all their operands are zero; sums do, too, and are not asked."""
-
-
-def add(first: Affine, second: Affine, factor: int = 1) -> Affine:
-    """first + factor * second."""
-    terms = dict(first.terms)
-    for loop, stride in second.terms:
-        terms[loop] = terms.get(loop, 0) + factor * stride
-    return Affine(first.constant + factor * second.constant, tuple((n, s) for n, s in terms.items() if s))
 
 
 @dataclass(slots=True)
@@ -38,18 +31,18 @@ class Places:
 
     def axis_index(self, operation: Operation, axis: int) -> Affine:
         """The index of an axis from the loops of its levels."""
-        index = Affine()
+        index: Affine = Linear()
         for extent in self.operations.levels[axis]:
             size = self.operations.sizes[extent]
             branch = self.loop(operation, extent)
-            scaled = Affine(index.constant * size, tuple((n, s * size) for n, s in index.terms))
-            index = add(scaled, Affine(0, ((branch.number, 1),))) if branch is not None else scaled
+            index = index.scaled(size)
+            index = index.plus(variable(branch.number)) if branch is not None else index
         return index
 
     def index(self, operation: Operation, expression: AxisSum) -> Affine:
-        index = Affine(expression.constant)
+        index: Affine = Linear((), expression.constant)
         for axis, coefficient in expression.terms:
-            index = add(index, self.axis_index(operation, axis), coefficient)
+            index = index.plus(self.axis_index(operation, axis), coefficient)
         return index
 
     def edge(self, operation: Operation, axis: int) -> Guard:
@@ -61,9 +54,9 @@ class Places:
         access = operation.access
         assert access is not None
         region = self.decided.backbone.regions[access.region]
-        offset = Affine()
+        offset: Affine = Linear()
         for expression, stride in zip(access.indices, region.strides, strict=True):
-            offset = add(offset, self.index(operation, expression), stride)
+            offset = offset.plus(self.index(operation, expression), stride)
         cache = Cache(self.decided.cache(operation.statement).lower())
         guards = self._guards(operation, access)
         fill = self._fill(operation, access) if guards else 0.0
@@ -87,11 +80,7 @@ class Places:
 
     def _range(self, expression: AxisSum) -> tuple[int, int]:
         """Range of the expression over the unpadded axes."""
-        low = high = expression.constant
-        for axis, coefficient in expression.terms:
-            reach = coefficient * (self.operations.axis(axis).size - 1)
-            low, high = low + min(reach, 0), high + max(reach, 0)
-        return low, high
+        return expression.span(lambda axis: self.operations.axis(axis).size - 1)
 
     def _fill(self, operation: Operation, access: Access) -> float:
         if access.fill is not None:
@@ -125,14 +114,14 @@ class Places:
 
     def _temporary_memory(self, operation: Operation, temporary: Temporary) -> Memory:
         is_store = operation.statement == temporary.store
-        offset = Affine()
+        offset: Affine = Linear()
         for pair, stride in self.layout(temporary):
             branch = self.tree.loop_of[pair.store if is_store else pair.load]
             assert branch is not None
-            offset = add(offset, Affine(0, ((branch.number, stride),)))
+            offset = offset.plus(variable(branch.number), stride)
         stride = self._paired_elements(temporary)
         for branch in self.private_threads(temporary):
-            offset = add(offset, Affine(0, ((branch.number, stride),)))
+            offset = offset.plus(variable(branch.number), stride)
             stride *= branch.size
         is_shared = self.decided.mem_space(temporary.region) == "SHARED"
         cache = Cache.ALL if is_shared else Cache(self.decided.cache(operation.statement).lower())

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import prod
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.choices.lower_operations import Operations, joining_of
 from warploom.schedule.choices.lower_tree import Branch, Tree
 from warploom.schedule.choices.lower_values import Cell, Reduction, Registers
-from warploom.schedule.nest import Affine, Buffer, Memory, Space
+from warploom.schedule.nest import Buffer, Memory, Space
 
 _LINE_BYTES = 64
 
@@ -78,4 +79,4 @@ class Parts:
         for block in reversed(self.outside):
             terms.append((block.number, stride))
             stride *= block.size
-        return Memory(self.number, Affine(0, tuple(reversed(terms))))
+        return Memory(self.number, Linear(tuple(reversed(terms))))

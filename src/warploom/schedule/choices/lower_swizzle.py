@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from warploom.ir import count_wavefronts
 from warploom.ir.swizzle import Rot, Window, Xor, core_cost
+from warploom.machines import LINE_BYTES, wavefronts
 from warploom.schedule.nest import Kind, Load, Loop, Nest, Node, Space, Store, Swizzle, Threads, statements, threads_of
 
-_ROW_BYTES = 128
-"""One element of every bank."""
 _MOST_WARPS = 4
 """Most warps of a block that are looked at."""
 _PERIODS = (1, 2, 4, 8, 16, 32)
@@ -31,13 +29,13 @@ class _Access:
 
     def wavefronts(self, swizzle: Swizzle | None, element_bytes: int) -> int:
         places = self.places if swizzle is None else swizzle.of(self.places)
-        return count_wavefronts(places * element_bytes, self.active, self.elements * element_bytes)
+        return wavefronts(places * element_bytes, self.active, self.elements * element_bytes)
 
     def least(self, element_bytes: int) -> int:
         """However the elements lie, as long as those of one thread stay together."""
         total = 0
         for places, active in zip(self.places, self.active, strict=True):
-            total += -(-len(np.unique(places[active])) * self.elements * element_bytes // _ROW_BYTES)
+            total += -(-len(np.unique(places[active])) * self.elements * element_bytes // LINE_BYTES)
         return total
 
 
@@ -68,7 +66,7 @@ def _cheapest_first(elements: int, together: int, element_bytes: int) -> Sequenc
 
 
 def _swizzles(elements: int, together: int, element_bytes: int) -> Iterator[Swizzle]:
-    most = 4 * _ROW_BYTES // element_bytes
+    most = 4 * LINE_BYTES // element_bytes
     unit = together
     while 2 * unit <= most:
         for n in range(2, most // unit + 1):

@@ -11,11 +11,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from warploom.core import DType
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Operator
 from warploom.schedule.choices.decided import Decided, LoweringError
 from warploom.schedule.choices.lower_operations import Operation, Operations, is_constant
 from warploom.schedule.choices.lower_tree import Branch, Tree
-from warploom.schedule.nest import Affine, Kind, Ref, Register, Value
+from warploom.schedule.nest import Kind, Ref, Register, Value
 
 
 class Start(StrEnum):
@@ -100,7 +101,7 @@ class Registers:
         """loops: extent -> number of the loop that selects; an extent without one takes its last register."""
         assert cell.number >= 0, cell.name
         sizes = self.operations.sizes
-        return Ref(cell.number, tuple(Affine(0, ((loops[e], 1),)) if e in loops else Affine(sizes[e] - 1) for e in cell.axes))
+        return Ref(cell.number, tuple(Linear(((loops[e], 1),)) if e in loops else Linear((), sizes[e] - 1) for e in cell.axes))
 
     def loops_of(self, operation: Operation, extents: Iterable[int]) -> dict[int, int]:
         found: dict[int, int] = {}

@@ -9,13 +9,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from warploom.gpu import MACHINES, Machine
+from warploom.machines import ARCHITECTURES, LINE_BYTES, SECTOR_BYTES, Architecture, resident_warps
 from warploom.schedule.cost.timeline import Latencies, cycles_of
 from warploom.schedule.cost.traffic import Traffic, traffic_of
-from warploom.schedule.cost.warps import LINE_BYTES, SECTOR_BYTES
 from warploom.schedule.cost.work import Work, work_of
 from warploom.schedule.nest import WARP, Kind, Loop, Nest, Space, Statement, code_size, loops, references, statements, threads_of
-from warploom.schedule.targets import Target, board
+from warploom.schedule.targets import Target
 
 START_CYCLES = 300.0
 """Cycles before a block's first work: parameters, indices, first addresses."""
@@ -25,8 +24,6 @@ STREAMED = 0.92
 """Share of the memory bandwidth of data sheets that kernels reach which only stream (axpy and copies: 90 to 93%)."""
 CODE = 6000
 """Instructions that stay in the instruction caches."""
-SLOWER = 1.4
-"""Factor of a load's time over the target's latency, which is the least."""
 OWN_REGISTERS = 24
 """Registers of a thread for addresses and indices."""
 
@@ -58,39 +55,37 @@ class Modelled:
         return "\n".join([*lines, *(f"  {time / 1e3:.3g} µs  {name}" for name, time in self.parts[:4] if time > 0.0)])
 
 
-_KEPLER = Machine("sm_35", "Quadro K4000", 64, 16, 48 << 10, 48 << 10, 192, 160, bank_bytes=8, issue_per_cycle=8)
-"""Machine for what `gpu.MACHINES` lacks: compute capability 3.0, whose multiprocessors hold as many warps as those of 3.5."""
+_KEPLER = "sm_35"
+"""Stands for compute capability 3.0 (`k4000`), whose multiprocessors hold as many warps and have as many lanes."""
 
 
 def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
     """Modelled time of a kernel on a CUDA target. `bound_ms` is its lower bound, below which its time never is."""
-    machine = MACHINES.get(target.name, _KEPLER)
+    on = ARCHITECTURES[target.name if target.name in ARCHITECTURES else _KEPLER]
     rates = target.rates
     clock = rates.clock_ghz
     threads = threads_of(nest)
     blocks = math.prod(x.size for x in loops(nest.body) if x.kind is Kind.BLOCK)
     wanted = registers_of(nest)
     warps = threads.warps
-    most = min(target.registers, machine.registers // (warps * WARP) // 8 * 8)
+    most = min(target.registers, on.limits.registers // (warps * WARP) // 8 * 8)
     registers = min(wanted, most)
     shared = sum(b.elements * b.copies * b.dtype.size_bytes for b in nest.buffers if b.space is Space.SHARED)
-    fitting = max(1, machine.resident_warps(registers, shared, threads.count) // warps)
+    fitting = max(1, resident_warps(on, registers, shared, threads.count) // warps)
     each = -(-blocks // rates.cores)
     at_once = min(fitting, each)
     near = (rates.caches[0].size_bytes - at_once * shared) / at_once
     traffic = traffic_of(nest, threads, max(near, 0.0), float(rates.caches[-1].size_bytes), at_once * rates.cores)
     work = work_of(nest)
-    latency = dict(rates.latency_cycles)
-    far = SLOWER * (latency.get("l2", 200.0) if traffic.is_near else latency.get("dram", 400.0))
-    alone = START_CYCLES + cycles_of(nest, threads, Latencies(far, latency.get("shared", 20.0), 20.0 + 2.0 * warps))
+    alone = START_CYCLES + cycles_of(nest, threads, latencies_of(on, warps, is_near=traffic.is_near))
     spilled = max(0, wanted - most)
     slowed = (1.0 + spilled / 16.0) * max(1.0, code_size(nest.body) / CODE)
-    pipes = _pipes(work, machine, target)
+    pipes = _pipes(work, on)
     parts = {name: cycles * each * slowed / clock for name, cycles in pipes.items()}
     parts["waiting"] = -(-each // at_once) * alone * slowed / clock
     busiest = each * rates.cores / blocks
     asked_rate = dict(rates.rates)["l2_lines_read"].machine * SECTOR_BYTES
-    far_bytes = min(asked_rate, board(target.name).l2_gb_s) if target.name in MACHINES else asked_rate
+    far_bytes = asked_rate if on.largest is None else min(asked_rate, on.largest.l2_gb_s)
     parts["traffic to the second-level cache"] = (traffic.read + traffic.written) / far_bytes * busiest
     parts["memory traffic"] = traffic.memory / (STREAMED * rates.bandwidth_bytes_per_ns)
     joined = sum(t**SHARPNESS for t in parts.values()) ** (1.0 / SHARPNESS)
@@ -101,16 +96,29 @@ def modelled(nest: Nest, target: Target, bound_ms: float = 0.0) -> Modelled:
     return Modelled(max(time_ms, bound_ms), rates.launch_ns, listed, wanted, fitting, blocks, threads.count, work, traffic)
 
 
-def _pipes(work: Work, machine: Machine, target: Target) -> dict[str, float]:
+def latencies_of(on: Architecture, warps: int, *, is_near: bool) -> Latencies:
+    """Cycles that a block of that many warps waits; `is_near`: its arrays fit the second-level cache."""
+    timing = on.timing
+    return Latencies(
+        far=timing.l2_cycles.value if is_near else timing.dram_cycles.value,
+        shared=timing.shared_cycles.value,
+        barrier=20.0 + 2.0 * warps,
+        arithmetic=timing.arithmetic_cycles.value,
+        special=timing.special_cycles.value,
+        shuffle=timing.shuffle_cycles.value,
+    )
+
+
+def _pipes(work: Work, on: Architecture) -> dict[str, float]:
     """Cycles of one multiprocessor for one block."""
+    timing = on.timing
     issued = work.instructions + work.overhead
-    lanes = machine.float_lanes / WARP
-    loaded = dict(target.rates.rates)["memory"].core / target.rates.clock_ghz / WARP
+    loaded = timing.load_lanes.value / WARP
     sectors = (work.read_sectors + work.written_sectors) * SECTOR_BYTES / LINE_BYTES
-    exchanged = (work.wavefronts + work.shuffles * WARP / machine.shuffle_lanes) / machine.wavefronts_per_cycle
+    exchanged = work.wavefronts + work.shuffles * WARP / timing.shuffle_lanes.value
     return {
-        "instructions": issued / machine.issue_per_cycle,
-        "arithmetic": work.arithmetic / lanes + work.special / (lanes / 4.0),
+        "instructions": issued / on.issue,
+        "arithmetic": (work.arithmetic / timing.float_lanes.value + work.special / timing.special_lanes.value) * WARP,
         "loads, stores and shuffles": exchanged + max(work.lines, sectors, (work.loads + work.stores) / loaded),
         "barriers": work.barriers * 2.0,
     }

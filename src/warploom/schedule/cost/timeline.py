@@ -33,9 +33,9 @@ class Latencies:
     """Global loads."""
     shared: float
     barrier: float
-    arithmetic: float = 4.0
-    special: float = 20.0
-    shuffle: float = 24.0
+    arithmetic: float
+    special: float
+    shuffle: float
 
 
 @dataclass(slots=True)

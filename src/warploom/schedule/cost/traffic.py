@@ -6,8 +6,9 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from warploom.core.linear import Linear
+from warploom.machines import SECTOR_BYTES
 from warploom.schedule.backbone import Role
-from warploom.schedule.cost.warps import SECTOR_BYTES
 from warploom.schedule.cost.work import Work, copied_values, statement_work
 from warploom.schedule.nest import Affine, Cache, Kind, Load, Loop, Nest, Space, Store, Threads, loops, statements
 
@@ -52,10 +53,10 @@ def traffic_of(nest: Nest, threads: Threads, near_bytes: float, far_bytes: float
             asked = work.read_sectors * SECTOR_BYTES * rounds
             cached = statement.memory.cache in (Cache.ALL, Cache.READ_ONLY)
             moved = min(asked, fetched(offset, around, size, near_bytes * KEPT)) if cached else asked
-            same = seen.get((number, Affine(0, offset.terms)), 0.0)
+            same = seen.get((number, Linear(offset.terms)), 0.0)
             if cached and same >= moved and near_bytes * KEPT > SECTOR_BYTES:
                 moved *= 0.25  # a neighbour's lines: stencils load them once
-            seen[number, Affine(0, offset.terms)] = max(same, moved)
+            seen[number, Linear(offset.terms)] = max(same, moved)
             read += moved * count
         every = distinct(offset, around, size)
         if not is_near:

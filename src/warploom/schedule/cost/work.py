@@ -10,15 +10,10 @@ import math
 from dataclasses import dataclass, fields
 from typing import assert_never
 
+from warploom.machines import BANK_BYTES, LINE_BYTES, SECTOR_BYTES, WIDEST_BYTES
 from warploom.operations import Cost
 from warploom.schedule.backbone import FREE, ROWS
-from warploom.schedule.cost.warps import (
-    BANK_BYTES,
-    LINE_BYTES,
-    SECTOR_BYTES,
-    lines_touched,
-    wavefronts,
-)
+from warploom.schedule.cost.warps import lines_touched, wavefronts
 from warploom.schedule.nest import (
     WARP,
     Barrier,
@@ -142,7 +137,7 @@ def _access(
     lanes, repeats = 1, 1
     if vector is not None:
         stride = dict(memory.offset.terms).get(vector.number, 0)
-        if stride == 1 and size * vector.size <= 16:
+        if stride == 1 and size * vector.size <= WIDEST_BYTES:
             lanes = vector.size
         elif stride != 0:
             repeats = vector.size
@@ -206,8 +201,9 @@ def _combine(nest: Nest, threads: Threads, node: Combine, around: tuple[Loop, ..
         work = work + Work(shuffles=float(warps * how.shuffles), arithmetic=float(warps * how.shuffles))
         if how.is_shared:
             size = nest.values[node.target.value].dtype.size_bytes
-            reads = -(-how.left * size // 16) if how.left * size % 16 == 0 else how.left
-            waves = reads * (16 // BANK_BYTES if how.left * size % 16 == 0 else 1)
+            is_wide = how.left * size % WIDEST_BYTES == 0
+            reads = how.left * size // WIDEST_BYTES if is_wide else how.left
+            waves = reads * (WIDEST_BYTES // BANK_BYTES // 2 if is_wide else 1)  # all lanes ask for one place
             work = work + Work(
                 barriers=float((2 if _is_reused(around) else 1) * warps),
                 shared=float(warps + warps * reads),

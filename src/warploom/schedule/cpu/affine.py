@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from warploom.core.linear import Linear
 from warploom.ctext import Text, total
 from warploom.schedule.nest import Affine
 
@@ -51,20 +52,12 @@ class Indices:
 
     def span(self, affine: Affine) -> tuple[int, int]:
         """Least and greatest value, every loop that is not unrolled over its whole range."""
-        low = high = affine.constant
-        for loop, stride in affine.terms:
-            index = self.at.get(loop)
-            if isinstance(index, int):
-                low, high = low + stride * index, high + stride * index
-            else:
-                reach = stride * (self.sizes[loop] - 1)
-                low, high = low + min(0, reach), high + max(0, reach)
-        return low, high
+        fixed: dict[int, Affine] = {loop: Linear((), index) for loop, index in self.at.items() if isinstance(index, int)}
+        return affine.substituted(fixed).span(lambda loop: self.sizes[loop] - 1)
 
     def inner_span(self, place: Place) -> tuple[int, int]:
         """Least and largest offset that the loops not yet running add."""
-        reaches = [stride * (self.sizes[loop] - 1) for loop, stride in place.inner]
-        return sum(min(0, r) for r in reaches), sum(max(0, r) for r in reaches)
+        return Linear(place.inner).span(lambda loop: self.sizes[loop] - 1)
 
 
 def affine_text(constant: int, terms: tuple[tuple[str, int], ...]) -> Text:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+from warploom.machines import CacheLevel, Port
 from warploom.schedule.cpu.calibration import Calibration, calibrate
-from warploom.schedule.targets import CacheLevel, Port, Target, cpu, cpu_rates
+from warploom.schedule.targets import Target, cpu, cpu_rates
 
 SLACK = 1.15
 """How much faster than measured the machine may be: a bound must not exceed the time of a run in a quieter moment."""

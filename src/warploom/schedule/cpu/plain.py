@@ -12,6 +12,7 @@ from pathlib import Path
 
 from warploom.core import Diagnostic, UnsupportedError
 from warploom.core.compiler import Compiler
+from warploom.core.linear import collected
 from warploom.schedule.backbone import Access, Backbone, Carry, Constant, Instruction, Operand, Operator, Parameter, Result
 from warploom.schedule.cpu.compiled import CompiledNest, compile_nest
 from warploom.schedule.nest import (
@@ -205,7 +206,4 @@ def _without(instruction: Instruction, carry: Carry) -> Iterable[int]:
 
 
 def _affine(constant: int, terms: Iterable[tuple[int, int]]) -> Affine:
-    sums: dict[int, int] = {}
-    for loop, stride in terms:
-        sums[loop] = sums.get(loop, 0) + stride
-    return Affine(constant, tuple((n, s) for n, s in sums.items() if s))
+    return collected(terms, constant)

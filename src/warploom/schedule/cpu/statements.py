@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import assert_never
 
 from warploom.core import Diagnostic, DType, UnsupportedError
+from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, c_literal, call, cast_to, unary
 from warploom.schedule.backbone import ROWS, Constant, Operator, Parameter
 from warploom.schedule.cpu.accesses import Accesses, condition, vector_of
@@ -222,12 +223,12 @@ class Statements:
                 and self.scope.lane_loop is None
             )
             is_across |= is_whole and register.size > 1
-            options = [Affine(i) for i in range(register.size)] if n in node.registers and not is_whole else [at]
+            options = [Linear((), i) for i in range(register.size)] if n in node.registers and not is_whole else [at]
             choices = [(*c, o) for c in choices for o in options]
         for choice in choices:
             if is_across:
                 axis = next(n for n in node.registers if value.axes[n].is_vector)
-                whole = Affine(0, ((-1, 1),))
+                whole = Linear(((-1, 1),))
                 ref = Ref(node.source.value, (*choice[:axis], whole, *choice[axis + 1 :]))
                 sizes = {**self.scope.indices.sizes, -1: value.axes[axis].size}
                 variable = self.registers.variable(ref, Indices(sizes, self.scope.indices.at), -1, value.axes[axis].size)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from warploom.core import DType
+from warploom.core.linear import Linear
 from warploom.ctext import (
     MOST_VECTOR_BYTES,
     Text,
@@ -27,7 +28,7 @@ from warploom.ir.swizzle import Xor
 from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.context import Context
 from warploom.schedule.cuda.facts import memory_of
-from warploom.schedule.cuda.indices import Atom, Form, Phase
+from warploom.schedule.cuda.indices import Atom, Phase
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.swizzles import swizzled_text
 from warploom.schedule.nest import Affine, Cache, Guard, Load, Loop, Memory, Ref, Space, Store
@@ -191,7 +192,7 @@ class Accesses:
         if memory.swizzle is None:
             pointer, left = context.indices.pointer(array, pointee, form, turn)
             return pointer, context.indices.text(left)
-        pointer, left = context.indices.pointer(array, pointee, Form(0, ()), turn)
+        pointer, left = context.indices.pointer(array, pointee, Linear(), turn)
         context.helpers.add("swizzled" if isinstance(memory.swizzle.core, Xor) else "rotated")
         index = swizzled_text(context.indices, form, memory.swizzle, f"{array}_index")
         return pointer, plus(index, left.constant)
@@ -233,19 +234,9 @@ def _moved(load: Load, argument: Ref) -> Memory:
         if made.terms:
             replaced[made.terms[0][0]] = used
 
-    def moved(affine: Affine) -> Affine:
-        constant = affine.constant
-        terms: dict[int, int] = {}
-        for number, stride in affine.terms:
-            other = replaced.get(number, Affine(0, ((number, 1),)))
-            constant += stride * other.constant
-            for n, s in other.terms:
-                terms[n] = terms.get(n, 0) + stride * s
-        return Affine(constant, tuple((n, s) for n, s in terms.items() if s))
-
     memory = load.memory
-    guards = tuple(replace(g, index=moved(g.index)) for g in memory.guards)
-    return replace(memory, offset=moved(memory.offset), guards=guards)
+    guards = tuple(replace(g, index=g.index.substituted(replaced)) for g in memory.guards)
+    return replace(memory, offset=memory.offset.substituted(replaced), guards=guards)
 
 
 def single_access(loop: Loop) -> Load | Store | None:

@@ -12,13 +12,14 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from warploom.core.linear import Linear
 from warploom.ctext import BARRIER, SHUFFLES, UNARY, Text, added, binary, call, cuda_type, decimal, element, every, rest_of_warps
+from warploom.machines import WARP_LANES as WARP
 from warploom.schedule.backbone import Operator
 from warploom.schedule.cuda.context import Context
-from warploom.schedule.cuda.facts import WARP
 from warploom.schedule.cuda.lines import Braces, Item, Line
 from warploom.schedule.cuda.scalars import reduction
-from warploom.schedule.nest import Affine, Combine
+from warploom.schedule.nest import Combine
 
 _MOST_IN_TEXT = 16
 """Summands of one expression."""
@@ -97,7 +98,7 @@ class Combinations:
     def _element(self, node: Combine, axes: Sequence[int], at: Sequence[int]) -> Text:
         places = list(node.source.at)
         for axis, index in zip(axes, at, strict=True):
-            places[axis] = Affine(index)
+            places[axis] = Linear((), index)
         return self.context.register(replace(node.source, at=tuple(places)))
 
     def _over_threads(self, node: Combine, target: Text, value: int, apply: Callable[[Text, Text], Text]) -> list[Item]:

@@ -11,7 +11,7 @@ from warploom.core import DType
 from warploom.ctext import Text, binary, call, cuda_type, decimal, element, integer, literal
 from warploom.schedule.backbone import Constant, Operator, Parameter
 from warploom.schedule.cuda.facts import NestFacts
-from warploom.schedule.cuda.indices import MOST_INT, Form, Indices, Phase
+from warploom.schedule.cuda.indices import MOST_INT, Indices, Offset, Phase
 from warploom.schedule.cuda.options import Options
 from warploom.schedule.cuda.scalars import KEEPING_NAN
 from warploom.schedule.nest import Argument, Guard, Load, Ref
@@ -81,7 +81,7 @@ class Context:
         """Tests that are not always true."""
         return [t for g in guards for t in self._tests(self.indices.form(g.index), g.bound)]
 
-    def _tests(self, form: Form, bound: int) -> list[Text]:
+    def _tests(self, form: Offset, bound: int) -> list[Text]:
         low, high = self.indices.range(form)
         if high < 0 or low >= bound:
             return [Text("false")]
@@ -98,7 +98,7 @@ class Context:
             return [binary("<", call("unsigned", text), integer(bound, is_signed=False))]
         return [binary("<", text, decimal(bound))]
 
-    def lone_thread(self, forms: Iterable[Form]) -> list[Text]:
+    def lone_thread(self, forms: Iterable[Offset]) -> list[Text]:
         """Tests that leave one thread along the hardware dimensions that no thread loop around runs over, nor `forms` mention."""
         mentioned = {a[1] for f in forms for a, _ in f.terms if a[0] == "thread"}
         alone = [d for d in range(3) if self.facts.block[d] > 1 and d not in self.bound and d not in mentioned]

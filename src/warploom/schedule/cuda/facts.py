@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from warploom.core import Diagnostic, UnsupportedError, UserError
+from warploom.core.linear import Linear
+from warploom.machines import MAX_BLOCK_THREADS
 from warploom.schedule.backbone import Role
 from warploom.schedule.nest import (
     Affine,
@@ -24,8 +26,6 @@ from warploom.schedule.nest import (
     Store,
 )
 
-WARP = 32
-MOST_THREADS = 1024
 MOST_UNROLLED = 512
 
 
@@ -121,8 +121,8 @@ def gather(nest: Nest) -> NestFacts:
             key = (loop.kind, loop.hardware)
             sizes[key] = max(sizes.get(key, 1), loop.size)
     grid, block = (tuple(sizes.get((kind, axis), 1) for axis in range(3)) for kind in (Kind.BLOCK, Kind.THREAD))
-    if math.prod(block) > MOST_THREADS:
-        raise _problem(f"expected at most {MOST_THREADS} threads in a block, got {' * '.join(map(str, block))}")
+    if math.prod(block) > MAX_BLOCK_THREADS:
+        raise _problem(f"expected at most {MAX_BLOCK_THREADS} threads in a block, got {' * '.join(map(str, block))}")
     _check_indices(nest, loops)
     unrolled, own = _selections(nest, loops)
     written = frozenset(leaf.node.memory.buffer for leaf in leaves(nest.body) if isinstance(leaf.node, Store))
@@ -179,11 +179,9 @@ def _problem(message: str) -> UserError:
 
 def shifted(affine: Affine, number: int, distance: int) -> Affine:
     """The affine form with the index of loop `number` replaced by index + distance."""
-    stride = sum(s for n, s in affine.terms if n == number)
-    return Affine(affine.constant + stride * distance, affine.terms)
+    return affine.shifted(affine.coefficient(number) * distance)
 
 
 def fixed(affine: Affine, number: int, index: int) -> Affine:
     """The affine form with the index of loop `number` replaced by a constant."""
-    moved = shifted(affine, number, index)
-    return Affine(moved.constant, tuple(t for t in moved.terms if t[0] != number))
+    return affine.substituted({number: Linear((), index)})

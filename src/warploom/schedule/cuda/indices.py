@@ -7,11 +7,11 @@ a pointer at the top of the kernel, each loop's part a pointer at the top of its
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from warploom.core.linear import Linear
 from warploom.ctext import UNARY, Names, Text, added, binary, decimal, plus, static_cast, total
 from warploom.schedule.cuda.helpers import WORDS
 from warploom.schedule.cuda.lines import Line
@@ -23,19 +23,8 @@ Atom: TypeAlias = tuple[str, int]
 MOST_INT = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Form:
-    """constant + sum of stride * atom; each atom once, hardware first, then loops outer to inner."""
-
-    constant: int
-    terms: tuple[tuple[Atom, int], ...]
-
-    def only(self, kept: frozenset[Atom]) -> Form:
-        """The terms over `kept`, without the constant."""
-        return Form(0, tuple(t for t in self.terms if t[0] in kept))
-
-    def without(self, dropped: frozenset[Atom]) -> Form:
-        return Form(self.constant, tuple(t for t in self.terms if t[0] not in dropped))
+Offset: TypeAlias = Linear[Atom]
+"""constant + sum of stride * atom; hardware first, then loops outer to inner."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +78,7 @@ class Indices:
             pool.append(free)
         return free
 
-    def form(self, affine: Affine) -> Form:
+    def form(self, affine: Affine) -> Offset:
         found: dict[Atom, int] = {}
         constant = affine.constant
         for number, stride in affine.terms:
@@ -100,7 +89,7 @@ class Indices:
                 constant += stride * self.shifts.get(number, 0)
                 atom = self.atom(loop)
                 found[atom] = found.get(atom, 0) + stride
-        return Form(constant, tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s))
+        return Linear(tuple((a, s) for a, s in sorted(found.items(), key=self._place) if s), constant)
 
     def atom(self, loop: Loop) -> Atom:
         if loop.kind in (Kind.BLOCK, Kind.THREAD):
@@ -111,11 +100,10 @@ class Indices:
         (word, number), stride = item
         return (("block", "thread", "loop").index(word), -abs(stride), number)
 
-    def range(self, form: Form) -> tuple[int, int]:
-        low = form.constant + sum(min(0, s * self.highs[a]) for a, s in form.terms)
-        return low, form.constant + sum(max(0, s * self.highs[a]) for a, s in form.terms)
+    def range(self, form: Offset) -> tuple[int, int]:
+        return form.span(self.highs.__getitem__)
 
-    def text(self, form: Form, start: Text | None = None) -> Text:
+    def text(self, form: Offset, start: Text | None = None) -> Text:
         """`start + (by * 64 + ty) * 1024 + k - 1`; 64-bit only where 32 bits could overflow."""
         low, high = self.range(form)
         wide = max(-low, high) > MOST_INT
@@ -144,7 +132,7 @@ class Indices:
             scope = scope.parent
         return found[::-1]
 
-    def pointer(self, array: str, word: str, form: Form, phase: tuple[Phase, int, int] | None = None) -> tuple[Text, Form]:
+    def pointer(self, array: str, word: str, form: Offset, phase: tuple[Phase, int, int] | None = None) -> tuple[Text, Offset]:
         """A hoisted pointer to `word` into `array`, and what is left to add to it. phase: with the copies of the array
         and the elements of one."""
         current = Text(array)
@@ -166,7 +154,7 @@ class Indices:
                 scope.lines.append(Line(f"{word}* {name} = {text.text};"))
             current = scope.known[key]
         if phase is not None and phase[0].loop is None:
-            left = Form(left.constant + phase[0].shift % phase[1] * phase[2], left.terms)
+            left = left.shifted(phase[0].shift % phase[1] * phase[2])
         return current, left
 
     def _turn(self, turn: tuple[Phase, int, int]) -> Text:
@@ -174,7 +162,7 @@ class Indices:
         index = plus(Text(self.texts["loop", phase.loop or 0]), phase.shift)
         return binary("*", binary("%", index, decimal(copies)), decimal(elements))
 
-    def hoisted(self, form: Form, label: str) -> Text:
+    def hoisted(self, form: Offset, label: str) -> Text:
         """`form` as text, with its parts over hardware indices and loops named where they are constant."""
         current: Text | None = None
         left = form
@@ -195,6 +183,6 @@ class Indices:
             current = scope.known[key]
         return self.text(left, current) if left.terms or left.constant or current is None else current
 
-    def divisor(self, form: Form, but: Atom | None = None) -> int:
+    def divisor(self, form: Offset, but: Atom | None = None) -> int:
         """The greatest number known to divide the form, terms over `but` left out; 0 if it is 0."""
-        return math.gcd(form.constant, *(s for a, s in form.terms if a != but))
+        return form.without(() if but is None else (but,)).divisor

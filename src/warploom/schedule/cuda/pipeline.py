@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Role
 from warploom.schedule.cuda.facts import Leaf, leaves, loops_of, refs_of
 from warploom.schedule.nest import (
-    Affine,
     Barrier,
     Combine,
     Compute,
@@ -251,7 +251,7 @@ def _value_of(node: Node) -> int | None:
 
 def _with_axes(body: tuple[Node, ...], added: dict[int, tuple[int, ...]]) -> tuple[Node, ...]:
     def ref(old: Ref) -> Ref:
-        return Ref(old.value, (*old.at, *(Affine(0, ((n, 1),)) for n in added.get(old.value, ()))))
+        return Ref(old.value, (*old.at, *(Linear(((n, 1),)) for n in added.get(old.value, ()))))
 
     def node(old: Node) -> Node:
         match old:

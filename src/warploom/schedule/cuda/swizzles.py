@@ -8,13 +8,14 @@ common with the rest is swizzled by itself: s(e + d) = s(e) ^ s(d), where d is o
 
 from __future__ import annotations
 
+from warploom.core.linear import Linear
 from warploom.ctext import Text, binary, call
 from warploom.ir.swizzle import Rot
-from warploom.schedule.cuda.indices import Form, Indices
+from warploom.schedule.cuda.indices import Indices, Offset
 from warploom.schedule.nest import Swizzle
 
 
-def swizzled_text(indices: Indices, form: Form, swizzle: Swizzle, label: str) -> Text:
+def swizzled_text(indices: Indices, form: Offset, swizzle: Swizzle, label: str) -> Text:
     """The offset `form` through the swizzle; `label` names parts that are hoisted."""
     if isinstance(swizzle.core, Rot):
         arguments = swizzle.core.n, swizzle.unit, swizzle.core.scale, swizzle.core.period
@@ -31,19 +32,19 @@ def swizzled_text(indices: Indices, form: Form, swizzle: Swizzle, label: str) ->
     return indices.text(added, text) if added.terms or added.constant else text
 
 
-def _unchanged(indices: Indices, form: Form, low: int, high: int, hoisted: frozenset[tuple[str, int]]) -> tuple[Form, Form]:
+def _unchanged(indices: Indices, form: Offset, low: int, high: int, hoisted: frozenset[tuple[str, int]]) -> tuple[Offset, Offset]:
     """(what the swizzle moves, what can be added behind it); only terms that are not hoisted, which would be lost there."""
-    above = Form(0, tuple(t for t in form.terms if t[1] % high == 0 and t[0] not in hoisted))
-    rest = Form(form.constant, tuple(t for t in form.terms if t not in above.terms))
-    below = Form(rest.constant % low, tuple(t for t in rest.terms if abs(t[1]) < low and t[0] not in hoisted))
-    left = Form(rest.constant - below.constant, tuple(t for t in rest.terms if t not in below.terms))
+    above = Linear(tuple(t for t in form.terms if t[1] % high == 0 and t[0] not in hoisted))
+    rest = Linear(tuple(t for t in form.terms if t not in above.terms), form.constant)
+    below = Linear(tuple(t for t in rest.terms if abs(t[1]) < low and t[0] not in hoisted), rest.constant % low)
+    left = Linear(tuple(t for t in rest.terms if t not in below.terms), rest.constant - below.constant)
     first, last = indices.range(below)
     if first < 0 or last >= low or indices.divisor(left) % low:
         return rest, above
-    return left, Form(below.constant, above.terms + below.terms)
+    return left, Linear(above.terms + below.terms, below.constant)
 
 
-def _are_disjoint(indices: Indices, first: Form, second: Form) -> bool:
+def _are_disjoint(indices: Indices, first: Offset, second: Offset) -> bool:
     """Whether no bit can be set in both: every term has a range of bits of its own."""
     seen = 0
     for stride, high in [(s, indices.highs[a]) for a, s in (*first.terms, *second.terms)] + [(second.constant, 1)]:

@@ -6,10 +6,10 @@ import ast
 import math
 from collections.abc import Sequence
 
-from warploom.core import DType, integer_range
+from warploom.core import DType, integer_range, polynomials
+from warploom.core.linear import Linear, variable
 from warploom.operations import SIGN_OF
 from warploom.schedule.backbone import FLOAT_ONLY, ROWS, Operator, Role
-from warploom.schedule.frontend.sizes import size_name
 from warploom.schedule.frontend.stand_ins import FUNCTIONS, NOT_HERE, SCAN_LIFT, STAND_INS
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
@@ -112,7 +112,7 @@ def number(expression: Expression, sizes: dict[str, int]) -> int | float:
         case Number(value):
             return value
         case SizeValue(size):
-            return size.at(sizes)
+            return size.whole_at(sizes)
         case Apply(operator=operator, operands=operands):
             return evaluate_number(operator, [number(o, sizes) for o in operands])
         case _:
@@ -141,7 +141,7 @@ def _read_name(state: State, name: str, node: ast.AST) -> Expression:
         raise state.problem("RANK", f"expected {rank} indices of {name!r}, got none", node, f"Write {name}[...].")
     if name in state.sizes:
         state.size_values.setdefault(name, node)
-        return SizeValue(size_name(name))
+        return SizeValue(polynomials.size(name))
     value = state.resolve(node)
     if isinstance(value, int | float) and not isinstance(value, bool):
         return Number(value)
@@ -220,14 +220,13 @@ def _read_pad(state: State, call: ast.Call) -> tuple[ast.expr, int | float]:
 
 def read_index(state: State, node: ast.expr) -> IndexSum:
     """An affine index. A name is an index, unless it is an integer of the module in capitals (`PAD`) or a factor (`step * k`)."""
-    terms, constant = _affine(state, node)
-    return IndexSum(tuple((n, c) for n, c in terms.items() if c), constant, state.span(node))
+    return IndexSum(_affine(state, node), state.span(node))
 
 
-def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
+def _affine(state: State, node: ast.expr) -> Linear[str]:
     match node:
         case ast.Constant(value=int(value)) if not isinstance(value, bool):
-            return {}, value
+            return Linear((), value)
         case ast.Name(id=name):
             if name in state.poisoned:
                 raise Silent
@@ -236,23 +235,23 @@ def _affine(state: State, node: ast.expr) -> tuple[dict[str, int], int]:
                 raise state.problem("INDEX_NOT_AFFINE", message, node, "Indices are names of their own, such as i.")
             value = _factor(state, node) if name.isupper() else None
             if value is not None:
-                return {}, value
+                return Linear((), value)
             if name in state.sizes and name not in state.own_indices:
                 message = f"expected indices and integers inside of an index, got the size {name!r}"
                 fix = "Count from the start: pass the array the other way round, or an array of the places to read."
                 raise state.problem("INDEX_NOT_AFFINE", message, node, fix)
-            return {name: 1}, 0
+            return variable(name)
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _scaled(_affine(state, operand), -1)
+            return _affine(state, operand).scaled(-1)
         case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _added(_affine(state, left), _affine(state, right))
+            return _affine(state, left).plus(_affine(state, right))
         case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return _added(_affine(state, left), _scaled(_affine(state, right), -1))
+            return _affine(state, left).plus(_affine(state, right), -1)
         case ast.BinOp(left=left, op=ast.Mult(), right=right):
             for factor, other in ((left, right), (right, left)):
                 value = _factor(state, factor)
                 if value is not None:
-                    return _scaled(_affine(state, other), value)
+                    return _affine(state, other).scaled(value)
         case _:
             pass
     message = f"expected an affine index, got {ast.unparse(node)}"
@@ -267,21 +266,10 @@ def _factor(state: State, node: ast.expr) -> int | None:
         value = state.resolve(node)
         return value if isinstance(value, int) and not isinstance(value, bool) else None
     try:
-        terms, constant = _affine(state, node)
+        value = _affine(state, node)
     except Problem:
         return None
-    return None if terms else constant
-
-
-def _scaled(affine: tuple[dict[str, int], int], factor: int) -> tuple[dict[str, int], int]:
-    return {n: c * factor for n, c in affine[0].items()}, affine[1] * factor
-
-
-def _added(a: tuple[dict[str, int], int], b: tuple[dict[str, int], int]) -> tuple[dict[str, int], int]:
-    terms = dict(a[0])
-    for name, coefficient in b[0].items():
-        terms[name] = terms.get(name, 0) + coefficient
-    return terms, a[1] + b[1]
+    return None if value.terms else value.constant
 
 
 def _function_name(state: State, node: ast.expr) -> str | None:

@@ -90,8 +90,8 @@ class TensorFunction:
     def _check_arrays(self, sizes: Mapping[str, int]) -> None:
         for array in self.arrays:
             for size in array.shape:
-                if size.at(sizes) < 1:
-                    message = f"expected axes of 1 or more elements of {array.name!r}, got {size} = {size.at(sizes)}"
+                if size.whole_at(sizes) < 1:
+                    message = f"expected axes of 1 or more elements of {array.name!r}, got {size} = {size.whole_at(sizes)}"
                     raise UserError(Diagnostic("SIZES", message, array.span, "Give larger sizes."))
 
     def _check_tiles(self, tiles: TileTable) -> None:

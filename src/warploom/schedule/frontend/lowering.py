@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, Diagnostic, DType, Span, UserError
+from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import (
     Access,
     Axis,
@@ -57,7 +58,7 @@ Source: TypeAlias = Constant | Parameter | int
 
 def region_of(array: ArrayParameter, sizes: Mapping[str, int], role: Role) -> Region:
     """Row-major."""
-    shape = tuple(s.at(sizes) for s in array.shape)
+    shape = tuple(s.whole_at(sizes) for s in array.shape)
     strides: list[int] = []
     step = 1
     for size in reversed(shape):
@@ -99,7 +100,7 @@ class _Lowering:
         self.sizes = sizes
         self.stage = stage
         self.problems: list[Diagnostic] = []
-        ranges = [(name, size.at(sizes), span) for name, size, span in stage.ranges]
+        ranges = [(name, size.whole_at(sizes), span) for name, size, span in stage.ranges]
         kept = [r for r in ranges if r[1] > 1]
         self.axes = [Axis(name, size, span=span) for name, size, span in kept]
         self.extent = {name: size for name, size, _ in ranges}
@@ -141,7 +142,7 @@ class _Lowering:
     def store(self, array: ArrayParameter, indices: tuple[str, ...], value: Expression, span: Span) -> None:
         source = self.lower(value, "", array.dtype)
         axes = tuple(sorted(self.axis[i] for i in indices if i in self.axis))
-        places = tuple(IndexSum(((i, 1),), span=span) for i in indices)
+        places = tuple(IndexSum(variable(i), span) for i in indices)
         access = self.access(array, places, None, span)
         self.emit(f"store_{array.name}", Operator.STORE, (self.operand(source),), axes, array.dtype, span, access)
 
@@ -263,10 +264,7 @@ class _Lowering:
         sums: list[AxisSum] = []
         leaves = False
         for position, (index, size) in enumerate(zip(indices, region.shape, strict=True)):
-            low = high = index.constant
-            for name, coefficient in index.terms:
-                reach = coefficient * (self.extent[name] - 1)
-                low, high = low + min(0, reach), high + max(0, reach)
+            low, high = index.sum.span(lambda name: self.extent[name] - 1)
             if low < 0 or high >= size:
                 leaves = True
                 if fill is None:
@@ -274,8 +272,8 @@ class _Lowering:
                     fix = f"Change the size of the array, or write pad({array.name}, 0)[...] to read 0 outside."
                     notes = (("declared here", array.span),)
                     self.problems.append(Diagnostic("INDEX_OUT_OF_RANGE", message, index.span, fix, notes))
-            terms = tuple(sorted((self.axis[n], c) for n, c in index.terms if n in self.axis))
-            sums.append(AxisSum(terms, index.constant))
+            terms = tuple(sorted((self.axis[n], c) for n, c in index.sum.terms if n in self.axis))
+            sums.append(Linear(terms, index.sum.constant))
         del span
         return Access(self.region[array.name], tuple(sums), fill if leaves else None)
 

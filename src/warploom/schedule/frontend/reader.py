@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
-from warploom.core import Diagnostic, Span, UserError
+from warploom.core import Diagnostic, Span, UserError, polynomials
+from warploom.core.polynomials import Polynomial
 from warploom.operations import PYTHON_SIGNS
 from warploom.schedule.backbone import Operator, Role
 from warploom.schedule.frontend.expressions import check_number, read_expression, reduction
 from warploom.schedule.frontend.signature import read_signature, read_size
-from warploom.schedule.frontend.sizes import SizeSum, size_name
 from warploom.schedule.frontend.stand_ins import SCAN_LIFT
 from warploom.schedule.frontend.state import Problem, Silent, State
 from warploom.schedule.frontend.tree import (
@@ -255,19 +255,19 @@ def _end_stage(state: State, stores: tuple[Store, ...], node: ast.stmt) -> None:
 def _ranges(
     definitions: tuple[Definition, ...],
     stores: tuple[Store, ...],
-    declared: dict[str, tuple[SizeSum, Span]],
+    declared: dict[str, tuple[Polynomial, Span]],
     sizes: Iterable[str],
-) -> tuple[tuple[str, SizeSum, Span], ...]:
-    found: dict[str, tuple[SizeSum, Span]] = {}
+) -> tuple[tuple[str, Polynomial, Span], ...]:
+    found: dict[str, tuple[Polynomial, Span]] = {}
     places: dict[str, Span] = {}
 
-    def note(name: str, size: SizeSum, span: Span) -> None:
+    def note(name: str, size: Polynomial, span: Span) -> None:
         first = found.setdefault(name, (size, span))
         if name in stored or first[0] == size:
-            fits = (size - first[0]).is_never_negative
+            fits = size.plus(first[0], -1).is_never_negative
         else:
-            fits = (size - first[0]).is_never_negative or (first[0] - size).is_never_negative
-            if not (size - first[0]).is_never_negative:
+            fits = size.plus(first[0], -1).is_never_negative or first[0].plus(size, -1).is_never_negative
+            if not size.plus(first[0], -1).is_never_negative:
                 found[name] = (size, span)
         if not fits:
             message = f"expected {name!r} to run over {first[0]}, got an axis of {size}"
@@ -286,18 +286,18 @@ def _ranges(
     for owner in (*definitions, *stores):
         for read in _reads(owner.value):
             for index, size in zip(read.indices, read.array.shape, strict=True):
-                for name, _ in index.terms:
+                for name, _ in index.sum.terms:
                     places.setdefault(name, index.span)
                 if index.plain and read.fill is None and index.plain not in declared:
                     note(index.plain, size, index.span)
-    ranges: list[tuple[str, SizeSum, Span]] = []
+    ranges: list[tuple[str, Polynomial, Span]] = []
     for name, span in places.items():
         if name in declared:
             ranges.append((name, *declared[name]))
         elif name in found:
             ranges.append((name, *found[name]))
         elif name in sizes:
-            ranges.append((name, size_name(name), span))
+            ranges.append((name, polynomials.size(name), span))
         else:
             message = f"expected a range of the index {name!r}: it is nowhere an index by itself"
             raise Problem(Diagnostic("INDEX_RANGE", message, span, f"Write it above: {name}: range(8)."))

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 
-from warploom.core import DType
+from warploom.core import DType, polynomials
+from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Parameter, Role
-from warploom.schedule.frontend.sizes import SizeSum, size_constant, size_name
 from warploom.schedule.frontend.stand_ins import Marker
 from warploom.schedule.frontend.state import Problem, State
 from warploom.schedule.frontend.tree import ArrayParameter
@@ -74,14 +74,14 @@ def _marker(state: State, node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) and node.id in _ROLES else None
 
 
-def read_size(state: State, node: ast.expr, *, may_declare: bool = False, where: ast.expr | None = None) -> SizeSum:
+def read_size(state: State, node: ast.expr, *, may_declare: bool = False, where: ast.expr | None = None) -> Polynomial:
     """A size: an integer, or a text such as "n + 2"; inside of the text, and in `range(...)`, names of sizes."""
     place = where or node
     match node:
         case ast.Constant(value=bool()):
             pass
         case ast.Constant(value=int(value)):
-            return size_constant(value)
+            return polynomials.number(value)
         case ast.Constant(value=str(text)) if where is None:
             try:
                 inner = ast.parse(text.strip(), mode="eval").body
@@ -92,22 +92,22 @@ def read_size(state: State, node: ast.expr, *, may_declare: bool = False, where:
         case ast.Name(id=name):
             value = state.resolve(node) if where is None else None
             if isinstance(value, int) and not isinstance(value, bool) and name not in state.sizes:
-                return size_constant(value)
+                return polynomials.number(value)
             if may_declare:
                 state.sizes.setdefault(name, state.span(place))
             elif name not in state.sizes:
                 raise state.unknown(name, place, state.sizes, "size")
-            return size_name(name)
+            return polynomials.size(name)
         case ast.BinOp(left=left, op=ast.Add() | ast.Sub() | ast.Mult() as op, right=right):
             a = read_size(state, left, may_declare=may_declare, where=where)
             b = read_size(state, right, may_declare=may_declare, where=where)
             match op:
                 case ast.Add():
-                    return a + b
+                    return a.plus(b)
                 case ast.Sub():
-                    return a - b
+                    return a.plus(b, -1)
                 case ast.Mult():
-                    return a * b
+                    return a.times(b)
         case _:
             pass
     message = f"expected a size, got {ast.unparse(node)}"

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span
+from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Parameter
-from warploom.schedule.frontend.sizes import SizeSum
 from warploom.schedule.frontend.tree import ArrayParameter, Definition, Stage
 from warploom.sketch import MISSING, Source, Written
 
@@ -35,7 +35,7 @@ class State:
     scalars: dict[str, Parameter] = field(default_factory=dict[str, Parameter])
     sizes: dict[str, Span] = field(default_factory=dict[str, Span])
     """Sizes in order of appearance."""
-    declared: dict[str, tuple[SizeSum, Span]] = field(default_factory=dict[str, tuple[SizeSum, Span]])
+    declared: dict[str, tuple[Polynomial, Span]] = field(default_factory=dict[str, tuple[Polynomial, Span]])
     """Ranges of indices said by `k: range(...)`."""
     definitions: dict[str, Definition] = field(default_factory=dict[str, Definition])
     """Definitions of the stage being read."""

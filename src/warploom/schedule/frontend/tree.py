@@ -16,32 +16,32 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from warploom.core import NOWHERE, DType, Span
+from warploom.core.linear import Linear, variable
+from warploom.core.polynomials import Polynomial
 from warploom.schedule.backbone import Operator, Parameter, Role
-from warploom.schedule.frontend.sizes import SizeSum
 
 
 @dataclass(frozen=True, slots=True)
 class ArrayParameter:
     name: str
     dtype: DType
-    shape: tuple[SizeSum, ...]
+    shape: tuple[Polynomial, ...]
     role: Role
     span: Span = field(default=NOWHERE, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
 class IndexSum:
-    """constant + sum of coefficient * index."""
+    """constant + sum of coefficient * index, and where it stands."""
 
-    terms: tuple[tuple[str, int], ...]
-    """Coefficients by index name, none of them 0."""
-    constant: int = 0
+    sum: Linear[str]
     span: Span = field(default=NOWHERE, compare=False)
 
     @property
     def plain(self) -> str | None:
         """The name, where the index is a name and nothing else."""
-        return self.terms[0][0] if len(self.terms) == 1 and self.terms[0][1] == 1 and self.constant == 0 else None
+        atoms = [name for name, _ in self.sum.terms]
+        return atoms[0] if len(atoms) == 1 and self.sum == variable(atoms[0]) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Number:
 class SizeValue:
     """A size used as a number."""
 
-    size: SizeSum
+    size: Polynomial
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +122,7 @@ class Store:
 class Stage:
     definitions: tuple[Definition, ...]
     stores: tuple[Store, ...]
-    ranges: tuple[tuple[str, SizeSum, Span], ...]
+    ranges: tuple[tuple[str, Polynomial, Span], ...]
     """For every index its iterations, and the place where they are given. In the order of the axes: those stored first."""
 
 
@@ -155,7 +155,7 @@ def indices_of(expression: Expression) -> tuple[str, ...]:
         case Number() | SizeValue() | Scalar():
             return ()
         case Read(indices=indices):
-            return tuple(dict.fromkeys(name for index in indices for name, _ in index.terms))
+            return tuple(dict.fromkeys(name for index in indices for name, _ in index.sum.terms))
         case Local(indices=indices):
             return indices
         case Apply(operands=operands):

@@ -1,15 +1,13 @@
-"""Loop nests of fully specified implementations: nodes, text form, verifier, interpreter.
+"""Loop nests of fully specified implementations: nodes, text form, verifier.
 
-Takes loops and statements that `schedule.choices` builds with `Builder`, or text. Gives a verified nest, its text, and its
-reference results. Open `nodes.py` first.
+Takes loops and statements that `schedule.choices` builds with `Builder`, or text. Gives a verified nest and its text.
+Open `nodes.py` first.
 """
 
 from warploom.schedule.nest.block import WARP, Masks, Threads, threads_of
 from warploom.schedule.nest.build import Builder, Index, OpenLoop
-from warploom.schedule.nest.errors import NestError
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.facts import Count, code_size, counts
-from warploom.schedule.nest.interpret import interpret
 from warploom.schedule.nest.key import identity
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -51,8 +49,8 @@ from warploom.schedule.nest.walk import (
 
 __all__ = [
     "WARP", "Affine", "Argument", "Barrier", "Blocks", "Buffer", "Builder", "Cache", "Combine", "Compute", "Count", "Guard",
-    "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "NestError", "Node", "OpenLoop", "Ref", "Register", "Space",
+    "Index", "Kind", "Load", "Loop", "Masks", "Memory", "Nest", "Node", "OpenLoop", "Ref", "Register", "Space",
     "Statement", "Store", "Swizzle", "Threads", "Value", "blocks_of", "code_size", "counts", "guarded_interval", "guards_of",
-    "hardware_sizes", "identity", "interpret", "interval", "loops", "references", "staged_fills", "statements", "text",
+    "hardware_sizes", "identity", "interval", "loops", "references", "staged_fills", "statements", "text",
     "threads_of", "verify", "with_barriers",
 ]  # fmt: skip

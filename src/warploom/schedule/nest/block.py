@@ -11,13 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from warploom.ir import by_warps
+from warploom.machines import WARP_LANES as WARP
 from warploom.schedule.nest.nodes import Affine, Guard, Kind, Loop, Nest
 from warploom.schedule.nest.walk import hardware_sizes, loops
 
 Ints = npt.NDArray[np.int64]
 Masks = npt.NDArray[np.bool_]
-
-WARP = 32
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warploom.core import DType, f32
+from warploom.core.linear import Linear, variable
 from warploom.schedule.backbone import Operator, Parameter, Role
 from warploom.schedule.nest.nodes import (
     Affine,
@@ -31,28 +32,19 @@ from warploom.schedule.nest.walk import loops
 
 @dataclass(frozen=True, slots=True)
 class Index:
-    """An affine sum of loops that can be added and scaled."""
+    """An affine sum of loops, with the signs + and *."""
 
-    constant: int = 0
-    terms: tuple[tuple[int, int], ...] = ()
+    affine: Affine
 
     def __add__(self, other: Index | int) -> Index:
-        other = Index(other) if isinstance(other, int) else other
-        sums = dict(self.terms)
-        for loop, stride in other.terms:
-            sums[loop] = sums.get(loop, 0) + stride
-        return Index(self.constant + other.constant, tuple((n, s) for n, s in sums.items() if s))
+        return Index(self.affine.shifted(other) if isinstance(other, int) else self.affine.plus(other.affine))
 
     __radd__ = __add__
 
     def __mul__(self, factor: int) -> Index:
-        return Index(self.constant * factor, tuple((n, s * factor) for n, s in self.terms if s * factor))
+        return Index(self.affine.scaled(factor))
 
     __rmul__ = __mul__
-
-    @property
-    def affine(self) -> Affine:
-        return Affine(self.constant, self.terms)
 
 
 @dataclass
@@ -87,7 +79,7 @@ class Builder:
         self.open[-1].append(node)
 
     def ref(self, value: int, *at: Index | int) -> Ref:
-        return Ref(value, tuple(Affine(i) if isinstance(i, int) else i.affine for i in at))
+        return Ref(value, tuple(Linear((), i) if isinstance(i, int) else i.affine for i in at))
 
     def load(self, target: Ref, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0) -> None:
         self.add(Load(target, self.memory(buffer, offset, *guards, fill=fill)))
@@ -100,7 +92,7 @@ class Builder:
     def memory(
         self, buffer: int, offset: Index | int, *guards: tuple[Index, int], fill: float = 0.0, cache: Cache = Cache.ALL
     ) -> Memory:
-        place = Affine(offset) if isinstance(offset, int) else offset.affine
+        place = Linear((), offset) if isinstance(offset, int) else offset.affine
         return Memory(buffer, place, tuple(Guard(i.affine, n) for i, n in guards), fill, cache)
 
     def compute(self, target: Ref, operator: Operator, *arguments: Argument, guards: tuple[tuple[Index, int], ...] = ()) -> None:
@@ -128,7 +120,7 @@ class OpenLoop:
 
     def __enter__(self) -> Index:
         self.builder.open.append([])
-        return Index(0, ((self.number, 1),))
+        return Index(variable(self.number))
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         body = tuple(self.builder.open.pop())

@@ -28,11 +28,6 @@ class Count:
         """Instructions of the whole kernel: one for each thread and vector."""
         return self.per_thread * self.threads * self.blocks
 
-    @property
-    def executions(self) -> int:
-        """Scalar operations of the whole kernel."""
-        return self.instructions * self.lanes
-
 
 def counts(nest: Nest) -> tuple[Count, ...]:
     """One for each statement, in program order."""

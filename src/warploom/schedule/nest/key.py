@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Role
 from warploom.schedule.nest.nodes import Affine, Load, Nest, Store
 from warploom.schedule.nest.text import Printer
@@ -40,7 +41,7 @@ class _KeyPrinter(Printer):
         self.numbers = numbers
 
     def affine(self, affine: Affine) -> str:
-        return super().affine(Affine(affine.constant, tuple(sorted(affine.terms, key=lambda t: self.numbers[t[0]]))))
+        return super().affine(Linear(tuple(sorted(affine.terms, key=lambda t: self.numbers[t[0]])), affine.constant))
 
 
 def _axes(nest: Nest, value: int) -> str:

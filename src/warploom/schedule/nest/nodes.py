@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from warploom.core import DType
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Constant, Operator, Parameter, Role
 from warploom.schedule.nest.swizzle import Swizzle
 
@@ -52,11 +53,8 @@ class Cache(StrEnum):
     NONE = "none"
 
 
-@dataclass(frozen=True, slots=True)
-class Affine:
-    constant: int = 0
-    terms: tuple[tuple[int, int], ...] = ()
-    """(loop number, stride), each loop once, no stride 0."""
+Affine: TypeAlias = Linear[int]
+"""constant + sum of stride * index of the loop with this number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from warploom.core.linear import Linear
 from warploom.schedule.backbone import Role
 from warploom.schedule.nest.exchange import with_barriers
 from warploom.schedule.nest.nodes import (
@@ -170,7 +171,7 @@ class _Checker:
                     yield from self._one_thread(statement, around)
             case Combine(source=source, registers=registers, threads=summed):
                 axes = self.nest.values[source.value].axes if 0 <= source.value < len(self.nest.values) else ()
-                if any(not 0 <= n < len(axes) or source.at[n] != Affine() for n in registers):
+                if any(not 0 <= n < len(axes) or source.at[n] != Linear() for n in registers):
                     yield f"{self._value(source)} is summed over axes that it does not have"
                 if any(n not in self.loops or self.loops[n].kind is not Kind.THREAD for n in summed):
                     yield f"{self._value(source)} is summed over loops that are no threads"
@@ -198,9 +199,9 @@ class _Checker:
         for at, axis in zip(ref.at, value.axes, strict=True):
             yield from self._affine(at, inside)
             match at:
-                case Affine(constant=constant, terms=()) if 0 <= constant < axis.size:
+                case Linear(constant=constant, terms=()) if 0 <= constant < axis.size:
                     pass
-                case Affine(constant=0, terms=((number, 1),)) if self.sizes.get(number, axis.size + 1) <= axis.size:
+                case Linear(constant=0, terms=((number, 1),)) if self.sizes.get(number, axis.size + 1) <= axis.size:
                     if self.loops[number].kind not in (Kind.UNROLL, Kind.VECTOR):
                         yield f"a register of {value.name} is selected by {self.loops[number].kind} loop {self._name(number)}"
                 case _:

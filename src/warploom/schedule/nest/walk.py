@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from warploom.core.linear import Linear
 from warploom.schedule.nest.nodes import Affine, Barrier, Combine, Compute, Guard, Kind, Load, Loop, Nest, Node, Ref, Store
 
 Statement = Load | Store | Compute | Combine | Barrier
@@ -91,11 +92,7 @@ def guards_of(statement: Statement) -> tuple[Guard, ...]:
 
 def interval(affine: Affine, sizes: Mapping[int, int]) -> tuple[int, int]:
     """Smallest and largest value over all indices of its loops."""
-    low = high = affine.constant
-    for loop, stride in affine.terms:
-        reach = stride * (sizes[loop] - 1)
-        low, high = low + min(reach, 0), high + max(reach, 0)
-    return low, high
+    return affine.span(lambda loop: sizes[loop] - 1)
 
 
 def guarded_interval(affine: Affine, guards: tuple[Guard, ...], sizes: Mapping[int, int]) -> tuple[int, int]:
@@ -114,7 +111,7 @@ def guarded_interval(affine: Affine, guards: tuple[Guard, ...], sizes: Mapping[i
         low, high = base[0] + min(factor * first, factor * last), base[1] + max(factor * first, factor * last)
         for loop, _ in guard.index.terms:
             del rest[loop]
-    more = interval(Affine(0, tuple(rest.items())), sizes)
+    more = interval(Linear(tuple(rest.items())), sizes)
     return low + more[0], high + more[1]
 
 

@@ -13,13 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from warploom.core import to_numpy
-from warploom.gpu import Machine, estimate, grid_of, machine
+from warploom.gpu import estimate, grid_of
 from warploom.ir import Counts, Kernel, Param, SizeVar, run, tabulate
+from warploom.machines import WARP_LANES, Architecture, resident_warps
 from warploom.schedule.sketches.relaxed import relaxed
-from warploom.schedule.targets import Board
-
-LATENCY_CYCLES = 500
-"""Cycles from a load to its use when it comes from memory; a block loads at least once and its last store follows from that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +35,27 @@ class Modelled:
         return max(self.terms, key=self.terms.__getitem__)
 
 
-def compulsory(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelled:
+def compulsory(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Modelled:
     """Every array crosses the memory bus once: holds for every sketch of the same parameters."""
     used = sum(math.prod(_shape(param, sizes)) * param.dtype.size_bytes for param in kernel.params if param.space == "global")
-    return Modelled({"memory": used / (device.memory_gb_s * 1e6)})
+    return Modelled({"memory": used / (on.bounds.memory_gb_s * 1e6)})
 
 
-def unfilled(kernel: Kernel, sizes: Mapping[str, int], device: Board) -> Modelled:
+def unfilled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture) -> Modelled:
     """A bound on every completion of `kernel`: what it does where no hole is asked, and each hole's part as cheap as can be."""
-    terms = dict(compulsory(kernel, sizes, device).terms)
+    terms = dict(compulsory(kernel, sizes, on).terms)
     least = relaxed(kernel)
     if least is not None:
-        terms |= _terms(kernel, _counted(least.kernel, sizes), device, machine(device.arch), registers=0, shared_bytes=0)
+        terms |= _terms(kernel, _counted(least.kernel, sizes), on, registers=0, shared_bytes=0)
     return Modelled(terms)
 
 
-def modelled(kernel: Kernel, sizes: Mapping[str, int], device: Board, registers: int = 0, shared_bytes: int = 0) -> Modelled:
+def modelled(kernel: Kernel, sizes: Mapping[str, int], on: Architecture, registers: int = 0, shared_bytes: int = 0) -> Modelled:
     """Modelled time of a kernel without holes; `registers` per thread and `shared_bytes` per block limit how many blocks run
     at once."""
     counts = _counted(kernel, sizes)
-    terms = _terms(kernel, counts, device, machine(device.arch), registers, shared_bytes)
-    return Modelled(dict(compulsory(kernel, sizes, device).terms) | terms)
+    terms = _terms(kernel, counts, on, registers, shared_bytes)
+    return Modelled(dict(compulsory(kernel, sizes, on).terms) | terms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,19 +91,21 @@ def _few_blocks(kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, int]:
     return found
 
 
-def _terms(kernel: Kernel, counted: _Counted, device: Board, sm: Machine, registers: int, shared_bytes: int) -> dict[str, float]:
+def _terms(kernel: Kernel, counted: _Counted, on: Architecture, registers: int, shared_bytes: int) -> dict[str, float]:
+    """A block loads at least once from memory, and its last store follows from that."""
+    device = on.bounds
     scale = counted.blocks / counted.run_blocks
-    cost = estimate(counted.per_block, sm)
+    cost = estimate(counted.per_block, on)
     cycle_ms = 1e-6 / device.clock_ghz
     per_block = cost.sm_cycles / counted.run_blocks
     rounds = -(-counted.blocks // device.multiprocessors)
-    warps = -(-kernel.threads // sm.warp_lanes)
-    resident = max(1, sm.resident_warps(registers, shared_bytes, kernel.threads) // warps)
+    warps = -(-kernel.threads // WARP_LANES)
+    resident = max(1, resident_warps(on, registers, shared_bytes, kernel.threads) // warps)
     waves = -(-counted.blocks // (device.multiprocessors * resident))
     return {
         cost.bound: rounds * per_block * cycle_ms,
         "l2": cost.global_bytes * scale / (device.l2_gb_s * 1e6),
-        "latency": waves * LATENCY_CYCLES * cycle_ms,
+        "latency": waves * on.timing.dram_cycles.value * cycle_ms,
     }
 
 

@@ -28,10 +28,10 @@ from warploom.gpu import (
     toolchain_available,
 )
 from warploom.ir import IndexExpr, Kernel, SizeVar, fill, tabulate
+from warploom.machines import Architecture
 from warploom.schedule.sketches.cost import Modelled, modelled, unfilled
 from warploom.schedule.sketches.relaxed import relaxed
 from warploom.schedule.sketches.tunable import Setting, TunableSketch, Tuning
-from warploom.schedule.targets import Board
 from warploom.sketch import Sketch
 from warploom.solve import BUDGET_SPENT, PATIENCE, Alternative, Cost, StopSearchError
 from warploom.synth import START, Filled, Filling, Report, complete, read_holes
@@ -96,7 +96,7 @@ class FamilyModel:
         self,
         family: TunableSketch,
         sizes: Mapping[str, int],
-        device: Board,
+        device: Architecture,
         budget_s: float | None = None,
         *,
         measures: bool | None = None,
@@ -184,7 +184,7 @@ class FamilyModel:
         self.completed += 1
         kernel = found[1].kernel
         source = cuda_source(built.sketch.kernel, report.completions[0].holes)
-        compiled = compile_cuda(source.text, arch=self.device.arch) if toolchain_available() else None
+        compiled = compile_cuda(source.text, arch=self.device.name) if toolchain_available() else None
         limits = (compiled.registers, compiled.shared_bytes) if compiled is not None else (0, 0)
         cost, bound = modelled(kernel, self.sizes, self.device, *limits), self._unfilled(built, {})
         time_ms = None

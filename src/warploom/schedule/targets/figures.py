@@ -1,23 +1,38 @@
-"""Rates of machines in use today. Every figure is at least what the machine does at its rated clock, so that bounds made of them
-hold.
+"""Rates of machines in use today, made of the rows of `machines`. Every figure is at least what the machine does at its rated
+clock, and every latency at most, so that bounds made of them hold.
 
-GPUs: `boards` (data sheets, the largest of all products) and `gpu.MACHINES` (units per multiprocessor). CPUs: the ports of a wide
-core of today at its highest clock, caches as the system says; `schedule.cpu` measures the machine at hand and replaces them.
+GPUs: the largest board of the architecture and units per multiprocessor. CPUs: the ports of a wide core of today at its highest
+clock, caches as the system says; `schedule.cpu` measures the machine at hand and replaces them.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
-from pathlib import Path
 
-from warploom.gpu import MACHINES
+from warploom.machines import (
+    ARCHITECTURES,
+    LINE_BYTES,
+    PORTS,
+    SECTOR_BYTES,
+    WARP_LANES,
+    WIDE_CORE,
+    CacheLevel,
+    Port,
+    system_caches,
+    usable_cores,
+)
 from warploom.operations import ROWS, Cost
-from warploom.schedule.targets.boards import board
-from warploom.schedule.targets.rates import CacheLevel, Port, Rate, Rates
+from warploom.schedule.targets.rates import Rate, Rates
 
 _KIB = 1024
 _MIB = 1024 * _KIB
+
+
+def least_cycles(name: str) -> float:
+    """The least latency of that name that was measured on any GPU since Volta: no program of today waits less, since what a
+    microbenchmark finds on one of them differs more between methods than between architectures."""
+    figures = [getattr(row.timing, name) for row in ARCHITECTURES.values() if row.number >= 70]
+    return min(float(f.value) for f in figures if f.standing == "literature")
 
 
 def _operations(figures: Mapping[Cost, tuple[float, float]]) -> tuple[tuple[str, float, float], ...]:
@@ -25,51 +40,53 @@ def _operations(figures: Mapping[Cost, tuple[float, float]]) -> tuple[tuple[str,
     return tuple((row.name, *figures[row.cost]) for row in ROWS if row.cost in figures)
 
 
-_CUDA: dict[Cost, tuple[float, float]] = {
-    "free": (0.0, 0.0), "sum": (4.0, 1.0), "product": (4.0, 1.0), "fused": (4.0, 1.0), "special": (18.0, 2.0),
-    "root": (18.0, 2.0), "tanh": (18.0, 1.0), "quotient": (30.0, 6.0),
-}  # fmt: skip
-_CUDA_OPERATIONS = (*_operations(_CUDA), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0))
+def _cuda_operations() -> tuple[tuple[str, float, float], ...]:
+    add, special = least_cycles("arithmetic_cycles"), least_cycles("special_cycles")
+    figures: dict[Cost, tuple[float, float]] = {
+        "free": (0.0, 0.0), "sum": (add, 1.0), "product": (add, 1.0), "fused": (add, 1.0), "special": (special, 2.0),
+        "root": (special, 2.0), "tanh": (special, 1.0), "quotient": (30.0, 6.0),
+    }  # fmt: skip
+    return (*_operations(figures), ("loop", 4.0, 1.0), ("loop_alu", 0.0, 0.0))
 
 
 def cuda_rates(arch: str) -> Rates:
-    """Rates of an architecture of `gpu.MACHINES`."""
-    machine, largest = MACHINES[arch], board(arch)
+    """Rates of an architecture that the compilers of today know."""
+    on = ARCHITECTURES[arch]
+    limits, timing, largest = on.limits, on.timing, on.bounds
     clock, cores = largest.clock_ghz, largest.multiprocessors
 
     def rate(per_clock: float, thread: float = 1.0) -> Rate:
         return Rate(thread * clock, per_clock * clock, per_clock * clock * cores)
 
-    sectors = largest.l2_bytes_per_clock / machine.sector_bytes * clock
+    sectors = largest.l2_bytes_per_clock / SECTOR_BYTES * clock
     far = Rate(2.0 * clock, 2.0 * clock, min(sectors, 2.0 * clock * cores))
     return Rates(
         clock_ghz=clock,
         cores=cores,
-        threads_per_core=machine.max_warps * machine.warp_lanes,
-        blocks_per_core=machine.max_blocks,
-        registers_per_core=machine.registers,
-        shared_bytes_per_core=machine.shared_bytes,
-        warp_lanes=machine.warp_lanes,
-        bank_bytes=machine.bank_bytes,
-        banks=machine.banks,
+        threads_per_core=on.max_threads,
+        blocks_per_core=limits.max_blocks,
+        registers_per_core=limits.registers,
+        shared_bytes_per_core=limits.shared_bytes,
+        warp_lanes=WARP_LANES,
         rates=(
-            ("issue", rate(machine.issue_per_cycle * machine.warp_lanes)),
-            ("alu", rate(machine.float_lanes)),
-            ("memory", rate(largest.load_lanes)),
+            ("issue", rate(on.issue * WARP_LANES)),
+            ("alu", rate(timing.float_lanes.value)),
+            ("memory", rate(timing.most_load_lanes)),
             ("l2_lines_read", far),
             ("l2_lines_stored", far),
         ),
         bandwidth_bytes_per_ns=largest.memory_gb_s,
         caches=(
-            CacheLevel("l1", largest.l1_kib * _KIB, 128, False),
-            CacheLevel("l2", largest.l2_mib * _MIB, machine.sector_bytes, True),
+            CacheLevel("l1", largest.l1_kib * _KIB, LINE_BYTES, False),
+            CacheLevel("l2", largest.l2_mib * _MIB, SECTOR_BYTES, True),
         ),
         latency_cycles=(
-            ("l1", 28.0), ("l2", 190.0), ("dram", 400.0), ("shared", 20.0), ("barrier", 8.0), ("loop", 4.0), ("loop_end", 0.0),
+            ("l1", least_cycles("l1_cycles")), ("l2", least_cycles("l2_cycles")), ("shared", least_cycles("shared_cycles")),
+            ("barrier", 8.0), ("loop", 4.0), ("loop_end", 0.0),
         ),
-        operations=_CUDA_OPERATIONS,
+        operations=_cuda_operations(),
         launch_ns=1500.0,
-        kept_registers=machine.max_registers_per_thread,
+        kept_registers=limits.max_registers,
         unrolled_rounds=64,
         overlapped_rounds=4.0,
     )  # fmt: skip
@@ -82,19 +99,11 @@ _CPU: dict[Cost, tuple[float, float]] = {
 _CPU_OPERATIONS = (*_operations(_CPU), ("loop", 1.0, 1.0), ("loop_alu", 0.0, 0.0))
 
 
-_PORTS = (
-    *(Port(kind, size, 2.0 if size == 64 else 4.0) for kind in ("fma", "mul", "add", "max", "load") for size in (4, 16, 32, 64)),
-    *(Port("store", size, 1.0 if size == 64 else 2.0) for size in (4, 16, 32, 64)),
-    Port("load_word", 8, 4.0),
-    Port("store_word", 8, 4.0),
-)
-
-
 def cpu_rates(
-    vector_bytes: int = 32,
+    vector_bytes: int = WIDE_CORE.vector_bytes,
     cores: int | None = None,
-    clock_ghz: float = 5.0,
-    bandwidth_bytes_per_ns: float = 100.0,
+    clock_ghz: float = WIDE_CORE.clock_ghz,
+    bandwidth_bytes_per_ns: float = WIDE_CORE.memory_gb_s,
     caches: tuple[CacheLevel, ...] | None = None,
     ports: tuple[Port, ...] | None = None,
 ) -> Rates:
@@ -104,7 +113,7 @@ def cpu_rates(
     `cores` defaults to those that this process may use.
     """
     count = cores or usable_cores()
-    given = ports if ports is not None else tuple(p for p in _PORTS if p.size_bytes <= vector_bytes)
+    given = ports if ports is not None else tuple(p for p in PORTS if p.size_bytes <= vector_bytes)
 
     def widest(kind: str) -> float:
         return max((p.size_bytes, p.per_clock) for p in given if p.kind == kind)[1]
@@ -116,12 +125,12 @@ def cpu_rates(
         clock_ghz=clock_ghz,
         cores=count,
         rates=(
-            ("issue", rate(12.0)),
+            ("issue", rate(WIDE_CORE.issue)),
             ("alu", rate(widest("fma"))),
             ("memory", rate(widest("load"))),
             ("stores", rate(widest("store"))),
-            ("l1_lines", rate(1.0)),
-            ("l2_lines_read", rate(0.5)),
+            ("l1_lines", rate(WIDE_CORE.l1_lines)),
+            ("l2_lines_read", rate(WIDE_CORE.l2_lines)),
         ),
         ports=given,
         bandwidth_bytes_per_ns=bandwidth_bytes_per_ns,
@@ -131,33 +140,3 @@ def cpu_rates(
         kept_registers=48,
         unrolled_rounds=17,
     )
-
-
-def usable_cores() -> int:
-    """Processors that this process may run on."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-_CACHES = (
-    CacheLevel("l1", 48 * _KIB, 64, False),
-    CacheLevel("l2", 2 * _MIB, 64, False),
-    CacheLevel("l3", 64 * _MIB, 64, True),
-)
-
-
-def system_caches(root: Path = Path("/sys/devices/system/cpu/cpu0/cache")) -> tuple[CacheLevel, ...]:
-    """Data caches, innermost first, as Linux says; elsewhere those of a large core of today."""
-    found: dict[int, CacheLevel] = {}
-    for folder in sorted(root.glob("index*")):
-        try:
-            words = {name: (folder / name).read_text().strip() for name in ("level", "type", "size", "coherency_line_size")}
-            level, size = int(words["level"]), int(words["size"].removesuffix("K")) * _KIB
-            line = int(words["coherency_line_size"])
-        except (OSError, KeyError, ValueError):
-            continue
-        if words["type"] != "Instruction":
-            found[level] = CacheLevel(f"l{level}", size, line, level > 2)
-    kept = tuple(found.get(level + 1, usual) for level, usual in enumerate(_CACHES))
-    return kept if found else _CACHES

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from warploom.machines import CacheLevel, Port
+
 
 @dataclass(frozen=True, slots=True)
 class Rate:
@@ -16,26 +18,6 @@ class Rate:
     thread: float
     core: float
     machine: float
-
-
-@dataclass(frozen=True, slots=True)
-class Port:
-    """Number of instructions of a kind and width that a core takes."""
-
-    kind: str
-    """`fma`, `mul`, `add`, `max`, `load` or `store`; `load_word`, `store_word`: of integers, one at a time."""
-    size_bytes: int
-    per_clock: float
-
-
-@dataclass(frozen=True, slots=True)
-class CacheLevel:
-    name: str
-    size_bytes: int
-    """Bytes of one copy."""
-    line_bytes: int
-    is_shared: bool
-    """One copy for all cores."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +31,6 @@ class Rates:
     registers_per_core: int = 0
     shared_bytes_per_core: int = 0
     warp_lanes: int = 1
-    bank_bytes: int = 4
-    banks: int = 32
     rates: tuple[tuple[str, Rate], ...] = ()
     """By resource: issue, alu, sync, memory, l1_lines, l2_lines_read, l2_lines_stored."""
     ports: tuple[Port, ...] = ()
@@ -89,7 +69,6 @@ K4000_RATES = Rates(
     registers_per_core=65536,
     shared_bytes_per_core=48 * 1024,
     warp_lanes=32,
-    bank_bytes=8,
     rates=(
         ("issue", Rate(1.621, 207.5, 830.0)),
         ("alu", Rate(4.863, 155.6, 622.5)),

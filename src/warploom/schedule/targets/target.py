@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from warploom.core import Diagnostic, UserError
-from warploom.gpu import MACHINES
+from warploom.machines import ARCHITECTURES, COMPILED, MAX_BLOCK_THREADS, WIDE_CORE, WIDEST_BYTES
 from warploom.schedule.nest import Cache
 from warploom.schedule.targets.figures import cpu_rates, cuda_rates
 from warploom.schedule.targets.rates import K4000_RATES, NO_RATES, Rates
@@ -69,18 +69,20 @@ K4000 = Target(
 
 
 def cuda(arch: str) -> Target:
-    """The limits of a CUDA architecture of `gpu.MACHINES`."""
-    machine = MACHINES[arch]
+    """The limits of an architecture that the CUDA compilers of today know."""
+    on = ARCHITECTURES[arch]
     return Target(
-        name=arch, kind="cuda", max_threads=1024, max_thread_dims=3, max_outer_thread_size=64, max_block_dims=3,
-        max_outer_block_size=65535, shared_bytes=machine.shared_bytes_per_block, registers=machine.max_registers_per_thread,
-        reserved_registers=32, max_unroll=512, vector_bytes=16, vector_lanes=(2, 4), has_vector_arithmetic=False,
+        name=arch, kind="cuda", max_threads=MAX_BLOCK_THREADS, max_thread_dims=3, max_outer_thread_size=64, max_block_dims=3,
+        max_outer_block_size=65535, shared_bytes=on.limits.shared_bytes_per_block, registers=on.limits.max_registers,
+        reserved_registers=32, max_unroll=512, vector_bytes=WIDEST_BYTES, vector_lanes=(2, 4), has_vector_arithmetic=False,
         load_caches=_LOAD_CACHES,
-        store_caches=_STORE_CACHES, has_async_copy=arch not in ("sm_75",), rates=cuda_rates(arch),
+        store_caches=_STORE_CACHES, has_async_copy=on.has_async_copy, rates=cuda_rates(arch),
     )  # fmt: skip
 
 
-def cpu(vector_bytes: int = 32, registers: int = 16, scratch_bytes: int = 256 * _KIB) -> Target:
+def cpu(
+    vector_bytes: int = WIDE_CORE.vector_bytes, registers: int = WIDE_CORE.vector_registers, scratch_bytes: int = 256 * _KIB
+) -> Target:
     """The limits of a CPU: `registers` vector registers, temporaries of one thread in its second-level cache."""
     return Target(
         name="cpu", kind="cpu", max_threads=1, max_thread_dims=0, max_outer_thread_size=1, max_block_dims=3,
@@ -90,7 +92,7 @@ def cpu(vector_bytes: int = 32, registers: int = 16, scratch_bytes: int = 256 * 
     )  # fmt: skip
 
 
-TARGETS: dict[str, Target] = {t.name: t for t in (K4000, *(cuda(arch) for arch in MACHINES), cpu())}
+TARGETS: dict[str, Target] = {t.name: t for t in (K4000, *(cuda(arch) for arch in COMPILED), cpu())}
 
 
 def target(name: str) -> Target:

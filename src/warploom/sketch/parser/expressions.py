@@ -14,8 +14,9 @@ from warploom.ir import (
     IndexExpr,
     Read,
 )
+from warploom.ir.swizzle.kinds import const
 from warploom.operations import COMPARISONS, PYTHON_SIGNS, SIGN_OF_COMPARISON
-from warploom.sketch import fold, words
+from warploom.sketch import fold
 from warploom.sketch.literals import number_of
 from warploom.sketch.operands import (
     Accumulators,
@@ -355,7 +356,7 @@ def _call(state: State, node: ast.Call) -> Operand:
         if keyword.arg is None:
             raise unsupported(state, keyword.value, "`**` in a call", "Write the keywords out.")
     for argument in node.args:
-        if isinstance(argument, ast.Starred) and called != Static(words.const):
+        if isinstance(argument, ast.Starred) and called != Static(const):
             raise unsupported(state, argument)
     if isinstance(called, Static) and (called.value is builtins.min or called.value is builtins.max):
         return _extremum(state, "min" if called.value is builtins.min else "max", node)

@@ -1,13 +1,15 @@
-"""Holes: `cond`, `part`, `xform`, `const`, `choose`, each with an identity that maps back to its place in the user's text."""
+"""Holes, of the kinds of `ir.swizzle.kinds`, each with an identity that maps back to its place in the user's text."""
 
 from __future__ import annotations
 
 import ast
+import inspect
 from dataclasses import replace
-from typing import cast
+from functools import partial
+from typing import assert_never, cast
 
 from warploom.ir import Compare, Hole, HoleUse, IndexConst, IndexExpr, ValueSelect, is_hole_name
-from warploom.sketch import words
+from warploom.ir.swizzle.kinds import KINDS, HoleKind
 from warploom.sketch.operands import Data, Index, Operand, Static, describe
 from warploom.sketch.parser.arguments import Arguments
 from warploom.sketch.parser.calls import handles
@@ -114,69 +116,64 @@ def _count(state: State, args: Arguments, what: str) -> int:
     return n
 
 
-@handles(words.cond)
-def _cond(state: State, args: Arguments) -> Operand:
-    nodes = args.rest("values")
-    values = tuple(index(state, n, "an index as operand of a hole") for n in nodes)
-    grammar = _grammar(state, args, ("full", "constant-free", "modular"))
-    modulus = static_int(state, args.node("modulus"), "the modulus") if args.has("modulus") else 0
-    if (grammar == "modular") != (modulus > 0):
-        raise state.problem(
-            "ARGUMENTS",
-            'expected a positive modulus exactly with grammar="modular"',
-            args.call,
-            'Write cond(..., grammar="modular", modulus=32).',
-        )
-    constants = _integers(state, args, "constants") or None
-    hole = Hole("", "cond", _texts(nodes), grammar=grammar, constants=constants, modulus=modulus)
-    return Index(HoleUse(_declare(state, args, hole), values), is_bool=True)
+def _read(kind: HoleKind, state: State, args: Arguments) -> Operand:
+    """A hole: the arguments by the signature of its kind's word."""
+    match kind.takes:
+        case "integers":
+            return _among_integers(kind, state, args)
+        case "alternatives":
+            return _among_alternatives(kind, state, args)
+        case "indices":
+            return _of_indices(kind, state, args)
+        case _:
+            assert_never(kind.takes)
 
 
-@handles(words.part)
-def _part(state: State, args: Arguments) -> Operand:
-    nodes = args.rest("values")
-    values = tuple(index(state, n, "an index as operand of a hole") for n in nodes)
-    hole = Hole("", "part", _texts(nodes), n=_count(state, args, "the number of parts"))
-    return Index(HoleUse(_declare(state, args, hole), values))
-
-
-@handles(words.xform)
-def _xform(state: State, args: Arguments) -> Operand:
-    nodes = (args.node("i"), args.node("k"))
+def _of_indices(kind: HoleKind, state: State, args: Arguments) -> Operand:
+    parameters = inspect.signature(kind.word).parameters
+    nodes: list[ast.expr] = []
+    for name in kind.operands:
+        is_many = parameters[name].kind is inspect.Parameter.VAR_POSITIONAL
+        nodes += args.rest(name) if is_many else (args.node(name),)
     values = tuple(index(state, n, "an index as operand of a hole") for n in nodes)
     hole = Hole(
         "",
-        "xform",
-        _texts(nodes),
-        n=_count(state, args, "the number of indices"),
-        grammar=_grammar(state, args, ("full", "ungrouped", "rotation")),
-        coefficients=_integers(state, args, "coefficients"),
-        constants=_integers(state, args, "constants"),
+        kind.name,
+        _texts(tuple(nodes)),
+        n=_count(state, args, kind.n_counts) if "n" in parameters else 0,
+        grammar=_grammar(state, args, kind.grammars) if "grammar" in parameters else "full",
+        modulus=static_int(state, args.node("modulus"), "the modulus") if args.has("modulus") else 0,
     )
-    return Index(HoleUse(_declare(state, args, hole), values))
+    if (fault := kind.fault(hole)) is not None:
+        raise state.problem("ARGUMENTS", fault[0], args.call, fault[1])
+    for name in ("coefficients", "constants"):
+        if name in parameters:
+            given = _integers(state, args, name)
+            hole = replace(hole, **{name: None if given == parameters[name].default else given})
+    return Index(HoleUse(_declare(state, args, hole), values), is_bool=kind.is_condition)
 
 
-@handles(words.const)
-def _const(state: State, args: Arguments) -> Operand:
+def _among_integers(kind: HoleKind, state: State, args: Arguments) -> Operand:
     values: tuple[int, ...] = ()
-    for node in args.rest("values"):
+    for node in args.rest(kind.operands[0]):
         if isinstance(node, ast.Starred):
             items = _starred(state, node)
             values += _all_integers(state, items, node.value, "integers known at compile time", "Write for example *range(8).")
         else:
             values += (static_int(state, node, "an integer"),)
     if not values:
-        raise state.problem("ARGUMENTS", "expected one or more integers", args.call, "Write for example const(0, 1).")
-    return Index(HoleUse(_declare(state, args, Hole("", "const", (), constants=values)), ()))
+        fix = f"Write for example {kind.name}(0, 1)."
+        raise state.problem("ARGUMENTS", "expected one or more integers", args.call, fix)
+    return Index(HoleUse(_declare(state, args, Hole("", kind.name, (), constants=values)), ()))
 
 
-@handles(words.choose)
-def _choose(state: State, args: Arguments) -> Operand:
-    nodes = args.rest("alternatives")
+def _among_alternatives(kind: HoleKind, state: State, args: Arguments) -> Operand:
+    nodes = args.rest(kind.operands[0])
     if not nodes:
-        raise state.problem("ARGUMENTS", "expected one or more alternatives", args.call, "Write for example choose(a, b).")
+        fix = f"Write for example {kind.name}(a, b)."
+        raise state.problem("ARGUMENTS", "expected one or more alternatives", args.call, fix)
     operands = [without_statements(state, n, evaluate) for n in nodes]
-    hole = Hole("", "choose", _texts(nodes), n=len(nodes))
+    hole = Hole("", kind.name, _texts(nodes), n=len(nodes))
     dtype = next((o.dtype for o in operands if isinstance(o, Data)), None)
     if dtype is not None:
         values = [adapt(state, o, dtype, n, "an alternative") for o, n in zip(operands, nodes, strict=True)]
@@ -194,3 +191,7 @@ def _choose(state: State, args: Arguments) -> Operand:
             "MIXED_ALTERNATIVES", f"expected alternatives of one sort, got {got}", args.call, "Convert the odd one."
         )
     return Index(HoleUse(_declare(state, args, hole), indices), is_bool=kinds.pop())
+
+
+for _kind in KINDS.values():
+    handles(_kind.word)(partial(_read, _kind))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, TypeAlias
+from functools import partial, reduce
+from typing import TypeAlias
 
-from warploom.solve.smt.asking import ask
-from warploom.solve.smt.clauses import DEFAULT_RLIMIT, Answer, Sat, Unknown, Unsat
+from warploom.solve.smt.asking import DEFAULT_RLIMIT, Answer, Sat
+from warploom.solve.smt.builder import Builder, Handle, word
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,48 +33,48 @@ Word: TypeAlias = WordVar | WordConst | WordOp
 
 def differing_words(lhs: Word, rhs: Word, bits: int, *, is_signed: bool, rlimit: int = DEFAULT_RLIMIT) -> Answer:
     """Inputs for which two expressions over `bits`-bit words differ: Unsat proves them equal for all inputs."""
-    z3: Any = import_module("z3")
-    variables: dict[str, Any] = {}
-    left, right = (_built(z3, w, bits, is_signed, variables) for w in (lhs, rhs))
-    solver = z3.SolverFor("QF_BV")
-    solver.set("rlimit", rlimit)
-    solver.add(left != right)
-    outcome, reason = ask(solver)
-    if outcome == "unsat":
-        return Unsat()
-    if outcome == "unknown":
-        return Unknown(f"solver gave up: {reason}", rlimit)
-    model = solver.model()
-    values = {name: model.eval(v, model_completion=True) for name, v in variables.items()}
-    return Sat({n: v.as_signed_long() if is_signed else v.as_long() for n, v in values.items()})
+    builder = Builder()
+    left, right = (_built(builder, w, bits, is_signed) for w in (lhs, rhs))
+    answer = builder.check([builder.negation(builder.equal(left, right))], rlimit, "QF_BV")
+    if not isinstance(answer, Sat):
+        return answer
+    return Sat({name: int(value) if is_signed else int(value) % (1 << bits) for name, value in answer.model.items()})
 
 
-def _built(z3: Any, word: Word, bits: int, is_signed: bool, variables: dict[str, Any]) -> Any:
-    if isinstance(word, WordVar):
-        return variables.setdefault(word.name, z3.BitVec(word.name, bits))
-    if isinstance(word, WordConst):
-        return z3.BitVecVal(word.value, bits)
-    operands = [_built(z3, o, bits, is_signed, variables) for o in word.operands]
-    if word.op == "neg":
-        return -operands[0]
-    if word.op == "~":
-        return ~operands[0]
-    less: Callable[[Any, Any], Any] = (lambda a, b: a < b) if is_signed else z3.ULT
-    binary: dict[str, Callable[[Any, Any], Any]] = {
-        "+": lambda a, b: a + b,
-        "-": lambda a, b: a - b,
-        "*": lambda a, b: a * b,
-        "&": lambda a, b: a & b,
-        "|": lambda a, b: a | b,
-        "^": lambda a, b: a ^ b,
-        "<<": lambda a, b: a << b,
-        ">>": (lambda a, b: a >> b) if is_signed else z3.LShR,
-        "min": lambda a, b: z3.If(less(a, b), a, b),
-        "max": lambda a, b: z3.If(less(a, b), b, a),
-    }
-    if word.op not in binary:
-        raise ValueError(f"no word operation {word.op!r}")
-    result = operands[0]
-    for operand in operands[1:]:
-        result = binary[word.op](result, operand)
-    return result
+def _built(builder: Builder, expr: Word, bits: int, is_signed: bool) -> Handle:
+    if isinstance(expr, WordVar):
+        return builder.variable(expr.name, word(bits))
+    if isinstance(expr, WordConst):
+        return builder.constant(expr.value, word(bits))
+    operands = [_built(builder, o, bits, is_signed) for o in expr.operands]
+
+    def smaller(a: Handle, b: Handle) -> Handle:
+        return builder.select(builder.less(a, b, is_signed=is_signed), a, b)
+
+    def larger(a: Handle, b: Handle) -> Handle:
+        return builder.select(builder.less(a, b, is_signed=is_signed), b, a)
+
+    match expr.op:
+        case "neg":
+            return builder.negate(operands[0])
+        case "~":
+            return builder.invert(operands[0])
+        case "+":
+            combine = builder.add
+        case "-":
+            combine = builder.subtract
+        case "*":
+            combine = builder.multiply
+        case "&" | "|" | "^":
+            combine = partial(builder.bitwise, expr.op)
+        case "<<":
+            combine = builder.shift_left
+        case ">>":
+            combine = partial(builder.shift_right, is_signed=is_signed)
+        case "min":
+            combine = smaller
+        case "max":
+            combine = larger
+        case _:
+            raise ValueError(f"no word operation {expr.op!r}")
+    return reduce(combine, operands)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Unpack
 
+from warploom.solve.space.description import Space
 from warploom.solve.space.forms import Form, FormKind, FormLiteral, LiteralKind, Part, Wake, facts_of
 from warploom.solve.space.nodes import (
     Applied,
@@ -20,10 +20,6 @@ from warploom.solve.space.nodes import (
     Trigger,
 )
 from warploom.solve.space.relations import is_relational, relation_forms
-
-if TYPE_CHECKING:
-    from warploom.solve.space.description import Space
-    from warploom.solve.space.instance import Inputs, Instance
 
 
 class CompiledSpace:
@@ -48,12 +44,6 @@ class CompiledSpace:
             *(form for r in space.requirements if r not in relational and (form := _clause_form(r, self)) is not None),
         )
         """Counters first, in their order."""
-
-    def instance(self, **inputs: Unpack[Inputs]) -> Instance:
-        """The space of given objects; see `Instance`."""
-        from warploom.solve.space.instance import Instance
-
-        return Instance(self, **inputs)
 
     def is_integer(self, name: str) -> bool:
         return name in self.choices and not isinstance(self.choices[name], EnumChoice)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, overload
+from typing import overload
 
 from warploom.solve.space.declarations import Condition, Declarations
 from warploom.solve.space.nodes import (
@@ -32,9 +32,6 @@ from warploom.solve.space.nodes import (
     quantity_of,
     wrong,
 )
-
-if TYPE_CHECKING:
-    from warploom.solve.space.compiled import CompiledSpace
 
 MAX_INSTANCES = 3
 
@@ -262,11 +259,6 @@ class Space(Declarations):
             if grown.flag or self.sets.get(grown.name) != grown:
                 raise wrong(f"expected declared sets in `activates` of trigger {name}, got {grown.name}")
         self.triggers[name] = Trigger(name, quantified, listed, tuple(activates))
-
-    def compile(self) -> CompiledSpace:
-        from warploom.solve.space.compiled import CompiledSpace
-
-        return CompiledSpace(self)
 
 
 def _renamed(literal: Literal, name: str, other: Argument) -> Literal:

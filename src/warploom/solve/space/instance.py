@@ -239,6 +239,3 @@ class Candidate:
             needed = self.instance.tables.argument_members[found]
             found = found[((needed < 0) | (self.members[needed] == MEMBER)).all(axis=1)]
         return found
-
-    def is_decided(self) -> bool:
-        return not any(self.open_variables(choice).size for choice in self.instance.space.choices)

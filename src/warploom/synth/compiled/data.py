@@ -18,10 +18,9 @@ from math import isfinite
 from typing import TypeAlias
 
 from warploom.core import BY_NAME, DType, WarploomError, f16, f32, f64
-from warploom.synth.compiled.placed import Placed
+from warploom.synth.compiled.placed import UNSIGNED, Placed
 from warploom.terms import PARTIAL, Term, apply, constant, is_exact, is_partial, iterate_post
 
-UNSIGNED: dict[int, DType] = {bits: BY_NAME[f"u{bits}"] for bits in (8, 16, 32, 64)}
 SIGNED: dict[int, DType] = {bits: BY_NAME[f"i{bits}"] for bits in (8, 16, 32, 64)}
 _FLOAT_CODES: dict[str, tuple[str, str]] = {f16.name: ("<e", "<H"), f32.name: ("<f", "<I"), f64.name: ("<d", "<Q")}
 _RING = frozenset({"+", "-", "*", "neg", "&", "|", "^", "~"})

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from warploom.core import BY_NAME, DType
-from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Instruction, Integer
 from warploom.synth.compiled.arithmetic import Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.bit_fields import BitFields

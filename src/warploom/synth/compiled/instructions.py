@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from warploom.core import DType, UnsupportedError
-from warploom.ptx.flow import branch_targets
-from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx import TYPE_BITS, branch_targets
 from warploom.ptx.syntax import Instruction, Name, Pair
 from warploom.synth.compiled.arithmetic import SIGN_OF_TEST, Arithmetic, NotFollowedError, register_kind
 from warploom.synth.compiled.copies import Copies

@@ -55,7 +55,7 @@ class Owner:
 
 
 @dataclass(slots=True)
-class _History:
+class History:
     """Accesses to some bytes since the last ordered write."""
 
     writers: list[Owner] = field(default_factory=list[Owner])
@@ -66,6 +66,9 @@ class _History:
     readers: dict[tuple[Triple, int], Owner] = field(default_factory=dict[tuple[Triple, int], Owner])
     before: list[Owner] = field(default_factory=list[Owner])
     """Accesses before the last plain store: every lane that made it must come after them."""
+
+    def copy(self) -> History:
+        return History(list(self.writers), dict(self.updates), dict(self.readers), list(self.before))
 
 
 @dataclass(slots=True)
@@ -81,7 +84,7 @@ class Region:
     is_tracked: bool = True
     """Whether several threads can reach it."""
     cells: dict[int, Stored] = field(default_factory=dict[int, Stored])
-    history: dict[int, _History] = field(default_factory=dict[int, _History])
+    history: dict[int, History] = field(default_factory=dict[int, History])
     is_written: bool = False
     is_read_only: bool = False
     """Whether ld.global.nc read it: nobody may write it in this launch."""
@@ -150,6 +153,9 @@ class Region:
 
     # ------------------------------------------------------------ who was here
 
+    def history_copy(self) -> dict[int, History]:
+        return {granule: past.copy() for granule, past in self.history.items()}
+
     def access(
         self, offset: int, size: int, who: Owner, kind: AccessKind, is_ordered: Callable[[Owner], bool], *,
         update: str = "", is_same: bool = False,
@@ -164,7 +170,7 @@ class Region:
         for granule in range(offset // self.granule_bytes, (offset + size - 1) // self.granule_bytes + 1):
             past = self.history.get(granule)
             if past is None:
-                past = self.history[granule] = _History()
+                past = self.history[granule] = History()
             together = False
             for writer in past.writers:
                 if (writer.block, writer.thread) == key or is_ordered(writer):
@@ -201,9 +207,7 @@ class Region:
         old, self.history, self.granule_bytes = self.history, {}, size
         for granule, past in old.items():
             for k in range(factor):
-                self.history[granule * factor + k] = _History(
-                    list(past.writers), dict(past.updates), dict(past.readers), list(past.before)
-                )
+                self.history[granule * factor + k] = past.copy()
 
 
 def _are_lanes_of_one_step(a: Owner, b: Owner) -> bool:

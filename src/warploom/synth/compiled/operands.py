@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from warploom.core import f32, f64
-from warploom.ptx.routine import TYPE_BITS
+from warploom.ptx import TYPE_BITS
 from warploom.ptx.syntax import Address, Float, Instruction, Integer, Name, Negation, Operand, Pair, Sum, Vector
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.placed import Placed, placed, shifted

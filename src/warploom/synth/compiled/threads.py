@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 
 from warploom.core import Span
-from warploom.ptx import Routine
-from warploom.ptx.routine import Variable
+from warploom.ptx import Routine, Variable
 from warploom.synth.compiled.data import Data, Undefined, Value
 from warploom.synth.compiled.faults import Access, Fault, FaultError, FaultKind, Triple, unsupported
 from warploom.synth.compiled.memory import LOCAL_BASE, SHARED_BASE, WARP, Memory, Owner, Region, Variables
@@ -22,6 +22,17 @@ from warploom.synth.compiled.placed import Places, placed
 from warploom.synth.compiled.placed import Variable as PlacedVariable
 
 Lanes = list[int]
+
+
+class RoundsSeen(Protocol):
+    """What a run tells of the rounds of its loops (`rounds.py`)."""
+
+    @property
+    def is_general(self) -> bool: ...
+
+    def arrive(self, block: Block, header: int) -> None: ...
+
+    def failed(self, block: Block, error: Exception) -> int | None: ...
 
 
 @dataclass(slots=True)
@@ -47,6 +58,9 @@ class Launch:
     """Whether activemask names each thread alone, as hardware may; else all that stand at the instruction."""
     first_block: Triple | None = None
     """The one block that is run, if it stands for those that `places.moving` tells; None: all of the grid are run."""
+    rounds: RoundsSeen | None = None
+    """Follows the rounds of loops; None: each is run."""
+    symbols: int = 0
     moves: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
     """By array: bytes by which the accesses of a block lie further on than those of the block before."""
     loaded: set[str] = field(default_factory=set[str])
@@ -54,6 +68,11 @@ class Launch:
     """Arrays, where one block stands for several."""
     notes: set[str] = field(default_factory=set[str])
     """Notes that the domain of a proof must state besides the algebra."""
+
+    def next_symbol(self) -> int:
+        """A number for a symbol of the run's own."""
+        self.symbols += 1
+        return self.symbols
 
     def span(self, instruction: int) -> Span:
         return self.routine.span(instruction)
@@ -201,6 +220,11 @@ class Block:
         found = Arrival(thread, self.times[thread], self._seen_by_thread()[thread].copy())
         self.times[thread] += 1
         return found
+
+    @property
+    def has_partial_order(self) -> bool:
+        """Whether some threads, and not all, have waited for each other."""
+        return self._seen is not None
 
     def has_seen(self, thread: int, other: int, time: int) -> bool:
         """Whether what `other` did from its moment `time` on is in part ordered before what `thread` does now."""

@@ -12,8 +12,9 @@ from typing import TypeAlias, assert_never
 import numpy as np
 import numpy.typing as npt
 
+from warploom.core.linear import Linear
 from warploom.operations import COMPARISONS
-from warploom.solve import Constraint, Formula, Linear, conjunction, disjunction, negation
+from warploom.solve import Constraint, Formula, conjunction, disjunction, negation
 
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
@@ -24,23 +25,23 @@ class UnliftableError(Exception):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Form:
+class ThreadSum:
     """`base[thread] + sum of coefficient * symbol`; terms sorted by symbol."""
 
     base: Ints
     terms: tuple[tuple[str, int], ...] = ()
 
-    def at(self, thread: int) -> Linear:
+    def at(self, thread: int) -> Linear[str]:
         return Linear(self.terms, int(self.base[thread]))
 
     @property
-    def linear(self) -> Linear | None:
+    def linear(self) -> Linear[str] | None:
         """The form when it is the same for all threads."""
         return Linear(self.terms, int(self.base[0])) if (self.base == self.base[0]).all() else None
 
-    def plus(self, other: Form, factor: int = 1) -> Form:
-        total = Linear(self.terms, 0).plus(Linear(other.terms, 0), factor)
-        return Form(self.base + factor * other.base, total.terms)
+    def plus(self, other: ThreadSum, factor: int = 1) -> ThreadSum:
+        total = Linear(self.terms).plus(Linear(other.terms), factor)
+        return ThreadSum(self.base + factor * other.base, tuple(sorted(total.terms)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,7 +55,7 @@ class Known:
 class Test:
     """`form <= 0` or `form == 0`."""
 
-    form: Form
+    form: ThreadSum
     is_equation: bool = False
 
 
@@ -80,22 +81,22 @@ Condition: TypeAlias = Known | Test | Both | Either | Negated
 class Extreme:
     """The least or the greatest of some forms."""
 
-    forms: tuple[Form, ...]
+    forms: tuple[ThreadSum, ...]
     is_max: bool
 
     def cases(self) -> Cases:
         """The forms, each under the condition that it is the extreme one, the first of equal ones."""
         op, before = (">=", ">") if self.is_max else ("<=", "<")
-        chosen: list[tuple[Condition, Form]] = []
+        chosen: list[tuple[Condition, ThreadSum]] = []
         for k, form in enumerate(self.forms):
             wins = [compare(before, form, f) for f in self.forms[:k]] + [compare(op, form, f) for f in self.forms[k + 1 :]]
             chosen.append((both(wins), form))
         return tuple(chosen)
 
 
-Cases: TypeAlias = tuple[tuple[Condition, Form], ...]
+Cases: TypeAlias = tuple[tuple[Condition, ThreadSum], ...]
 """Exactly one condition holds."""
-Number: TypeAlias = Form | Extreme | Cases
+Number: TypeAlias = ThreadSum | Extreme | Cases
 
 
 def formula_at(condition: Condition, thread: int) -> Formula:
@@ -130,7 +131,7 @@ def is_uniform(condition: Condition) -> bool:
             assert_never(condition)
 
 
-def test(form: Form, is_equation: bool = False) -> Condition:
+def test(form: ThreadSum, is_equation: bool = False) -> Condition:
     """`form <= 0` or `form == 0`, decided when no symbol is left."""
     if form.terms:
         return Test(form, is_equation)
@@ -175,9 +176,9 @@ def compare(op: str, a: Number, b: Number) -> Condition:
         return both(parts) if a.is_max == (op in ("<", "<=")) else either(parts)
     if isinstance(a, tuple):
         return either(both([c, compare(op, f, b)]) for c, f in a)
-    if not isinstance(b, Form):
+    if not isinstance(b, ThreadSum):
         return compare(COMPARISONS[op].mirrored, b, a)
-    one = Form(np.ones_like(a.base))
+    one = ThreadSum(np.ones_like(a.base))
     match op:
         case "<=":
             return test(a.plus(b, -1))

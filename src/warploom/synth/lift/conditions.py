@@ -4,21 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from warploom.solve import (
-    FALSE,
-    TRUE,
-    All,
-    Answer,
-    Constraint,
-    Formula,
-    Linear,
-    Sat,
-    SmtSession,
-    Some,
-    Unsat,
-    conjunction,
-    negation,
-)
+from warploom.core.linear import Linear
+from warploom.solve import FALSE, TRUE, All, Answer, Constraint, Formula, Sat, SmtSession, Some, Unsat, conjunction, negation
 from warploom.terms import Term, apply, iterate_post
 
 _DEEPEST_SPLIT = 80
@@ -81,7 +68,7 @@ class Conditions:
             case _:
                 return False
 
-    def _is_seen(self, guard: Formula, goal: Linear) -> bool:
+    def _is_seen(self, guard: Formula, goal: Linear[str]) -> bool:
         if self._is_negative(goal):
             return True
         wanted = dict(goal.terms)
@@ -91,13 +78,12 @@ class Conditions:
                 continue
             for name, coefficient in known.linear.terms:
                 factor = wanted.get(name, 0) // coefficient
-                if factor > 0 and factor * coefficient == wanted[name]:
-                    if self._is_negative(goal.plus(known.linear, -factor)):
-                        return True
-                    break
+                divides = factor > 0 and factor * coefficient == wanted[name]
+                if divides and self._is_negative(goal.plus(known.linear, -factor)):
+                    return True
         return False
 
-    def _rounded(self, goal: Linear) -> Iterator[Linear]:
+    def _rounded(self, goal: Linear[str]) -> Iterator[Linear[str]]:
         """Other goals that give this one by a fact about a quotient: `m * goal < m` is enough for integers."""
         wanted = dict(goal.terms)
         for fact in self.facts:
@@ -106,7 +92,7 @@ class Conditions:
                 if m > 1 and wanted.get(name, 0) * m == coefficient and fact.op == "<=":
                     yield goal.scaled(m).shifted(1 - m).plus(fact.linear, -1)
 
-    def _is_negative(self, linear: Linear) -> bool:
+    def _is_negative(self, linear: Linear[str]) -> bool:
         """`linear <= 0` because no term can be positive."""
         return linear.constant <= 0 and all(c < 0 and n in self._natural for n, c in linear.terms)
 

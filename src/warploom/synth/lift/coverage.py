@@ -12,13 +12,14 @@ from itertools import product
 from math import gcd, lcm
 from typing import Generic, TypeVar
 
-from warploom.solve import Constraint, Formula, Linear, conjunction, substitute, variable
+from warploom.core.linear import Linear, variable
+from warploom.solve import Constraint, Formula, conjunction, substitute
 from warploom.synth.lift.affine import UnliftableError
 from warploom.synth.lift.trace import Cell, Event, Place
 
 T = TypeVar("T")
 Residue = tuple[int, ...]
-Quotients = Mapping[tuple[Linear, int], Linear]
+Quotients = Mapping[tuple[Linear[str], int], Linear[str]]
 """The symbol of each `linear // d`, in the order in which they were made."""
 _MOST_PERIOD = 1024
 _MOST_RESIDUES = 20_000
@@ -29,7 +30,7 @@ class Match(Generic[T]):
     """A store or a cell at one residue."""
 
     source: T
-    values: dict[str, Linear]
+    values: dict[str, Linear[str]]
     """Block numbers or loop symbols in terms of the quotients."""
     present: Formula
     """Condition under which it touches the element, in terms of the quotients."""
@@ -113,17 +114,18 @@ def _wanted(symbols: Mapping[str, int], quotients: Quotients) -> Iterator[int]:
                 yield symbols[name] * d // gcd(coefficient, d)
 
 
-def _add_quotients(values: dict[str, Linear], quotients: Quotients) -> None:
+def _add_quotients(values: dict[str, Linear[str]], quotients: Quotients) -> None:
     """Symbols of quotients whose value follows exactly from `values`, where something does: inner ones first."""
     for (linear, d), symbol in quotients.items():
         if any(name in values for name, _ in linear.terms):
             form = linear.substituted(values)
-            if all(c % d == 0 for _, c in form.terms):
+            exact = form.shifted(-(form.constant % d)).divided(d)
+            if exact is not None:
                 ((name, _),) = symbol.terms
-                values[name] = Linear(tuple((s, c // d) for s, c in form.terms), form.constant // d)
+                values[name] = exact
 
 
-def _axis(form: Linear, symbols: Collection[str], array: str) -> _Axis:
+def _axis(form: Linear[str], symbols: Collection[str], array: str) -> _Axis:
     if not form.terms:
         return _Axis("", 0, form.constant)
     if len(form.terms) == 1:
@@ -137,11 +139,11 @@ def _axis(form: Linear, symbols: Collection[str], array: str) -> _Axis:
 
 def _instances(
     array: str, axes: list[_Axis], periods: list[int]
-) -> Iterator[tuple[Residue, dict[str, Linear], list[Constraint]]]:
+) -> Iterator[tuple[Residue, dict[str, Linear[str]], list[Constraint]]]:
     ranges = [range(period // a.coefficient) if a.coefficient else range(1) for a, period in zip(axes, periods, strict=True)]
     for phases in product(*ranges):
         residue: list[int] = []
-        values: dict[str, Linear] = {}
+        values: dict[str, Linear[str]] = {}
         equations: list[Constraint] = []
         for d, (axis, phase, period) in enumerate(zip(axes, phases, periods, strict=True)):
             offset, rest = divmod(axis.coefficient * phase + axis.constant, period)

@@ -14,6 +14,7 @@ from typing import assert_never
 import numpy as np
 
 from warploom.core import NOWHERE, DType, scalar_of
+from warploom.core.linear import Linear
 from warploom.ir import (
     Accumulate,
     Accumulated,
@@ -41,8 +42,8 @@ from warploom.ir import (
     ValueVar,
 )
 from warploom.solve import FALSE as NEVER
-from warploom.solve import All, Formula, Linear, conjunction, disjunction, negation
-from warploom.synth.lift.affine import Condition, Extreme, Form, Known, UnliftableError, formula_at, is_uniform, negated
+from warploom.solve import All, Formula, conjunction, disjunction, negation
+from warploom.synth.lift.affine import Condition, Extreme, Known, ThreadSum, UnliftableError, formula_at, is_uniform, negated
 from warploom.synth.lift.generic_index import GenericIndex, Path
 from warploom.synth.lift.trace import Cell, Demand, Event, OutputRead, Place, Trace
 from warploom.synth.proof.accesses import Accesses
@@ -167,7 +168,7 @@ class GenericBlock:
 
     def _loop(self, loop: For, path: Path) -> None:
         start, stop = self.indices.bound(loop.start, path), self.indices.bound(loop.stop, path)
-        first, last = (b.linear if isinstance(b, Form) else None for b in (start, stop))
+        first, last = (b.linear if isinstance(b, ThreadSum) else None for b in (start, stop))
         if any(f.linear is None for b in (start, stop) for f in (b.forms if isinstance(b, Extreme) else (b,))):
             raise UnliftableError(f"{loop.span}: a loop bound that differs between threads")
         if first is not None and last is not None and not first.terms and not last.terms:

@@ -9,6 +9,7 @@ from typing import TypeAlias, assert_never
 
 import numpy as np
 
+from warploom.core.linear import Linear, variable
 from warploom.ir import (
     Builtin,
     Compare,
@@ -23,15 +24,15 @@ from warploom.ir import (
     Logical,
     SizeVar,
 )
-from warploom.solve import Constraint, Formula, Linear, conjunction, variable
+from warploom.solve import Constraint, Formula, conjunction
 from warploom.synth.lift.affine import (
     Both,
     Condition,
     Extreme,
     Flags,
-    Form,
     Known,
     Number,
+    ThreadSum,
     UnliftableError,
     both,
     compare,
@@ -39,7 +40,7 @@ from warploom.synth.lift.affine import (
     formula_at,
     negated,
 )
-from warploom.synth.lift.uniform import Affine, affine
+from warploom.synth.lift.uniform import Uniform, uniform_form, value_of
 from warploom.synth.proof.lanes import MOST_SHIFTED
 
 IndexValue: TypeAlias = Number | Condition
@@ -52,7 +53,7 @@ class Path:
         self.flags = flags
         self.conditions = conditions
         self._formulas: dict[int, Formula] = {}
-        self.demanded: set[tuple[str, tuple[Linear, ...], int]] = set()
+        self.demanded: set[tuple[str, tuple[Linear[str], ...], int]] = set()
         """Elements that threads of this path are already demanded to find inside their arrays."""
 
     @cached_property
@@ -80,7 +81,7 @@ class GenericIndex:
     """Values of index expressions for all threads of a generic block."""
 
     kernel: Kernel
-    symbols_of_grid: tuple[Linear, Linear, Linear]
+    symbols_of_grid: tuple[Linear[str], Linear[str], Linear[str]]
     """Block numbers: a symbol each, or the constant 0."""
     facts: list[Constraint] = field(default_factory=list[Constraint])
     """Facts about the symbols: quotients of sizes."""
@@ -89,25 +90,25 @@ class GenericIndex:
     _variables: dict[str, tuple[IndexValue, tuple[Condition, ...]]] = field(
         default_factory=dict[str, tuple[IndexValue, tuple[Condition, ...]]]
     )
-    _threads: dict[int, Form] = field(default_factory=dict[int, Form])
-    quotients: dict[tuple[Linear, int], Linear] = field(default_factory=dict[tuple[Linear, int], Linear])
+    _threads: dict[int, ThreadSum] = field(default_factory=dict[int, ThreadSum])
+    quotients: dict[tuple[Linear[str], int], Linear[str]] = field(default_factory=dict[tuple[Linear[str], int], Linear[str]])
     """The symbol of each `linear // d`, inner ones before those that hold them."""
     _loops: int = 0
     _symbols: dict[tuple[tuple[str, ...], str, str], str] = field(default_factory=dict[tuple[tuple[str, ...], str, str], str])
     """Symbols of the loops over sizes, by the loops around them and their bounds."""
     _carried: set[str] = field(default_factory=set[str])
     """Variables whose value comes from an earlier iteration of a loop over a size, or is its last one."""
-    _uniform: dict[str, Linear] = field(default_factory=dict[str, Linear])
+    _uniform: dict[str, Linear[str]] = field(default_factory=dict[str, Linear[str]])
     """Variables that are known to be the same for all threads."""
-    _affine: dict[int, tuple[IndexExpr, Affine | None]] = field(default_factory=dict[int, "tuple[IndexExpr, Affine | None]"])
+    _forms: dict[int, tuple[IndexExpr, Uniform | None]] = field(default_factory=dict[int, "tuple[IndexExpr, Uniform | None]"])
     """By identity of the expression, which is kept alive beside it: hashing an expression takes longer than evaluating it."""
-    _constants: dict[int, Form] = field(default_factory=dict[int, Form])
+    _constants: dict[int, ThreadSum] = field(default_factory=dict[int, ThreadSum])
 
     def __post_init__(self) -> None:
         numbers = np.arange(self.kernel.threads, dtype=np.int64)
         x, y, _ = self.kernel.block
         for axis, values in enumerate((numbers % x, numbers // x % y, numbers // (x * y))):
-            self._threads[axis] = Form(values)
+            self._threads[axis] = ThreadSum(values)
 
     # ------------------------------------------------------------ variables
 
@@ -117,7 +118,7 @@ class GenericIndex:
         if name in self._variables and not path.flags.all():
             value = self._kept(self._variable(name, path), value, path.flags)
         self._variables[name] = (value, path.conditions)
-        linear = value.linear if isinstance(value, Form) else None
+        linear = value.linear if isinstance(value, ThreadSum) else None
         if linear is not None:
             self._uniform[name] = linear
         else:
@@ -126,9 +127,9 @@ class GenericIndex:
     def _kept(self, old: IndexValue, new: IndexValue, flags: Flags) -> IndexValue:
         """`new` for the threads of `flags`, `old` for all others."""
         here, elsewhere = Known(flags), Known(~flags)
-        if isinstance(old, Form | Extreme | tuple) and isinstance(new, Form | Extreme | tuple):
+        if isinstance(old, ThreadSum | Extreme | tuple) and isinstance(new, ThreadSum | Extreme | tuple):
             return self._joined([(here, new), (elsewhere, old)])
-        if isinstance(old, Form | Extreme | tuple) or isinstance(new, Form | Extreme | tuple):
+        if isinstance(old, ThreadSum | Extreme | tuple) or isinstance(new, ThreadSum | Extreme | tuple):
             raise UnliftableError("an index variable that is a number in some threads and a condition in others")
         return either([both([here, new]), both([elsewhere, old])])
 
@@ -142,13 +143,13 @@ class GenericIndex:
         """Variables that have no value known here until they are set again."""
         self._carried.update(names)
 
-    def bound(self, expr: IndexExpr, path: Path) -> Form | Extreme:
+    def bound(self, expr: IndexExpr, path: Path) -> ThreadSum | Extreme:
         """A loop bound: a form, or the least or greatest of some."""
         value = self.evaluate(expr, path)
         return value if isinstance(value, Extreme) else self.form(expr, path)
 
     def iteration(
-        self, name: str, outer: tuple[str, ...], start: Form | Extreme, stop: Form | Extreme, path: Path
+        self, name: str, outer: tuple[str, ...], start: ThreadSum | Extreme, stop: ThreadSum | Extreme, path: Path
     ) -> tuple[str, Path]:
         """The symbol of a loop over a size, and the path on which it is in range; `outer`: symbols of the loops around it.
 
@@ -162,11 +163,11 @@ class GenericIndex:
             symbol = self._symbols[key] = f"{name}@{self._loops}"
             self._loops += 1
         self._carried.discard(name)
-        here = self._constant_form(0).plus(Form(np.zeros(self.kernel.threads, dtype=np.int64), ((symbol, 1),)))
+        here = self._constant_form(0).plus(ThreadSum(np.zeros(self.kernel.threads, dtype=np.int64), ((symbol, 1),)))
         self._variables[name] = (here, path.conditions)
         self._uniform[name] = variable(symbol)
         if (
-            isinstance(start, Form)
+            isinstance(start, ThreadSum)
             and (start.base >= 0).all()
             and all(c > 0 and n in (*self.kernel.sizes, *self.natural) for n, c in start.terms)
         ):
@@ -175,38 +176,39 @@ class GenericIndex:
 
     # ------------------------------------------------------------ expressions
 
-    def size_form(self, expr: IndexExpr) -> Linear:
+    def size_form(self, expr: IndexExpr) -> Linear[str]:
         """An extent over sizes."""
         form = self.form(expr, Path(np.ones(self.kernel.threads, dtype=bool))).linear
         assert form is not None, "extents are the same for all threads"
         return form
 
-    def form(self, expr: IndexExpr, path: Path) -> Form:
+    def form(self, expr: IndexExpr, path: Path) -> ThreadSum:
         value = self.evaluate(expr, path)
-        if isinstance(value, Form):
+        if isinstance(value, ThreadSum):
             return value
         if isinstance(value, tuple | Extreme):
             raise UnliftableError("an index that is a minimum, maximum or choice depending on a block number or a size")
         if isinstance(value, Known):
-            return Form(value.flags.astype(np.int64))
+            return ThreadSum(value.flags.astype(np.int64))
         raise UnliftableError("a condition on a block number or a size used as a number")
 
-    def uniform(self, expr: IndexExpr, path: Path) -> Linear | None:
+    def uniform(self, expr: IndexExpr, path: Path) -> Linear[str] | None:
         """The value where it is seen to be one linear form for all threads, without evaluating it per thread."""
-        found = self._affine.get(id(expr))
+        found = self._forms.get(id(expr))
         if found is None:
-            found = self._affine[id(expr)] = (expr, affine(expr))
+            found = self._forms[id(expr)] = (expr, uniform_form(expr))
         form = found[1]
         if form is None:
             return None
-        for name, _ in form.variables:
-            self._variable(name, path)
-        return form.at(self._uniform)
+        for atom, _ in form.terms:
+            if isinstance(atom, IndexVar):
+                self._variable(atom.name, path)
+        return value_of(form, self._uniform)
 
     def condition(self, expr: IndexExpr, path: Path) -> Condition:
         value = self.evaluate(expr, path)
         match value:
-            case Form():
+            case ThreadSum():
                 return negated(compare("==", value, self._constant_form(0)))
             case tuple() | Extreme():
                 cases = value.cases() if isinstance(value, Extreme) else value
@@ -214,7 +216,7 @@ class GenericIndex:
             case _:
                 return value
 
-    def at_most(self, a: Linear, b: Linear) -> Formula:
+    def at_most(self, a: Linear[str], b: Linear[str]) -> Formula:
         """`a <= b`."""
         return conjunction([Constraint(a.plus(b, -1))])
 
@@ -255,14 +257,14 @@ class GenericIndex:
             case _:
                 return self.evaluate(self.kernel.grid[axis], path)
 
-    def _constant_form(self, value: int) -> Form:
+    def _constant_form(self, value: int) -> ThreadSum:
         found = self._constants.get(value)
         if found is None:
-            found = self._constants[value] = Form(np.full(self.kernel.threads, value, dtype=np.int64))
+            found = self._constants[value] = ThreadSum(np.full(self.kernel.threads, value, dtype=np.int64))
         return found
 
-    def _spread(self, linear: Linear) -> Form:
-        return Form(np.full(self.kernel.threads, linear.constant, dtype=np.int64), linear.terms)
+    def _spread(self, linear: Linear[str]) -> ThreadSum:
+        return ThreadSum(np.full(self.kernel.threads, linear.constant, dtype=np.int64), tuple(sorted(linear.terms)))
 
     def _variable(self, name: str, path: Path) -> IndexValue:
         if name in self._carried:
@@ -277,10 +279,10 @@ class GenericIndex:
 
     def _numbers(self, expr: IndexExpr, path: Path) -> Number:
         value = self.evaluate(expr, path)
-        if isinstance(value, Form | Extreme | tuple):
+        if isinstance(value, ThreadSum | Extreme | tuple):
             return value
         if isinstance(value, Known):
-            return Form(value.flags.astype(np.int64))
+            return ThreadSum(value.flags.astype(np.int64))
         return ((value, self._constant_form(1)), (negated(value), self._constant_form(0)))
 
     def _logical(self, op: str, operands: tuple[IndexExpr, ...], path: Path) -> Condition:
@@ -306,16 +308,16 @@ class GenericIndex:
 
     def _joined(self, choices: list[tuple[Condition, Number]]) -> Number:
         """Guarded values as one form where the guards are decided and the symbols agree, else as cases."""
-        flat: list[tuple[Condition, Form]] = []
+        flat: list[tuple[Condition, ThreadSum]] = []
         for guard, value in choices:
             cases = value.cases() if isinstance(value, Extreme) else value
-            flat += [(guard, cases)] if isinstance(cases, Form) else [(both([guard, c]), f) for c, f in cases]
+            flat += [(guard, cases)] if isinstance(cases, ThreadSum) else [(both([guard, c]), f) for c, f in cases]
         if all(isinstance(g, Known) for g, _ in flat) and len({f.terms for _, f in flat}) == 1:
             base = flat[-1][1].base
             for guard, form in flat[:-1]:
                 assert isinstance(guard, Known)
                 base = np.where(guard.flags, form.base, base)
-            return Form(base, flat[0][1].terms)
+            return ThreadSum(base, flat[0][1].terms)
         return tuple(flat)
 
     # ------------------------------------------------------------ arithmetic
@@ -323,14 +325,14 @@ class GenericIndex:
     def _binary(self, op: str, a: Number, b: Number, path: Path) -> Number:
         if op in ("min", "max"):
             return self._extreme(op == "max", a, b)
-        if isinstance(a, Extreme) and isinstance(b, Form) and op in ("+", "-"):
+        if isinstance(a, Extreme) and isinstance(b, ThreadSum) and op in ("+", "-"):
             return Extreme(tuple(f.plus(b, 1 if op == "+" else -1) for f in a.forms), a.is_max)
-        if isinstance(b, Extreme) and isinstance(a, Form) and op in ("+", "-"):
+        if isinstance(b, Extreme) and isinstance(a, ThreadSum) and op in ("+", "-"):
             return Extreme(tuple(a.plus(f, 1 if op == "+" else -1) for f in b.forms), b.is_max == (op == "+"))
-        if not isinstance(a, Form):
+        if not isinstance(a, ThreadSum):
             cases = a.cases() if isinstance(a, Extreme) else a
             return self._joined([(c, self._binary(op, f, b, path)) for c, f in cases])
-        if not isinstance(b, Form):
+        if not isinstance(b, ThreadSum):
             cases = b.cases() if isinstance(b, Extreme) else b
             return self._joined([(c, self._binary(op, a, f, path)) for c, f in cases])
         match op:
@@ -353,12 +355,12 @@ class GenericIndex:
                     raise UnliftableError(f"`{op}` of a block number or a size")
                 if op in ("<<", ">>") and (bad := path.flags & ((b.base < 0) | (b.base > MOST_SHIFTED))).any():
                     raise UnliftableError(f"a shift by {b.base[bad][0]}")
-                return Form(_bitwise(op, a, b))
+                return ThreadSum(_bitwise(op, a, b))
 
     def _extreme(self, is_max: bool, a: Number, b: Number) -> Number:
-        forms: list[Form] = []
+        forms: list[ThreadSum] = []
         for value in (a, b):
-            if isinstance(value, Form):
+            if isinstance(value, ThreadSum):
                 forms.append(value)
             elif isinstance(value, Extreme) and value.is_max == is_max:
                 forms += value.forms
@@ -368,38 +370,38 @@ class GenericIndex:
                 return self._joined([(first, a), (negated(first), b)])
         return _tightest(forms, is_max)
 
-    def _product(self, a: Form, b: Form) -> Form:
+    def _product(self, a: ThreadSum, b: ThreadSum) -> ThreadSum:
         if b.terms:
             a, b = b, a
         if not a.terms:
-            return Form(a.base * b.base)
+            return ThreadSum(a.base * b.base)
         if b.terms or not (b.base == b.base[0]).all():
             raise UnliftableError("a product of block numbers and sizes, or of one with a thread's number")
         factor = int(b.base[0])
-        return Form(a.base * factor, tuple((s, c * factor) for s, c in a.terms) if factor else ())
+        return ThreadSum(a.base * factor, tuple((s, c * factor) for s, c in a.terms) if factor else ())
 
-    def _divided(self, op: str, a: Form, b: Form, path: Path) -> Form:
+    def _divided(self, op: str, a: ThreadSum, b: ThreadSum, path: Path) -> ThreadSum:
         if b.terms:
             raise UnliftableError(f"`{op}` by a block number or a size")
         if (path.flags & (b.base == 0)).any():
             raise UnliftableError(f"`{op}` by zero")
         divisor = np.where(b.base == 0, 1, b.base)
         if not a.terms:
-            return Form(a.base // divisor if op == "//" else a.base % divisor)
+            return ThreadSum(a.base // divisor if op == "//" else a.base % divisor)
         if not (divisor == divisor[0]).all():
             raise UnliftableError(f"`{op}` of a block number or a size by a number that differs between threads")
         d = int(divisor[0])
         if all(c % d == 0 for _, c in a.terms):
             if op == "%":
-                return Form(a.base % d)
-            return Form(a.base // d, tuple((s, c // d) for s, c in a.terms))
+                return ThreadSum(a.base % d)
+            return ThreadSum(a.base // d, tuple((s, c // d) for s, c in a.terms))
         linear = a.linear
         if linear is None or d < 0:
             raise UnliftableError(f"`{op} {d}` of {a.at(0)}, which is not a multiple of it plus a thread's number")
         quotient = self._spread(self._quotient(linear, d))
         return quotient if op == "//" else a.plus(self._product(quotient, self._constant_form(d)), -1)
 
-    def _quotient(self, linear: Linear, d: int) -> Linear:
+    def _quotient(self, linear: Linear[str], d: int) -> Linear[str]:
         """A symbol for `linear // d`, d > 0, with what defines it."""
         found = self.quotients.get((linear, d))
         if found is None:
@@ -409,20 +411,20 @@ class GenericIndex:
         return found
 
 
-def _text_of(bound: Form | Extreme) -> str:
+def _text_of(bound: ThreadSum | Extreme) -> str:
     """Equal for equal bounds that are the same for all threads."""
-    if isinstance(bound, Form):
+    if isinstance(bound, ThreadSum):
         return str(bound.at(0))
     return f"{'max' if bound.is_max else 'min'}({', '.join(sorted(str(f.at(0)) for f in bound.forms))})"
 
 
-def _tightest(forms: list[Form], is_max: bool) -> Form | Extreme:
+def _tightest(forms: list[ThreadSum], is_max: bool) -> ThreadSum | Extreme:
     """Forms that differ by constants only are one form."""
-    by_symbols: dict[tuple[tuple[str, int], ...], Form] = {}
+    by_symbols: dict[tuple[tuple[str, int], ...], ThreadSum] = {}
     for form in forms:
         old = by_symbols.get(form.terms)
         if old is not None:
-            form = Form((np.maximum if is_max else np.minimum)(old.base, form.base), form.terms)
+            form = ThreadSum((np.maximum if is_max else np.minimum)(old.base, form.base), form.terms)
         by_symbols[form.terms] = form
     kept = tuple(by_symbols.values())
     return kept[0] if len(kept) == 1 else Extreme(kept, is_max)
@@ -432,12 +434,12 @@ def _is_prefix(first: tuple[Condition, ...], second: tuple[Condition, ...]) -> b
     return first is second or first == second[: len(first)]  # conditions compare by identity
 
 
-def _is_mask(form: Form) -> bool:
+def _is_mask(form: ThreadSum) -> bool:
     value = int(form.base[0])
     return bool((form.base == value).all()) and value >= 0 and value & (value + 1) == 0
 
 
-def _bitwise(op: str, a: Form, b: Form) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _bitwise(op: str, a: ThreadSum, b: ThreadSum) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
     match op:
         case "&":
             return a.base & b.base

@@ -15,10 +15,11 @@ from typing import Any, Literal
 
 from warploom.core import Diagnostic, UserError
 from warploom.core.launch import INT_MAX
+from warploom.core.linear import Linear, variable
 from warploom.gpu import safe_sizes
 from warploom.ir import Kernel, Param
 from warploom.sketch import Sketch, TermSpec, parse_spec
-from warploom.solve import Constraint, Formula, Linear, Sat, conjunction, disjunction, negation, variable
+from warploom.solve import Constraint, Formula, Sat, conjunction, disjunction, negation
 from warploom.synth.lift.affine import UnliftableError
 from warploom.synth.lift.conditions import Conditions
 from warploom.synth.lift.coverage import Residues, match, quotient
@@ -149,11 +150,11 @@ class _Lift:
         self.unknown = conditions.unknown
         return list(domains)
 
-    def _grid(self) -> tuple[GenericIndex, dict[str, Linear]]:
+    def _grid(self) -> tuple[GenericIndex, dict[str, Linear[str]]]:
         """Indices of the generic block, and the extent of the grid per block symbol."""
         indices = GenericIndex(self.kernel, (_ZERO, _ZERO, _ZERO))
-        symbols: list[Linear] = []
-        blocks: dict[str, Linear] = {}
+        symbols: list[Linear[str]] = []
+        blocks: dict[str, Linear[str]] = {}
         for axis, extent in zip("xyz", self.kernel.grid, strict=True):
             form = indices.size_form(extent)
             name = f"block.{axis}"
@@ -184,7 +185,7 @@ class _Lift:
                 element = element_text(read.array, read.place)
                 raise UnliftableError(f"{read.span}: the kernel reads {element} of its output, which another thread may store")
 
-    def _check_free_blocks(self, events: list[Event], blocks: Mapping[str, Linear], conditions: Conditions) -> None:
+    def _check_free_blocks(self, events: list[Event], blocks: Mapping[str, Linear[str]], conditions: Conditions) -> None:
         """Blocks that differ in a number no store depends on would all store the same elements."""
         for event in events:
             used = {name for form in event.place for name, _ in form.terms}
@@ -288,7 +289,7 @@ class _Lift:
         return tuple(replace(d, message=f"at {text}: {d.message}", fix=f"{d.fix} {hint}".strip()) for d in diagnostics)
 
 
-def _in_range(extent: Linear, name: str) -> Iterator[Constraint]:
+def _in_range(extent: Linear[str], name: str) -> Iterator[Constraint]:
     yield Constraint(variable(name).scaled(-1))
     yield Constraint(variable(name).plus(extent, -1).shifted(1))
 

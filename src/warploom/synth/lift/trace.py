@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from warploom.core import Span
-from warploom.solve import Formula, Linear
+from warploom.core.linear import Linear
+from warploom.solve import Formula
 from warploom.terms import Term
 
-Place = tuple[Linear, ...]
+Place = tuple[Linear[str], ...]
 """Index of an array element, one form per dimension."""
 
 

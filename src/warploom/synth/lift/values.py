@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from warploom.core import DType
+from warploom.core.linear import Linear
 from warploom.ir import Param
-from warploom.solve import Formula, Linear, conjunction, disjunction, negation, substitute
+from warploom.solve import Formula, conjunction, disjunction, negation, substitute
 from warploom.synth.lift.conditions import Conditions, resolved, split_cases
 from warploom.synth.lift.coverage import Residues
 from warploom.synth.lift.trace import Event
@@ -33,7 +34,7 @@ class Values:
         self.normaliser = Normaliser(algebra, types)
         self.summands = Summands(self.normaliser, conditions)
         self.used = Usage(param.dtype)
-        self._renamed: dict[tuple[tuple[str, Linear], ...], dict[Term, Term]] = {}
+        self._renamed: dict[tuple[tuple[str, Linear[str]], ...], dict[Term, Term]] = {}
 
     def check(self, residues: dict[tuple[int, ...], Residues]) -> Usage:
         """Raises FaultError for a difference."""
@@ -56,7 +57,7 @@ class Values:
                         self._compare(got, self._initial(event.source, event.values), rest, {}, event.source)
         return self.used
 
-    def _initial(self, event: Event, values: Mapping[str, Linear]) -> Term:
+    def _initial(self, event: Event, values: Mapping[str, Linear[str]]) -> Term:
         if not self.param.is_input:
             return constant(0)
         return atom(self.param.name, tuple(f.substituted(values) for f in event.place), self.param.dtype.lanes)
@@ -82,7 +83,7 @@ class Values:
         pairs = [(component(a, k), component(b, k)) for k in range(lanes)] if lanes > 1 and a is not b else [(a, b)]
         return all(p is q or self.normaliser.canonical(p) is self.normaliser.canonical(q) for p, q in pairs)
 
-    def _rename(self, term: Term, values: Mapping[str, Linear]) -> Term:
+    def _rename(self, term: Term, values: Mapping[str, Linear[str]]) -> Term:
         """`term` with the symbols of its elements and conditions replaced."""
         done = self._renamed.setdefault(tuple(values.items()), {})
         for t in iterate_post(term, done):
@@ -96,9 +97,9 @@ class Values:
         return done[term]
 
 
-def _replaced(part: Any, values: Mapping[str, Linear]) -> Any:
+def _replaced(part: Any, values: Mapping[str, Linear[str]]) -> Any:
     if isinstance(part, Linear):
-        return part.substituted(values)
+        return cast("Linear[str]", part).substituted(values)
     if isinstance(part, int | str):
         return part
     formula: Formula = part

@@ -26,6 +26,7 @@ from warploom.ir import (
     Logical,
     SizeVar,
 )
+from warploom.ir.swizzle import kind_of
 from warploom.operations import COMPARISONS, numpy_function
 from warploom.synth.network.network import BoolArray, HoleUses, IntArray, Slots
 
@@ -74,7 +75,7 @@ class IndexLowering:
         uses: list[HoleUses] = []
         arguments = list(self.arguments)
         for hole, numbers in zip(self.kernel.holes, self.points, strict=True):
-            arity = 0 if hole.kind in ("const", "choose") else len(hole.arg_names)
+            arity = len(hole.arg_names) if kind_of(hole).takes == "indices" else 0
             used = np.flatnonzero(numbers >= 0)
             order: list[int] = used[np.argsort(numbers[used])].tolist()
             rows = [arguments[n] for n in order]
@@ -152,18 +153,21 @@ class IndexLowering:
             if isinstance(value, Open):
                 raise _nested(hole)
             args.append(value)
-        if hole.kind in ("const", "choose"):
+        kind = kind_of(hole)
+        numbers = kind.numbers(hole)
+        if kind.takes != "indices":
             self._number_points(number, np.array([self.arguments.setdefault((), len(self.arguments))]))
             slots = Slots((number,), (np.zeros(self.threads, np.int64),))
-            if hole.kind == "const":
-                return Open(slots, np.broadcast_to(np.array(hole.constants or (0,)), (self.threads, values)))
-            return Open(slots, np.stack(args, axis=1))
-        columns = np.stack(args, axis=1).astype(np.int64)
-        if hole.kind == "xform":
-            self._check_primary(hole, columns)
+            return Open(slots, np.stack(args, axis=1) if numbers is None else self._everywhere(np.array(numbers)))
+        columns = np.column_stack([np.zeros((self.threads, 0), np.int64), *args]).astype(np.int64)
+        if (below := kind.first_below(hole)) is not None:
+            self._check_first(hole, below, columns)
         points = self._points(number, columns)
-        table: Table = np.array([False, True]) if hole.kind == "cond" else np.arange(values)
-        return Open(Slots((number,), (points,)), np.broadcast_to(table, (self.threads, values)))
+        table: Table = np.array([False, True]) if kind.is_condition else np.arange(values)
+        return Open(Slots((number,), (points,)), self._everywhere(table))
+
+    def _everywhere(self, table: Table) -> Table:
+        return np.broadcast_to(table, (self.threads, len(table)))
 
     def _points(self, number: int, columns: IntArray) -> IntArray:
         """[threads] point number of the arguments `columns` ([threads, arguments]) of a hole; 0 in inactive threads."""
@@ -188,14 +192,14 @@ class IndexLowering:
             known[distinct[np.argsort(first)]] = int(known.max()) + 1 + np.arange(len(distinct))
         return known[arguments]
 
-    def _check_primary(self, hole: Hole, columns: IntArray) -> None:
-        outside = self.active & ((columns[:, 0] < 0) | (columns[:, 0] >= hole.n))
+    def _check_first(self, hole: Hole, below: int, columns: IntArray) -> None:
+        outside = self.active & ((columns[:, 0] < 0) | (columns[:, 0] >= below))
         if outside.any():
             value = int(columns[np.flatnonzero(outside)[0], 0])
             raise UserError(
                 Diagnostic(
                     "HOLE_RANGE",
-                    f"expected the first argument of xform within 0..{hole.n - 1}, got {hole.arg_names[0]} = {value}",
+                    f"expected the first argument of {hole.kind} within 0..{below - 1}, got {hole.arg_names[0]} = {value}",
                     hole.span,
                     "pass the number of indices that the first argument really takes as the second argument",
                 )
@@ -270,11 +274,7 @@ class IndexLowering:
 
 def hole_values(hole: Hole) -> int:
     """Number of values that a hole takes; they are numbered from 0."""
-    if hole.kind == "cond":
-        return 2
-    if hole.kind == "const":
-        return len(hole.constants or (0,))
-    return hole.n
+    return kind_of(hole).values(hole)
 
 
 def rows_of(slots: Slots, rows: IntArray) -> Slots:

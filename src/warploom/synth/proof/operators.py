@@ -110,7 +110,7 @@ def _difference(lhs: ValueExpr, rhs: ValueExpr, dtype: DType) -> dict[str, Numbe
         answer = differing_words(_word(lhs), _word(rhs), dtype.bits, is_signed=dtype.kind == "int")
         if isinstance(answer, Unsat):
             return None
-        return dict(answer.model) if isinstance(answer, Sat) else answer.reason
+        return dict(answer.model) if isinstance(answer, Sat) else f"solver gave up: {answer.reason}"
     algebra = algebra_for(dtype)
     left, right = _term(lhs), _term(rhs)
     if equal(left, right, algebra):

@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from warploom.solve import All, Constraint, Formula, Linear, negation, substitute
+from warploom.core.linear import Linear
+from warploom.solve import All, Constraint, Formula, negation, substitute
 from warploom.synth.lift.conditions import Conditions
 from warploom.terms import FormTooLargeError, NormalForm, Normaliser, Term, constant
 
 Key: TypeAlias = tuple[int, ...]
 """An element: its label, then the number of its symbols and the constant per dimension."""
-Symbols: TypeAlias = tuple[tuple[str, int], ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,7 +62,7 @@ class _Sum:
 class Frame:
     """The context in which a value is looked at: its symbols in terms of quotients, and the facts that hold there."""
 
-    values: Mapping[str, Linear]
+    values: Mapping[str, Linear[str]]
     guard: Formula
 
 
@@ -76,11 +76,11 @@ class Summands:
         self._sums: dict[Term, _Sum | None] = {}
         self._leaves: dict[Term, _Leaf | None] = {}
         self._labels: dict[tuple[Any, ...], int] = {}
-        self._numbers: dict[Symbols, int] = {}
-        self._symbols: list[Symbols] = []
+        self._numbers: dict[Linear[str], int] = {}
+        self._symbols: list[Linear[str]] = []
         self._plain: dict[Term, tuple[str, dict[tuple[Key, ...], Any]] | None] = {}
 
-    def agree(self, got: Term, event: Frame, want: Term, iteration: Mapping[str, Linear]) -> bool:
+    def agree(self, got: Term, event: Frame, want: Term, iteration: Mapping[str, Linear[str]]) -> bool:
         """Whether both values are seen to be equal where the event's guard holds.
 
         got: over the symbols of `event`; want: over those of `iteration`, which are given in terms of the same quotients.
@@ -167,25 +167,26 @@ class Summands:
         if not all(isinstance(part, Linear) for part in index):
             return None
         label = self._labels.setdefault((array, lanes, position, len(index)), len(self._labels))
-        return _Element(label, tuple((self.number(part.terms), part.constant) for part in index))
+        return _Element(label, tuple((self.number(part), part.constant) for part in index))
 
     def _inequalities(self, condition: Formula) -> tuple[tuple[int, int], ...] | None:
         found: list[tuple[int, int]] = []
         for part in condition.parts if isinstance(condition, All) else (condition,):
             if not isinstance(part, Constraint) or part.op != "<=":
                 return None
-            found.append((self.number(part.linear.terms), part.linear.constant))
+            found.append((self.number(part.linear), part.linear.constant))
         return tuple(found)
 
-    def number(self, symbols: Symbols) -> int:
-        """One number per linear form without its constant."""
+    def number(self, form: Linear[str]) -> int:
+        """One number per linear sum without its constant."""
+        symbols = form.shifted(-form.constant)
         found = self._numbers.get(symbols)
         if found is None:
             found = self._numbers[symbols] = len(self._symbols)
             self._symbols.append(symbols)
         return found
 
-    def symbols(self, number: int) -> Symbols:
+    def symbols(self, number: int) -> Linear[str]:
         return self._symbols[number]
 
 
@@ -253,7 +254,7 @@ class _Shift:
     def _move(self, number: int) -> tuple[int, int] | None:
         """The number of the symbols in the new coordinates, and what is added to the constant."""
         if number not in self._moved:
-            linear = Linear(self.sums.symbols(number), 0).substituted(self.frame.values)
+            linear = self.sums.symbols(number).substituted(self.frame.values)
             total = Linear((), linear.constant)
             self._moved[number] = None
             for name, coefficient in linear.terms:
@@ -261,8 +262,8 @@ class _Shift:
                 if coefficient % period:
                     return None
                 factor = coefficient // period
-                total = total.plus(Linear(((symbol, factor),), -factor * offset))
-            self._moved[number] = (self.sums.number(total.terms), total.constant)
+                total = total.plus(Linear(((symbol, 1),), -offset), factor)
+            self._moved[number] = (self.sums.number(total), total.constant)
         return self._moved[number]
 
     def _holds(self, choice: _Choice) -> bool | None:
@@ -275,12 +276,12 @@ class _Shift:
     def _is_seen(self, part: tuple[int, int]) -> bool:
         found = self._decided.get(part)
         if found is None:
-            linear = Linear(self.sums.symbols(part[0]), part[1]).substituted(self.frame.values)
+            linear = self.sums.symbols(part[0]).shifted(part[1]).substituted(self.frame.values)
             found = self._decided[part] = self.sums.conditions.is_seen(self.frame.guard, Constraint(linear))
         return found
 
 
-def _inverse(values: Mapping[str, Linear]) -> dict[str, tuple[str, int, int]] | None:
+def _inverse(values: Mapping[str, Linear[str]]) -> dict[str, tuple[str, int, int]] | None:
     """quotient -> (symbol, period, offset), for symbol = period * quotient + offset; None for anything else."""
     result: dict[str, tuple[str, int, int]] = {}
     for symbol, linear in values.items():

@@ -89,11 +89,6 @@ class SpecResult:
     """Flags of the elements that the spec stored to."""
 
 
-def spec_outputs(spec: Spec, kernel: Kernel, sizes: Mapping[str, int]) -> dict[str, npt.NDArray[np.object_]]:
-    """Output elements as terms after `spec` ran on symbolic arrays; see `run_spec`."""
-    return run_spec(spec, kernel, sizes).outputs
-
-
 def preset(term: Term, spec: Spec, done: dict[Term, Term]) -> Term:
     """`term` with the elements that a pre-condition knows replaced by what they hold; `done` remembers between calls."""
     if not isinstance(spec, TermSpec) or not spec.given:

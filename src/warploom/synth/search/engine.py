@@ -18,7 +18,7 @@ import numpy as np
 
 from warploom.core import NOWHERE
 from warploom.ir import Hole, IndexExpr, Kernel
-from warploom.ir.swizzle import FunctionSet, function_set
+from warploom.ir.swizzle import FunctionSet, function_set, kind_of
 from warploom.sketch import TermArrays
 from warploom.solve import UNLIMITED, Budget, Cost, Statistics, search
 from warploom.synth.network.lower import lower
@@ -94,15 +94,14 @@ class Engine:
         self.phases["analyse"] = time.process_time() - started
 
     def is_widened_in(self, space: int) -> bool:
-        """Whether the space has more functions than the one before it; space 2 widens conditions only."""
-        return space != 2 or any(u.hole.kind in ("cond", "part") and u.hole.grammar == "full" for u in self.network.holes)
+        """Whether the space has more functions than the one before it; space 2 has more for some kinds of holes only."""
+        return space != 2 or any(kind_of(u.hole).widens(u.hole) for u in self.network.holes)
 
     def started(self, sets: list[FunctionSet], enabled: int | None, *, all_answers: bool = False) -> SketchModel | None:
         """The model with these functions, in which only the statements of `enabled` (None: any) add to what is required; None
         where others must."""
         assert self.free is not None
-        model = self._model(sets, self.free)
-        model.merges = self.merges and not all_answers
+        model = self._model(sets, self.free, merges=self.merges and not all_answers)
         return model if enabled is None or disable(model, enabled) else None
 
     def judged_by(self, accepts: Callable[[dict[str, IndexExpr]], bool]) -> Engine:
@@ -180,7 +179,7 @@ class Engine:
         sets = self.function_sets(space)
         asked = (all_answers, below, most_accumulates)
         if not self.is_widened_in(space) and self.last is not None and self.last[:2] == (1, asked) and self.last[2].complete:
-            return replace(self.last[2], space=2, seconds=0.0)  # space 2 widens conditions only
+            return replace(self.last[2], space=2, seconds=0.0)  # no hole has more in space 2
         answers: list[tuple[Cost, Chosen]] = []
         complete, cheapest, reason = True, True, ""
         bound = self.accumulates_bound
@@ -240,13 +239,11 @@ class Engine:
             return (reduce(lambda a, b: a | b, self.enabled.sets),)
         return self.enabled.sets
 
-    def _model(self, sets: list[FunctionSet], start: Candidate) -> SketchModel:
-        model = SketchModel(
-            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe
-        )
-        model.start_constraints |= self.waiting
-        model.sample = self.sample
-        return model
+    def _model(self, sets: list[FunctionSet], start: Candidate, *, merges: bool = False) -> SketchModel:
+        return SketchModel(
+            self.network, self.required, self.folds, self.constraints, self.injective, sets, start, self.evaluate, self.probe,
+            pending=self.waiting, sample=self.sample, merges=merges,
+        )  # fmt: skip
 
     def _free_root(self) -> Candidate | None:
         """Everything propagated while any hole may become any function at all."""

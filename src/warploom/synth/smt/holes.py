@@ -12,10 +12,14 @@ from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
+from warploom.core import Diagnostic, UnsupportedError
 from warploom.ir import Compare, CompareOp, Hole, HoleArg, IndexBinary, IndexConst, IndexExpr, IndexSelect, tabulate
+from warploom.ir.swizzle import function_set, kind_of
 from warploom.operations import COMPARISONS, SIGN_OF_COMPARISON
 from warploom.solve import ClauseSession
 
+MOST_LISTED = 1 << 12
+"""Functions of a hole without an encoding of its own."""
 Point = tuple[int, ...]
 Model = Mapping[str, int]
 V = TypeVar("V", bound=Hashable)
@@ -61,26 +65,35 @@ def encode_hole(session: ClauseSession, name: str, hole: Hole, points: Sequence[
             return _Partition(session, parts, points)
         case "xform":
             return _Transformation(session, name, hole, points, space)
-        case "const" | "choose":
-            values = range(len(hole.constants or (0,)) if hole.kind == "const" else hole.n)
-            return _Alternative(hole, _Choice(session, name, values))
+        case _:
+            return _Listed(session, name, hole, points, space)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
-class _Alternative:
-    hole: Hole
-    choice: _Choice[int]
+class _Listed:
+    """A hole of any other kind: one of its functions, which are few enough to list."""
 
-    @property
-    def values(self) -> Sequence[Sequence[int]]:
-        return [list(self.choice.flags.values())]
+    def __init__(self, session: ClauseSession, name: str, hole: Hole, points: Sequence[Point], space: int) -> None:
+        kind = kind_of(hole)
+        table = np.array(points, np.int64).reshape(len(points), len(hole.arg_names) if kind.takes == "indices" else 0)
+        members = function_set(hole, table, space)
+        functions = members.matching(np.ones((members.points, members.values), np.bool_))
+        if functions is None or len(functions) > MOST_LISTED:
+            message = f"expected a hole with at most {MOST_LISTED} functions for the second engine, got {hole.name}"
+            raise UnsupportedError(Diagnostic("TOO_LARGE", message, hole.span, "use a smaller space, or the other engine"))
+        self.functions = functions
+        self.choice = _Choice(session, name, range(len(functions)))
+        flags = list(self.choice.flags.values())
+        self.values: list[list[int]] = []
+        for row in functions.tables.T:
+            takes = [np.flatnonzero(row == value).tolist() for value in range(members.values)]
+            self.values.append([session.either([flags[n] for n in numbers]) for numbers in takes])
 
     def expr(self, model: Model) -> IndexExpr:
-        position = self.choice.chosen(model)
-        return IndexConst((self.hole.constants or (0,))[position]) if self.hole.kind == "const" else HoleArg(position)
+        return self.functions.expr(self.choice.chosen(model))
 
     def taken(self, model: Model) -> list[int]:
-        return [self.choice.flags[self.choice.chosen(model)]]
+        chosen = self.functions.tables[self.choice.chosen(model)]
+        return [row[value] for row, value in zip(self.values, chosen.tolist(), strict=True)]
 
 
 def _taken(hole: HoleFlags, points: Sequence[Point], model: Model) -> list[int]:

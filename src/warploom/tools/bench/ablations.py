@@ -18,9 +18,8 @@ from warploom.core import Diagnostic, Status, UserError
 from warploom.ir.dataflow import Gathered, Program, named_statements, parse_program, replays
 from warploom.kernels import find, find_program, is_program
 from warploom.solve import Budget, Statistics
-from warploom.synth import complete
+from warploom.synth import WITHOUT, Missing, complete, complete_without
 from warploom.synth.dataflow import CONFIGURATIONS, ProgramResult, solve_program
-from warploom.synth.search.ablation import WITHOUT, Missing, complete_without
 from warploom.tools.bench import programs as program_bench
 from warploom.tools.bench.case import Case
 from warploom.tools.bench.run import run_chosen

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -52,12 +52,6 @@ class Case:
 def own_command(*arguments: str) -> list[str]:
     """This program again, with this interpreter; nothing is imported from the current folder."""
     return [sys.executable, "-P", "-c", MAIN, *arguments]
-
-
-def run_cases(cases: Sequence[Case]) -> Iterator[Line]:
-    """One line per case, in order, as each one ends; InterruptedBenchmarkError on SIGINT, with the best of the running case."""
-    for case in cases:
-        yield run_case(case)
 
 
 def run_case(case: Case) -> Line:

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from warploom.core import Status
 from warploom.gpu import assemble, compile_to_ptx, toolchain_available
-from warploom.kernels.kernelgen import APPLICATIONS, CONVOLUTIONS, KERNELGEN, Shape, Stencil, cuda_source, parameters
+from warploom.kernels.kernelgen import APPLICATIONS, CONVOLUTIONS, KERNELGEN, SYNTHESIS, Shape, Stencil, cuda_source, parameters
 from warploom.kernels.kernelgen import launch as launch_shape
-from warploom.kernels.kernelgen.paper import SYNTHESIS
 from warploom.ptx import launch, parse
 from warploom.ptx.shuffle import ShuffleOptions, apply_all, shuffle
 from warploom.tools.bench.case import Case

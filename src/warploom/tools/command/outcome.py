@@ -14,7 +14,6 @@ from warploom.tools.command.usage import Stopwatch
 
 if TYPE_CHECKING:
     from warploom.synth import Report
-    from warploom.tools.explore.result import Explored
     from warploom.tools.synth.printed import Printed
 
 Progress: TypeAlias = Callable[[str], None]
@@ -34,7 +33,6 @@ class Outcome:
     written: tuple[Path, ...] = ()
     details: tuple[str, ...] = ()
     """Texts for people, below the line."""
-    explored: Explored | None = None
 
 
 def failed(case: str, error: UserError, stopwatch: Stopwatch) -> Outcome:

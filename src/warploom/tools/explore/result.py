@@ -99,7 +99,7 @@ def _proof_fields(proof: Proof | None, line: Line, *, sizes_asked: object) -> Li
         return {}
     found: Line = {"proof": proof.line}
     if proof.verdict != "proved":
-        return found
+        return found | {"proof_reason": proof.reason}
     if dict(proof.sizes) == sizes_asked and line["verdict"] == "tested":
         return {"verdict": "proved", "domain": proof.domain} | found
     return found | {"proved_at": dict(proof.sizes)}
@@ -122,12 +122,19 @@ def taken(time_ms: float, timings: Sequence[Timed], bound_ms: float, *, is_measu
 _UNMADE = "interrupted before the page and the code were made"
 
 
+@dataclass(frozen=True, slots=True)
+class ExploredOutcome(Outcome):
+    """An outcome with the implementations behind its line."""
+
+    explored: Explored | None = None
+
+
 def told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
     """The outcome, with the files that were asked for; an interruption leaves the line."""
     try:
         return _told(line, explored, options)
     except KeyboardInterrupt:
-        return Outcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, messages=(_UNMADE,))
+        return ExploredOutcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, messages=(_UNMADE,))
 
 
 def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
@@ -145,7 +152,7 @@ def _told(line: Line, explored: Explored, options: KernelOptions) -> Outcome:
         kept |= {"status": "error", "verdict": "unchecked", "reason": reason}
         return Outcome(kept, BAD_INPUT, messages=rendered(error.diagnostics), written=tuple(written))
     details = _shown(_views(explored, options.target), options.target)
-    return Outcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, written=tuple(written), details=details)
+    return ExploredOutcome(line, EXIT_BY_STATUS[str(line["status"])], explored=explored, written=tuple(written), details=details)
 
 
 def code_text(line: Line, explored: Explored, options: KernelOptions) -> str:

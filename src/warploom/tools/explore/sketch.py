@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import cast
 
 from warploom.core import Diagnostic, UserError
+from warploom.machines import compiled_architecture
 from warploom.schedule.sketches import FamilyModel, Setting, TunableSketch, Tuned, Tuning, text_of
-from warploom.schedule.targets import board
 from warploom.solve import Budget, Incumbent, OrderName, Outcome, Strategy, declared_order, order_named, ordered, run_order
 from warploom.solve import Progress as SearchProgress
 from warploom.synth import without_collection
@@ -49,7 +49,7 @@ def explore_sketch(
     holes = {name: value for name, value in options.fixed if name not in family.parameters}
     family = _narrowed(family, parameters)
     sizes = _sizes(family, options.sizes)
-    model = FamilyModel(family, sizes, board(options.arch), options.budget_s, fixed=holes, progress=progress)
+    model = FamilyModel(family, sizes, compiled_architecture(options.arch), options.budget_s, fixed=holes, progress=progress)
     if options.only_choices:
         return _choices(case, model, stopwatch)
 
@@ -103,7 +103,7 @@ def _line(case: str, family: TunableSketch, model: FamilyModel, found: Outcome[T
         "completed": model.completed,
         "complete": found.complete and not model.given_up,
         "sizes": dict(model.sizes),
-        "arch": model.device.arch,
+        "arch": model.device.name,
     }
     if not found.answers:
         is_empty = found.complete and not model.given_up

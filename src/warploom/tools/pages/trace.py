@@ -48,6 +48,7 @@ from warploom.ir import (
     leaves,
     tabulate,
 )
+from warploom.ir.swizzle import kind_of
 from warploom.tools.pages.movement import (
     OTHER_WARP,
     Cell,
@@ -227,10 +228,10 @@ class _Run:
     def _hole_values(self, active: tuple[_Thread, ...]) -> tuple[HoleValues, ...]:
         """Values of the holes since the last step, for the lanes that take part; index variables set in between included."""
         here = {thread.number for thread in active}
-        kinds = {hole.name: hole.kind for hole in self.kernel.holes}
+        conditions = {hole.name for hole in self.kernel.holes if kind_of(hole).is_condition}
         found: list[HoleValues] = []
         for name, table in self.asked.items():
-            cast = bool if kinds[name] == "cond" else int
+            cast = bool if name in conditions else int
             found.append(HoleValues(name, tuple(cast(table[t.number]) if t.number in here else None for t in self.shown)))
         self.asked = {}
         return tuple(found)

@@ -16,12 +16,9 @@ from typing import Any
 import click
 
 from warploom.core import Diagnostic, UserError
-from warploom.ptx.flow import flow_graph
-from warploom.ptx.liveness import pressure
-from warploom.ptx.routine import Program, Routine, lower
+from warploom.ptx import WARNINGS, Program, Routine, flow_graph, lower, pressure, verify
 from warploom.ptx.simt import is_supported
 from warploom.ptx.syntax import Instruction, Module, exact, normal, parse
-from warploom.ptx.verify import WARNINGS, verify
 from warploom.tools.command.files import OUTPUT_FILE, write_bytes
 from warploom.tools.command.guard import guarded
 from warploom.tools.command.interrupts import Interrupts

@@ -26,8 +26,7 @@ import numpy as np
 
 from warploom.core import BY_NAME, Diagnostic, DType, Span, Status, UnsupportedError, UserError
 from warploom.ir import IndexConst
-from warploom.ptx import Program, Routine
-from warploom.ptx.routine import TYPE_BITS, Variable
+from warploom.ptx import TYPE_BITS, Program, Routine, Variable
 from warploom.sketch import ArrayType
 from warploom.synth import Completion
 from warploom.synth.compiled import (

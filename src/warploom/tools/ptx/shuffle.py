@@ -13,7 +13,7 @@ import click
 
 from warploom.core import UserError
 from warploom.gpu import assemble, toolchain_available
-from warploom.ptx.machines import machine, occupancy
+from warploom.machines import architecture, occupancy
 from warploom.ptx.shuffle import (
     MAX_DELTA,
     Json,
@@ -112,7 +112,7 @@ def _registers(text: str, arch: str) -> dict[str, int]:
 
 def _occupancy(arch: str, registers: tuple[int, int], threads: int) -> tuple[float, float] | None:
     try:
-        on = machine(arch)
+        on = architecture(arch)
         return occupancy(on, registers[0], 0, threads), occupancy(on, registers[1], 0, threads)
     except UserError:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from warploom.ptx.routine import Routine, lower
+from warploom.ptx import Routine, lower
 from warploom.ptx.symbolic import Access, Emulation, EmulationOptions, LaunchLimits, emulate, term_text
 from warploom.ptx.syntax import Module
 

@@ -11,8 +11,7 @@ import click
 
 from warploom import scan
 from warploom.core import Diagnostic, Span, UnsupportedError, UserError
-from warploom.scan.emit import TARGETS, Choices, Emitted, Target, Types, emit, source_of
-from warploom.scan.emit.dialect import IntType, RealType
+from warploom.scan.emit import TARGETS, Choices, Emitted, IntType, RealType, Target, Types, emit, source_of
 from warploom.scan.networks import NAMED
 from warploom.tools.command.files import OUTPUT_FILE, write_text
 from warploom.tools.command.guard import guarded

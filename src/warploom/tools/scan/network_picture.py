@@ -68,19 +68,17 @@ def _clashes(accesses: list[Access], banks: int) -> tuple[set[int], set[int], in
     """Columns that share a bank when read as sources, when written, and the conflicts of the step."""
     reads: set[int] = set()
     writes: set[int] = set()
-    conflicts = 0
     # Each warp reads the sources, reads the destinations, and writes these.
     for place, access in enumerate(accesses):
         found: defaultdict[int, set[int]] = defaultdict(set)
         for address in access.addresses.tolist():
             found[address % banks].add(address)
-        conflicts += max(map(len, found.values()), default=1) - 1
         shared = {address for together in found.values() if len(together) > 1 for address in together}
         if place % 3 == 0:
             reads |= shared
         elif access.is_write:
             writes |= shared
-    return reads, writes, conflicts
+    return reads, writes, Trace(tuple(accesses)).conflicts(banks)
 
 
 def _square(column: int, y: int) -> str:

@@ -7,7 +7,7 @@ import pytest
 
 from ptx.simt.numerics import reference
 from warploom.core import UnsupportedError
-from warploom.ptx.simt.numerics import SCALAR_TYPES, bind, is_arithmetic, scalar_type, to_bits
+from warploom.ptx.simt.numerics import SCALAR_TYPES, bind, is_arithmetic, scalar_type
 
 INSTRUCTIONS = (
     "add.s32", "add.sat.s32", "add.u64", "add.s16x2", "add.cc.u32", "addc.cc.s64", "addc.u32", "sub.s16", "subc.u32",
@@ -154,12 +154,3 @@ def test_extremes_of_three() -> None:
     assert bind("min", ["NaN", "f32"], 3).evaluate(a, b, c).tolist() == [0xC0000000, 0x7FFFFFFF]
     assert bind("min", ["abs", "f32"], 3).evaluate(a, b, c).tolist() == [0x3F800000, 0x40000000]
     assert len(bind("min", ["f32"], 2).sources) == 2
-
-
-def test_immediates() -> None:
-    assert to_bits("s16", -1) == 0xFFFF and to_bits("s16", -1).dtype == np.uint16
-    assert to_bits("f32", 1.5) == 0x3FC00000
-    assert to_bits("f32", 0x3FC00000) == 0x3FC00000
-    assert to_bits("f64", -0.0) == 1 << 63
-    with pytest.raises(UnsupportedError):
-        to_bits("s32", 1.5)

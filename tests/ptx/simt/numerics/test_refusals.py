@@ -15,7 +15,7 @@ from warploom.ptx.simt.numerics.float_arithmetic import float_min
 from warploom.ptx.simt.numerics.integers import add_carry
 from warploom.ptx.simt.numerics.mma import mma
 from warploom.ptx.simt.numerics.operations import bind
-from warploom.ptx.simt.numerics.scalars import scalar_type, to_bits
+from warploom.ptx.simt.numerics.scalars import scalar_type
 
 A = np.ones(1, np.uint32)
 LANES = np.zeros((1, 32), np.uint32)
@@ -59,7 +59,6 @@ ODD: Any = "odd"
         (lambda: bind("add", ("frob", "u32")), "modifier .frob in add.frob.u32"),
         (lambda: bind("min", ("xorsign", "f32")), "min.xorsign.f32"),
         (lambda: scalar_type("u23"), "type .u23"),
-        (lambda: to_bits("u32", 1.5), "the floating-point immediate 1.5 for .u32"),
     ],
 )  # fmt: skip
 def test_refused(call: Callable[[], object], told: str) -> None:

@@ -51,7 +51,7 @@ class Free:
     cost: int = 1
 
 
-Form: TypeAlias = Listed | Free
+Portion: TypeAlias = Listed | Free
 
 
 def tabulated(arguments: tuple[Shape, ...], out: Shape, gathers: Sequence[tuple[str, IntArray]]) -> GatherSet:
@@ -62,7 +62,7 @@ def tabulated(arguments: tuple[Shape, ...], out: Shape, gathers: Sequence[tuple[
     return assemble(arguments, out, sources[0], [form])
 
 
-def assemble(arguments: tuple[Shape, ...], out: Shape, base: IntArray, forms: Sequence[Form]) -> GatherSet:
+def assemble(arguments: tuple[Shape, ...], out: Shape, base: IntArray, forms: Sequence[Portion]) -> GatherSet:
     """The union of the forms; `base` ([output elements] sources) is what a form leaves alone."""
     numbers = _SourceNumbers(sum(prod(shape) for shape in arguments), base, forms)
     parts: list[Part] = []
@@ -89,7 +89,7 @@ def assemble(arguments: tuple[Shape, ...], out: Shape, base: IntArray, forms: Se
 class _SourceNumbers:
     """Points and values of the elements: which sources each may have, numbered upwards."""
 
-    def __init__(self, elements: int, base: IntArray, forms: Sequence[Form]) -> None:
+    def __init__(self, elements: int, base: IntArray, forms: Sequence[Portion]) -> None:
         self._width = elements - UNDEFINED
         written = [_keys(form.at, form.sources, self._width) for form in forms]
         changed = np.unique(np.concatenate([form.at.ravel() for form in forms]))

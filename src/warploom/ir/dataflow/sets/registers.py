@@ -22,7 +22,7 @@ import numpy as np
 
 from warploom.ir.dataflow.gather_set import UNDEFINED, GatherSet
 from warploom.ir.dataflow.sets.call import Call
-from warploom.ir.dataflow.sets.forms import Form, Free, Listed, assemble
+from warploom.ir.dataflow.sets.forms import Free, Listed, Portion, assemble
 from warploom.ir.swizzle import IntArray
 
 REGISTER_OPTIONS = ("in_lim", "in", "out", "fresh", "inplace")
@@ -107,7 +107,7 @@ def register_set(call: Call, machine: Sequence[tuple[LaneOps, Registers, int]]) 
     base: IntArray = np.arange(prod(call.out))
     base[present:] = UNDEFINED
     nothing = np.zeros(0, np.int64)
-    forms: list[Form] = [Listed(nothing, np.zeros((1, 0), np.int64), np.zeros(1, np.int64), lambda _: "identity")]
+    forms: list[Portion] = [Listed(nothing, np.zeros((1, 0), np.int64), np.zeros(1, np.int64), lambda _: "identity")]
     for ops, chosen, width in machine:
         for result in chosen.results:
             if width == 1 or (result % 2 == 0 and result + 1 in chosen.results):
@@ -116,13 +116,13 @@ def register_set(call: Call, machine: Sequence[tuple[LaneOps, Registers, int]]) 
     return assemble(call.arguments, call.out, base, forms)
 
 
-def _forms(ops: LaneOps, chosen: Registers, result: int, more: str, at: IntArray) -> list[Form]:
+def _forms(ops: LaneOps, chosen: Registers, result: int, more: str, at: IntArray) -> list[Portion]:
     """Everything that may write the elements `at`."""
     listed: list[IntArray] = []
     costs: list[IntArray] = []
     origins: list[tuple[LaneOp, tuple[int, ...]]] = []
     starts = [0]
-    forms: list[Form] = []
+    forms: list[Portion] = []
     target = f"r{result}{more}"
     for op in ops:
         operands = chosen.operands(op.operands, result)

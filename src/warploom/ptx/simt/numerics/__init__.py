@@ -81,7 +81,7 @@ from warploom.ptx.simt.numerics.logic import (
 )
 from warploom.ptx.simt.numerics.mma import mma
 from warploom.ptx.simt.numerics.operations import OPCODES, Operation, bind, is_arithmetic
-from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, ScalarType, quiet, scalar_type, to_bits
+from warploom.ptx.simt.numerics.scalars import SCALAR_TYPES, Bits, Flags, ScalarType, quiet, scalar_type
 
 __all__ = [
     "COMPARISONS", "OPCODES", "SCALAR_TYPES", "Approximation", "Bits", "Flags", "Fragment", "MatrixAccess", "Operation",
@@ -94,5 +94,5 @@ __all__ = [
     "is_arithmetic", "lane_mask", "logic_and", "logic_not", "logic_or", "logic_xor", "lop3", "lop3_predicate",
     "mad_carry", "mask_lanes", "match_all", "match_any", "matrix_access", "mma", "movmatrix", "popc", "prmt", "quiet",
     "redux", "scalar_type", "scatter", "selp", "set_value", "setp", "shf", "shfl", "shl", "shr", "slct", "sub_borrow",
-    "szext", "testp", "to_bits", "vote",
+    "szext", "testp", "vote",
 ]  # fmt: skip

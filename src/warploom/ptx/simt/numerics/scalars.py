@@ -100,23 +100,6 @@ def quiet() -> np.errstate:
     return np.errstate(all="ignore")
 
 
-def to_bits(type_name: str, value: int | float) -> Bits:
-    """An immediate operand as zero-dimensional bits of the type: integers wrap, floats round to nearest even.
-
-    For f16 and bf16 (and packed types) PTX immediates are bit patterns, so an int is taken as bits there too.
-    """
-    row = scalar_type(type_name)
-    if isinstance(value, float) and row.is_float:
-        if row.bits == 64:
-            return np.array(value, np.float64).view(np.uint64)
-        if row.name == "f32":
-            with quiet():
-                return np.array(value, np.float64).astype(np.float32).view(np.uint32)
-    if isinstance(value, float):
-        raise unsupported(f"the floating-point immediate {value!r} for .{type_name}")
-    return np.array(value & ((1 << row.register_bits) - 1), UNSIGNED[row.register_bits])
-
-
 def signed(bits: Bits) -> NDArray[np.signedinteger[Any]]:
     """The same bits as two's complement integers, without a copy."""
     return bits.view(SIGNED[8 * bits.dtype.itemsize])

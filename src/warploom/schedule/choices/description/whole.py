@@ -30,4 +30,4 @@ def description(flavour: Flavour) -> CompiledSpace:
     add_memory(words)
     add_limits(words, mapping, partials)
     add_ties(words)
-    return words.space.compile()
+    return CompiledSpace(words.space)

@@ -1,0 +1,86 @@
+"""The one count of what accesses of warps cost: wavefronts of shared memory, sectors of global memory.
+
+The search, the cost models, the layouts of scans and the pictures read it. The PTX interpreter counts by itself and checks it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+BANKS = 32
+BANK_BYTES = 4
+SECTOR_BYTES = 32
+LINE_BYTES = 128
+"""A line of the first-level cache, and one word of every bank."""
+WIDEST_BYTES = 16
+"""Widest access of one lane."""
+
+_Ints = NDArray[np.int64]
+_Masks = NDArray[np.bool_]
+_NONE = np.iinfo(np.int64).min
+"""Stands where a lane is not active."""
+
+
+def passes(words: _Ints, active: _Masks, banks: int = BANKS) -> _Ints:
+    """By row, the most distinct words that lie in one bank: as often must the banks be read. Equal words are read once.
+
+    `words` [rows, lanes] are numbers of words. A row without an active lane takes no pass.
+    """
+    rows = words.shape[0]
+    ordered = np.sort(np.where(active, words, _NONE), axis=1)
+    is_new = ordered != _NONE
+    is_new[:, 1:] &= ordered[:, 1:] != ordered[:, :-1]
+    row, column = np.nonzero(is_new)
+    in_bank = np.bincount(row * banks + ordered[row, column] % banks, minlength=rows * banks)
+    return in_bank.reshape(rows, banks).max(axis=1, initial=0)
+
+
+def wavefronts(addresses: _Ints, active: _Masks, size_bytes: int) -> int:
+    """Wavefronts of shared-memory requests; addresses in bytes [requests, lanes], of elements of `size_bytes`.
+
+    Lanes of 8 bytes go by half warps, those of 16 by quarters, and twice as many go together where every two neighbours (n and
+    n ^ 1, or else n and n ^ 2) ask for the same place. Source: NVIDIA's developer forum, thread 77228, on compute capability 7.
+    Wider elements are several accesses of 16 bytes.
+    """
+    if size_bytes > WIDEST_BYTES:
+        return sum(wavefronts(addresses + part, active, WIDEST_BYTES) for part in range(0, size_bytes, WIDEST_BYTES))
+    words_each = max(1, size_bytes // BANK_BYTES)
+    if words_each == 1 or addresses.shape[1] % 4:
+        return _by_groups(addresses, active, words_each, 1)
+    together = _are_alike(addresses, active, 1) | _are_alike(addresses, active, 2)
+    alone = ~together
+    return _by_groups(addresses[alone], active[alone], words_each, words_each) + _by_groups(
+        addresses[together], active[together], words_each, words_each // 2
+    )
+
+
+def _are_alike(addresses: _Ints, active: _Masks, step: int) -> _Masks:
+    """By request, whether every active lane asks for the place of lane n ^ step, if that is active, too."""
+    other: _Ints = np.arange(addresses.shape[1], dtype=np.int64) ^ step
+    return ((addresses == addresses[:, other]) | ~active | ~active[:, other]).all(axis=1)
+
+
+def _by_groups(addresses: _Ints, active: _Masks, words_each: int, groups: int) -> int:
+    """Passes of requests of which that many groups of neighbouring lanes go one after the other."""
+    lanes = addresses.shape[1]
+    first = (addresses // BANK_BYTES).reshape(-1, lanes // groups)
+    here = active.reshape(-1, lanes // groups)
+    words = (first[..., None] + np.arange(words_each)).reshape(len(first), first.shape[1] * words_each)
+    return int(passes(words, np.repeat(here, words_each, axis=1)).sum())
+
+
+def lines(addresses: _Ints, active: _Masks, size_bytes: int = 1, line_bytes: int = SECTOR_BYTES) -> int:
+    """Distinct lines of each row, summed; byte addresses [requests, lanes] of `size_bytes` each.
+
+    Size 1 serves for elements that are aligned to their size and no larger than a line.
+    """
+    touched = np.where(active, addresses // line_bytes, _NONE)
+    if size_bytes > 1:
+        last = np.where(active, (addresses + size_bytes - 1) // line_bytes, _NONE)
+        further = int(np.where(active, last - touched, 0).max(initial=0))
+        touched = np.concatenate([touched, *(np.minimum(touched + n, last) for n in range(1, further + 1))], axis=1)
+    if (np.diff(touched, axis=1) < 0).any():
+        touched = np.sort(touched, axis=1)
+    changes = np.count_nonzero(np.diff(touched, axis=1))
+    return int(changes + touched.shape[0] - np.count_nonzero((touched == _NONE).any(axis=1)))

@@ -1,0 +1,159 @@
+"""Linear integer arithmetic, behind a vocabulary of our own.
+
+formula := linear <= 0 | linear == 0 | all of formulas | any of formulas | not formula
+linear  := sum of coefficient * integer variable + constant
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, assert_never
+
+from warploom.core.linear import Linear
+from warploom.solve.smt.asking import DEFAULT_RLIMIT, Answer, Solver
+from warploom.solve.smt.builder import INT, Builder, Handle
+
+
+@dataclass(frozen=True, slots=True)
+class Constraint:
+    """`linear <= 0` or `linear == 0`."""
+
+    linear: Linear[str]
+    op: Literal["<=", "=="] = "<="
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """Every part holds; of nothing: true."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Some:
+    """Holds if at least one part holds; of nothing: false."""
+
+    parts: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    part: Formula
+
+
+Formula: TypeAlias = Constraint | All | Some | Not
+TRUE = All(())
+FALSE = Some(())
+
+
+def conjunction(parts: Iterable[Formula]) -> Formula:
+    """All parts, nested ones flattened, constant ones decided."""
+    flat: dict[Formula, None] = {}
+    for part in parts:
+        if isinstance(part, Constraint) and not part.linear.terms:
+            part = TRUE if _holds(part) else FALSE
+        if part == FALSE:
+            return FALSE
+        for inner in part.parts if isinstance(part, All) else (part,):
+            flat[inner] = None
+    return next(iter(flat)) if len(flat) == 1 else All(tuple(flat))
+
+
+def disjunction(parts: Iterable[Formula]) -> Formula:
+    """Some part, nested ones flattened, constant ones decided."""
+    flat: dict[Formula, None] = {}
+    for part in parts:
+        if isinstance(part, Constraint) and not part.linear.terms:
+            part = TRUE if _holds(part) else FALSE
+        if part == TRUE:
+            return TRUE
+        for inner in part.parts if isinstance(part, Some) else (part,):
+            flat[inner] = None
+    return next(iter(flat)) if len(flat) == 1 else Some(tuple(flat))
+
+
+def negation(part: Formula) -> Formula:
+    """The negation of `part`, pushed into inequalities and through All and Some."""
+    match part:
+        case Constraint(linear, "<="):
+            return Constraint(linear.scaled(-1).shifted(1))
+        case Constraint(linear):
+            less = Constraint(linear.shifted(1))
+            more = Constraint(linear.scaled(-1).shifted(1))
+            return disjunction([less, more])
+        case All(parts):
+            return disjunction(negation(p) for p in parts)
+        case Some(parts):
+            return conjunction(negation(p) for p in parts)
+        case Not(inner):
+            return inner
+        case _:
+            assert_never(part)
+
+
+def substitute(formula: Formula, values: Mapping[str, Linear[str]]) -> Formula:
+    """Variables replaced by linear forms."""
+    match formula:
+        case Constraint(linear, op):
+            return Constraint(linear.substituted(values), op)
+        case All(parts):
+            return conjunction(substitute(p, values) for p in parts)
+        case Some(parts):
+            return disjunction(substitute(p, values) for p in parts)
+        case Not(part):
+            return Not(substitute(part, values))
+        case _:
+            assert_never(formula)
+
+
+def _holds(constraint: Constraint) -> bool:
+    value = constraint.linear.constant
+    return value <= 0 if constraint.op == "<=" else value == 0
+
+
+class SmtSession:
+    """Queries under common assumptions; z3 starts at the first one."""
+
+    def __init__(self, assumptions: Iterable[Formula] = (), rlimit: int = DEFAULT_RLIMIT) -> None:
+        self._assumptions = tuple(assumptions)
+        self._rlimit = rlimit
+        self._started: tuple[Builder, Solver] | None = None
+
+    def check(self, formula: Formula, rlimit: int | None = None) -> Answer:
+        """Whether assumptions and `formula` hold for some integers."""
+        builder, solver = self._start()
+        solver.solver.push()
+        try:
+            solver.solver.add(_translated(builder, formula).term)
+            return solver.ask(rlimit or self._rlimit, lambda model: _integers(builder, model))
+        finally:
+            solver.solver.pop()
+
+    def _start(self) -> tuple[Builder, Solver]:
+        if self._started is None:
+            builder = Builder()
+            self._started = builder, builder.solver("QF_LIA")
+            for assumption in self._assumptions:
+                self._started[1].solver.add(_translated(builder, assumption).term)
+        return self._started
+
+
+def _integers(builder: Builder, model: Any) -> dict[str, int]:
+    return {name: int(value) for name, value in builder.values(model).items()}
+
+
+def _translated(builder: Builder, formula: Formula) -> Handle:
+    match formula:
+        case Constraint(linear, op):
+            total = builder.sum([(c, builder.variable(n, INT)) for n, c in sorted(linear.terms)])
+            bound = builder.constant(-linear.constant, INT)
+            return builder.at_least(bound, total) if op == "<=" else builder.equal(total, bound)
+        case All(parts):
+            return builder.both([_translated(builder, p) for p in parts])
+        case Some(parts):
+            return builder.either([_translated(builder, p) for p in parts])
+        case Not(part):
+            return builder.negation(_translated(builder, part))
+        case _:
+            assert_never(formula)
